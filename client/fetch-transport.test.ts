@@ -112,6 +112,13 @@ test("what a program in JavaScript leaves out or misspells is refused with a Fai
   const client = connect({ address, timeout: "30" });
   const nothing = {} as { path: string };
   await assert.rejects(kv.read(client, "secret", nothing), { code: "path-segment" });
+  for (const none of [undefined, null]) {
+    await assert.rejects(kv.read(client, "secret", none as never), {
+      name: "Failure",
+      code: "path-segment",
+      message: /^the input is missing/,
+    });
+  }
   await assert.rejects(kv.read(client, undefined as never, { path: "a" }), {
     code: "path-segment",
   });

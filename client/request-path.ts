@@ -40,6 +40,13 @@ export function typedPath(text: string): string {
   return path.split("/").map(escapeSegment).join("/");
 }
 
+/** What names the parts of a path: without it there is nothing to ask for. */
+export function needInput<T extends object>(input: T): T {
+  if (typeof input === "object" && input !== null) return input;
+  const message = "the input is missing: an object with the names that this call needs";
+  throw new Failure("invalid", "path-segment", message);
+}
+
 /** Programs in JavaScript may leave a name out. */
 function needText(part: unknown): void {
   if (typeof part === "string") return;

@@ -60,7 +60,7 @@ function moduleOf(group: string, parts: readonly DeclaredGroup[]): string {
 function importsFor(body: string): string {
   const uses = (name: string) => new RegExp(`\\b${name}\\b`).test(body);
   const json = ["JsonObject", "JsonValue"].filter(uses);
-  const paths = ["mountPath", "oneSegment", "restOfPath"].filter(uses);
+  const paths = ["mountPath", "needInput", "oneSegment", "restOfPath"].filter(uses);
   return [
     json.length > 0
       ? `import type { ${json.join(", ")} } from "@holdfast/shared/json/json";\n`
@@ -94,11 +94,15 @@ function functionOf(
   const answerName = simple ? answerType : declare(`${type}Answer`, answerType);
   const { pattern, query, body, place } = partsOf(endpoint);
   const optional = fields.every(({ required }) => !required);
+  // Programs in JavaScript may leave out what has no default.
+  const checked = !optional && pattern.startsWith("{");
+  const parameter = checked ? "input" : pattern;
+  const taking = checked ? `const ${pattern} = needInput(input); ` : "";
   const safe = RESERVED.has(name) ? `${name}_` : name;
   const parameters = [
     "client: Caller",
     ...(at.includes("<") ? ["mount: string"] : []),
-    ...(inputName === "" ? [] : [`${pattern}: ${inputName}${optional ? " = {}" : ""}`]),
+    ...(inputName === "" ? [] : [`${parameter}: ${inputName}${optional ? " = {}" : ""}`]),
     "options?: CallOptions",
   ];
   const call = [
@@ -112,7 +116,7 @@ function functionOf(
   return [
     ...declared.map((text) => `\n${text}`),
     `\n${comment(endpoint.summary)}${safe === name ? "export " : ""}async function ${safe}(${parameters.join(", ")}): `,
-    `Promise<Answer<${answerName}>> { return client.call({ ${call.join(", ")} }, options); }\n`,
+    `Promise<Answer<${answerName}>> { ${taking}return client.call({ ${call.join(", ")} }, options); }\n`,
     safe === name ? "" : `export { ${safe} as ${name} };\n`,
   ].join("");
 }
@@ -210,7 +214,7 @@ function pair(name: string, value: string): string {
 /** Beside parameters of the function, and words of the language. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set(
   (
-    "client mount options body query default delete new in for export import enum class if with " +
+    "client mount options input body query default delete new in for export import enum class if with " +
     "function return switch case this typeof void var let const while do try catch throw super"
   ).split(" "),
 );

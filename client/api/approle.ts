@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, oneSegment } from "../request-path.ts";
+import { mountPath, needInput, oneSegment } from "../request-path.ts";
 
 export type LoginInput = {
   /** The role id. */
@@ -116,9 +116,10 @@ export type ReadRoleAnswer = {
 export async function readRole(
   client: Caller,
   mount: string,
-  { role_name }: ReadRoleInput,
+  input: ReadRoleInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRoleAnswer>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -168,9 +169,10 @@ export type WriteRoleInput = {
 export async function writeRole(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteRoleInput,
+  input: WriteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -188,9 +190,10 @@ export type DeleteRoleInput = ReadRoleInput;
 export async function deleteRole(
   client: Caller,
   mount: string,
-  { role_name }: DeleteRoleInput,
+  input: DeleteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -212,9 +215,10 @@ export type ReadRoleIdAnswer = {
 export async function readRoleId(
   client: Caller,
   mount: string,
-  { role_name }: ReadRoleIdInput,
+  input: ReadRoleIdInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRoleIdAnswer>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -236,9 +240,10 @@ export type WriteRoleIdInput = {
 export async function writeRoleId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteRoleIdInput,
+  input: WriteRoleIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -292,9 +297,10 @@ export type MakeSecretIdAnswer = {
 export async function makeSecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: MakeSecretIdInput,
+  input: MakeSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<MakeSecretIdAnswer>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -329,9 +335,10 @@ export type ChooseSecretIdAnswer = MakeSecretIdAnswer;
 export async function chooseSecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: ChooseSecretIdInput,
+  input: ChooseSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<ChooseSecretIdAnswer>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -358,9 +365,10 @@ export type SecretIdsAnswer = RolesAnswer;
 export async function secretIds(
   client: Caller,
   mount: string,
-  { role_name, ...query }: SecretIdsInput,
+  input: SecretIdsInput,
   options?: CallOptions,
 ): Promise<Answer<SecretIdsAnswer>> {
+  const { role_name, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",
@@ -404,9 +412,10 @@ export type LookUpSecretIdAnswer = {
 export async function lookUpSecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: LookUpSecretIdInput,
+  input: LookUpSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<LookUpSecretIdAnswer>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -431,9 +440,10 @@ export type LookUpAccessorAnswer = LookUpSecretIdAnswer;
 export async function lookUpAccessor(
   client: Caller,
   mount: string,
-  { role_name, ...body }: LookUpAccessorInput,
+  input: LookUpAccessorInput,
   options?: CallOptions,
 ): Promise<Answer<LookUpAccessorAnswer>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -451,9 +461,10 @@ export type DestroySecretIdInput = LookUpSecretIdInput;
 export async function destroySecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: DestroySecretIdInput,
+  input: DestroySecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -471,9 +482,10 @@ export type DestroyAccessorInput = LookUpAccessorInput;
 export async function destroyAccessor(
   client: Caller,
   mount: string,
-  { role_name, ...body }: DestroyAccessorInput,
+  input: DestroyAccessorInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -491,9 +503,10 @@ export type DeleteSecretIdInput = LookUpSecretIdInput;
 export async function deleteSecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: DeleteSecretIdInput,
+  input: DeleteSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -511,9 +524,10 @@ export type DeleteAccessorInput = LookUpAccessorInput;
 export async function deleteAccessor(
   client: Caller,
   mount: string,
-  { role_name, ...body }: DeleteAccessorInput,
+  input: DeleteAccessorInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -531,9 +545,10 @@ export type ReadPoliciesInput = ReadRoleInput;
 export async function readPolicies(
   client: Caller,
   mount: string,
-  { role_name }: ReadPoliciesInput,
+  input: ReadPoliciesInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -555,9 +570,10 @@ export type WritePoliciesInput = {
 export async function writePolicies(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WritePoliciesInput,
+  input: WritePoliciesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -575,9 +591,10 @@ export type ClearPoliciesInput = ReadRoleInput;
 export async function clearPolicies(
   client: Caller,
   mount: string,
-  { role_name }: ClearPoliciesInput,
+  input: ClearPoliciesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -594,9 +611,10 @@ export type ReadTtlInput = ReadRoleInput;
 export async function readTtl(
   client: Caller,
   mount: string,
-  { role_name }: ReadTtlInput,
+  input: ReadTtlInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -618,9 +636,10 @@ export type WriteTtlInput = {
 export async function writeTtl(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteTtlInput,
+  input: WriteTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -638,9 +657,10 @@ export type ClearTtlInput = ReadRoleInput;
 export async function clearTtl(
   client: Caller,
   mount: string,
-  { role_name }: ClearTtlInput,
+  input: ClearTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -657,9 +677,10 @@ export type ReadMaxTtlInput = ReadRoleInput;
 export async function readMaxTtl(
   client: Caller,
   mount: string,
-  { role_name }: ReadMaxTtlInput,
+  input: ReadMaxTtlInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -681,9 +702,10 @@ export type WriteMaxTtlInput = {
 export async function writeMaxTtl(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteMaxTtlInput,
+  input: WriteMaxTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -701,9 +723,10 @@ export type ClearMaxTtlInput = ReadRoleInput;
 export async function clearMaxTtl(
   client: Caller,
   mount: string,
-  { role_name }: ClearMaxTtlInput,
+  input: ClearMaxTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -720,9 +743,10 @@ export type ReadUsesInput = ReadRoleInput;
 export async function readUses(
   client: Caller,
   mount: string,
-  { role_name }: ReadUsesInput,
+  input: ReadUsesInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -744,9 +768,10 @@ export type WriteUsesInput = {
 export async function writeUses(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteUsesInput,
+  input: WriteUsesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -764,9 +789,10 @@ export type ClearUsesInput = ReadRoleInput;
 export async function clearUses(
   client: Caller,
   mount: string,
-  { role_name }: ClearUsesInput,
+  input: ClearUsesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -783,9 +809,10 @@ export type ReadPeriodInput = ReadRoleInput;
 export async function readPeriod(
   client: Caller,
   mount: string,
-  { role_name }: ReadPeriodInput,
+  input: ReadPeriodInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -807,9 +834,10 @@ export type WritePeriodInput = {
 export async function writePeriod(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WritePeriodInput,
+  input: WritePeriodInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -827,9 +855,10 @@ export type ClearPeriodInput = ReadRoleInput;
 export async function clearPeriod(
   client: Caller,
   mount: string,
-  { role_name }: ClearPeriodInput,
+  input: ClearPeriodInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -846,9 +875,10 @@ export type ReadBoundToInput = ReadRoleInput;
 export async function readBoundTo(
   client: Caller,
   mount: string,
-  { role_name }: ReadBoundToInput,
+  input: ReadBoundToInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -870,9 +900,10 @@ export type WriteBoundToInput = {
 export async function writeBoundTo(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteBoundToInput,
+  input: WriteBoundToInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -890,9 +921,10 @@ export type ClearBoundToInput = ReadRoleInput;
 export async function clearBoundTo(
   client: Caller,
   mount: string,
-  { role_name }: ClearBoundToInput,
+  input: ClearBoundToInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -909,9 +941,10 @@ export type ReadBindSecretIdInput = ReadRoleInput;
 export async function readBindSecretId(
   client: Caller,
   mount: string,
-  { role_name }: ReadBindSecretIdInput,
+  input: ReadBindSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -933,9 +966,10 @@ export type WriteBindSecretIdInput = {
 export async function writeBindSecretId(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteBindSecretIdInput,
+  input: WriteBindSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -953,9 +987,10 @@ export type ClearBindSecretIdInput = ReadRoleInput;
 export async function clearBindSecretId(
   client: Caller,
   mount: string,
-  { role_name }: ClearBindSecretIdInput,
+  input: ClearBindSecretIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -972,9 +1007,10 @@ export type ReadSecretIdTtlInput = ReadRoleInput;
 export async function readSecretIdTtl(
   client: Caller,
   mount: string,
-  { role_name }: ReadSecretIdTtlInput,
+  input: ReadSecretIdTtlInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -996,9 +1032,10 @@ export type WriteSecretIdTtlInput = {
 export async function writeSecretIdTtl(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteSecretIdTtlInput,
+  input: WriteSecretIdTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -1016,9 +1053,10 @@ export type ClearSecretIdTtlInput = ReadRoleInput;
 export async function clearSecretIdTtl(
   client: Caller,
   mount: string,
-  { role_name }: ClearSecretIdTtlInput,
+  input: ClearSecretIdTtlInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -1035,9 +1073,10 @@ export type ReadSecretIdUsesInput = ReadRoleInput;
 export async function readSecretIdUses(
   client: Caller,
   mount: string,
-  { role_name }: ReadSecretIdUsesInput,
+  input: ReadSecretIdUsesInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -1059,9 +1098,10 @@ export type WriteSecretIdUsesInput = {
 export async function writeSecretIdUses(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteSecretIdUsesInput,
+  input: WriteSecretIdUsesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -1079,9 +1119,10 @@ export type ClearSecretIdUsesInput = ReadRoleInput;
 export async function clearSecretIdUses(
   client: Caller,
   mount: string,
-  { role_name }: ClearSecretIdUsesInput,
+  input: ClearSecretIdUsesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -1098,9 +1139,10 @@ export type ReadSecretIdRangesInput = ReadRoleInput;
 export async function readSecretIdRanges(
   client: Caller,
   mount: string,
-  { role_name }: ReadSecretIdRangesInput,
+  input: ReadSecretIdRangesInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -1122,9 +1164,10 @@ export type WriteSecretIdRangesInput = {
 export async function writeSecretIdRanges(
   client: Caller,
   mount: string,
-  { role_name, ...body }: WriteSecretIdRangesInput,
+  input: WriteSecretIdRangesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -1142,9 +1185,10 @@ export type ClearSecretIdRangesInput = ReadRoleInput;
 export async function clearSecretIdRanges(
   client: Caller,
   mount: string,
-  { role_name }: ClearSecretIdRangesInput,
+  input: ClearSecretIdRangesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { role_name } = needInput(input);
   return client.call(
     {
       method: "DELETE",

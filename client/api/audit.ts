@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { oneSegment, restOfPath } from "../request-path.ts";
+import { needInput, oneSegment, restOfPath } from "../request-path.ts";
 
 export type ListAuditDevicesAnswer = Readonly<
   Record<
@@ -54,9 +54,10 @@ export type EnableAuditDeviceInput = {
 /** Enable an audit device */
 export async function enableAuditDevice(
   client: Caller,
-  { path, ...body }: EnableAuditDeviceInput,
+  input: EnableAuditDeviceInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/audit/${restOfPath(path)}`, body, answer: "nothing" },
     options,
@@ -71,9 +72,10 @@ export type DisableAuditDeviceInput = {
 /** Disable an audit device */
 export async function disableAuditDevice(
   client: Caller,
-  { path }: DisableAuditDeviceInput,
+  input: DisableAuditDeviceInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/audit/${restOfPath(path)}`, answer: "nothing" },
     options,
@@ -95,9 +97,10 @@ export type HashForAuditAnswer = {
 /** Hash a value as an audit device does */
 export async function hashForAudit(
   client: Caller,
-  { path, ...body }: HashForAuditInput,
+  input: HashForAuditInput,
   options?: CallOptions,
 ): Promise<Answer<HashForAuditAnswer>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/audit-hash/${restOfPath(path)}`, body, answer: "data" },
     options,
@@ -132,9 +135,10 @@ export type VerifyAuditTrailAnswer = {
 /** Check the files of an audit device for records that were cut, swapped or edited */
 export async function verifyAuditTrail(
   client: Caller,
-  { path }: VerifyAuditTrailInput,
+  input: VerifyAuditTrailInput,
   options?: CallOptions,
 ): Promise<Answer<VerifyAuditTrailAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/audit-verify/${restOfPath(path)}`, answer: "data" },
     options,
@@ -183,9 +187,10 @@ export type ReadAuditedHeaderAnswer = Readonly<
 /** Tell how a request header is recorded */
 export async function readAuditedHeader(
   client: Caller,
-  { name }: ReadAuditedHeaderInput,
+  input: ReadAuditedHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAuditedHeaderAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -206,9 +211,10 @@ export type RecordHeaderInput = {
 /** Record a request header */
 export async function recordHeader(
   client: Caller,
-  { name, ...body }: RecordHeaderInput,
+  input: RecordHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -225,9 +231,10 @@ export type StopRecordingHeaderInput = ReadAuditedHeaderInput;
 /** Stop recording a request header */
 export async function stopRecordingHeader(
   client: Caller,
-  { name }: StopRecordingHeaderInput,
+  input: StopRecordingHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     {
       method: "DELETE",

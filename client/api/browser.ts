@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { oneSegment } from "../request-path.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 export type ReadCorsAnswer = {
   /** Whether any other origin may call the API */
@@ -77,9 +77,10 @@ export type ReadConsoleHeaderAnswer = {
 /** Read a console header that is set */
 export async function readConsoleHeader(
   client: Caller,
-  { name }: ReadConsoleHeaderInput,
+  input: ReadConsoleHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<ReadConsoleHeaderAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/config/ui/headers/${oneSegment(name)}`, answer: "data" },
     options,
@@ -96,9 +97,10 @@ export type WriteConsoleHeaderInput = {
 /** Set a header of the console's pages */
 export async function writeConsoleHeader(
   client: Caller,
-  { name, ...body }: WriteConsoleHeaderInput,
+  input: WriteConsoleHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/config/ui/headers/${oneSegment(name)}`, body, answer: "nothing" },
     options,
@@ -110,9 +112,10 @@ export type DeleteConsoleHeaderInput = ReadConsoleHeaderInput;
 /** Go back to the default of a console header, or to none */
 export async function deleteConsoleHeader(
   client: Caller,
-  { name }: DeleteConsoleHeaderInput,
+  input: DeleteConsoleHeaderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/config/ui/headers/${oneSegment(name)}`, answer: "nothing" },
     options,

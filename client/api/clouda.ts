@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, oneSegment } from "../request-path.ts";
+import { mountPath, needInput, oneSegment } from "../request-path.ts";
 
 export type WriteRootInput = {
   /** Id of the access key that this service calls with. */
@@ -251,9 +251,10 @@ export type ReadRoleAnswer = {
 export async function readRole(
   client: Caller,
   mount: string,
-  { name }: ReadRoleInput,
+  input: ReadRoleInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRoleAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/roles/${oneSegment(name)}`, answer: "data" },
     options,
@@ -297,9 +298,10 @@ export type WriteRoleInput = {
 export async function writeRole(
   client: Caller,
   mount: string,
-  { name, ...body }: WriteRoleInput,
+  input: WriteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -322,9 +324,10 @@ export type DeleteRoleInput = {
 export async function deleteRole(
   client: Caller,
   mount: string,
-  { name, ...body }: DeleteRoleInput,
+  input: DeleteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -372,9 +375,10 @@ export type ReadCredsAnswer = {
 export async function readCreds(
   client: Caller,
   mount: string,
-  { name, ...query }: ReadCredsInput,
+  input: ReadCredsInput,
   options?: CallOptions,
 ): Promise<Answer<ReadCredsAnswer>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/creds/${oneSegment(name)}`, query, answer: "data" },
     options,
@@ -389,9 +393,10 @@ export type WriteCredsAnswer = ReadCredsAnswer;
 export async function writeCreds(
   client: Caller,
   mount: string,
-  { name, ...body }: WriteCredsInput,
+  input: WriteCredsInput,
   options?: CallOptions,
 ): Promise<Answer<WriteCredsAnswer>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `${mountPath(mount)}/creds/${oneSegment(name)}`, body, answer: "data" },
     options,
@@ -406,9 +411,10 @@ export type ReadStsAnswer = ReadCredsAnswer;
 export async function readSts(
   client: Caller,
   mount: string,
-  { name, ...query }: ReadStsInput,
+  input: ReadStsInput,
   options?: CallOptions,
 ): Promise<Answer<ReadStsAnswer>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/sts/${oneSegment(name)}`, query, answer: "data" },
     options,
@@ -423,9 +429,10 @@ export type WriteStsAnswer = ReadCredsAnswer;
 export async function writeSts(
   client: Caller,
   mount: string,
-  { name, ...body }: WriteStsInput,
+  input: WriteStsInput,
   options?: CallOptions,
 ): Promise<Answer<WriteStsAnswer>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `${mountPath(mount)}/sts/${oneSegment(name)}`, body, answer: "data" },
     options,
@@ -478,9 +485,10 @@ export type ReadStaticRoleAnswer = {
 export async function readStaticRole(
   client: Caller,
   mount: string,
-  { name }: ReadStaticRoleInput,
+  input: ReadStaticRoleInput,
   options?: CallOptions,
 ): Promise<Answer<ReadStaticRoleAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/static-roles/${oneSegment(name)}`, answer: "data" },
     options,
@@ -508,9 +516,10 @@ export type WriteStaticRoleAnswer = ReadStaticRoleAnswer;
 export async function writeStaticRole(
   client: Caller,
   mount: string,
-  { name, ...body }: WriteStaticRoleInput,
+  input: WriteStaticRoleInput,
   options?: CallOptions,
 ): Promise<Answer<WriteStaticRoleAnswer>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -533,9 +542,10 @@ export type DeleteStaticRoleInput = {
 export async function deleteStaticRole(
   client: Caller,
   mount: string,
-  { name, ...body }: DeleteStaticRoleInput,
+  input: DeleteStaticRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -555,9 +565,10 @@ export type RotateStaticRoleAnswer = ReadStaticRoleAnswer;
 export async function rotateStaticRole(
   client: Caller,
   mount: string,
-  { name }: RotateStaticRoleInput,
+  input: RotateStaticRoleInput,
   options?: CallOptions,
 ): Promise<Answer<RotateStaticRoleAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -593,9 +604,10 @@ export type ReadStaticCredsAnswer = {
 export async function readStaticCreds(
   client: Caller,
   mount: string,
-  { name }: ReadStaticCredsInput,
+  input: ReadStaticCredsInput,
   options?: CallOptions,
 ): Promise<Answer<ReadStaticCredsAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/static-creds/${oneSegment(name)}`, answer: "data" },
     options,

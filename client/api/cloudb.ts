@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, oneSegment } from "../request-path.ts";
+import { mountPath, needInput, oneSegment } from "../request-path.ts";
 
 export type WriteConfigInput = {
   /** The subscription. */
@@ -196,9 +196,10 @@ export type ReadRoleAnswer = {
 export async function readRole(
   client: Caller,
   mount: string,
-  { name }: ReadRoleInput,
+  input: ReadRoleInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRoleAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/roles/${oneSegment(name)}`, answer: "data" },
     options,
@@ -234,9 +235,10 @@ export type WriteRoleInput = {
 export async function writeRole(
   client: Caller,
   mount: string,
-  { name, ...body }: WriteRoleInput,
+  input: WriteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -259,9 +261,10 @@ export type DeleteRoleInput = {
 export async function deleteRole(
   client: Caller,
   mount: string,
-  { name, ...query }: DeleteRoleInput,
+  input: DeleteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -297,9 +300,10 @@ export type ReadCredsAnswer = {
 export async function readCreds(
   client: Caller,
   mount: string,
-  { name, ...query }: ReadCredsInput,
+  input: ReadCredsInput,
   options?: CallOptions,
 ): Promise<Answer<ReadCredsAnswer>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/creds/${oneSegment(name)}`, query, answer: "data" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { restOfPath } from "../request-path.ts";
+import { needInput, restOfPath } from "../request-path.ts";
 
 export type ListCubbyholeAnswer = {
   readonly keys: readonly string[];
@@ -29,9 +29,10 @@ export type ListCubbyholeFolderAnswer = ListCubbyholeAnswer;
 /** List a folder of the token's own cubbyhole. */
 export async function listCubbyholeFolder(
   client: Caller,
-  { path }: ListCubbyholeFolderInput,
+  input: ListCubbyholeFolderInput,
   options?: CallOptions,
 ): Promise<Answer<ListCubbyholeFolderAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "LIST", path: `cubbyhole/${restOfPath(path)}`, answer: "data" },
     options,
@@ -46,9 +47,10 @@ export type ReadCubbyholeInput = {
 /** Read an entry of the token's own cubbyhole. */
 export async function readCubbyhole(
   client: Caller,
-  { path }: ReadCubbyholeInput,
+  input: ReadCubbyholeInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `cubbyhole/${restOfPath(path)}`, answer: "data" },
     options,
@@ -65,9 +67,10 @@ export type WriteCubbyholeInput = {
 /** Write an entry of the token's own cubbyhole, in place of what is there. */
 export async function writeCubbyhole(
   client: Caller,
-  { path, data }: WriteCubbyholeInput,
+  input: WriteCubbyholeInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, data } = needInput(input);
   return client.call(
     { method: "POST", path: `cubbyhole/${restOfPath(path)}`, body: data, answer: "nothing" },
     options,
@@ -79,9 +82,10 @@ export type DeleteCubbyholeInput = ReadCubbyholeInput;
 /** Delete an entry of the token's own cubbyhole. */
 export async function deleteCubbyhole(
   client: Caller,
-  { path }: DeleteCubbyholeInput,
+  input: DeleteCubbyholeInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "DELETE", path: `cubbyhole/${restOfPath(path)}`, answer: "nothing" },
     options,

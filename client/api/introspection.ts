@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { oneSegment } from "../request-path.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 export type ReadMetricsInput = {
   /** prometheus for its text format 0.0.4, json otherwise */
@@ -72,9 +72,10 @@ export type ReloadConfigInput = {
 /** Read a part of the configuration again */
 export async function reloadConfig(
   client: Caller,
-  { what }: ReloadConfigInput,
+  input: ReloadConfigInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { what } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/config/reload/${oneSegment(what)}`, answer: "nothing" },
     options,
@@ -243,9 +244,10 @@ export type ReadLoggerAnswer = ReadLoggersAnswer;
 /** Read how much one log of this node writes */
 export async function readLogger(
   client: Caller,
-  { name }: ReadLoggerInput,
+  input: ReadLoggerInput,
   options?: CallOptions,
 ): Promise<Answer<ReadLoggerAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/loggers/${oneSegment(name)}`, answer: "data" },
     options,
@@ -262,9 +264,10 @@ export type WriteLoggerInput = {
 /** Change how much one log of this node writes, until it is restarted */
 export async function writeLogger(
   client: Caller,
-  { name, ...body }: WriteLoggerInput,
+  input: WriteLoggerInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/loggers/${oneSegment(name)}`, body, answer: "nothing" },
     options,
@@ -276,9 +279,10 @@ export type ResetLoggerInput = ReadLoggerInput;
 /** Let one log of this node write what the configuration says */
 export async function resetLogger(
   client: Caller,
-  { name }: ResetLoggerInput,
+  input: ResetLoggerInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/loggers/${oneSegment(name)}`, answer: "nothing" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, restOfPath } from "../request-path.ts";
+import { mountPath, needInput, restOfPath } from "../request-path.ts";
 
 export type ReadConfigAnswer = {
   /** How many versions are kept; 0 for 10. */
@@ -81,9 +81,10 @@ export type ReadAnswer = {
 export async function read(
   client: Caller,
   mount: string,
-  { path, ...query }: ReadInput,
+  input: ReadInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/data/${restOfPath(path)}`, query, answer: "data" },
     options,
@@ -120,9 +121,10 @@ export type WriteAnswer = {
 export async function write(
   client: Caller,
   mount: string,
-  { path, ...body }: WriteInput,
+  input: WriteInput,
   options?: CallOptions,
 ): Promise<Answer<WriteAnswer>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `${mountPath(mount)}/data/${restOfPath(path)}`, body, answer: "data" },
     options,
@@ -148,9 +150,10 @@ export type PatchAnswer = WriteAnswer;
 export async function patch(
   client: Caller,
   mount: string,
-  { path, ...body }: PatchInput,
+  input: PatchInput,
   options?: CallOptions,
 ): Promise<Answer<PatchAnswer>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "PATCH", path: `${mountPath(mount)}/data/${restOfPath(path)}`, body, answer: "data" },
     options,
@@ -166,9 +169,10 @@ export type DeleteInput = {
 async function delete_(
   client: Caller,
   mount: string,
-  { path }: DeleteInput,
+  input: DeleteInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "DELETE", path: `${mountPath(mount)}/data/${restOfPath(path)}`, answer: "nothing" },
     options,
@@ -187,9 +191,10 @@ export type DeleteVersionsInput = {
 export async function deleteVersions(
   client: Caller,
   mount: string,
-  { path, ...body }: DeleteVersionsInput,
+  input: DeleteVersionsInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -207,9 +212,10 @@ export type UndeleteInput = DeleteVersionsInput;
 export async function undelete(
   client: Caller,
   mount: string,
-  { path, ...body }: UndeleteInput,
+  input: UndeleteInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -227,9 +233,10 @@ export type DestroyInput = DeleteVersionsInput;
 export async function destroy(
   client: Caller,
   mount: string,
-  { path, ...body }: DestroyInput,
+  input: DestroyInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -271,9 +278,10 @@ export type SubkeysAnswer = {
 export async function subkeys(
   client: Caller,
   mount: string,
-  { path, ...query }: SubkeysInput,
+  input: SubkeysInput,
   options?: CallOptions,
 ): Promise<Answer<SubkeysAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -324,9 +332,10 @@ export type ReadMetadataAnswer = {
 export async function readMetadata(
   client: Caller,
   mount: string,
-  { path }: ReadMetadataInput,
+  input: ReadMetadataInput,
   options?: CallOptions,
 ): Promise<Answer<ReadMetadataAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/metadata/${restOfPath(path)}`, answer: "data" },
     options,
@@ -350,9 +359,10 @@ export type WriteMetadataInput = {
 export async function writeMetadata(
   client: Caller,
   mount: string,
-  { path, ...body }: WriteMetadataInput,
+  input: WriteMetadataInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -381,9 +391,10 @@ export type PatchMetadataInput = {
 export async function patchMetadata(
   client: Caller,
   mount: string,
-  { path, ...body }: PatchMetadataInput,
+  input: PatchMetadataInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     {
       method: "PATCH",
@@ -401,9 +412,10 @@ export type DeleteMetadataInput = DeleteInput;
 export async function deleteMetadata(
   client: Caller,
   mount: string,
-  { path }: DeleteMetadataInput,
+  input: DeleteMetadataInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -458,9 +470,10 @@ export type ListBelowAnswer = ListAnswer;
 export async function listBelow(
   client: Caller,
   mount: string,
-  { path, ...query }: ListBelowInput,
+  input: ListBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListBelowAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",
@@ -509,9 +522,10 @@ export type ListDetailedBelowAnswer = ListAnswer;
 export async function listDetailedBelow(
   client: Caller,
   mount: string,
-  { path, ...query }: ListDetailedBelowInput,
+  input: ListDetailedBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListDetailedBelowAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",

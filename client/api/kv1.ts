@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, restOfPath } from "../request-path.ts";
+import { mountPath, needInput, restOfPath } from "../request-path.ts";
 
 export type ListInput = {
   /** Only those after this name. */
@@ -46,9 +46,10 @@ export type ListBelowAnswer = ListAnswer;
 export async function listBelow(
   client: Caller,
   mount: string,
-  { path, ...query }: ListBelowInput,
+  input: ListBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListBelowAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     { method: "LIST", path: `${mountPath(mount)}/${restOfPath(path)}`, query, answer: "data" },
     options,
@@ -64,9 +65,10 @@ export type ReadInput = {
 export async function read(
   client: Caller,
   mount: string,
-  { path }: ReadInput,
+  input: ReadInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `${mountPath(mount)}/${restOfPath(path)}`, answer: "data" },
     options,
@@ -84,9 +86,10 @@ export type WriteInput = {
 export async function write(
   client: Caller,
   mount: string,
-  { path, data }: WriteInput,
+  input: WriteInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, data } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -104,9 +107,10 @@ export type DeleteInput = ReadInput;
 async function delete_(
   client: Caller,
   mount: string,
-  { path }: DeleteInput,
+  input: DeleteInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "DELETE", path: `${mountPath(mount)}/${restOfPath(path)}`, answer: "nothing" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { restOfPath } from "../request-path.ts";
+import { needInput, restOfPath } from "../request-path.ts";
 
 export type LookupLeaseInput = {
   /** Id of the lease. */
@@ -76,9 +76,10 @@ export type ListLeasesBelowAnswer = ListLeasesAnswer;
 /** List leases one level below a path. */
 export async function listLeasesBelow(
   client: Caller,
-  { prefix, ...query }: ListLeasesBelowInput,
+  input: ListLeasesBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListLeasesBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     { method: "LIST", path: `sys/leases/lookup/${restOfPath(prefix)}`, query, answer: "data" },
     options,
@@ -114,9 +115,10 @@ export type RenewLeaseByIdInput = {
 /** Renew the lease that the path names. */
 export async function renewLeaseById(
   client: Caller,
-  { lease_id, ...body }: RenewLeaseByIdInput,
+  input: RenewLeaseByIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { lease_id, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/leases/renew/${restOfPath(lease_id)}`, body, answer: "nothing" },
     options,
@@ -152,9 +154,10 @@ export type RevokeLeaseByIdInput = {
 /** Revoke the lease that the path names. */
 export async function revokeLeaseById(
   client: Caller,
-  { lease_id, ...body }: RevokeLeaseByIdInput,
+  input: RevokeLeaseByIdInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { lease_id, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/leases/revoke/${restOfPath(lease_id)}`, body, answer: "nothing" },
     options,
@@ -171,9 +174,10 @@ export type RevokeLeasesBelowInput = {
 /** Revoke all leases below a path. */
 export async function revokeLeasesBelow(
   client: Caller,
-  { prefix, ...body }: RevokeLeasesBelowInput,
+  input: RevokeLeasesBelowInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { prefix, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -193,9 +197,10 @@ export type ForceRevokeLeasesInput = {
 /** Forget all leases below a path, revoked or not. */
 export async function forceRevokeLeases(
   client: Caller,
-  { prefix }: ForceRevokeLeasesInput,
+  input: ForceRevokeLeasesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { prefix } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/leases/revoke-force/${restOfPath(prefix)}`, answer: "nothing" },
     options,
@@ -281,9 +286,10 @@ export type RenewLeaseByIdOlderInput = RenewLeaseByIdInput;
 /** Renew the lease that the path names. Under the path that older clients use. */
 export async function renewLeaseByIdOlder(
   client: Caller,
-  { lease_id, ...body }: RenewLeaseByIdOlderInput,
+  input: RenewLeaseByIdOlderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { lease_id, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/renew/${restOfPath(lease_id)}`, body, answer: "nothing" },
     options,
@@ -306,9 +312,10 @@ export type RevokeLeaseByIdOlderInput = RevokeLeaseByIdInput;
 /** Revoke the lease that the path names. Under the path that older clients use. */
 export async function revokeLeaseByIdOlder(
   client: Caller,
-  { lease_id, ...body }: RevokeLeaseByIdOlderInput,
+  input: RevokeLeaseByIdOlderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { lease_id, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/revoke/${restOfPath(lease_id)}`, body, answer: "nothing" },
     options,
@@ -320,9 +327,10 @@ export type RevokeLeasesBelowOlderInput = RevokeLeasesBelowInput;
 /** Revoke all leases below a path. Under the path that older clients use. */
 export async function revokeLeasesBelowOlder(
   client: Caller,
-  { prefix, ...body }: RevokeLeasesBelowOlderInput,
+  input: RevokeLeasesBelowOlderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { prefix, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/revoke-prefix/${restOfPath(prefix)}`, body, answer: "nothing" },
     options,
@@ -334,9 +342,10 @@ export type ForceRevokeLeasesOlderInput = ForceRevokeLeasesInput;
 /** Forget all leases below a path, revoked or not. Under the path that older clients use. */
 export async function forceRevokeLeasesOlder(
   client: Caller,
-  { prefix }: ForceRevokeLeasesOlderInput,
+  input: ForceRevokeLeasesOlderInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { prefix } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/revoke-force/${restOfPath(prefix)}`, answer: "nothing" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, oneSegment, restOfPath } from "../request-path.ts";
+import { mountPath, needInput, oneSegment, restOfPath } from "../request-path.ts";
 
 export type ListMountsAnswer = Readonly<
   Record<
@@ -100,9 +100,10 @@ export type EnableMountInput = {
 /** Mount a secret engine. */
 export async function enableMount(
   client: Caller,
-  { path, ...body }: EnableMountInput,
+  input: EnableMountInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/mounts/${restOfPath(path)}`, body, answer: "nothing" },
     options,
@@ -174,9 +175,10 @@ export type ReadMountAnswer = {
 /** Read what is mounted at a path. */
 export async function readMount(
   client: Caller,
-  { path }: ReadMountInput,
+  input: ReadMountInput,
   options?: CallOptions,
 ): Promise<Answer<ReadMountAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/mounts/${restOfPath(path)}`, answer: "data" },
     options,
@@ -202,9 +204,10 @@ export type DisableMountAnswer = {
 /** Disable a secret engine and remove everything in it. */
 export async function disableMount(
   client: Caller,
-  { path, ...query }: DisableMountInput,
+  input: DisableMountInput,
   options?: CallOptions,
 ): Promise<Answer<DisableMountAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/mounts/${restOfPath(path)}`, query, answer: "data" },
     options,
@@ -245,9 +248,10 @@ export type ReadMountTuningAnswer = {
 /** Read what holds for a secret engine. */
 export async function readMountTuning(
   client: Caller,
-  { path }: ReadMountTuningInput,
+  input: ReadMountTuningInput,
   options?: CallOptions,
 ): Promise<Answer<ReadMountTuningAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/mounts/${restOfPath(path)}/tune`, answer: "data" },
     options,
@@ -290,9 +294,10 @@ export type TuneMountInput = {
 /** Tune a secret engine. */
 export async function tuneMount(
   client: Caller,
-  { path, ...body }: TuneMountInput,
+  input: TuneMountInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/mounts/${restOfPath(path)}/tune`, body, answer: "nothing" },
     options,
@@ -314,9 +319,10 @@ export type EnableAuthMethodInput = EnableMountInput;
 /** Mount an auth method. */
 export async function enableAuthMethod(
   client: Caller,
-  { path, ...body }: EnableAuthMethodInput,
+  input: EnableAuthMethodInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/auth/${restOfPath(path)}`, body, answer: "nothing" },
     options,
@@ -330,9 +336,10 @@ export type ReadAuthMethodAnswer = ReadMountAnswer;
 /** Read what is mounted at a path. */
 export async function readAuthMethod(
   client: Caller,
-  { path }: ReadAuthMethodInput,
+  input: ReadAuthMethodInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAuthMethodAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/auth/${restOfPath(path)}`, answer: "data" },
     options,
@@ -346,9 +353,10 @@ export type DisableAuthMethodAnswer = DisableMountAnswer;
 /** Disable an auth method and remove everything in it. */
 export async function disableAuthMethod(
   client: Caller,
-  { path, ...query }: DisableAuthMethodInput,
+  input: DisableAuthMethodInput,
   options?: CallOptions,
 ): Promise<Answer<DisableAuthMethodAnswer>> {
+  const { path, ...query } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/auth/${restOfPath(path)}`, query, answer: "data" },
     options,
@@ -362,9 +370,10 @@ export type ReadAuthMethodTuningAnswer = ReadMountTuningAnswer;
 /** Read what holds for an auth method. */
 export async function readAuthMethodTuning(
   client: Caller,
-  { path }: ReadAuthMethodTuningInput,
+  input: ReadAuthMethodTuningInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAuthMethodTuningAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/auth/${restOfPath(path)}/tune`, answer: "data" },
     options,
@@ -376,9 +385,10 @@ export type TuneAuthMethodInput = TuneMountInput;
 /** Tune an auth method. */
 export async function tuneAuthMethod(
   client: Caller,
-  { path, ...body }: TuneAuthMethodInput,
+  input: TuneAuthMethodInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/auth/${restOfPath(path)}/tune`, body, answer: "nothing" },
     options,
@@ -392,9 +402,10 @@ export type ReadAuthMethodTuningAsMountAnswer = ReadMountTuningAnswer;
 /** Read what holds for an auth method. */
 export async function readAuthMethodTuningAsMount(
   client: Caller,
-  { path }: ReadAuthMethodTuningAsMountInput,
+  input: ReadAuthMethodTuningAsMountInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAuthMethodTuningAsMountAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/mounts/auth/${restOfPath(path)}/tune`, answer: "data" },
     options,
@@ -406,9 +417,10 @@ export type TuneAuthMethodAsMountInput = TuneMountInput;
 /** Tune an auth method. */
 export async function tuneAuthMethodAsMount(
   client: Caller,
-  { path, ...body }: TuneAuthMethodAsMountInput,
+  input: TuneAuthMethodAsMountInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/mounts/auth/${restOfPath(path)}/tune`, body, answer: "nothing" },
     options,
@@ -497,9 +509,10 @@ export type ReadServingMountAnswer = {
 /** Read which mount serves a path. */
 export async function readServingMount(
   client: Caller,
-  { path }: ReadServingMountInput,
+  input: ReadServingMountInput,
   options?: CallOptions,
 ): Promise<Answer<ReadServingMountAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/internal/ui/mounts/${restOfPath(path)}`, answer: "data" },
     options,
@@ -550,9 +563,10 @@ export type ReadMountMoveAnswer = {
 /** Read how the move of a mount goes. */
 export async function readMountMove(
   client: Caller,
-  { id }: ReadMountMoveInput,
+  input: ReadMountMoveInput,
   options?: CallOptions,
 ): Promise<Answer<ReadMountMoveAnswer>> {
+  const { id } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/remount/status/${oneSegment(id)}`, answer: "data" },
     options,
@@ -599,9 +613,10 @@ export type DeleteOrphanInput = {
 export async function deleteOrphan(
   client: Caller,
   mount: string,
-  { id }: DeleteOrphanInput,
+  input: DeleteOrphanInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { id } = needInput(input);
   return client.call(
     { method: "DELETE", path: `${mountPath(mount)}/orphans/${oneSegment(id)}`, answer: "nothing" },
     options,

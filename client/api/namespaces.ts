@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { restOfPath } from "../request-path.ts";
+import { needInput, restOfPath } from "../request-path.ts";
 
 export type ListNamespacesInput = {
   /** Only those after this name. */
@@ -46,9 +46,10 @@ export type ReadNamespaceAnswer = {
 /** Read a namespace. */
 export async function readNamespace(
   client: Caller,
-  { path }: ReadNamespaceInput,
+  input: ReadNamespaceInput,
   options?: CallOptions,
 ): Promise<Answer<ReadNamespaceAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/namespaces/${restOfPath(path)}`, answer: "data" },
     options,
@@ -67,9 +68,10 @@ export type WriteNamespaceAnswer = ReadNamespaceAnswer;
 /** Create a namespace, or replace its metadata. */
 export async function writeNamespace(
   client: Caller,
-  { path, ...body }: WriteNamespaceInput,
+  input: WriteNamespaceInput,
   options?: CallOptions,
 ): Promise<Answer<WriteNamespaceAnswer>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/namespaces/${restOfPath(path)}`, body, answer: "data" },
     options,
@@ -88,9 +90,10 @@ export type PatchNamespaceAnswer = ReadNamespaceAnswer;
 /** Change some of a namespace's metadata. */
 export async function patchNamespace(
   client: Caller,
-  { path, ...body }: PatchNamespaceInput,
+  input: PatchNamespaceInput,
   options?: CallOptions,
 ): Promise<Answer<PatchNamespaceAnswer>> {
+  const { path, ...body } = needInput(input);
   return client.call(
     { method: "PATCH", path: `sys/namespaces/${restOfPath(path)}`, body, answer: "data" },
     options,
@@ -107,9 +110,10 @@ export type DeleteNamespaceAnswer = {
 /** Delete a namespace and everything in it. */
 export async function deleteNamespace(
   client: Caller,
-  { path }: DeleteNamespaceInput,
+  input: DeleteNamespaceInput,
   options?: CallOptions,
 ): Promise<Answer<DeleteNamespaceAnswer>> {
+  const { path } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/namespaces/${restOfPath(path)}`, answer: "data" },
     options,

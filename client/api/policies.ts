@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { restOfPath } from "../request-path.ts";
+import { needInput, restOfPath } from "../request-path.ts";
 
 export type ListAclPoliciesInput = {
   /** Only those after this name. */
@@ -41,9 +41,10 @@ export type ListAclPoliciesBelowAnswer = ListAclPoliciesAnswer;
 /** List the ACL policies in a folder of names. */
 export async function listAclPoliciesBelow(
   client: Caller,
-  { prefix, ...query }: ListAclPoliciesBelowInput,
+  input: ListAclPoliciesBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListAclPoliciesBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     { method: "LIST", path: `sys/policies/acl/${restOfPath(prefix)}`, query, answer: "data" },
     options,
@@ -73,9 +74,10 @@ export type ListAclPoliciesDetailedBelowAnswer = ListAclPoliciesAnswer;
 /** List the ACL policies in a folder of names with their documents. */
 export async function listAclPoliciesDetailedBelow(
   client: Caller,
-  { prefix, ...query }: ListAclPoliciesDetailedBelowInput,
+  input: ListAclPoliciesDetailedBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListAclPoliciesDetailedBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",
@@ -110,9 +112,10 @@ export type ReadAclPolicyAnswer = {
 /** Read an ACL policy. */
 export async function readAclPolicy(
   client: Caller,
-  { name }: ReadAclPolicyInput,
+  input: ReadAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<ReadAclPolicyAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/policies/acl/${restOfPath(name)}`, answer: "data" },
     options,
@@ -141,9 +144,10 @@ export type WriteAclPolicyAnswer = ReadAclPolicyAnswer;
 /** Write an ACL policy. */
 export async function writeAclPolicy(
   client: Caller,
-  { name, dry_run, ...body }: WriteAclPolicyInput,
+  input: WriteAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<WriteAclPolicyAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -178,9 +182,10 @@ export type PatchAclPolicyAnswer = ReadAclPolicyAnswer;
 /** Change some of an ACL policy. */
 export async function patchAclPolicy(
   client: Caller,
-  { name, dry_run, ...body }: PatchAclPolicyInput,
+  input: PatchAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<PatchAclPolicyAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "PATCH",
@@ -198,9 +203,10 @@ export type DeleteAclPolicyInput = ReadAclPolicyInput;
 /** Delete an ACL policy. Tokens keep its name, which counts as empty. */
 export async function deleteAclPolicy(
   client: Caller,
-  { name }: DeleteAclPolicyInput,
+  input: DeleteAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/policies/acl/${restOfPath(name)}`, answer: "nothing" },
     options,
@@ -258,9 +264,10 @@ export type ReadPolicyAnswer = {
 /** Read an ACL policy: the older form. */
 export async function readPolicy(
   client: Caller,
-  { name }: ReadPolicyInput,
+  input: ReadPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<ReadPolicyAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/policy/${restOfPath(name)}`, answer: "data" },
     options,
@@ -274,9 +281,10 @@ export type WritePolicyAnswer = ReadAclPolicyAnswer;
 /** Write an ACL policy: the older form. */
 export async function writePolicy(
   client: Caller,
-  { name, dry_run, ...body }: WritePolicyInput,
+  input: WritePolicyInput,
   options?: CallOptions,
 ): Promise<Answer<WritePolicyAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -294,9 +302,10 @@ export type DeletePolicyInput = ReadAclPolicyInput;
 /** Delete an ACL policy: the older form. */
 export async function deletePolicy(
   client: Caller,
-  { name }: DeletePolicyInput,
+  input: DeletePolicyInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/policy/${restOfPath(name)}`, answer: "nothing" },
     options,
@@ -323,9 +332,10 @@ export type ListRgpsBelowAnswer = ListAclPoliciesAnswer;
 /** List the RGPs in a folder of names. */
 export async function listRgpsBelow(
   client: Caller,
-  { prefix, ...query }: ListRgpsBelowInput,
+  input: ListRgpsBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListRgpsBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     { method: "LIST", path: `sys/policies/rgp/${restOfPath(prefix)}`, query, answer: "data" },
     options,
@@ -355,9 +365,10 @@ export type ListRgpsDetailedBelowAnswer = ListAclPoliciesAnswer;
 /** List the RGPs in a folder of names with their documents. */
 export async function listRgpsDetailedBelow(
   client: Caller,
-  { prefix, ...query }: ListRgpsDetailedBelowInput,
+  input: ListRgpsDetailedBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListRgpsDetailedBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",
@@ -391,9 +402,10 @@ export type ReadRgpAnswer = {
 /** Read an RGP. */
 export async function readRgp(
   client: Caller,
-  { name }: ReadRgpInput,
+  input: ReadRgpInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRgpAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/policies/rgp/${restOfPath(name)}`, answer: "data" },
     options,
@@ -424,9 +436,10 @@ export type WriteRgpAnswer = ReadRgpAnswer;
 /** Write an RGP: a program that judges the requests of tokens that carry its name. */
 export async function writeRgp(
   client: Caller,
-  { name, dry_run, ...body }: WriteRgpInput,
+  input: WriteRgpInput,
   options?: CallOptions,
 ): Promise<Answer<WriteRgpAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -463,9 +476,10 @@ export type PatchRgpAnswer = ReadRgpAnswer;
 /** Change some of an RGP. */
 export async function patchRgp(
   client: Caller,
-  { name, dry_run, ...body }: PatchRgpInput,
+  input: PatchRgpInput,
   options?: CallOptions,
 ): Promise<Answer<PatchRgpAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "PATCH",
@@ -483,9 +497,10 @@ export type DeleteRgpInput = ReadAclPolicyInput;
 /** Delete an RGP. Tokens keep its name, which restricts no more. */
 export async function deleteRgp(
   client: Caller,
-  { name }: DeleteRgpInput,
+  input: DeleteRgpInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/policies/rgp/${restOfPath(name)}`, answer: "nothing" },
     options,
@@ -539,9 +554,10 @@ export type ListEgpsBelowAnswer = ListAclPoliciesAnswer;
 /** List the EGPs in a folder of names. */
 export async function listEgpsBelow(
   client: Caller,
-  { prefix, ...query }: ListEgpsBelowInput,
+  input: ListEgpsBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListEgpsBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     { method: "LIST", path: `sys/policies/egp/${restOfPath(prefix)}`, query, answer: "data" },
     options,
@@ -571,9 +587,10 @@ export type ListEgpsDetailedBelowAnswer = ListAclPoliciesAnswer;
 /** List the EGPs in a folder of names with their documents. */
 export async function listEgpsDetailedBelow(
   client: Caller,
-  { prefix, ...query }: ListEgpsDetailedBelowInput,
+  input: ListEgpsDetailedBelowInput,
   options?: CallOptions,
 ): Promise<Answer<ListEgpsDetailedBelowAnswer>> {
+  const { prefix, ...query } = needInput(input);
   return client.call(
     {
       method: "LIST",
@@ -609,9 +626,10 @@ export type ReadEgpAnswer = {
 /** Read an EGP. */
 export async function readEgp(
   client: Caller,
-  { name }: ReadEgpInput,
+  input: ReadEgpInput,
   options?: CallOptions,
 ): Promise<Answer<ReadEgpAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/policies/egp/${restOfPath(name)}`, answer: "data" },
     options,
@@ -644,9 +662,10 @@ export type WriteEgpAnswer = ReadEgpAnswer;
 /** Write an EGP: a program that judges the requests to its paths. */
 export async function writeEgp(
   client: Caller,
-  { name, dry_run, ...body }: WriteEgpInput,
+  input: WriteEgpInput,
   options?: CallOptions,
 ): Promise<Answer<WriteEgpAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -685,9 +704,10 @@ export type PatchEgpAnswer = ReadEgpAnswer;
 /** Change some of an EGP. */
 export async function patchEgp(
   client: Caller,
-  { name, dry_run, ...body }: PatchEgpInput,
+  input: PatchEgpInput,
   options?: CallOptions,
 ): Promise<Answer<PatchEgpAnswer>> {
+  const { name, dry_run, ...body } = needInput(input);
   return client.call(
     {
       method: "PATCH",
@@ -705,9 +725,10 @@ export type DeleteEgpInput = ReadAclPolicyInput;
 /** Delete an EGP, from all its paths. */
 export async function deleteEgp(
   client: Caller,
-  { name }: DeleteEgpInput,
+  input: DeleteEgpInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/policies/egp/${restOfPath(name)}`, answer: "nothing" },
     options,
@@ -1040,9 +1061,10 @@ export type ViewAclPolicyAnswer = {
 /** Read an ACL policy: for management, and for tokens that carry it. */
 export async function viewAclPolicy(
   client: Caller,
-  { name, ...query }: ViewAclPolicyInput,
+  input: ViewAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<ViewAclPolicyAnswer>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `acl/policy/${restOfPath(name)}`, query, answer: "bare" },
     options,
@@ -1073,9 +1095,10 @@ export type ApplyAclPolicyInput = {
 /** Write an ACL policy. */
 export async function applyAclPolicy(
   client: Caller,
-  { name, region, ...body }: ApplyAclPolicyInput,
+  input: ApplyAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, region, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -1098,9 +1121,10 @@ export type RemoveAclPolicyInput = {
 /** Delete an ACL policy. Tokens keep its name, which counts as empty. */
 export async function removeAclPolicy(
   client: Caller,
-  { name, ...query }: RemoveAclPolicyInput,
+  input: RemoveAclPolicyInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...query } = needInput(input);
   return client.call(
     { method: "DELETE", path: `acl/policy/${restOfPath(name)}`, query, answer: "nothing" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { oneSegment } from "../request-path.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 export type ReadQuotaConfigAnswer = {
   /** Paths that no quota counts, beside those that never are */
@@ -84,9 +84,10 @@ export type ReadRateLimitQuotaAnswer = {
 /** Read a rate-limit quota */
 export async function readRateLimitQuota(
   client: Caller,
-  { name }: ReadRateLimitQuotaInput,
+  input: ReadRateLimitQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<ReadRateLimitQuotaAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/quotas/rate-limit/${oneSegment(name)}`, answer: "data" },
     options,
@@ -113,9 +114,10 @@ export type WriteRateLimitQuotaInput = {
 /** Create or replace a rate-limit quota */
 export async function writeRateLimitQuota(
   client: Caller,
-  { name, ...body }: WriteRateLimitQuotaInput,
+  input: WriteRateLimitQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/quotas/rate-limit/${oneSegment(name)}`, body, answer: "nothing" },
     options,
@@ -127,9 +129,10 @@ export type DeleteRateLimitQuotaInput = ReadRateLimitQuotaInput;
 /** Delete a rate-limit quota */
 export async function deleteRateLimitQuota(
   client: Caller,
-  { name }: DeleteRateLimitQuotaInput,
+  input: DeleteRateLimitQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/quotas/rate-limit/${oneSegment(name)}`, answer: "nothing" },
     options,
@@ -168,9 +171,10 @@ export type ReadLeaseCountQuotaAnswer = {
 /** Read a lease-count quota */
 export async function readLeaseCountQuota(
   client: Caller,
-  { name }: ReadLeaseCountQuotaInput,
+  input: ReadLeaseCountQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<ReadLeaseCountQuotaAnswer>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/quotas/lease-count/${oneSegment(name)}`, answer: "data" },
     options,
@@ -193,9 +197,10 @@ export type WriteLeaseCountQuotaInput = {
 /** Create or replace a lease-count quota */
 export async function writeLeaseCountQuota(
   client: Caller,
-  { name, ...body }: WriteLeaseCountQuotaInput,
+  input: WriteLeaseCountQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
   return client.call(
     { method: "POST", path: `sys/quotas/lease-count/${oneSegment(name)}`, body, answer: "nothing" },
     options,
@@ -207,9 +212,10 @@ export type DeleteLeaseCountQuotaInput = ReadRateLimitQuotaInput;
 /** Delete a lease-count quota */
 export async function deleteLeaseCountQuota(
   client: Caller,
-  { name }: DeleteLeaseCountQuotaInput,
+  input: DeleteLeaseCountQuotaInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
   return client.call(
     { method: "DELETE", path: `sys/quotas/lease-count/${oneSegment(name)}`, answer: "nothing" },
     options,

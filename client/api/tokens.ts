@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { oneSegment } from "../request-path.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 export type BootstrapAclInput = {
   /** The secret that it shall have, a UUID; a random one without it. */
@@ -217,9 +217,10 @@ export type UpdateTokenAnswer = BootstrapAclAnswer;
 /** Change a token, or upload one with identifiers of your own. */
 export async function updateToken(
   client: Caller,
-  { accessor_id, cas, strict_policies, region, ...body }: UpdateTokenInput,
+  input: UpdateTokenInput,
   options?: CallOptions,
 ): Promise<Answer<UpdateTokenAnswer>> {
+  const { accessor_id, cas, strict_policies, region, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -252,9 +253,10 @@ export type ReadTokenAnswer = BootstrapAclAnswer;
 /** Read a token: for management, and for the token itself. */
 export async function readToken(
   client: Caller,
-  { accessor_id, ...query }: ReadTokenInput,
+  input: ReadTokenInput,
   options?: CallOptions,
 ): Promise<Answer<ReadTokenAnswer>> {
+  const { accessor_id, ...query } = needInput(input);
   return client.call(
     { method: "GET", path: `acl/token/${oneSegment(accessor_id)}`, query, answer: "bare" },
     options,
@@ -297,9 +299,10 @@ export type DeleteTokenInput = {
 /** Delete a token. It lets nobody in from here on. */
 export async function deleteToken(
   client: Caller,
-  { accessor_id, ...query }: DeleteTokenInput,
+  input: DeleteTokenInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { accessor_id, ...query } = needInput(input);
   return client.call(
     { method: "DELETE", path: `acl/token/${oneSegment(accessor_id)}`, query, answer: "nothing" },
     options,

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, oneSegment } from "../request-path.ts";
+import { mountPath, needInput, oneSegment } from "../request-path.ts";
 
 export type LoginInput = {
   /** Name of the user; the case of letters is the same. */
@@ -42,9 +42,10 @@ export type LoginAnswer = {
 export async function login(
   client: Caller,
   mount: string,
-  { username, ...body }: LoginInput,
+  input: LoginInput,
   options?: CallOptions,
 ): Promise<Answer<LoginAnswer>> {
+  const { username, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -111,9 +112,10 @@ export type ReadUserAnswer = {
 export async function readUser(
   client: Caller,
   mount: string,
-  { username }: ReadUserInput,
+  input: ReadUserInput,
   options?: CallOptions,
 ): Promise<Answer<ReadUserAnswer>> {
+  const { username } = needInput(input);
   return client.call(
     {
       method: "GET",
@@ -153,9 +155,10 @@ export type WriteUserInput = {
 export async function writeUser(
   client: Caller,
   mount: string,
-  { username, ...body }: WriteUserInput,
+  input: WriteUserInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { username, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -173,9 +176,10 @@ export type DeleteUserInput = ReadUserInput;
 export async function deleteUser(
   client: Caller,
   mount: string,
-  { username }: DeleteUserInput,
+  input: DeleteUserInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { username } = needInput(input);
   return client.call(
     {
       method: "DELETE",
@@ -192,9 +196,10 @@ export type SetPasswordInput = LoginInput;
 export async function setPassword(
   client: Caller,
   mount: string,
-  { username, ...body }: SetPasswordInput,
+  input: SetPasswordInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { username, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",
@@ -217,9 +222,10 @@ export type SetPoliciesInput = {
 export async function setPolicies(
   client: Caller,
   mount: string,
-  { username, ...body }: SetPoliciesInput,
+  input: SetPoliciesInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
+  const { username, ...body } = needInput(input);
   return client.call(
     {
       method: "POST",

@@ -4,6 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
+import { needInput } from "../request-path.ts";
 
 export type WrapDataInput = {
   /** What is to be handed over. */
@@ -13,9 +14,10 @@ export type WrapDataInput = {
 /** Wrap the body of this request. */
 export async function wrapData(
   client: Caller,
-  { data }: WrapDataInput,
+  input: WrapDataInput,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
+  const { data } = needInput(input);
   return client.call(
     { method: "POST", path: "sys/wrapping/wrap", body: data, answer: "data" },
     options,
