@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { FairLine } from "./fair-line.ts";
+import { OWN_WORK, type Waiting } from "./waiting.ts";
 
 const LIMITS = { atOnce: 1, atOncePerAddress: 1, waiting: 16, waitingPerAddress: 8 };
 
@@ -8,10 +9,10 @@ function made(limits = LIMITS) {
   const line = new FairLine(limits, () => new Error("full"));
   const done: string[] = [];
   const { promise: held, resolve: begin } = Promise.withResolvers<void>();
-  const first = line.run("127.0.0.1", () => held); // keeps the one place
+  const first = line.run(OWN_WORK, "127.0.0.1", () => held); // keeps the one place
   const ask = (address: string, name: string) =>
     line
-      .run(address, () => Promise.resolve(void done.push(name)))
+      .run(OWN_WORK, address, () => Promise.resolve(void done.push(name)))
       .catch(() => void done.push(`${name} refused`));
   return { line, done, ask, begin: () => (begin(), first) };
 }
@@ -73,7 +74,7 @@ test("whoever has nothing to wait for is refused before anything is done for it,
 
 test("work that fails hands its place on", async () => {
   const { line, done, ask, begin } = made();
-  const failing = line.run("a", () => Promise.reject(new Error("x")));
+  const failing = line.run(OWN_WORK, "a", () => Promise.reject(new Error("x")));
   const next = ask("b", "b");
   const seen = assert.rejects(failing, /x/);
   await begin();
@@ -91,5 +92,22 @@ test("no address has all the places: one of another begins at once", async () =>
   await begin();
   await own;
   assert.deepEqual(done, ["other", "own"]);
-  assert.equal(await line.run("127.0.0.1", () => Promise.resolve(7)), 7);
+  assert.equal(await line.run(OWN_WORK, "127.0.0.1", () => Promise.resolve(7)), 7);
+});
+
+test("a request that is refused when its turn comes, or before, hands its place on", async () => {
+  const { line, done, ask, begin } = made({ ...LIMITS, waiting: 3 });
+  const never = () => assert.fail("it ran");
+  const revoked: Waiting = {
+    waitFor: (turn) => turn.then(() => Promise.reject(new Error("gone"))),
+  };
+  const leaves: Waiting = { waitFor: () => Promise.reject(new Error("sealed")) };
+  const seen = assert.rejects(line.run(revoked, "a", never), /gone/);
+  for (let i = 0; i < 5; i++) await assert.rejects(line.run(leaves, "b", never), /sealed/);
+  const all = [ask("b", "b"), ask("c", "c")]; // those that left are not counted
+  await begin();
+  await Promise.all([seen, ...all]);
+  assert.deepEqual(done, ["b", "c"]);
+  await ask("d", "d");
+  assert.deepEqual(done, ["b", "c", "d"], "and the place is free");
 });

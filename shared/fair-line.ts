@@ -3,6 +3,7 @@
 // itself, and whoever sends one finds a place free or is next.
 
 import { clientOf } from "./text/client-address.ts";
+import type { Waiting } from "./waiting.ts";
 
 export interface LineLimits {
   readonly atOnce: number;
@@ -11,7 +12,7 @@ export interface LineLimits {
   readonly waitingPerAddress: number;
 }
 
-interface Waiter {
+interface Place {
   readonly go: () => void;
   readonly refuse: () => void;
 }
@@ -20,7 +21,7 @@ export class FairLine {
   readonly #limits: LineLimits;
   readonly #full: () => Error;
   /** The first of the map is next; who had a turn goes to its end. */
-  readonly #lines = new Map<string, Waiter[]>();
+  readonly #lines = new Map<string, Place[]>();
   readonly #running = new Map<string, number>();
   #waiting = 0;
   #busy = 0;
@@ -38,10 +39,10 @@ export class FairLine {
   }
 
   /** What is done on behalf of somebody (`within`) waits behind what else is, and from this address. */
-  async run<T>(address: string, work: () => Promise<T>, within = ""): Promise<T> {
+  async run<T>(request: Waiting, address: string, work: () => Promise<T>, within = ""): Promise<T> {
     const client = `${within} ${clientOf(address)}`;
     if (this.#mayRun(client)) this.#begin(client);
-    else await this.#wait(client);
+    else await this.#wait(request, client);
     try {
       return await work();
     } finally {
@@ -63,21 +64,43 @@ export class FairLine {
     return (this.#lines.get(client)?.length ?? 0) < this.#limits.waitingPerAddress;
   }
 
-  async #wait(client: string): Promise<void> {
+  async #wait(request: Waiting, client: string): Promise<void> {
     if (!this.#mayWait(client)) throw this.#full();
     const line = this.#lines.get(client) ?? [];
     const isFull = this.#waiting >= this.#limits.waiting;
     if (isFull && !this.#makeRoom(line.length)) throw this.#full();
-    await new Promise<void>((resolve, reject) => {
-      line.push({ go: resolve, refuse: () => reject(this.#full()) });
-      this.#lines.set(client, line);
-      this.#waiting += 1;
-    });
+    const { promise: turn, resolve, reject } = Promise.withResolvers<void>();
+    let came = false;
+    const go = () => {
+      came = true;
+      resolve();
+    };
+    const place = { go, refuse: () => reject(this.#full()) };
+    line.push(place);
+    this.#lines.set(client, line);
+    this.#waiting += 1;
+    try {
+      await request.waitFor(turn);
+    } catch (error) {
+      if (came) this.#end(client);
+      else this.#leave(client, place);
+      throw error;
+    }
+  }
+
+  /** Where it still stands there. */
+  #leave(client: string, place: Place): void {
+    const line = this.#lines.get(client) ?? [];
+    const at = line.indexOf(place);
+    if (at < 0) return;
+    line.splice(at, 1);
+    this.#waiting -= 1;
+    if (line.length === 0) this.#lines.delete(client);
   }
 
   /** The last of the longest line gives way to an address that has fewer there. */
   #makeRoom(own: number): boolean {
-    let longest: Waiter[] = [];
+    let longest: Place[] = [];
     for (const line of this.#lines.values()) if (line.length > longest.length) longest = line;
     if (longest.length <= own + 1) return false;
     longest.pop()?.refuse();

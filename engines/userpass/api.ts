@@ -35,9 +35,9 @@ export const userpassApi = [
     login: true,
     input: { username, password },
     output: inAuth,
-    handler: async (room, input, { remote, signal }) => {
-      const { address } = remote;
-      const offer = { password: input.password, address, signal };
+    handler: async (room, input, request) => {
+      const { address } = request.remote;
+      const offer = { password: input.password, address, request };
       return reply(undefined, { login: await room.login(input.username, offer) });
     },
   }),
@@ -106,8 +106,8 @@ export const userpassApi = [
     access: access.capability,
     input: { username, password },
     output: out.nothing,
-    handler: async (room, input, { signal }) => {
-      await room.change(input.username, { password: input.password }, { signal });
+    handler: async (room, input, request) => {
+      await room.change(input.username, { password: input.password }, request);
       return undefined;
     },
   }),
@@ -122,8 +122,8 @@ export const userpassApi = [
       policies: loginFields.policies,
     },
     output: out.nothing,
-    handler: async (room, { username: name, policies }, { signal }) => {
-      await room.change(name, { policies }, { signal });
+    handler: async (room, { username: name, policies }, request) => {
+      await room.change(name, { policies }, request);
       return undefined;
     },
   }),

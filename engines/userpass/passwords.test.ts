@@ -1,3 +1,4 @@
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemRandom } from "../../src/system/random.ts";
@@ -7,8 +8,9 @@ import { Passwords, DEFAULT_COST } from "./passwords.ts";
 
 const CHEAP = { n: 16, r: 1, p: 1 };
 const random = new SystemRandom();
-const asking = { address: "192.0.2.1", signal: new AbortController().signal };
-const setting = { namespace: "", signal: asking.signal };
+const request = { ...OWN_WORK, signal: new AbortController().signal };
+const asking = { address: "192.0.2.1", request };
+const setting = { namespace: "", request };
 
 test("a password matches its own hash, also after the cost was raised", async () => {
   const hash = await new Passwords(CHEAP).hash(new Secret("x"), random, setting);
@@ -53,7 +55,10 @@ test("who has gone before its turn costs no work, and a tenant has one line howe
   const gone = new AbortController();
   const first = passwords.hash(new Secret("x"), random, setting);
   const left = Array.from({ length: 60 }, () =>
-    passwords.hash(new Secret("x"), random, { namespace: "n1", signal: gone.signal }),
+    passwords.hash(new Secret("x"), random, {
+      namespace: "n1",
+      request: { ...OWN_WORK, signal: gone.signal },
+    }),
   );
   const seen = Promise.allSettled(left);
   const next = passwords.hash(new Secret("x"), random, setting);
@@ -92,7 +97,7 @@ test("a caller that has gone costs no work", async () => {
   const gone = AbortSignal.abort();
   const passwords = new Passwords(CHEAP);
   await assert.rejects(
-    passwords.matches(new Secret("x"), null, { ...asking, signal: gone }),
+    passwords.matches(new Secret("x"), null, { ...asking, request: { ...OWN_WORK, signal: gone } }),
     refused(/did not wait/, "timed-out"),
   );
   assert.equal(await passwords.matches(new Secret("x"), null, asking), false);

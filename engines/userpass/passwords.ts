@@ -6,6 +6,7 @@
 import { scrypt, timingSafeEqual } from "node:crypto";
 import { alloc, base64, fromBase64, wipe } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Secret } from "@holdfast/shared/secret";
 import type { Random } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
@@ -28,17 +29,20 @@ export interface PasswordHash extends PasswordCost {
   readonly key: string;
 }
 
+/** The request itself. */
+export type Waiter = Pick<EngineRequest, "signal" | "waitFor">;
+
 /** Who asks: from where, and whether it still waits. */
 export interface Asking {
   readonly address: string;
-  readonly signal: AbortSignal;
+  readonly request: Waiter;
 }
 
 /** Who sets one: on behalf of which tenant, and whether it still waits. */
 export interface Setting {
   /** Path of the mount's namespace. */
   readonly namespace: string;
-  readonly signal: AbortSignal;
+  readonly request: Waiter;
 }
 
 const SALT_BYTES = 16;
@@ -72,11 +76,13 @@ export class Passwords {
     if (bytes === null) throw failures.passwordUnusable();
     const salt = random.bytes(SALT_BYTES);
     const work = () => {
-      if (from.signal.aborted) throw failures.callerGone();
+      if (from.request.signal.aborted) throw failures.callerGone();
       return derived(bytes, salt, this.#cost);
     };
     // By tenant alone: one that comes from many addresses would have as many turns.
-    const key = await this.#setting.run("", work, tenantOf(from)).finally(() => wipe(bytes));
+    const key = await this.#setting
+      .run(from.request, "", work, tenantOf(from))
+      .finally(() => wipe(bytes));
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
 
@@ -96,10 +102,12 @@ export class Passwords {
     invariant(wanted?.length === KEY_BYTES, "a password's key has its length");
     const bytes = passwordBytes(password);
     const work = () => {
-      if (from.signal.aborted) throw failures.callerGone();
+      if (from.request.signal.aborted) throw failures.callerGone();
       return derived(bytes ?? alloc(1), salt, hash ?? this.#cost);
     };
-    const key = await this.#checking.run(from.address, work).finally(() => wipe(bytes ?? alloc(0)));
+    const key = await this.#checking
+      .run(from.request, from.address, work)
+      .finally(() => wipe(bytes ?? alloc(0)));
     try {
       return timingSafeEqual(key, wanted) && hash !== null && bytes !== null;
     } finally {

@@ -1,5 +1,6 @@
 // The method by itself. That a login ends in a token, through HTTP: tests/spec/logins/logins.test.ts.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Secret } from "@holdfast/shared/secret";
@@ -84,9 +85,9 @@ test("T-B22: a name that nobody has costs a check like any other", async () => {
   const { user, method } = await made();
   await user("ada");
   const password = new Secret(PASSWORD);
-  const signal = AbortSignal.abort(); // seen where the work would begin
+  const request = { ...OWN_WORK, signal: AbortSignal.abort() }; // seen where the work would begin
   for (const name of ["ada", "nobody"]) {
-    const login = method.login(name, { password, address: "127.0.0.1", signal });
+    const login = method.login(name, { password, address: "127.0.0.1", request });
     await assert.rejects(login, refused(/did not wait/, "timed-out"), name);
   }
 });
@@ -266,8 +267,8 @@ test("a user who is deleted while the password is checked is not let in", async 
   const { user, method, ask } = await made();
   await user("ada");
   const password = new Secret(PASSWORD);
-  const { signal } = new AbortController();
-  const login = method.login("ada", { password, address: "127.0.0.1", signal });
+  const request = { ...OWN_WORK, signal: new AbortController().signal };
+  const login = method.login("ada", { password, address: "127.0.0.1", request });
   await Promise.all([
     assert.rejects(login, INVALID),
     ask("userpassDeleteUser", { username: "ada" }),

@@ -18,7 +18,7 @@ import {
 import { userpassApi } from "./api.ts";
 import * as failures from "./failures.ts";
 import { Lockout } from "./lockout.ts";
-import { type PasswordCost, type PasswordHash, Passwords } from "./passwords.ts";
+import { type PasswordCost, type PasswordHash, Passwords, type Waiter } from "./passwords.ts";
 import { type User, userCodec, userKey, USERS } from "./user.ts";
 
 export interface UserChange extends LoginChange {
@@ -29,7 +29,7 @@ export interface Login {
   readonly password: Secret<string>;
   /** Of the caller. */
   readonly address: string;
-  readonly signal: AbortSignal;
+  readonly request: Waiter;
 }
 
 export class Userpass {
@@ -51,8 +51,8 @@ export class Userpass {
     this.#passwords.checkLine(login.address); // a flood costs no look at the store
     const user = await this.#lockout.attempt(name, async () => {
       const found = await storage.get(userKey(name), userCodec);
-      const { password, signal, address } = login;
-      const asking = { address, signal };
+      const { password, request, address } = login;
+      const asking = { address, request };
       if (!(await this.#passwords.matches(password, found?.password ?? null, asking))) return null;
       // It may have been changed while its password was checked.
       const now = await storage.get(userKey(name), userCodec);
@@ -94,22 +94,18 @@ export class Userpass {
   async write(
     username: string,
     change: UserChange,
-    context: Pick<EngineRequest, "signal" | "confirmExists">,
+    context: Waiter & Pick<EngineRequest, "confirmExists">,
   ): Promise<void> {
     const name = nameOf(username);
-    const hash = await this.#hashOf(change, context.signal);
+    const hash = await this.#hashOf(change, context);
     await this.#change(name, change, hash, (exists) => context.confirmExists(exists));
   }
 
   /** Of one who is there. */
-  async change(
-    username: string,
-    change: UserChange,
-    { signal }: Pick<Login, "signal">,
-  ): Promise<void> {
+  async change(username: string, change: UserChange, request: Waiter): Promise<void> {
     const name = nameOf(username);
     if (!(await this.has(name))) throw failures.noUser(); // before the work of a password
-    await this.#change(name, change, await this.#hashOf(change, signal), (exists) => {
+    await this.#change(name, change, await this.#hashOf(change, request), (exists) => {
       if (!exists) throw failures.noUser();
     });
   }
@@ -119,10 +115,10 @@ export class Userpass {
     await this.#needs.storage.write((tx) => tx.delete(key));
   }
 
-  async #hashOf({ password }: UserChange, signal: AbortSignal): Promise<PasswordHash | null> {
+  async #hashOf({ password }: UserChange, request: Waiter): Promise<PasswordHash | null> {
     const { random, mount } = this.#needs;
     if (password === undefined) return null;
-    return this.#passwords.hash(password, random, { signal, namespace: mount.namespace.path });
+    return this.#passwords.hash(password, random, { request, namespace: mount.namespace.path });
   }
 
   async #change(

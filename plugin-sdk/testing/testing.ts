@@ -2,6 +2,7 @@
 // a test drives, and asked through its declarations as the server asks it. What is around it are fakes, which
 // remember what they were asked for.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
 import { RequestInput } from "@holdfast/shared/endpoint/input";
 import { MEANING, meaningOf } from "@holdfast/shared/endpoint/operation";
@@ -168,6 +169,7 @@ export class TestedEngine<E> {
       signal,
       isPrivileged: async () => true,
       allow: () => {},
+      ...OWN_WORK,
     };
     // Handlers of engines are declared by what an engine may see: the rest is not looked at.
     return { context: request as RequestContext, endpoint, values };

@@ -3,6 +3,7 @@
 import type { JsonObject } from "../json/json.ts";
 import type { AddressRanges } from "../text/address-ranges.ts";
 import type { CanonicalPath } from "../text/canonical-path.ts";
+import type { Waiting } from "../waiting.ts";
 import type { Instant, Nanos } from "../world.ts";
 import type { Capability, ListenerOpenings } from "./access.ts";
 import type { BodyStream } from "./stream.ts";
@@ -125,8 +126,9 @@ export interface MountRef {
 /** The code of the reason for which `signal` is aborted where the client may still read an answer. */
 export const CLIENT_ENDED = "client-ended";
 
-/** What the handlers of an engine may know. */
-export interface EngineRequest {
+/** What the handlers of an engine may know. It waits for its turn itself, in every line and for every lock: who
+ *  was revoked, ran out or lost a right meanwhile is refused as at the door, and so is everybody when the node seals. */
+export interface EngineRequest extends Waiting {
   readonly id: string;
   readonly operation: Operation;
   readonly namespace: NamespaceRef;

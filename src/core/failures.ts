@@ -90,6 +90,16 @@ export class ChangedMeanwhile extends Failure {
 }
 
 /**
+ * @code place-changed While the request waited for its turn, what it was sent to became something else.
+ * @remedy Try again.
+ */
+export function placeChanged(): Failure {
+  const message =
+    "what is at this path was replaced while the request waited, and nothing was changed; try again";
+  return new Failure("conflict", "place-changed", message, { retryAfter: 1 });
+}
+
+/**
  * @code last-use The token's last use would get credentials that end with it, at once.
  * @remedy Use a token with two uses left at least, or one without a number.
  */

@@ -8,6 +8,7 @@ import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { Route } from "@holdfast/shared/endpoint/router";
 import { parseQuery } from "@holdfast/shared/text/query";
 import * as failures from "./failures.ts";
+import { Found } from "./found.ts";
 import type { RequestState } from "./request-state.ts";
 import type { Routing } from "./routing.ts";
 import type { PipelineParts } from "./seams.ts";
@@ -25,13 +26,15 @@ export class Finding {
   find(state: RequestState): void {
     const { incoming } = state;
     const { node, namespaces } = this.#parts;
+    const found = new Found();
+    state.found = found; // what is found before a refusal is recorded
     const target = splitTarget(incoming.target);
     const whole = CanonicalPath.parse(target.path);
     const base = readNamespace(incoming.namespace);
-    state.path = whole;
-    state.query = parseQuery(target.query);
-    state.meant = meaningOf(incoming.verb, state.query);
-    const { operation, method, headOnly, scans = false } = state.meant;
+    found.path = whole;
+    found.query = parseQuery(target.query);
+    found.meant = meaningOf(incoming.verb, found.query);
+    const { operation, method, headOnly, scans = false } = found.meant;
     const slash = whole.folder && operation !== "list" && operation !== "help";
 
     let child: boolean;
@@ -41,44 +44,44 @@ export class Finding {
     } else {
       const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
       if (named === null) {
-        state.namespace = null;
+        found.namespace = null;
       } else {
         const { namespace, taken } = namespaces.resolve(named, whole.segments);
-        state.namespace = namespace;
-        state.path = whole.after(taken);
+        found.namespace = namespace;
+        found.path = whole.after(taken);
       }
-      child = state.namespace !== ROOT_NAMESPACE && state.namespace?.id !== ROOT_NAMESPACE.id;
+      child = found.namespace !== ROOT_NAMESPACE && found.namespace?.id !== ROOT_NAMESPACE.id;
     }
-    this.#findRoute(state, state.path);
-    if (slash && !isListOnly(state.route)) {
-      if (!dropsSlash(state.route)) throw misplacedSlash(state.route);
-      state.path = CanonicalPath.of(state.path.segments);
+    this.#findRoute(found, found.path);
+    if (slash && !isListOnly(found.route)) {
+      if (!dropsSlash(found.route)) throw misplacedSlash(found.route);
+      found.path = CanonicalPath.of(found.path.segments);
     }
     if (operation === "help") return;
-    const answering = method === null ? null : (state.route.methods.get(method) ?? null);
+    const answering = method === null ? null : (found.route.methods.get(method) ?? null);
     const unable =
       (headOnly && answering?.head !== true) ||
       (scans && answering?.byName.get("scan")?.source !== "query");
     const endpoint = unable ? null : answering;
-    state.restricted = child && endpoint?.rootOnly === true;
-    state.endpoint = state.restricted ? null : endpoint;
+    found.restricted = child && endpoint?.rootOnly === true;
+    found.endpoint = found.restricted ? null : endpoint;
   }
 
   /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
    *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
-  #findRoute(state: RequestState, path: CanonicalPath): void {
-    const { namespace } = state;
+  #findRoute(found: Found, path: CanonicalPath): void {
+    const { namespace } = found;
     const reached = this.#routing.reach(namespace, path.segments);
-    state.mount = reached.mount;
-    state.route = reached.route;
+    found.mount = reached.mount;
+    found.route = reached.route;
     if (reached.segments !== path.segments) {
-      state.path = CanonicalPath.of(reached.segments, path.folder);
-      state.respelled = true;
+      found.path = CanonicalPath.of(reached.segments, path.folder);
+      found.respelled = true;
     }
-    const helpOnly = state.meant?.operation === "help" && reached.route.methods.size === 0;
+    const helpOnly = found.meant?.operation === "help" && reached.route.methods.size === 0;
     if (!helpOnly || reached.mount === null || namespace === null) return;
-    const found = this.#parts.mounts.find(namespace, path.segments);
-    if (found?.taken === path.segments.length) state.below = found.endpoints.endpoints;
+    const mount = this.#parts.mounts.find(namespace, path.segments);
+    if (mount?.taken === path.segments.length) found.below = mount.endpoints.endpoints;
   }
 }
 

@@ -6,6 +6,8 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { FairLine } from "@holdfast/shared/fair-line";
 import { invariant } from "@holdfast/shared/invariant";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
@@ -16,6 +18,7 @@ import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { programInput } from "../policies/governing/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
+import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { HandlerContext } from "./request-context.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
@@ -52,6 +55,9 @@ const TAKES_TURNS = 64 * 1024;
 /** Two, so that one is masked while the other is written; and of an address one, so that others find a place. */
 const TURNS = { atOnce: 2, atOncePerAddress: 1, waiting: 4096, waitingPerAddress: 1024 };
 
+/** What has taken longer since it was complete is looked at again before it begins. */
+const LONG = 50n * MILLISECOND;
+
 /** How often a write is judged by what is there, where others change that meanwhile. */
 const MAX_TRIES = 3;
 
@@ -62,8 +68,11 @@ export class Pipeline implements Core {
   readonly #recording: Recording;
   readonly #line = new FairLine(TURNS, failures.largeWaiting);
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
-  readonly #again = (state: RequestState, context: RequestContext) =>
-    this.#govern(state, context, this.#parts.clock.now());
+  readonly #judges = {
+    govern: (state: RequestState, context: RequestContext) =>
+      this.#govern(state, context, this.#parts.clock.now()),
+    again: (state: RequestState, context: RequestContext) => this.#judgeAgain(state, context),
+  };
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -125,7 +134,7 @@ export class Pipeline implements Core {
     if (body !== null) await this.#readBody(state, body); // JSON, within its limits
     const large = state.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
-    const context = new HandlerContext(state, this.#asking, entry, this.#again);
+    const context = new HandlerContext(state, this.#asking, entry, this.#judges);
     const decided = this.#decide(state, context);
     // Rights that are worked out already are not waited for: that is nearly every request.
     state.decision = decided instanceof Promise ? await decided : decided;
@@ -136,9 +145,10 @@ export class Pipeline implements Core {
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
     if (state.bytes > TAKES_TURNS) {
-      await this.#inTurn(state, () => this.#recording.request(state, endpoint));
+      await this.#inTurn(state, context, () => this.#recording.request(state, endpoint));
     } else await this.#recording.request(state, endpoint);
     if (large) await this.#parts.timers.turn();
+    if (large || this.#tookLong(state)) await this.#judgeAgain(state, context);
     if (endpoint === null) return help(state);
     const { input, warnings } = readInput(state);
     const advice = advised(state, warnings);
@@ -154,7 +164,7 @@ export class Pipeline implements Core {
     }
     const reply = await this.#settle(state, context, answered); // lease or token; wrapping
     if (bytes > TAKES_TURNS) {
-      await this.#inTurn(state, () => this.#recording.response(state, reply));
+      await this.#inTurn(state, OWN_WORK, () => this.#recording.response(state, reply));
     } else await this.#recording.response(state, reply);
     if (bytes > 0) await this.#parts.timers.turn();
     return reply;
@@ -162,8 +172,8 @@ export class Pipeline implements Core {
 
   /** Addresses take turns with what is long to mask and record: a thousand of one are between nobody else's.
    *  What is small does not wait for it, neither here nor behind many such records at the devices. */
-  #inTurn({ incoming }: RequestState, work: () => Promise<void>): Promise<void> {
-    return this.#line.run(incoming.remote.address, async () => {
+  #inTurn({ incoming }: RequestState, request: Waiting, work: () => Promise<void>): Promise<void> {
+    return this.#line.run(request, incoming.remote.address, async () => {
       await this.#parts.timers.turn(); // those that wait for the event loop first
       await work();
     });
@@ -272,16 +282,10 @@ export class Pipeline implements Core {
    *  a policy meanwhile has not got there first; a mount may have gone, a namespace too, and the node may have
    *  sealed. Nothing is looked up where nothing can have changed, which is nearly every request. */
   #lookAgain(state: RequestState): void {
-    const { caller, endpoint } = state;
+    const { endpoint } = state;
     const { node, clock } = this.#parts;
     state.complete = clock.now();
-    const unchanged = !node.sealed && node.index === state.asOf;
-    if (
-      unchanged &&
-      (caller === null || caller.expires === null || state.complete < caller.expires)
-    ) {
-      return;
-    }
+    if (!mayHaveChanged(state, { node, asOf: state.asOf, now: () => state.complete })) return;
     state.asOf = node.sealed ? 0n : node.index;
     this.#finding.find(state);
     this.#answersNow(state);
@@ -291,6 +295,48 @@ export class Pipeline implements Core {
       throw new failures.ChangedMeanwhile(true);
     state.caller = null;
     this.#identify(state);
+  }
+
+  /** Whatever kept it: its record, rights that had to be worked out, a device that is slow. */
+  #tookLong({ complete }: RequestState): boolean {
+    return this.#parts.clock.now() - complete > LONG;
+  }
+
+  /** A request that has waited after it was judged is judged as of now, in the same way and with the same refusals:
+   *  nobody does with its turn what it may not do any more. Null where nothing can have changed. */
+  #judgeAgain(state: RequestState, context: RequestContext): Promise<void> | null {
+    const { node, clock } = this.#parts;
+    const { asOf } = state;
+    if (!mayHaveChanged(state, { node, asOf, now: () => clock.now() })) return null;
+    return this.#judgeAsOfNow(state, context);
+  }
+
+  async #judgeAsOfNow(state: RequestState, context: RequestContext): Promise<void> {
+    const { node, tokens, clock } = this.#parts;
+    const { found: before } = state;
+    state.asOf = node.sealed ? 0n : node.index;
+    try {
+      this.#finding.find(state);
+      this.#answersNow(state);
+      this.#place(state);
+      const isSame = state.found.isSamePlace(before);
+      if (isSame) state.found = before; // its input is read already
+      if (state.caller !== null) {
+        const caller = callerAgain(state, tokens);
+        if (caller === null) throw failures.invalidToken(); // the record still names who it was
+        state.caller = caller;
+        state.decision = await this.#decide(state, context);
+        this.#recording.judgedAgain(state);
+        authorise(state);
+        await this.#govern(state, context, clock.now());
+        this.#recording.judgedAgain(state);
+      }
+      if (isSame) return;
+      chosen(state);
+      throw failures.placeChanged();
+    } finally {
+      state.found = before; // what was sent, and what was recorded of it, belongs there
+    }
   }
 
   /** Of parallel requests with a last use, one gets it. What unwraps a wrapping token also spends it. */

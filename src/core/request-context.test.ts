@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { Found } from "./found.ts";
 import { HandlerContext } from "./request-context.ts";
 import type { Incoming } from "./incoming.ts";
 import { RequestState } from "./request-state.ts";
@@ -33,25 +34,33 @@ class Waiting {
     const sealed = () => this.sealed;
     const parts = {
       tokens: { find: () => this.token },
+      running: { wait: <T>(_: unknown, turn: Promise<T>) => turn },
       node: {
         get sealed() {
           return sealed();
         },
       },
     };
-    this.state.namespace = TEAM;
+    this.state.found = Object.assign(new Found(), { namespace: TEAM });
     this.#context = new HandlerContext(
       this.state,
       parts as Partial<Record<keyof Parts, unknown>> as Parts,
       {} as Partial<Entry> as Entry,
-      (state) => {
-        if (!this.governed) return null;
-        const { promise, resolve, reject } = Promise.withResolvers<void>();
-        const end = (problem?: Failure) => (problem === undefined ? resolve() : reject(problem));
-        this.judged.push({ who: state.caller, end });
-        return promise;
+      {
+        again: () => null,
+        govern: (state) => {
+          if (!this.governed) return null;
+          const { promise, resolve, reject } = Promise.withResolvers<void>();
+          const end = (problem?: Failure) => (problem === undefined ? resolve() : reject(problem));
+          this.judged.push({ who: state.caller, end });
+          return promise;
+        },
       },
     );
+  }
+
+  waitFor<T>(turn: Promise<T>): Promise<T> {
+    return this.#context.waitFor(turn);
   }
 
   recheck(): Promise<Caller | null> {
@@ -103,4 +112,17 @@ test("what did not change is judged once, and where nothing governs nobody waits
   assert.equal(await one.recheck(), one.token);
   one.token = null;
   assert.equal(await one.recheck(), null);
+});
+
+test("nobody begins to wait while the node seals, but what a sealed node serves waits there", async () => {
+  const one = new Waiting();
+  one.state.asOf = 7n;
+  assert.equal(await one.waitFor(Promise.resolve(1)), 1);
+  one.sealed = true;
+  await assert.rejects(
+    one.waitFor(Promise.resolve(1)),
+    (error) => error instanceof Failure && error.kind === "sealed",
+  );
+  one.state.asOf = 0n; // it came to a sealed node
+  assert.equal(await one.waitFor(Promise.resolve(1)), 1);
 });

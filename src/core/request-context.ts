@@ -22,14 +22,14 @@ import { invariant } from "@holdfast/shared/invariant";
 import { homeOf } from "../endpoint/parts.ts";
 import { describedInput } from "@holdfast/shared/endpoint/input";
 import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
+import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import type { RequestState } from "./request-state.ts";
 import { decisionOn } from "./decision.ts";
-import { ChangedMeanwhile } from "./failures.ts";
+import { ChangedMeanwhile, sealed } from "./failures.ts";
 import { governedRequest } from "./governed-request.ts";
 import { methodFor } from "@holdfast/shared/endpoint/operation";
 import type { Routing } from "./routing.ts";
 import type { Running, RunningRequest } from "./running.ts";
-import { reaches } from "./need.ts";
 import type { Decisions, Governance, NamespaceTree, NodeState, TokenLookup } from "./seams.ts";
 
 interface Parts {
@@ -43,21 +43,28 @@ interface Parts {
   readonly node: NodeState;
 }
 
-/** By RGPs and EGPs, as of now; null where none applies. */
-type JudgeAgain = (state: RequestState, context: RequestContext) => Promise<void> | null;
+interface Judges {
+  /** By RGPs and EGPs, as of now; null where none applies. */
+  govern(state: RequestState, context: RequestContext): Promise<void> | null;
+  /** All of it, as at the door. Throws the refusal. */
+  again(state: RequestState, context: RequestContext): Promise<void> | null;
+}
 
 export class HandlerContext implements RequestContext {
   readonly #state: RequestState;
   readonly #parts: Parts;
   readonly #entry: RunningRequest;
-  readonly #judge: JudgeAgain;
+  readonly #judges: Judges;
+  /** The store's index when a right was asked for. */
+  #asOf: bigint;
   #gone = false; // the caller was revoked while the request ran
 
-  constructor(state: RequestState, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
+  constructor(state: RequestState, parts: Parts, entry: RunningRequest, judges: Judges) {
     this.#state = state;
     this.#parts = parts;
     this.#entry = entry;
-    this.#judge = judge;
+    this.#judges = judges;
+    this.#asOf = state.asOf;
   }
 
   get id(): string {
@@ -181,11 +188,21 @@ export class HandlerContext implements RequestContext {
     this.#state.incoming.allow(duration);
   }
 
+  async waitFor<T>(turn: Promise<T>): Promise<T> {
+    const { node, running } = this.#parts;
+    // What began on a sealed node (initialising, unsealing) is served by one.
+    if (node.sealed && this.#state.asOf > 0n) throw sealed();
+    const value = await running.wait(this.#entry, turn, sealed);
+    const judged = this.#judges.again(this.#state, this);
+    if (judged !== null) await judged;
+    return value;
+  }
+
   recheck(): Caller | null | Promise<Caller | null> {
     const caller = this.#current();
     if (caller === null) return null;
     this.#state.caller = caller;
-    const judged = this.#judge(this.#state, this);
+    const judged = this.#judges.govern(this.#state, this);
     return judged === null ? caller : this.#after(judged);
   }
 
@@ -198,14 +215,15 @@ export class HandlerContext implements RequestContext {
   }
 
   /** What a long request asks on its way is asked of its caller as of then: one who was revoked meanwhile has
-   *  no right any more. The last use of a token is under way, and the token cannot be found again. */
+   *  no right any more. */
   #callerNow(): Caller | null {
     const state = this.#state;
-    const { node } = this.#parts;
+    const { node, clock } = this.#parts;
     if (this.#gone) return null;
-    const known = state.spent !== null || node.sealed || node.index === state.asOf;
-    if (state.caller === null || known) return state.caller;
-    state.asOf = node.index;
+    if (state.caller === null || node.sealed) return state.caller;
+    if (!mayHaveChanged(state, { node, asOf: this.#asOf, now: () => clock.now() }))
+      return state.caller;
+    this.#asOf = node.index;
     const current = this.#current();
     this.#gone = current === null;
     if (current !== null) state.caller = current; // else the record still names who it was
@@ -213,10 +231,7 @@ export class HandlerContext implements RequestContext {
   }
 
   #current(): Caller | null {
-    const { incoming, namespace } = this.#state;
-    if (incoming.credential === null || namespace === null || this.#parts.node.sealed) return null;
-    const caller = this.#parts.tokens.find(incoming.credential);
-    return caller !== null && reaches(caller, namespace) ? caller : null;
+    return this.#parts.node.sealed ? null : callerAgain(this.#state, this.#parts.tokens);
   }
 
   detach(): void {

@@ -10,7 +10,7 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../endpoint/judgement.ts";
-import { type Home, homeOf } from "../endpoint/parts.ts";
+import type { Home } from "../endpoint/parts.ts";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   type Caller,
@@ -18,39 +18,26 @@ import {
   type NamespaceRef,
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
+import { Found } from "./found.ts";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "@holdfast/shared/endpoint/operation";
-import { NO_QUERY, type Query } from "@holdfast/shared/text/query";
-import { RequestInput } from "@holdfast/shared/endpoint/input";
-import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
+import type { Query } from "@holdfast/shared/text/query";
+import type { RequestInput } from "@holdfast/shared/endpoint/input";
+import type { Route } from "@holdfast/shared/endpoint/router";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
-const NO_VALUES: Readonly<Record<string, string>> = {};
 const NO_BODY: JsonObject = {};
-const NO_ROUTE: Route = { methods: new Map(), segments: [], values: [] };
+
+/** Before anybody has looked. */
+const NOWHERE = new Found();
 
 export class RequestState {
   readonly incoming: Incoming;
   readonly time: Instant;
   /** When all of it was there, body included: what programs take for now. */
   complete: Instant;
-  /** Relative to the namespace; null while, and where, it is not canonical. */
-  path: CanonicalPath | null = null;
-  query: Query = NO_QUERY;
-  meant: Meant | null = null;
-  /** Null where the request names one that does not exist. */
-  namespace: NamespaceRef | null = ROOT_NAMESPACE;
-  route: Route = NO_ROUTE;
-  /** All that a mount serves, where the path is the mount itself. */
-  below: readonly Served[] = [];
-  /** Null without a route, and where the route does not exist in this namespace. */
-  endpoint: Served | null = null;
-  /** What the path leads to, where that is no part of the server itself. */
-  mount: MountRef | null = null;
-  /** The path was sent in another spelling than its one form. */
-  respelled = false;
-  /** The route is there, but not in a child namespace. */
-  restricted = false;
+  /** Where it goes, with everything that is derived from that. Found anew, it is another one. */
+  found = NOWHERE;
   /** It belongs to another node, which decides everything about it. */
   elsewhere = false;
   caller: Caller | null = null;
@@ -73,9 +60,6 @@ export class RequestState {
   aside = false;
   /** What the request record said, once it was taken: the response record says the same. */
   recorded: AuditedRequest | null = null;
-  #input: RequestInput | null = null;
-  #home: Home | null = null;
-  #pathValues: Readonly<Record<string, string>> | null = null;
 
   constructor(incoming: Incoming, time: Instant) {
     this.incoming = incoming;
@@ -83,17 +67,58 @@ export class RequestState {
     this.complete = time;
   }
 
+  get path(): CanonicalPath | null {
+    return this.found.path;
+  }
+
+  get query(): Query {
+    return this.found.query;
+  }
+
+  get meant(): Meant | null {
+    return this.found.meant;
+  }
+
+  get namespace(): NamespaceRef | null {
+    return this.found.namespace;
+  }
+
+  get route(): Route {
+    return this.found.route;
+  }
+
+  get below(): readonly Served[] {
+    return this.found.below;
+  }
+
+  get endpoint(): Served | null {
+    return this.found.endpoint;
+  }
+
+  get mount(): MountRef | null {
+    return this.found.mount;
+  }
+
+  get respelled(): boolean {
+    return this.found.respelled;
+  }
+
+  get restricted(): boolean {
+    return this.found.restricted;
+  }
+
+  get home(): Home {
+    return this.found.home;
+  }
+
+  get pathValues(): Readonly<Record<string, string>> {
+    return this.found.pathValues;
+  }
+
   /** What the request holds for its endpoint, read once; null where there is none. Asked for first when
    *  the body is there. */
   get input(): RequestInput | null {
-    const { endpoint } = this;
-    if (endpoint === null) return null;
-    this.#input ??= new RequestInput(endpoint, {
-      path: this.pathValues,
-      query: this.query,
-      body: this.body ?? NO_BODY,
-    });
-    return this.#input;
+    return this.found.inputOf(this.body ?? NO_BODY);
   }
 
   /** What rules on parameters and programs look at: null for nothing at all. */
@@ -103,28 +128,17 @@ export class RequestState {
     return input.isEmpty ? this.body : input.data;
   }
 
-  /** Parameters of the path by name. Asked for first when the route was found. */
-  get pathValues(): Readonly<Record<string, string>> {
-    if (this.endpoint === null) return NO_VALUES;
-    return (this.#pathValues ??= namedValues(this.endpoint, this.route));
-  }
-
   /** For policies: relative to the namespace, lists with a slash at the end. */
   get policyPath(): string {
     const text = this.path?.text ?? "";
     return this.meant?.operation === "list" ? `${text}/` : text;
   }
 
-  /** The part of the server, or the mount, that the path belongs to. Asked for first when the way of the
-   *  path is known. */
-  get home(): Home {
-    return (this.#home ??= homeFor(this.mount, this.path?.segments ?? []));
-  }
-
   /** Whether the bytes of the body may hold a secret: what was not read, or not wholly, may. */
   get mayHoldSecret(): boolean {
     if (this.endpoint?.secretBody !== true) return false;
-    return this.body === null || this.#input === null || this.#input.mayHoldSecret;
+    const { input } = this.found;
+    return this.body === null || input === null || input.mayHoldSecret;
   }
 
   /** `judged`: in the form that was judged. What was refused before anybody looked at its values is told as it
@@ -157,7 +171,7 @@ export class RequestState {
 
   /** Everything that came, also where nothing reads it: a record leaves nothing out. */
   #recordedData(judged: boolean): JsonObject | null {
-    const input = judged ? this.input : this.#input;
+    const input = judged ? this.input : this.found.input;
     if (input !== null && (judged || input.isFormed)) {
       return input.isEmpty ? this.body : input.recorded;
     }
@@ -187,10 +201,6 @@ export class RequestState {
       index: result instanceof Reply ? (result.index ?? index) : null,
     };
   }
-}
-
-function homeFor(mount: MountRef | null, segments: readonly string[]): Home {
-  return mount === null ? homeOf(segments) : { point: mount.path, type: mount.type };
 }
 
 /** Values of a query are recorded as hashes or not at all, also where its path was refused. */

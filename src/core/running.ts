@@ -12,7 +12,7 @@ export interface RunningRequest {
   endpoint: string;
   /** Uuid of the mount that it goes to; empty for none. */
   mount: string;
-  /** It waits for its body, and has begun nothing. */
+  /** It waits for its body or for a turn, and has begun nothing. */
   waits: boolean;
   readonly address: string;
 }
@@ -22,6 +22,8 @@ export class Running {
   readonly #clock: Clock;
   readonly #timers: Timers;
   #waiting: (() => void)[] = [];
+  /** How those that wait for a turn are refused. */
+  readonly #lines = new Map<RunningRequest, () => void>();
   /** Called at every end: few, and seldom. */
   readonly #looking = new Set<() => void>();
 
@@ -54,9 +56,26 @@ export class Running {
     for (const wake of waiting) wake();
   }
 
+  /** Waits for a turn, but not longer than until the node seals: then with a refusal. */
+  async wait<T>(request: RunningRequest, turn: Promise<T>, refusal: () => Error): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    request.waits = true;
+    this.#lines.set(request, () => {
+      request.waits = false; // it ends at once, which is waited for
+      reject(refusal());
+    });
+    try {
+      return await Promise.race([turn, promise]);
+    } finally {
+      this.#lines.delete(request);
+      request.waits = false;
+    }
+  }
+
   /** Resolves when nothing runs at the mount, or when the time is over or the signal says so. */
   async left(mount: string, max: Nanos, signal: AbortSignal): Promise<void> {
-    const runs = () => this.#now.keys().some((request) => request.mount === mount);
+    // What waits for a turn finds the mount gone when that comes.
+    const runs = () => this.#now.keys().some((one) => one.mount === mount && !one.waits);
     if (!runs()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => {
@@ -75,8 +94,10 @@ export class Running {
   }
 
   /** Resolves when nothing runs, or when the time is over. Gives the number that still run. What waits for its
-   *  body is not waited for: it is judged when that is there, and finds the node sealed. */
+   *  body is not waited for: it is judged when that is there, and finds the node sealed. What waits for a turn is
+   *  refused now. */
   async drained(max: Nanos): Promise<number> {
+    for (const refuse of this.#lines.values()) refuse();
     if (this.#busy() === 0) return 0;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);

@@ -40,6 +40,9 @@ export interface TokenLookup {
   hasExpired(secret: string): boolean;
   /** Takes one use of a counted token: how many are left, or null when there was none. */
   use(caller: Caller): Promise<number | null>;
+  /** Who it is now that has taken one for a request, though it was the last: null where it was revoked or has
+   *  run out since. */
+  underWay(caller: Caller): Caller | null;
   /** The request with the last use has been answered. */
   spent(caller: Caller): Promise<void>;
 }

@@ -231,7 +231,7 @@ function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
 
 async function write(
   room: AclPolicyDesk,
-  { namespace }: RequestContext,
+  context: RequestContext,
   path: string,
   input: InputOf<typeof fields>,
 ) {
@@ -242,7 +242,8 @@ async function write(
   if (jobs !== undefined && jobs !== null) throw failures.jobsUnknown();
   if (rules.trim() === "") throw failures.rulesMissing();
   const change = { name: path, text: rules, description };
-  const written = await room.policies.write(namespace.id, change).catch((error: unknown) => {
+  const { id } = context.namespace;
+  const written = await room.policies.write(id, change, context).catch((error: unknown) => {
     throw error instanceof Failure && error.kind === "invalid" ? explained(error, rules) : error;
   });
   return reply(undefined, { index: written.record.written, warnings: written.warnings });

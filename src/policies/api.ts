@@ -148,8 +148,9 @@ function read(
   return [name, record];
 }
 
-async function write(policies: Policies, { namespace }: RequestContext, change: PolicyChange) {
-  const { name, record, warnings } = await policies.write(namespace.id, change);
+async function write(policies: Policies, context: RequestContext, change: PolicyChange) {
+  const { id } = context.namespace;
+  const { name, record, warnings } = await policies.write(id, change, context);
   const acl = change.trial === true ? aclOf(name, record) : undefined;
   return reply(acl, { warnings });
 }

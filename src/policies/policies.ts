@@ -1,6 +1,7 @@
 // The ACL policies of every namespace: kept, read and written. What a document means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import { inSlices, type Sliced, type Turns } from "@holdfast/shared/sliced";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
@@ -124,14 +125,21 @@ export class Policies {
 
   // --- writing ---
 
-  async write(namespaceId: string, change: PolicyChange): Promise<PolicyWritten> {
+  /** A long document takes turns with others: the request that waits for it is looked at again after that. */
+  async write(
+    namespaceId: string,
+    change: PolicyChange,
+    request: Waiting = OWN_WORK,
+  ): Promise<PolicyWritten> {
     const { name } = change;
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
     const { text } = change;
     const document =
-      text === undefined ? null : await this.inSlices(readAclDocument(presentText(text)));
+      text === undefined
+        ? null
+        : await request.waitFor(this.inSlices(readAclDocument(presentText(text))));
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);

@@ -178,6 +178,7 @@ export class House {
         find: (secret) => wrapping.wrapping.find(secret), // a wrapping token may come as a JWT
         hasExpired: (secret) => tokens.tokens.hasExpired(secret),
         use: (caller) => tokens.tokens.use(caller),
+        underWay: (caller) => tokens.tokens.underWay(caller),
         spent: (caller) => tokens.tokens.spent(caller),
       },
       namespaces: namespaces.namespaces,

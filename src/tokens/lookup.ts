@@ -87,6 +87,15 @@ export class TokenLookup {
     return isOver(token.expires, clock.now()) ? null : callerOf(token, namespace);
   }
 
+  /** See Tokens.underWay. */
+  underWay({ namespace: { id: namespaceId }, accessor, global }: Caller): Caller | null {
+    const { rows, clock, namespaces } = this.#parts;
+    const token = this.readable({ namespaceId, accessor, global });
+    if (token === null || rows.hasEnded(token) || !this.isOpen(token)) return null;
+    const namespace = isOver(token.expires, clock.now()) ? null : namespaces.byId(namespaceId);
+    return namespace === null ? null : callerOf(token, namespace);
+  }
+
   /** See Tokens.hasExpired. */
   hasExpired(secret: string): boolean {
     if (secret === "") return false;

@@ -272,6 +272,12 @@ export class Tokens {
     return this.#uses.take(caller);
   }
 
+  /** The owner of a counted token that has taken a use for a request, as of now: also after the last one. Null
+   *  where the token was revoked or has run out. */
+  underWay(caller: Caller): Caller | null {
+    return this.#lookup.underWay(caller);
+  }
+
   /** Deletes a token whose last use is over, and what it made. */
   spent(caller: Caller): Promise<void> {
     return this.#uses.end(caller);

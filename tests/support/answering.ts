@@ -1,6 +1,7 @@
 // Endpoints of one room without a pipeline around them: fields by their wire names in, what the
 // handler gives out. For tests of a room's declarations; who may call them is tested elsewhere.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { fold } from "@holdfast/shared/text/fold";
@@ -30,6 +31,7 @@ export const CONTEXT: RequestContext = {
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,
   allow: () => {},
+  ...OWN_WORK,
   recheck: () => null,
   anonymous: false,
   header: () => undefined,

@@ -2,6 +2,7 @@
 // asked through its declarations as the server would ask it. What tests hand in is the world around it
 // (time, timers, randomness, log) and what the caller may do.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import { createSecretKey } from "node:crypto";
 import { Barrier } from "../../src/barrier/barrier.ts";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
@@ -146,6 +147,7 @@ export class TestedEngine<E> {
       signal: signal ?? new AbortController().signal,
       isPrivileged: async () => true,
       allow: () => {},
+      ...OWN_WORK,
       recheck: () => null,
       detach: () => {},
     };

@@ -51,6 +51,7 @@ export class ObservedPipeline {
         find: (secret) => callerOf(secret === "management" ? "management" : "client"),
         hasExpired: () => false,
         use: async () => 1,
+        underWay: (caller) => caller,
         spent: async () => {},
       },
       namespaces: {

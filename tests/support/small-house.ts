@@ -104,6 +104,8 @@ export class SmallHouse {
           this.uses.set(name, left);
           return left;
         },
+        underWay: (caller) =>
+          this.tokens.values().some(({ name }) => name === caller.name) ? caller : null,
         spent: async ({ name }) => void this.trace.push(`spent ${name}`),
       },
       namespaces: {

@@ -124,7 +124,7 @@ export const configApi = [
     handler: async (room, input, context) => {
       const check = (exists: boolean) => context.confirmExists(exists);
       // Not while the key is being rotated: one of the two would be lost.
-      await room.locks.run(ROOT_LOCK, () => room.rootConfig.write(changeOf(input), check));
+      await room.locks.run(ROOT_LOCK, context, () => room.rootConfig.write(changeOf(input), check));
       room.clients.drop();
       await room.needs.leases.retryStuck();
       const warnings = halfPairs(room.needs.environment);
@@ -155,9 +155,9 @@ export const configApi = [
     access: access.capability,
     input: {},
     output: out.object({ access_key: out.string("Id of the new access key.") }),
-    handler: async (room) => {
+    handler: async (room, _, context) => {
       try {
-        const { accessKey, warnings } = await room.rotation.rotate();
+        const { accessKey, warnings } = await room.rotation.rotate(context);
         return reply({ access_key: accessKey }, { warnings });
       } catch (error) {
         throw errorForCaller(error);

@@ -116,9 +116,9 @@ export const staticApi = [
       overlap,
     },
     output: roleOutput,
-    handler: ({ staticRoles, needs }, { name, ...change }) =>
+    handler: ({ staticRoles, needs }, { name, ...change }, request) =>
       finished(needs, async (signal) =>
-        showRole(await staticRoles.write(checkName(name), change, signal)),
+        showRole(await staticRoles.write(checkName(name), change, { request, signal })),
       ),
   }),
   endpoint({
@@ -134,9 +134,9 @@ export const staticApi = [
         .default(false),
     },
     output: out.nothing,
-    handler: ({ staticRoles, needs }, { name, force }) =>
+    handler: ({ staticRoles, needs }, { name, force }, request) =>
       finished(needs, async (signal) => {
-        await staticRoles.delete(checkName(name), { force }, signal);
+        await staticRoles.delete(checkName(name), { force }, { request, signal });
         return undefined;
       }),
   }),
@@ -148,9 +148,9 @@ export const staticApi = [
     access: access.capability,
     input: { name: nameField },
     output: roleOutput,
-    handler: ({ staticRoles, needs }, { name }) =>
+    handler: ({ staticRoles, needs }, { name }, request) =>
       finished(needs, async (signal) =>
-        showRole(await staticRoles.rotate(checkName(name), signal)),
+        showRole(await staticRoles.rotate(checkName(name), { request, signal })),
       ),
   }),
   endpoint({

@@ -1,6 +1,7 @@
 // Rotations of the root key and what else is under way: undoing waits for them, requests go on with the new
 // key.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import test from "node:test";
 import { cloudaStage } from "../../../tests/support/servers/clouda-stage.ts";
@@ -23,7 +24,11 @@ for (const kind of ["rootKey", "oldRootKey"] as const) {
     const record = stage.kept.writeAhead.page(undefined).find((one) => one.id === id);
     assert.ok(record !== undefined);
     let free: () => void = () => {};
-    const held = stage.engine.locks.run("root", () => new Promise<void>((go) => (free = go)));
+    const held = stage.engine.locks.run(
+      "root",
+      OWN_WORK,
+      () => new Promise<void>((go) => (free = go)),
+    );
     let over = false;
     const undoing = cloudaType.undo?.[kind]?.(stage.engine, record, never).then(() => {
       over = true;

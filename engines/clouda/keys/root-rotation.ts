@@ -2,6 +2,7 @@
 // one gone only when the new one is known to work. At every moment a key that works is stored, or a
 // write-ahead record tells of the one that is not (T-I13).
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
@@ -57,10 +58,10 @@ export class RootRotation {
     this.#parts = parts;
   }
 
-  rotate(): Promise<Rotated> {
+  rotate(request: Waiting): Promise<Rotated> {
     const { locks, needs } = this.#parts;
     // Not cut off with the request: what was begun is brought to its end.
-    return locks.run(ROOT_LOCK, () =>
+    return locks.run(ROOT_LOCK, request, () =>
       withDeadline(needs.timers, DEADLINE, (signal) => this.#rotate(signal)),
     );
   }
@@ -174,7 +175,7 @@ export class RootRotation {
       standing: root.standing,
       now: clock.now(),
       rotate: async () => {
-        const { warnings } = await this.rotate();
+        const { warnings } = await this.rotate(OWN_WORK);
         log.info("the root key was rotated", { warnings: warnings.join("; ") });
       },
       keep: async (standing) => {
@@ -204,7 +205,7 @@ export class RootRotation {
   }
 
   #alone(work: (parts: RootParts) => Promise<void>): Promise<void> {
-    return this.#parts.locks.run(ROOT_LOCK, () => work(this.#parts));
+    return this.#parts.locks.run(ROOT_LOCK, OWN_WORK, () => work(this.#parts));
   }
 }
 

@@ -1,6 +1,7 @@
 // The static roles of a mount: made, changed, read, rotated and deleted. What is next
 // to be done is derived from storage when the mount opens and kept in step with it (static-rotation.ts).
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { NO_TERMS, sameTerms } from "../../cloud/rotation-terms.ts";
 import { accountOf, checkAccount } from "../provider/account.ts";
@@ -33,6 +34,12 @@ export interface StaticState {
 }
 
 const PAGE = 500;
+
+/** Who waits for its turn, and how long what it has begun may take. */
+export interface Asking {
+  readonly request: Waiting;
+  readonly signal: AbortSignal;
+}
 
 export class StaticRoles {
   readonly #parts: StaticParts;
@@ -100,9 +107,10 @@ export class StaticRoles {
   }
 
   /** Adopts a user, whose key it makes, or changes when that happens. */
-  write(name: string, change: StaticRoleChange, signal: AbortSignal): Promise<StaticState> {
+  write(name: string, change: StaticRoleChange, by: Asking): Promise<StaticState> {
+    const { request, signal } = by;
     checkUsername(change.username ?? "");
-    return this.#parts.locks.run(`static/${name}`, async () => {
+    return this.#parts.locks.run(`static/${name}`, request, async () => {
       const before = await this.find(name);
       if (before !== null) return this.#update(before, change, signal);
       const { username, rotationPeriod, rotationSchedule = "", overlap = null } = change;
@@ -115,14 +123,14 @@ export class StaticRoles {
         throw failures.required("rotation_period");
       }
       const role = { name, username, ...termsOf(NO_TERMS, change, { overlap, now }), overlap };
-      return this.#parts.locks.run(userLock(username), () => this.#create(role, signal));
+      return this.#parts.locks.run(userLock(username), request, () => this.#create(role, signal));
     });
   }
 
   /** A new key now; the next one a whole period later. */
-  async rotate(name: string, signal: AbortSignal): Promise<StaticState> {
+  async rotate(name: string, { request, signal }: Asking): Promise<StaticState> {
     const { role } = await this.read(name);
-    await this.#parts.locks.run(userLock(role.username), async () => {
+    await this.#parts.locks.run(userLock(role.username), request, async () => {
       const state = await this.read(name);
       await this.#rotation.rotate(state, signal);
     });
@@ -131,10 +139,11 @@ export class StaticRoles {
 
   /** Ends the keys that we have made; the user and its other keys stay. With `force` the provider is not
    *  asked, and they stay as well. */
-  async delete(name: string, { force }: { force: boolean }, signal: AbortSignal): Promise<void> {
-    await this.#parts.locks.run(`static/${name}`, async () => {
+  async delete(name: string, { force }: { force: boolean }, by: Asking): Promise<void> {
+    const { request, signal } = by;
+    await this.#parts.locks.run(`static/${name}`, request, async () => {
       const { role } = await this.read(name);
-      await this.#parts.locks.run(userLock(role.username), async () => {
+      await this.#parts.locks.run(userLock(role.username), request, async () => {
         const { creds } = await this.read(name);
         if (!force) await this.#removeKeys(role, creds, signal);
         await this.#needs.storage.write((tx) => {
@@ -151,7 +160,7 @@ export class StaticRoles {
   /** What a crash may have left of making a key. */
   async undoKey(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const username = userOf(record);
-    await this.#parts.locks.run(userLock(username), async () => {
+    await this.#parts.locks.run(userLock(username), OWN_WORK, async () => {
       const manager = this.#managers.get(username);
       const creds = manager === undefined ? null : (await this.find(manager))?.creds;
       await undoKey(this.#parts, await this.#parts.clients.provider(signal), record, creds ?? null);

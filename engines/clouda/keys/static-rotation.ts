@@ -1,6 +1,7 @@
 // What is due about static roles, done by itself: a new key when a period has passed, the end of other keys
 // where they are not to live on. What fails is kept in mind and tried again; it never falls out of the list.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
@@ -117,7 +118,8 @@ export class StaticRotation {
       await withDeadline(
         timers,
         DEADLINE,
-        (signal) => locks.run(userLock(found.role.username), () => this.#doDue(name, signal)),
+        (signal) =>
+          locks.run(userLock(found.role.username), OWN_WORK, () => this.#doDue(name, signal)),
         [this.#resting.signal],
       );
     } catch (error) {

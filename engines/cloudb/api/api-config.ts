@@ -158,7 +158,7 @@ export const configApi = [
     output: out.nothing,
     handler: async ({ rotation }, _, context) => {
       context.allow(3n * MINUTE);
-      await rotation.rotate();
+      await rotation.rotate(context);
       return undefined;
     },
   }),

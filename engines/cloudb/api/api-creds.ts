@@ -41,7 +41,7 @@ export const credsApi = [
     }),
     handler: async ({ issuing }, { name, verify }, context) => {
       context.allow(3n * MINUTE);
-      const issued = await issuing.issue(name, { verify });
+      const issued = await issuing.issue(name, { verify, request: context });
       const { verified, lease } = issued;
       return reply(
         {

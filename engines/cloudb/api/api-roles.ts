@@ -116,7 +116,7 @@ export const rolesApi = [
     exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
     handler: async ({ roles }, { name, ...change }, context) => {
       context.allow(3n * MINUTE);
-      const warnings = await roles.write(name, change, (exists) => context.confirmExists(exists));
+      const warnings = await roles.write(name, change, context);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
@@ -137,7 +137,7 @@ export const rolesApi = [
     output: out.nothing,
     handler: async ({ roles }, { name, revokeLeases }, context) => {
       context.allow(3n * MINUTE);
-      const warnings = await roles.delete(name, { revokeLeases });
+      const warnings = await roles.delete(name, { revokeLeases }, context);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),

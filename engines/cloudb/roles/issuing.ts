@@ -1,6 +1,7 @@
 // Gives out credentials of a role: a principal of its own, or a password on the application that the role
 // names or keeps. What comes of it is the server's lease.
 
+import type { Waiting } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
@@ -55,6 +56,12 @@ export interface IssuingParts {
   readonly principals: Principals;
 }
 
+export interface Asking {
+  readonly verify: boolean;
+  /** Waits for its turn at an application that exists. */
+  readonly request: Waiting;
+}
+
 export class Issuing {
   readonly #parts: IssuingParts;
 
@@ -63,7 +70,7 @@ export class Issuing {
   }
 
   /** Goes on when whoever asked is gone: it finishes or undoes, and never stops half-way. */
-  async issue(path: string, options: { readonly verify: boolean }): Promise<Issued> {
+  async issue(path: string, options: Asking): Promise<Issued> {
     const name = roleName(path);
     try {
       return await this.#parts.patiently(BUDGET, (patience) =>
@@ -74,16 +81,12 @@ export class Issuing {
     }
   }
 
-  async #issue(
-    name: string,
-    { verify }: { readonly verify: boolean },
-    patience: Patience,
-  ): Promise<Issued> {
+  async #issue(name: string, { verify, request }: Asking, patience: Patience): Promise<Issued> {
     const { needs, roleStore, connections } = this.#parts;
     const role = await roleStore.find(name);
     if (role === null) throw failures.unknownRole(name);
     const connection = await connections.current();
-    const made = await this.#make(name, role, connection, patience);
+    const made = await this.#make(name, { role, request }, connection, patience);
     const verified = verify ? await this.#verify(connection, made, patience) : undefined;
     countIssued(needs.metrics, made.secretType);
     const { tenantId, subscriptionId } = connection.effective;
@@ -114,7 +117,12 @@ export class Issuing {
     };
   }
 
-  async #make(name: string, role: Role, connection: Connection, patience: Patience): Promise<Made> {
+  async #make(
+    name: string,
+    { role, request }: { readonly role: Role; readonly request: Waiting },
+    connection: Connection,
+    patience: Patience,
+  ): Promise<Made> {
     const { needs, passwords, principals } = this.#parts;
     const { tenantId } = connection.effective;
     const { managed } = role;
@@ -126,7 +134,7 @@ export class Issuing {
       const age = managed === null ? null : needs.clock.now() - BigInt(managed.made);
       // One that was just made is not yet seen everywhere; another that is not there will not come.
       const passing = (error: ProviderError) => age !== null && age < FRESH && error.gone;
-      const named = { appObjectId, role, passing };
+      const named = { appObjectId, role, passing, request };
       const { password, record } = await passwords.add(connection, named, patience);
       const internal = {
         type: "password",

@@ -1,6 +1,7 @@
 // Passwords on an application that is there already: an operator's, or one that a role keeps.
 // One change of an application's passwords at a time.
 
+import type { Waiting } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
@@ -32,12 +33,17 @@ export class Passwords {
   /** `record` is settled by whoever stores it. `passing`: what of the application may not be seen yet. */
   add(
     { graph, effective }: Connection,
-    order: { readonly appObjectId: string; readonly role: Role; readonly passing: Passing },
+    order: {
+      readonly appObjectId: string;
+      readonly role: Role;
+      readonly passing: Passing;
+      readonly request: Waiting;
+    },
     patience: Patience,
   ): Promise<{ readonly password: NewPassword; readonly record: string }> {
     const { needs, locks } = this.#parts;
     const { appObjectId, role, passing } = order;
-    return locks.run(`application/${appObjectId}`, async () => {
+    return locks.run(`application/${appObjectId}`, order.request, async () => {
       const displayName = `${namePrefix(needs.settings)}${needs.random.uuid()}`;
       const note = { appObjectId, displayName, tenant: effective.tenantId };
       const record = await needs.writeAhead.begin("appPassword", note);

@@ -2,6 +2,7 @@
 // made with the first write, changed by adding before taking away, so that nobody is
 // without access in between, and removed with the role.
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { hex } from "@holdfast/shared/bytes";
@@ -44,15 +45,15 @@ export class Persistence {
     if (role.persistApp && managed !== null) return this.#again(name, before, role, patience);
     // The role keeps no application any more.
     await this.checkAbandoned(name, before);
-    const warnings = await this.#end(before, patience);
+    const warnings = await this.#end(before, patience, OWN_WORK);
     await this.#put(name, { ...role, managed: null });
     return warnings;
   }
 
   /** The application of a role that goes. Throws where it cannot be removed: then the role stays. */
-  async remove(role: Role): Promise<string[]> {
+  async remove(role: Role, request: Waiting): Promise<string[]> {
     try {
-      return await this.#parts.patiently(BUDGET, (patience) => this.#end(role, patience));
+      return await this.#parts.patiently(BUDGET, (patience) => this.#end(role, patience, request));
     } catch (error) {
       throw errorForCaller(error);
     }
@@ -187,13 +188,17 @@ export class Persistence {
     throw failures.invalid(message);
   }
 
-  async #end({ managed, permanentlyDelete }: Role, patience: Patience): Promise<string[]> {
+  async #end(
+    { managed, permanentlyDelete }: Role,
+    patience: Patience,
+    request: Waiting,
+  ): Promise<string[]> {
     if (managed === null) return [];
     const { appObjectId, principalId, groupIds } = managed;
     const assignments = managed.assignments.map(({ id }) => id);
     const ending = { appObjectId, principalId, assignments, groupIds, forGood: permanentlyDelete };
     const connection = await this.#parts.connections.in(managed.tenantId);
-    return this.#parts.locks.run(`application/${appObjectId}`, () =>
+    return this.#parts.locks.run(`application/${appObjectId}`, request, () =>
       endPrincipal(this.#parts.needs, { connection, patience }, ending),
     );
   }

@@ -1,6 +1,7 @@
 // Ends what was made outside: for leases that are over, and for records that a crash or a failure has
 // left. cleanup.ts has the single steps.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
@@ -65,7 +66,7 @@ export class Removal {
     const id = neededIn(internal, "app_object_id");
     const keyId = neededIn(internal, "key_id");
     const tenant = textIn(internal, "tenant_id");
-    return this.#parts.locks.run(`application/${id}`, () =>
+    return this.#parts.locks.run(`application/${id}`, OWN_WORK, () =>
       this.#job({ within: JOB, tenant, signal }, ({ connection: { graph }, patience }) =>
         patience.step((limit) => graph.removePassword("applications", id, keyId, limit)),
       ),
@@ -91,7 +92,7 @@ export class Removal {
     const principalId = textIn(data, "principalId");
     const name = textIn(data, "role");
     const { locks, roleStore } = this.#parts;
-    return locks.run(`role/${name}`, () =>
+    return locks.run(`role/${name}`, OWN_WORK, () =>
       this.#undo(data, signal, async (work) => {
         const managed = name === "" ? null : ((await roleStore.find(name))?.managed ?? null);
         const held = managed?.principalId === principalId ? managed : null;
@@ -110,7 +111,7 @@ export class Removal {
   undoSurplus({ data }: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const name = textIn(data, "role");
     const { locks, persistence } = this.#parts;
-    return locks.run(`role/${name}`, () =>
+    return locks.run(`role/${name}`, OWN_WORK, () =>
       this.#undo(data, signal, (work) =>
         persistence.takeSurplus(work, name, textIn(data, "principalId")),
       ),
@@ -120,7 +121,7 @@ export class Removal {
   undoPassword({ data }: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const id = textIn(data, "appObjectId");
     const named = { id, displayName: textIn(data, "displayName"), kept: [textIn(data, "except")] };
-    return this.#parts.locks.run(`application/${id}`, () =>
+    return this.#parts.locks.run(`application/${id}`, OWN_WORK, () =>
       this.#undo(data, signal, ({ connection: { graph }, patience }) =>
         patience.step((limit) => removeNamedPassword(graph, named, limit)),
       ),

@@ -1,6 +1,8 @@
 // The roles of a mount. A change is checked, looked up and, where a role keeps an application of its own,
 // carried out at the provider, before it is stored: one change of a role at a time.
 
+import type { Waiting } from "@holdfast/shared/waiting";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
@@ -47,10 +49,15 @@ export class Roles {
   }
 
   /** Gives warnings. */
-  write(path: string, change: RoleChange, check: (exists: boolean) => void): Promise<string[]> {
+  write(
+    path: string,
+    change: RoleChange,
+    request: Pick<EngineRequest, "waitFor" | "confirmExists">,
+  ): Promise<string[]> {
     const name = roleName(path);
     const { locks, patiently } = this.#parts;
-    return locks.run(`role/${name}`, () =>
+    const check = (exists: boolean) => request.confirmExists(exists);
+    return locks.run(`role/${name}`, request, () =>
       patiently(BUDGET, (patience) => this.#write(name, change, patience, check)).catch(
         (error: unknown) => {
           throw errorForCaller(error);
@@ -60,15 +67,19 @@ export class Roles {
   }
 
   /** Gives warnings. */
-  async delete(path: string, options: { readonly revokeLeases: boolean }): Promise<string[]> {
+  async delete(
+    path: string,
+    options: { readonly revokeLeases: boolean },
+    request: Waiting,
+  ): Promise<string[]> {
     const name = roleName(path);
     const { needs, locks, roleStore, persistence } = this.#parts;
     const { storage, leases } = needs;
-    return locks.run(`role/${name}`, async () => {
+    return locks.run(`role/${name}`, request, async () => {
       const role = await roleStore.find(name);
       if (role === null) throw failures.noRole();
       const count = await leases.count(leasePlace(name));
-      const warnings = role.managed === null ? [] : await persistence.remove(role);
+      const warnings = role.managed === null ? [] : await persistence.remove(role, request);
       await storage.write((tx) => tx.delete(roleKey(name)));
       if (options.revokeLeases) await leases.revoke(leasePlace(name));
       else if (count > 0) warnings.push(leasesStay(count, role.managed !== null));

@@ -2,6 +2,7 @@
 // kept as pending while the old one stays in use, proved, put in its place, and only then is the old one
 // removed. A crash anywhere leaves one that works, and a record of whatever must go.
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import { DAY, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
@@ -56,9 +57,9 @@ export class RootRotation {
     return (await rotationOf(this.#parts.needs.storage))?.state ?? "none";
   }
 
-  rotate(): Promise<void> {
+  rotate(request: Waiting): Promise<void> {
     const { locks, patiently } = this.#parts;
-    return locks.run("rotate-root", async () => {
+    return locks.run("rotate-root", request, async () => {
       const stored = await this.#rotatable();
       const connection = await this.#parts.connections.current();
       try {
@@ -136,7 +137,7 @@ export class RootRotation {
       terms: stored,
       standing: stored.standing,
       now: needs.clock.now(),
-      rotate: () => this.rotate(),
+      rotate: () => this.rotate(OWN_WORK),
       keep: (standing) =>
         needs.storage.write((tx) => {
           const current = tx.get(CONFIG, configCodec);

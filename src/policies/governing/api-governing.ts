@@ -193,7 +193,10 @@ async function write<T>(
   show: (name: string, record: GoverningRecord) => T,
 ) {
   const { id } = context.namespace;
-  const sudo = await sudoOver(policies, kind, context, change.name);
-  const { name, record, warnings } = await policies.write(kind, id, change, { sudo });
+  const sudo = () => sudoOver(policies, kind, context, change.name);
+  const { name, record, warnings } = await policies.write(kind, id, change, {
+    sudo,
+    request: context,
+  });
   return reply(change.trial === true ? show(name, record) : undefined, { warnings });
 }

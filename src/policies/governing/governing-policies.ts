@@ -1,6 +1,7 @@
 // The RGPs and EGPs of every namespace: kept, read and written. What a program means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is governing.ts.
 
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../../endpoint/judgement.ts";
@@ -43,6 +44,14 @@ export interface GoverningChange extends PolicyChange {
 
 type Rows = PolicyRows<GoverningRecord>;
 
+/** Who writes one. */
+export interface GoverningWriter {
+  /** Whether it may change what is hard-mandatory; asked for when the program was tried. */
+  readonly sudo: boolean | (() => Promise<boolean>);
+  /** Looked at again after that. Default: the server itself. */
+  readonly request?: Waiting;
+}
+
 export class GoverningPolicies {
   readonly #options: GoverningPoliciesOptions;
   readonly #rows: Readonly<Record<GoverningKind, Rows>>;
@@ -84,7 +93,7 @@ export class GoverningPolicies {
     kind: GoverningKind,
     namespaceId: string,
     change: GoverningChange,
-    { sudo }: { readonly sudo: boolean },
+    { sudo, request = OWN_WORK }: GoverningWriter,
   ): Promise<PolicyWritten<GoverningRecord>> {
     const { shared, clock, places } = this.#options;
     const rows = this.#rows[kind];
@@ -92,7 +101,8 @@ export class GoverningPolicies {
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (kind === "rgp" && !builtIn.isWritable(name)) throw failures.notWritable(name);
-    const program = await this.#document(change);
+    const program = await request.waitFor(this.#document(change));
+    const privileged = typeof sudo === "boolean" ? sudo : await sudo(); // as of now
     const level = levelOf(change);
     const paths = kind === "egp" ? pathsOf(change) : [];
     const end = endOf(change, clock);
@@ -106,7 +116,7 @@ export class GoverningPolicies {
         level: level ?? before?.level ?? "hard-mandatory",
         paths: paths ?? before?.paths ?? [],
       };
-      const binds = before?.level === "hard-mandatory" && !sudo;
+      const binds = before?.level === "hard-mandatory" && !privileged;
       if (binds && !judgesAlike(before, record)) throw failures.sudoNeeded("changing");
       return record;
     };

@@ -1,6 +1,7 @@
 // The room of namespaces over a real store and barrier in memory, its endpoints as the pipeline calls
 // them, and requests to call them with.
 
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { Failure } from "@holdfast/shared/failure";
@@ -103,6 +104,7 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     },
     signal: new AbortController().signal,
     allow: () => {},
+    ...OWN_WORK,
     recheck: () => null,
     anonymous: false,
     header: () => undefined,

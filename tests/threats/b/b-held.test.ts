@@ -7,7 +7,7 @@ import { MINUTE } from "@holdfast/shared/text/duration";
 import { SystemClock } from "../../../src/system/clock.ts";
 import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
-import { EVERYTHING, rule, scene, type Scene } from "../scene.ts";
+import { auditLines, EVERYTHING, rule, scene, type Scene } from "../scene.ts";
 
 class MovableClock extends SystemClock {
   ahead = 0n;
@@ -230,6 +230,42 @@ test(
     const policy = { policy: rule("a", ["read"]) };
     const late = ["PUT", "/v1/ny/sys/policies/acl/late", stage.root, policy] as const;
     assert.ok([403, 404, 409].includes(await held(stage, late, ended)));
+  },
+);
+
+test(
+  "T-C02: what was held back is judged and recorded as of the mount that it goes to",
+  { timeout: 60_000 },
+  async (t) => {
+    const stage = await scene(t);
+    const file = await stage.audit();
+    const mount = (path: string) =>
+      stage.must("POST", `/v1/sys/mounts/${path}`, {
+        body: { type: "kv", options: { version: "1" } },
+      });
+    const egp = {
+      policy: 'request.mount_point != "na/nb/"',
+      enforcement_level: "hard-mandatory",
+      paths: ["na/*"],
+    };
+    await stage.must("POST", "/v1/sys/policies/egp/nothing-there", { body: egp });
+    const token = await stage.clientWith(rule("na/*", EVERYTHING));
+    await mount("na");
+    const replaced = async () => {
+      await stage.must("DELETE", "/v1/sys/mounts/na");
+      await until(
+        async () =>
+          (await stage.server.call("GET", "/v1/sys/mounts/na", { token: stage.root })).status !==
+          200,
+      );
+      await mount("na/nb");
+    };
+    assert.equal(await held(stage, ["POST", "/v1/na/nb/x", token, { a: 1 }], replaced), 403);
+    const records = auditLines(file).filter(({ request }) => request.path === "na/nb/x");
+    assert.deepEqual(
+      records.map(({ request }) => request.mount_point),
+      ["na/nb/", "na/nb/"],
+    );
   },
 );
 

@@ -1,0 +1,36 @@
+// The caller of a request that is under way, as of now.
+
+import type { Caller } from "@holdfast/shared/endpoint/request";
+import { reaches } from "./need.ts";
+import type { RequestState } from "./request-state.ts";
+import type { NodeState, TokenLookup } from "./seams.ts";
+
+/** Null where it was revoked, has run out or is good elsewhere only. The use that a counted token has taken for this
+ *  request stays taken, so that one with none left is found by its record. */
+export function callerAgain(
+  { incoming, namespace, caller }: RequestState,
+  tokens: Pick<TokenLookup, "find" | "underWay">,
+): Caller | null {
+  if (incoming.credential === null || namespace === null) return null;
+  const counted = caller?.counted === true && caller.wrapping === undefined;
+  const now = counted
+    ? counting(caller, tokens.underWay(caller))
+    : tokens.find(incoming.credential);
+  if (now === null || !reaches(now, namespace)) return null;
+  return (now.boundTo?.has(incoming.remote.address) ?? true) ? now : null;
+}
+
+/** Whether there is anything to look at again: nearly always there is nothing. */
+export function mayHaveChanged(
+  { caller }: RequestState,
+  { node, asOf, now }: { readonly node: NodeState; readonly asOf: bigint; now: () => bigint },
+): boolean {
+  if (node.sealed || node.index !== asOf) return true;
+  return caller !== null && caller.expires !== null && caller.expires <= now();
+}
+
+/** Programs see the number of uses that there were when the request came, this one included. */
+function counting({ terms }: Caller, now: Caller | null): Caller | null {
+  if (now?.terms === undefined || terms === undefined) return now;
+  return { ...now, terms: { ...now.terms, usesLeft: terms.usesLeft } };
+}
