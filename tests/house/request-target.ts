@@ -12,7 +12,7 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
     // Addresses of others: of servers that commands call, and of clouds that engines call.
     files:
-      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$))/,
+      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$|system\/own-modules\.ts$))/,
   },
   {
     // Documents of policies come percent-encoded from their provider.
