@@ -10,6 +10,7 @@ export * as leases from "./api/leases.ts";
 export * as wrapping from "./api/wrapping.ts";
 export * as identity from "./api/identity.ts";
 export * as policies from "./api/policies.ts";
+export * as evidence from "./api/evidence.ts";
 export * as audit from "./api/audit.ts";
 export * as quotas from "./api/quotas.ts";
 export * as browser from "./api/browser.ts";

@@ -49,6 +49,8 @@ export type InitAnswer = {
   readonly recovery_keys_base64?: readonly string[];
   /** The first management token */
   readonly root_token?: string;
+  /** Fingerprint of the key that evidence is signed with: what an auditor notes */
+  readonly evidence_key?: string;
 };
 
 /** Initialise the server */
@@ -91,6 +93,8 @@ export type StatusAnswer = {
   readonly cluster_name?: string;
   /** Id of the cluster; only while unsealed */
   readonly cluster_id?: string;
+  /** Fingerprint of the key that evidence is signed with; only while unsealed */
+  readonly evidence_key?: string;
   /** What an operator should know */
   readonly warnings: readonly string[];
 };

@@ -16,6 +16,7 @@ import { fileRefused, hashedTooOften, noDeviceOpens, testFailed } from "./failur
 import { HeaderList } from "./header-list.ts";
 import { type OptionTexts, readOptions } from "./options.ts";
 import { Pace } from "./pace.ts";
+import type { AuditAnchor } from "../signed/report.ts";
 import { type TrailVerdict, verifyTrail } from "./trail.ts";
 
 const LOG_PERIOD: Nanos = 10n * SECOND; // a full disk must not fill the server's log as well
@@ -198,6 +199,16 @@ export class Audit {
       raw: false,
     }));
     return [...usable, ...unusable].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  /** How far the devices with a chain have come: by it evidence can be placed among their records. */
+  anchors(): readonly AuditAnchor[] {
+    return this.#set.active.flatMap(({ record, file }) => {
+      const head = file?.source.head ?? null;
+      return head === null
+        ? []
+        : [{ device: `${record.path}/`, number: head.number, digest: head.mac }];
+    });
   }
 
   async enable(input: NewDevice): Promise<void> {

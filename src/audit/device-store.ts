@@ -8,7 +8,7 @@ import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import type { Random } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
-import type { ChainHead } from "./records/chain.ts";
+import type { ChainHead } from "../signed/audit-line.ts";
 import type { DeviceRecord } from "./device.ts";
 import type { Heads } from "./devices/file.ts";
 import { deviceExists, deviceUnknown, headerInvalid, tooManyDevices } from "./failures.ts";

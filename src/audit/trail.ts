@@ -4,7 +4,7 @@
 import { dirname, join } from "node:path";
 import { concat, text } from "@holdfast/shared/bytes";
 import type { AppendFiles, Timers } from "@holdfast/shared/world";
-import type { ChainHead } from "./records/chain.ts";
+import type { ChainHead } from "../signed/audit-line.ts";
 import type { Device } from "./device.ts";
 import { rotatedFiles } from "./devices/rotated-files.ts";
 import { notChained } from "./failures.ts";

@@ -18,6 +18,8 @@ import type { SealStatus } from "./status.ts";
 export interface SealServices {
   readonly keeper: SealKeeper;
   readonly clock: Clock;
+  /** Of the key that evidence is signed with; null where it is not known yet. */
+  readonly evidenceKey: () => string | null;
   /** Where this node stands in its cluster and replication set. */
   readonly health: () => HealthFacts & {
     readonly drMode: string;
@@ -59,6 +61,9 @@ const sealStatusOutput = out.object({
   storage_type: out.string("Kind of storage"),
   cluster_name: out.optional(out.string("Name of the cluster; only while unsealed")),
   cluster_id: out.optional(out.string("Id of the cluster; only while unsealed")),
+  evidence_key: out.optional(
+    out.string("Fingerprint of the key that evidence is signed with; only while unsealed"),
+  ),
   warnings: out.list(out.string("Warning"), "What an operator should know"),
 });
 
@@ -206,8 +211,12 @@ export const sealApi = [
       recovery_keys: out.optional(out.list(out.secret("Share"), "Recovery shares in hex")),
       recovery_keys_base64: out.optional(out.list(out.secret("Share"), "The same in base64")),
       root_token: out.optional(out.secret("The first management token")),
+      evidence_key: out.optional(
+        out.string("Fingerprint of the key that evidence is signed with: what an auditor notes"),
+      ),
     }),
-    handler: async ({ keeper }, input) => showInit(await keeper.init(input)),
+    handler: async ({ keeper, evidenceKey }, input) =>
+      showInit(await keeper.init(input), evidenceKey()),
   }),
 
   endpoint({
@@ -219,7 +228,7 @@ export const sealApi = [
     rateLimited: false,
     input: {},
     output: sealStatusOutput,
-    handler: ({ keeper }) => showStatus(keeper.status()),
+    handler: (seal) => showStatus(seal.keeper.status(), seal),
   }),
 
   endpoint({
@@ -250,8 +259,10 @@ export const sealApi = [
         .default(""),
     },
     output: sealStatusOutput,
-    handler: async ({ keeper }, { key, ...rest }, { remote }) =>
-      showStatus(await keeper.unseal({ ...rest, key: key?.reveal(), local: remote.loopback })),
+    handler: async (seal, { key, ...rest }, { remote }) => {
+      const share = { ...rest, key: key?.reveal(), local: remote.loopback };
+      return showStatus(await seal.keeper.unseal(share), seal);
+    },
   }),
 
   endpoint({
@@ -296,7 +307,7 @@ export const sealApi = [
   ...rotationApi("/sys/rotate/keyring", "Keyring"),
 ];
 
-function showStatus(status: SealStatus) {
+function showStatus(status: SealStatus, { evidenceKey }: Pick<SealServices, "evidenceKey">) {
   return {
     type: status.type,
     initialized: status.initialized,
@@ -313,11 +324,12 @@ function showStatus(status: SealStatus) {
     storage_type: status.storageType,
     cluster_name: status.clusterName,
     cluster_id: status.clusterId,
+    evidence_key: status.sealed ? undefined : (evidenceKey() ?? undefined),
     warnings: status.warnings,
   };
 }
 
-function showInit(made: Initialised) {
+function showInit(made: Initialised, evidenceKey: string | null) {
   const recovery = made.recoveryKeys.reveal();
   return {
     keys: made.keys.reveal(),
@@ -326,5 +338,6 @@ function showInit(made: Initialised) {
       ? {}
       : { recovery_keys: recovery, recovery_keys_base64: made.recoveryKeysBase64.reveal() }),
     ...(made.rootToken === null ? {} : { root_token: made.rootToken.reveal() }),
+    ...(evidenceKey === null ? {} : { evidence_key: evidenceKey }),
   };
 }

@@ -8,7 +8,6 @@
 import type { KeyObject } from "node:crypto";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { hex, wipe } from "@holdfast/shared/bytes";
-import { jsonCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Timer } from "@holdfast/shared/world";
@@ -30,14 +29,12 @@ import type { KeeperOptions } from "./keeper-options.ts";
 import { Rekeying } from "./ceremonies/rekeying.ts";
 import { type Minting, RootGeneration } from "./ceremonies/root-generation.ts";
 import { parseShare, protectText } from "./ceremonies/share.ts";
-import { type Cluster, type SealStatus, statusOf } from "./status.ts";
+import { type Cluster, putCluster, type SealStatus, statusOf, storedCluster } from "./status.ts";
 import { Turns } from "./turns.ts";
 import * as attempt from "./unseal.ts";
 
-const CLUSTER = "cluster"; // below core/
 /** How long right shares are kept while the house behind the barrier does not open. */
 const KEPT_HOURS = 1;
-const clusterCodec = jsonCodec<Cluster>();
 
 export interface UnsealRequest {
   /** A share in hex or base64. */
@@ -244,7 +241,7 @@ export class SealKeeper {
     const identity = { lineage: random.bytes(16), cluster: cluster.id };
     return barrier.create({ rootKey: custody.rootKey, treeKey }, identity, (tx, raw) => {
       putCustody(tx, raw, random, custody);
-      tx.put(CLUSTER, cluster, clusterCodec);
+      putCluster(tx, cluster);
       hooks.created?.(tx);
       if (plan.door === "closed") return tokens.mintFirst(tx);
       tokens.leaveDoorOpen(tx);
@@ -360,8 +357,7 @@ export class SealKeeper {
     const { barrier, hooks, clock } = this.#options;
     this.#openedAt = clock.elapsed();
     try {
-      const cluster = barrier.view("core/").get(CLUSTER, clusterCodec);
-      if (cluster === null) throw failures.rowMissing(`core/${CLUSTER}`);
+      const cluster = storedCluster(barrier.view("core/"));
       await hooks.opened();
       this.#cluster = cluster;
     } catch (error) {

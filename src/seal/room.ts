@@ -12,6 +12,7 @@ type NodeHealth = Omit<ReturnType<SealServices["health"]>, "initialised" | "seal
 
 export interface SealNeeds extends KeeperOptions {
   readonly health: (sealed: boolean) => NodeHealth;
+  readonly evidenceKey: SealServices["evidenceKey"];
 }
 
 export type SealParts = SealServices;
@@ -24,11 +25,12 @@ export const sealRoom: RoomPlan<SealNeeds, SealParts> = {
     declares("src/seal/ceremonies/api-ceremonies.ts", ceremonyApi, (parts: SealParts) => parts),
   ],
   build: (needs) => {
-    const { store, clock } = needs;
+    const { store, clock, evidenceKey } = needs;
     const keeper = new SealKeeper(needs);
     return {
       keeper,
       clock,
+      evidenceKey,
       health: () => ({
         ...needs.health(keeper.sealed),
         initialised: keeper.initialised,

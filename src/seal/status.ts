@@ -1,12 +1,29 @@
 // What anybody may know of the seal: the answer of seal-status and of unseal.
 
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Tx, ViewReads } from "../barrier/view.ts";
 import type { SealConfig, SealType } from "./config.ts";
+import { rowMissing } from "./failures.ts";
 import { schemeOf } from "./config.ts";
 
 /** The cluster's record, at core/cluster inside the barrier. */
 export interface Cluster {
   readonly name: string;
   readonly id: string;
+}
+
+const CLUSTER = "cluster"; // below core/
+const clusterCodec = jsonCodec<Cluster>();
+
+/** `node` is what lies below core/. */
+export function storedCluster(node: ViewReads): Cluster {
+  const cluster = node.get(CLUSTER, clusterCodec);
+  if (cluster === null) throw rowMissing(`core/${CLUSTER}`);
+  return cluster;
+}
+
+export function putCluster(node: Tx, cluster: Cluster): void {
+  node.put(CLUSTER, cluster, clusterCodec);
 }
 
 export interface SealStatus {

@@ -4,6 +4,7 @@
 import { invariant } from "@holdfast/shared/invariant";
 import { auditRoom } from "../audit/room.ts";
 import { browserRoom } from "../browser/room.ts";
+import { evidenceRoom } from "../evidence/room.ts";
 import { buildRoom, type Room, type RoomPlan } from "../house/room.ts";
 import { identityRoom } from "../identity/room.ts";
 import { introspectionRoom } from "../introspection/room.ts";
@@ -25,6 +26,7 @@ export const ROOMS = {
   wrapping: wrappingRoom,
   identity: identityRoom,
   policies: policiesRoom,
+  evidence: evidenceRoom,
   audit: auditRoom,
   quotas: quotasRoom,
   browser: browserRoom,

@@ -4,6 +4,7 @@
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Audit } from "../audit/audit.ts";
 import type { Config } from "../config/config.ts";
+import type { Evidence } from "../evidence/evidence.ts";
 import type { HouseLife } from "../house/life.ts";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
@@ -22,6 +23,7 @@ export interface Server {
   readonly namespaces: Namespaces;
   readonly mounts: Mounts;
   readonly audit: Audit;
+  readonly evidence: Evidence;
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
@@ -47,6 +49,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     namespaces: rooms.namespaces.namespaces,
     mounts: rooms.mounts.mounts,
     audit: rooms.audit.audit,
+    evidence: rooms.evidence.evidence,
     endpoints,
     addresses: host.addresses,
     store,

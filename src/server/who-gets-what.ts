@@ -2,6 +2,7 @@
 // a room that is named inside a closure may be built later than the one that asks for it.
 
 import { join } from "node:path";
+import { hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
@@ -9,6 +10,7 @@ import { homeOf } from "../endpoint/parts.ts";
 import type { Room } from "../house/room.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
+import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
@@ -50,6 +52,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       clusterName: config.clusterName ?? undefined,
       version,
       buildDate,
+      evidenceKey: () => rooms.evidence.evidence.fingerprint,
       health: (sealed) => ({
         removed: false,
         ...STANDING,
@@ -203,6 +206,21 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         const mount = routing.mountAt(namespace, segments);
         if (mount === null) return { ...homeOf(segments), accessor: "" };
         return { point: mount.path, type: mount.type, accessor: mount.accessor };
+      },
+    }),
+
+    evidence: () => ({
+      node,
+      clock,
+      timers,
+      random,
+      log,
+      version,
+      cluster: storedCluster,
+      audit: () => rooms.audit.audit.anchors(),
+      position: () => {
+        const { head } = store;
+        return head === null ? null : { index: head.index, chain: hex(head.chain) };
       },
     }),
 

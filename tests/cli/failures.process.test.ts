@@ -397,6 +397,7 @@ test("T-E05: an unforeseen error shows its kind and, with -debug, where; never i
     text: () => {
       throw new TypeError("hunter2-canary");
     },
+    lines: () => [],
     names: () => [],
     replace: () => {},
   };

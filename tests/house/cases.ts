@@ -9,8 +9,8 @@ export interface Cases {
   readonly listed: readonly (readonly [id: string, path: string])[];
 }
 
-const TAG = /^(?:T-[A-Z]\d+|[A-Z]-\d{1,3}|[A-Z]\d{1,2}|\d{1,3})$/;
-const ROW = /^\| ([A-Z]-\d{1,3}|[A-Z]\d{1,2}|e?\d{1,3}) +\|/gm;
+const TAG = /^(?:T-[A-Z]\d+|[A-Z]-\d{1,3}|(?:[A-Z]|PV)\d{1,2}|\d{1,3})$/;
+const ROW = /^\| ([A-Z]-\d{1,3}|(?:[A-Z]|PV)\d{1,2}|e?\d{1,3}) +\|/gm;
 const TEST = /(?<![.\w])(?:test|it)\(\s*"(\d+)"/g;
 /** Tables in the tests themselves: the first element of a row. */
 const TABLE = /\[\s*"(\d+)"/g;

@@ -10,9 +10,11 @@ const ROOMS: readonly string[] = Object.keys(LISTED);
 const FOUNDATION = ["base", "crypto", "storage", "barrier"];
 /** Policies as values: documents, the ACL decision, programs. Pure, and below every room. */
 const POLICIES_AS_VALUES = ["document", "acl", "program"];
+/** Signed reports as values: their form, their envelope, and the checks that need no server. Pure. */
+const SIGNED = "signed";
 /** What a room is, and how rooms live together. */
 const HOUSE = "house";
-const BELOW_ROOMS = [...FOUNDATION, "endpoint", HOUSE, ...POLICIES_AS_VALUES];
+const BELOW_ROOMS = [...FOUNDATION, "endpoint", HOUSE, ...POLICIES_AS_VALUES, SIGNED];
 const BELOW_SERVER = [
   ...BELOW_ROOMS,
   ...ROOMS,
@@ -43,6 +45,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["endpoint", ["base"]],
   [HOUSE, FOUNDATION],
   ["document", ["base"]],
+  [SIGNED, ["base"]],
   ["acl", ["base", "document"]],
   ["program", ["base", "document", "acl"]], // paths are matched as there
   ...ROOMS.map((room): [string, string[]] => [
@@ -56,7 +59,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["outbound", ["base", "@plugin-sdk"]],
-  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES]],
+  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED]],
   ["config", ["base", "document"]],
   ["surface.ts", [HOUSE, "mounts", "server", "@engines"]], // every declaration, without a server around it
   ["server", BELOW_SERVER],

@@ -2,7 +2,8 @@
 
 import { text } from "@holdfast/shared/bytes";
 import type { AppendFile } from "@holdfast/shared/world";
-import { type ChainHead, follows, parseChainLine, parseLine } from "../records/chain.ts";
+import { type ChainHead, parseChainLine, parseLine } from "../../signed/audit-line.ts";
+import { follows } from "../records/chain.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 
 const TAIL = 4 * 1024 * 1024; // bytes: two records of the usual limit, and room

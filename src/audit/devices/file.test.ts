@@ -17,7 +17,7 @@ import { SystemAppendFiles } from "../../system/append-file.ts";
 import { SystemRandom } from "../../system/random.ts";
 import type { AppendFile, AppendFiles } from "@holdfast/shared/world";
 import { freshKey } from "../../crypto/aead.ts";
-import type { ChainHead } from "../records/chain.ts";
+import type { ChainHead } from "../../signed/audit-line.ts";
 import { Hmac } from "../../crypto/hmac.ts";
 import { verifyAuditFile } from "../records/verify.ts";
 import { FileSource, type FileTarget } from "./file.ts";

@@ -20,7 +20,8 @@ import type {
   Timer,
   Timers,
 } from "@holdfast/shared/world";
-import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../records/chain.ts";
+import type { ChainEvent, ChainHead } from "../../signed/audit-line.ts";
+import { Chain, NO_HEAD } from "../records/chain.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";

@@ -10,55 +10,9 @@ import { utf8 } from "@holdfast/shared/bytes";
 import type { Hmac } from "../../crypto/hmac.ts";
 import type { LineBuffer } from "../devices/line-buffer.ts";
 import { quote } from "@holdfast/shared/json/json-text";
-
-export interface ChainHead {
-  readonly number: number;
-  readonly mac: string; // hex; empty before the first record
-}
+import type { ChainEvent, ChainHead, SealedLine } from "../../signed/audit-line.ts";
 
 export const NO_HEAD: ChainHead = { number: 0, mac: "" };
-
-/** Why a chain line was written. */
-export type ChainEvent =
-  | "started" // the device's first
-  | "continued" // opened again, after a restart or when told to
-  | "rotated" // in a new file
-  | "resumed"; // what stands before it is not whole: a write failed, or the machine did
-
-/** A record, or its beginning, with the MAC cut off. */
-export interface SealedLine {
-  readonly body: string;
-  readonly number: number;
-  readonly mac: string;
-}
-
-const FORM = /^(.*,"number":([1-9][0-9]{0,15})),"mac":"([0-9a-f]{64})"\}$/s;
-
-export function parseLine(line: string): SealedLine | null {
-  const parts = FORM.exec(line);
-  if (parts === null) return null;
-  const [, body = "", number = "", mac = ""] = parts;
-  return { body, number: Number(number), mac };
-}
-
-export interface ChainLine {
-  readonly event: ChainEvent;
-  readonly previous: ChainHead;
-}
-
-/** What a chain line says, or null for a line of another type. It proves nothing before its MAC does. */
-export function parseChainLine(line: string): ChainLine | null {
-  const start = line.indexOf("{"); // behind the prefix that the device may have
-  if (start < 0 || !line.includes('"type":"chain"')) return null;
-  try {
-    const { type, event, previous } = JSON.parse(line.slice(start));
-    if (type !== "chain" || typeof event !== "string") return null;
-    if (!Number.isSafeInteger(previous?.number) || typeof previous?.mac !== "string") return null;
-    return { event: event as ChainEvent, previous: { number: previous.number, mac: previous.mac } };
-  } catch {
-    return null;
-  }
-}
 
 /** Whether the line's MAC follows from the one before it. */
 export function follows(hmac: Hmac, previousMac: string, line: SealedLine): boolean {

@@ -5,11 +5,11 @@ import type { KeyObject } from "node:crypto";
 import {
   type ChainHead,
   type ChainLine,
-  follows,
   parseChainLine,
   parseLine,
   type SealedLine,
-} from "./chain.ts";
+} from "../../signed/audit-line.ts";
+import { follows } from "./chain.ts";
 import { Hmac } from "../../crypto/hmac.ts";
 
 export interface Problem {

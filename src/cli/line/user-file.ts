@@ -28,6 +28,8 @@ export interface UserFiles {
   read(path: string, maxBytes: number): Buffer;
   /** The same as text; not UTF-8 is a Failure. */
   text(path: string, maxBytes: number): string;
+  /** Its lines with their ends, whatever its size. The last may have none. */
+  lines(path: string): Iterable<Buffer>;
   /** Names of the files in a directory, in order, hidden ones left out; more than so many are refused. */
   names(path: string, max: number): string[];
   /** Puts another text into a file that exists, all or nothing; its mode and owner stay. */
@@ -35,18 +37,15 @@ export interface UserFiles {
 }
 
 const PIECE = 64 * 1024;
+const SLICE = 1024 * 1024;
+const MAX_LINE = 128 * 1024 * 1024; // an audit record has half of it at most
+const NEWLINE = 0x0a;
 
 export class SystemUserFiles implements UserFiles {
   read(path: string, maxBytes: number): Buffer {
-    let handle: number;
-    try {
-      handle = openSync(path, "r");
-    } catch (error) {
-      throw unusable("read", path, error);
-    }
+    const handle = opened(path);
     const parts: Buffer[] = [];
     try {
-      if (fstatSync(handle).isDirectory()) throw failure("read", path, "it is a directory");
       let length = 0;
       for (;;) {
         const piece = alloc(PIECE);
@@ -72,6 +71,31 @@ export class SystemUserFiles implements UserFiles {
       return bytes.toString("utf8");
     } finally {
       wipe(bytes);
+    }
+  }
+
+  *lines(path: string): Iterable<Buffer> {
+    const handle = opened(path);
+    try {
+      let rest: Buffer = Buffer.alloc(0);
+      for (;;) {
+        const slice = alloc(SLICE);
+        const count = readSync(handle, slice, 0, SLICE, null);
+        const bytes = concat(rest, slice.subarray(0, count));
+        let start = 0;
+        for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+          yield bytes.subarray(start, end + 1);
+          start = end + 1;
+        }
+        rest = bytes.subarray(start);
+        if (rest.length > MAX_LINE) throw failure("read", path, "it has a line without an end");
+        if (count === 0) break;
+      }
+      if (rest.length > 0) yield rest;
+    } catch (error) {
+      throw error instanceof Failure ? error : unusable("read", path, error);
+    } finally {
+      closeSync(handle);
     }
   }
 
@@ -103,6 +127,18 @@ export class SystemUserFiles implements UserFiles {
       throw error instanceof Failure ? error : unusable("write", path, error);
     }
   }
+}
+
+function opened(path: string): number {
+  let handle: number;
+  try {
+    handle = openSync(path, "r");
+  } catch (error) {
+    throw unusable("read", path, error);
+  }
+  if (!fstatSync(handle).isDirectory()) return handle;
+  closeSync(handle);
+  throw failure("read", path, "it is a directory");
 }
 
 function writeLike(path: string, text: string, like: Stats): void {

@@ -112,6 +112,7 @@ function layout(made: seal.InitAnswer): string {
     ...shareLines("Unseal Key", made.keys_base64),
     ...shareLines("Recovery Key", made.recovery_keys_base64),
     ...token,
+    ...(made.evidence_key === undefined ? [] : ["", `Evidence Key: ${made.evidence_key}`]),
   ].join("\n");
 }
 

@@ -99,6 +99,7 @@ export function sealView(status: Partial<SealStatus>, leader: Leader = {}): View
   if (status.cluster_name !== undefined) {
     rows.push(["Cluster Name", status.cluster_name], ["Cluster ID", status.cluster_id]);
   }
+  if (status.evidence_key !== undefined) rows.push(["Evidence Key", status.evidence_key]);
   if (leader.ha_enabled === true) {
     rows.push(["Mode", leader.is_self === true ? "active" : "standby"]);
     rows.push(["Active Node Address", leader.leader_address]);

@@ -27,6 +27,7 @@ export interface Answered {
 
 type Data = Record<string, unknown>;
 
+const EVIDENCE_KEY = "4d02".repeat(16);
 export const ROOT_TOKEN = "root-token-of-the-fake-0123456789ab";
 const NEW_TOKEN = "made-by-generate-root-0123456789abcd";
 const OTP = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789";
@@ -190,7 +191,9 @@ export class FakeServer {
       nonce: this.unsealShares.size > 0 ? "unseal-nonce" : "",
       version: "0.1.0",
       storage_type: "memory",
-      ...(this.sealed ? {} : { cluster_name: "fake", cluster_id: "fake-id" }),
+      ...(this.sealed
+        ? {}
+        : { cluster_name: "fake", cluster_id: "fake-id", evidence_key: EVIDENCE_KEY }),
       warnings: [],
     };
   }
@@ -202,7 +205,8 @@ export class FakeServer {
     this.shares = Array.from({ length: n }, (_, i) => `c2hhcmUt${i}`);
     this.initialized = true;
     const token = body["acl_bootstrap"] === "open" ? {} : { root_token: ROOT_TOKEN };
-    return bare({ keys: this.shares, keys_base64: this.shares, ...token });
+    const shares = { keys: this.shares, keys_base64: this.shares };
+    return bare({ ...shares, ...token, evidence_key: EVIDENCE_KEY });
   }
 
   #unseal(body: Data): Answered {

@@ -1,0 +1,111 @@
+// Endpoints of evidence as functions.
+// Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
+// the wire.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Answer, Caller, CallOptions } from "../client.ts";
+import { needInput, oneSegment } from "../request-path.ts";
+
+export type ListEvidenceInput = {
+  /** Only those after this number or id */
+  readonly after?: string | undefined;
+  /** How many at most */
+  readonly limit?: number | undefined;
+};
+
+export type ListEvidenceAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the signed reports of this namespace */
+export async function listEvidence(
+  client: Caller,
+  query: ListEvidenceInput = {},
+  options?: CallOptions,
+): Promise<Answer<ListEvidenceAnswer>> {
+  return client.call({ method: "LIST", path: "sys/evidence", query, answer: "data" }, options);
+}
+
+export type ReadEvidenceKeysAnswer = {
+  /** Of the key that signs now */
+  readonly fingerprint: string;
+  /** The oldest first */
+  readonly keys: readonly {
+    /** SHA-256 over the public key in DER, in hex */
+    readonly fingerprint: string;
+    /** Ed25519 public key in PEM */
+    readonly public_key: string;
+    /** When it was made */
+    readonly made_at: string;
+    /** DSSE envelope: what `holdfast evidence verify` reads */
+    readonly statement: {
+      /** The report, in base64 */
+      readonly payload: string;
+      /** What it is */
+      readonly payloadType: string;
+      /** Signatures */
+      readonly signatures: readonly {
+        /** Fingerprint of the key */
+        readonly keyid: string;
+        /** Ed25519 signature over type and payload, in base64 */
+        readonly sig: string;
+      }[];
+    };
+  }[];
+};
+
+/** Read the public keys that evidence is checked with */
+export async function readEvidenceKeys(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ReadEvidenceKeysAnswer>> {
+  return client.call({ method: "GET", path: "sys/evidence/keys", answer: "data" }, options);
+}
+
+export type ReadEvidenceInput = {
+  /** Its id or number */
+  readonly id: string;
+};
+
+export type ReadEvidenceAnswer = {
+  /** Its id */
+  readonly id: string;
+  /** Its number: they follow one another without a gap */
+  readonly number: number;
+  /** What it is about */
+  readonly kind: string;
+  /** When it was made */
+  readonly made_at: string;
+  /** SHA-256 of the payload, in hex: what the next one names */
+  readonly digest: string;
+  /** What the payload says */
+  readonly report: JsonObject;
+  /** DSSE envelope: what `holdfast evidence verify` reads */
+  readonly envelope: {
+    /** The report, in base64 */
+    readonly payload: string;
+    /** What it is */
+    readonly payloadType: string;
+    /** Signatures */
+    readonly signatures: readonly {
+      /** Fingerprint of the key */
+      readonly keyid: string;
+      /** Ed25519 signature over type and payload, in base64 */
+      readonly sig: string;
+    }[];
+  };
+};
+
+/** Read a signed report */
+export async function readEvidence(
+  client: Caller,
+  input: ReadEvidenceInput,
+  options?: CallOptions,
+): Promise<Answer<ReadEvidenceAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    { method: "GET", path: `sys/evidence/${oneSegment(id)}`, answer: "data" },
+    options,
+  );
+}

@@ -1,0 +1,159 @@
+// What the room keeps below core/evidence/: it stays in this cluster, goes over when the data is exchanged, and
+// comes back from no archive, so that no number is ever used twice.
+
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { concat, EMPTY, fromHex, hex } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
+import type { Tx, View, ViewReads } from "../barrier/view.ts";
+import type { Envelope } from "../signed/envelope.ts";
+
+export interface KeyRecord {
+  readonly fingerprint: string;
+  readonly publicKey: string; // PEM
+  readonly made: string; // RFC 3339
+  /** The envelope of the report that named it. */
+  readonly statement: Envelope;
+}
+
+/** The last is the one that signs. */
+export interface Ring {
+  readonly keys: readonly KeyRecord[];
+  /** When the last was made. */
+  readonly since: string; // nanoseconds
+}
+
+/** How far the reports have come. */
+export interface EvidenceHead {
+  readonly number: number;
+  readonly digest: string;
+  /** The oldest that is kept whole. */
+  readonly first: number;
+  /** Of those that are kept. */
+  readonly bytes: number;
+}
+
+export interface KeptReport {
+  readonly id: string;
+  readonly kind: string;
+  readonly namespace: { readonly id: string; readonly path: string };
+  readonly made: string;
+  readonly digest: string;
+  readonly at: string; // nanoseconds
+  readonly envelope: Envelope;
+}
+
+/** What a list shows. */
+export interface ListedReport {
+  readonly id: string;
+  readonly kind: string;
+  readonly made: string;
+  readonly digest: string;
+}
+
+const BLOCK = 1000; // digests of dropped reports in one row
+const DIGEST = 32; // bytes
+
+const ring = jsonCodec<Ring>();
+const head = jsonCodec<EvidenceHead>();
+const kept = jsonCodec<KeptReport>();
+const listed = jsonCodec<ListedReport>();
+const numberOf = jsonCodec<number>();
+
+const RING = "ring";
+const HEAD = "head";
+const secretKey = (fingerprint: string) => `secrets/${fingerprint}`;
+const reportKey = (number: number) => `reports/${padded(number)}`;
+const idKey = (id: string) => `ids/${id}`;
+const listPrefix = (namespaceId: string) => `lists/${namespaceId}/`;
+const blockKey = (number: number) => `dropped/${padded(Math.floor(number / BLOCK))}`;
+
+function padded(number: number): string {
+  return String(number).padStart(12, "0");
+}
+
+export function readRing(view: ViewReads): Ring | null {
+  return view.get(RING, ring);
+}
+
+export function watchRing(view: View, call: () => void): () => void {
+  return view.watch(RING, call);
+}
+
+export function readHead(view: ViewReads): EvidenceHead {
+  return view.get(HEAD, head) ?? { number: 0, digest: "", first: 1, bytes: 0 };
+}
+
+export function readSecret(view: ViewReads, fingerprint: string): Uint8Array | null {
+  return view.get(secretKey(fingerprint), bytesCodec);
+}
+
+/** Puts the new key in the place of the last one, whose private half goes. */
+export function putKey(tx: Tx, record: KeyRecord, since: Instant, der: Uint8Array): void {
+  const before = readRing(tx)?.keys ?? [];
+  const last = before.at(-1);
+  if (last !== undefined) tx.delete(secretKey(last.fingerprint));
+  tx.put(secretKey(record.fingerprint), der, bytesCodec);
+  tx.put(RING, { keys: [...before, record], since: String(since) }, ring);
+}
+
+export function putReport(tx: Tx, number: number, report: KeptReport): void {
+  const { id, kind, made, digest, namespace } = report;
+  const before = readHead(tx);
+  invariant(number === before.number + 1, "numbers of evidence follow one another");
+  tx.put(reportKey(number), report, kept);
+  tx.put(idKey(id), number, numberOf);
+  tx.put(listPrefix(namespace.id) + padded(number), { id, kind, made, digest }, listed);
+  const bytes = before.bytes + sizeOf(report);
+  tx.put(HEAD, { number, digest, first: before.first, bytes }, head);
+}
+
+export function readReport(view: ViewReads, number: number): KeptReport | null {
+  return view.get(reportKey(number), kept);
+}
+
+export function numberOfId(view: ViewReads, id: string): number | null {
+  return view.get(idKey(id), numberOf);
+}
+
+export function listReports(
+  view: ViewReads,
+  namespaceId: string,
+  page: { readonly after: number; readonly limit: number },
+): { readonly number: number; readonly report: ListedReport }[] {
+  const prefix = listPrefix(namespaceId);
+  const { after, limit } = page;
+  return view
+    .records(prefix, listed, { after: prefix + padded(after), limit })
+    .map(({ key, value }) => ({ number: Number(key.slice(prefix.length)), report: value }));
+}
+
+/** Drops the oldest; its digest stays. */
+export function dropOldest(tx: Tx): void {
+  const before = readHead(tx);
+  const { first } = before;
+  const report = readReport(tx, first);
+  invariant(report !== null, "a report that is kept is there");
+  tx.delete(reportKey(first));
+  tx.delete(idKey(report.id));
+  tx.delete(listPrefix(report.namespace.id) + padded(first));
+  const block = tx.get(blockKey(first), bytesCodec) ?? EMPTY;
+  const digest = fromHex(report.digest);
+  invariant(digest?.length === DIGEST, "a digest has 32 bytes");
+  // The first block begins with number 1, all others with a multiple of their size.
+  tx.put(blockKey(first), concat(block, digest), bytesCodec);
+  const bytes = before.bytes - sizeOf(report);
+  tx.put(HEAD, { ...before, first: first + 1, bytes }, head);
+}
+
+/** SHA-256 of a report that was dropped. */
+export function droppedDigest(view: ViewReads, number: number): string | null {
+  const block = view.get(blockKey(number), bytesCodec);
+  if (block === null) return null;
+  const at = DIGEST * (number < BLOCK ? number - 1 : number % BLOCK);
+  return at + DIGEST > block.length ? null : hex(block.subarray(at, at + DIGEST));
+}
+
+function sizeOf({ envelope }: KeptReport): number {
+  return envelope.payload.length;
+}

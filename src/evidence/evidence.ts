@@ -1,0 +1,323 @@
+// Evidence: reports that the server signs, numbered, each naming the one before it, for people who do not trust it
+// or are not there. Whoever has something to report calls sign(); keys, order and form are this room's.
+
+import { wipe } from "@holdfast/shared/bytes";
+import { DAY } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import { invariant } from "@holdfast/shared/invariant";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { isAtOrBelow, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { Tx, View, ViewReads } from "../barrier/view.ts";
+import { type Envelope, envelopeOf, sha256 } from "../signed/envelope.ts";
+import { KEY_MADE, NEVER_PROVEN, type ReportKind } from "../signed/kinds.ts";
+import {
+  type AuditAnchor,
+  EVIDENCE_TYPE,
+  type Report,
+  reportBytes,
+  type ReportInput,
+} from "../signed/report.ts";
+import * as rows from "./evidence-rows.ts";
+import * as failures from "./failures.ts";
+import {
+  newSigningKey,
+  readSigningKey,
+  signedBy,
+  signedLater,
+  type SigningKey,
+} from "./signing-key.ts";
+
+const KEY_LIFE: Nanos = 365n * DAY;
+const KEPT_FOR: Nanos = 400n * DAY;
+const KEPT_BYTES = 64 * 1024 * 1024;
+const DROPPED_AT_ONCE = 64; // reports in one transaction
+
+export interface EvidenceOptions {
+  /** core/evidence/ */
+  readonly view: View;
+  /** core/ */
+  readonly node: View;
+  readonly clock: Pick<Clock, "now">;
+  readonly random: Pick<Random, "bytes" | "uuid">;
+  readonly version: string;
+  /** As it is stored below core/. */
+  readonly cluster: (node: ViewReads) => { readonly id: string; readonly name: string };
+  /** How far the audit devices with a chain have come. */
+  readonly audit: () => readonly AuditAnchor[];
+  /** Where the write log stands; null before there is one. */
+  readonly position: () => { readonly index: bigint; readonly chain: string } | null;
+  /** Kept at most. Default 64 MiB. */
+  readonly keptBytes?: number;
+}
+
+/** What somebody has to report. */
+export interface NewReport {
+  readonly kind: ReportKind;
+  /** Default root. */
+  readonly namespace?: Pick<NamespaceRef, "id" | "path">;
+  readonly period?: { readonly from: Instant; readonly to: Instant };
+  /** What it is about. */
+  readonly subject: JsonObject;
+  /** What was found, with a word for it as `state`. */
+  readonly result: JsonObject & { readonly state: string };
+  readonly inputs?: readonly ReportInput[];
+  /** One sentence for people. */
+  readonly statement: string;
+  /** Beside what reports of this kind never prove. */
+  readonly notProven?: readonly string[];
+}
+
+/** Its place among others: those of this room, or in a row of its own. */
+interface Place {
+  readonly number: number;
+  readonly previous: string | null;
+}
+
+export interface SignedReport {
+  readonly id: string;
+  readonly number: number;
+  readonly digest: string;
+  readonly made: string;
+  readonly envelope: Envelope;
+}
+
+export interface FoundReport extends SignedReport {
+  readonly kind: string;
+}
+
+export class Evidence {
+  readonly #options: EvidenceOptions;
+  #key: SigningKey | null = null;
+  #fingerprint: string | null = null;
+  #unwatch: () => void = () => {};
+
+  constructor(options: EvidenceOptions) {
+    this.#options = options;
+  }
+
+  // --- life ---
+
+  /** In the transaction that makes the store. */
+  created(tx: Tx): void {
+    this.#fingerprint = this.#currentKey(tx.on(this.#options.view)).fingerprint;
+  }
+
+  open(): void {
+    this.#unwatch = rows.watchRing(this.#options.view, () => this.#load());
+    this.#load();
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#key = null;
+  }
+
+  #load(): void {
+    this.#fingerprint = this.keys().at(-1)?.fingerprint ?? null;
+  }
+
+  /** A key that is due is made, and what is old goes. */
+  async tidy(isOpen: () => boolean = () => true): Promise<void> {
+    const { view, clock } = this.#options;
+    if (this.#isKeyDue(view, clock.now())) await view.write((tx) => void this.#currentKey(tx));
+    while (isOpen() && this.#hasOld(view, clock.now())) await view.write((tx) => this.#drop(tx));
+  }
+
+  /** Of the key that signs; null while nobody has seen one here. */
+  get fingerprint(): string | null {
+    return this.#fingerprint;
+  }
+
+  /** The first is the oldest. */
+  keys(): readonly rows.KeyRecord[] {
+    return rows.readRing(this.#options.view)?.keys ?? [];
+  }
+
+  // --- signing ---
+
+  sign(report: NewReport): Promise<SignedReport> {
+    return this.#options.view.write((tx) => this.#signIn(tx, report));
+  }
+
+  /** In a transaction of somebody else. */
+  signIn(tx: Tx, report: NewReport): SignedReport {
+    return this.#signIn(tx.on(this.#options.view), report);
+  }
+
+  /** A report with a row of numbers of its own, which whoever asks for it keeps. */
+  async signApart(report: NewReport, place: Place): Promise<SignedReport> {
+    const { view, node, clock } = this.#options;
+    const key = this.#storedKey(view);
+    invariant(key !== null, "a node that leads has a key");
+    const made = this.#compose(report, place, clock.now(), this.#options.cluster(node));
+    const payload = reportBytes(made);
+    const signature = await signedLater(key, EVIDENCE_TYPE, payload);
+    return finished(made, payload, envelopeOf(EVIDENCE_TYPE, payload, [signature]));
+  }
+
+  #signIn(tx: Tx, report: NewReport): SignedReport {
+    const key = this.#currentKey(tx);
+    const signed = this.#append(tx, report, [key]);
+    this.#drop(tx);
+    return signed;
+  }
+
+  #append(tx: Tx, report: NewReport, signers: readonly SigningKey[]): SignedReport {
+    const { node, cluster } = this.#options;
+    const { number, digest } = rows.readHead(tx);
+    const place = { number: number + 1, previous: number === 0 ? null : digest };
+    const made = this.#compose(report, place, tx.time, cluster(tx.on(node)));
+    const payload = reportBytes(made);
+    const signatures = signers.map((signer) => signedBy(signer, EVIDENCE_TYPE, payload));
+    const signed = finished(made, payload, envelopeOf(EVIDENCE_TYPE, payload, signatures));
+    rows.putReport(tx, place.number, {
+      id: made.id,
+      kind: made.kind,
+      namespace: made.namespace,
+      made: made.made_at,
+      digest: signed.digest,
+      at: String(tx.time),
+      envelope: signed.envelope,
+    });
+    return signed;
+  }
+
+  #compose(
+    report: NewReport,
+    { number, previous }: Place,
+    now: Instant,
+    cluster: Report["cluster"],
+  ): Report {
+    const { random, version, audit } = this.#options;
+    const { kind, namespace = ROOT_NAMESPACE, period, subject, result, statement } = report;
+    const position = this.#options.position();
+    return {
+      kind: kind.kind,
+      id: random.uuid(),
+      number,
+      previous,
+      cluster: { id: cluster.id, name: cluster.name },
+      namespace: { id: namespace.id, path: namespace.path },
+      made_at: showTime(now),
+      period:
+        period === undefined ? null : { from: showTime(period.from), to: showTime(period.to) },
+      subject,
+      result,
+      inputs: report.inputs ?? [],
+      audit: audit(),
+      log: position === null ? null : { index: Number(position.index), chain: position.chain },
+      software: { name: "holdfast", version },
+      statement,
+      not_proven: [...NEVER_PROVEN, ...kind.notProven, ...(report.notProven ?? [])],
+    };
+  }
+
+  // --- keys ---
+
+  /** The key that signs now: made where there is none, or where its year is over. */
+  #currentKey(tx: Tx): SigningKey {
+    const ring = rows.readRing(tx);
+    if (ring === null) return this.#newKey(tx, null, "the first");
+    const key = this.#storedKey(tx);
+    if (key === null) return this.#newKey(tx, null, "the private half of the last one is lost");
+    if (!isOver(ring, tx.time)) return key;
+    return this.#newKey(tx, key, "a year is over");
+  }
+
+  #isKeyDue(view: ViewReads, now: Instant): boolean {
+    const ring = rows.readRing(view);
+    return ring === null || isOver(ring, now) || this.#storedKey(view) === null;
+  }
+
+  #storedKey(view: ViewReads): SigningKey | null {
+    const last = rows.readRing(view)?.keys.at(-1);
+    if (last === undefined) return null;
+    if (this.#key?.fingerprint === last.fingerprint) return this.#key;
+    const der = rows.readSecret(view, last.fingerprint);
+    if (der === null) return null;
+    this.#key = readSigningKey(der);
+    return this.#key;
+  }
+
+  /** Named by itself, and by the one before it, if that can still sign. */
+  #newKey(tx: Tx, before: SigningKey | null, why: string): SigningKey {
+    const { key, der } = newSigningKey(this.#options.random);
+    try {
+      const { fingerprint, publicKey } = key;
+      const lost = before === null && rows.readRing(tx) !== null;
+      const { envelope, made } = this.#append(
+        tx,
+        {
+          kind: KEY_MADE,
+          subject: { fingerprint, public_key: publicKey },
+          result: {
+            state: lost ? "broken" : before === null ? "first" : "rotated",
+            previous_key: before?.fingerprint ?? null,
+          },
+          statement: `From here on evidence is signed with the key ${fingerprint}: ${why}.`,
+          notProven: lost ? ["any link between this key and those before it"] : [],
+        },
+        before === null ? [key] : [before, key],
+      );
+      rows.putKey(tx, { fingerprint, publicKey, made, statement: envelope }, tx.time, der);
+      return key;
+    } finally {
+      wipe(der);
+    }
+  }
+
+  // --- what is kept ---
+
+  find(idOrNumber: string, namespace: NamespaceRef): FoundReport {
+    const { view } = this.#options;
+    const { number: last, first } = rows.readHead(view);
+    const number = isNumber(idOrNumber) ? Number(idOrNumber) : rows.numberOfId(view, idOrNumber);
+    if (number === null || number < 1 || number > last) throw failures.evidenceUnknown();
+    if (number < first) {
+      const digest = namespace.path === "" ? rows.droppedDigest(view, number) : null;
+      throw digest === null ? failures.evidenceUnknown() : failures.evidenceDropped(number, digest);
+    }
+    const kept = rows.readReport(view, number);
+    if (kept === null || !isAtOrBelow(kept.namespace, namespace)) throw failures.evidenceUnknown();
+    return { ...kept, number };
+  }
+
+  /** Of one namespace, the oldest first. */
+  list(
+    namespace: NamespaceRef,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+  ): readonly (rows.ListedReport & { readonly number: number })[] {
+    const { view } = this.#options;
+    const from =
+      after === undefined ? 0 : isNumber(after) ? Number(after) : rows.numberOfId(view, after);
+    if (from === null) throw failures.afterUnknown();
+    const found = rows.listReports(view, namespace.id, { after: from, limit });
+    return found.map(({ number, report }) => ({ ...report, number }));
+  }
+
+  #hasOld(view: ViewReads, now: Instant): boolean {
+    const { number, first, bytes } = rows.readHead(view);
+    if (first >= number) return false; // the last stays: the next one names it
+    if (bytes > (this.#options.keptBytes ?? KEPT_BYTES)) return true;
+    const oldest = rows.readReport(view, first);
+    return oldest !== null && now - BigInt(oldest.at) > KEPT_FOR;
+  }
+
+  #drop(tx: Tx): void {
+    for (let i = 0; i < DROPPED_AT_ONCE && this.#hasOld(tx, tx.time); i++) rows.dropOldest(tx);
+  }
+}
+
+function finished(report: Report, payload: Uint8Array, envelope: Envelope): SignedReport {
+  const { id, number, made_at: made } = report;
+  return { id, number, digest: sha256(payload), made, envelope };
+}
+
+function isOver({ since }: rows.Ring, now: Instant): boolean {
+  return now - BigInt(since) >= KEY_LIFE;
+}
+
+function isNumber(text: string): boolean {
+  return /^[1-9][0-9]{0,11}$/.test(text);
+}
