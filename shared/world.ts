@@ -98,6 +98,50 @@ export interface AppendFiles {
   readonly output: AppendFile;
 }
 
+/** What lies under a name in a directory. */
+export interface FileFacts {
+  readonly size: number;
+  /** A regular file of ours with one name. */
+  readonly plain: boolean;
+}
+
+/** A file that is written from its beginning to its end. */
+export interface WrittenFile {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Durable from then on. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A directory that is held open: what lies inside is reached through it, whatever its path leads to by now. No
+ *  links are followed. */
+export interface HeldDirectory {
+  readonly facts: DirectoryFacts;
+  names(): Promise<string[]>;
+  /** Null where there is nothing of that name. */
+  look(name: string): Promise<FileFacts | null>;
+  /** A new file with mode 0600; one that is there already is an error. */
+  create(name: string): Promise<WrittenFile>;
+  /** From `from` up to `to`; throws where it is no plain file of ours. */
+  read(name: string, from: number, to: number): AsyncIterable<Uint8Array>;
+  rename(from: string, to: string): Promise<void>;
+  /** What is not there is gone. */
+  remove(name: string): Promise<void>;
+  /** Names are as durable as the files from then on. */
+  sync(): Promise<void>;
+  freeBytes(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Directories of snapshots. */
+export interface SnapshotFiles {
+  /** Null where there is no directory. */
+  hold(path: string): Promise<HeldDirectory | null>;
+  /** Device and inode, and the path without links; null where there is no directory. */
+  look(path: string): Promise<DirectoryFacts | null>;
+  makeDirectory(path: string): Promise<void>;
+}
+
 export interface Address {
   readonly host: string;
   readonly port: number;

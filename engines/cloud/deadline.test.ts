@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { fakeWorld } from "../../tests/support/fake-world.ts";
-import { pause, withDeadline } from "./deadline.ts";
+import { pause } from "@holdfast/shared/pause";
+import { withDeadline } from "./deadline.ts";
 
 test("work is told when its time is over, and leaves no timer behind", async () => {
   const { timers } = fakeWorld();

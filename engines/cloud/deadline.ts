@@ -1,4 +1,4 @@
-// Waiting and giving up, by the timers that the engine was given.
+// Giving up, by the timers that the engine was given.
 
 import type { Nanos, Timers } from "@holdfast/shared/world";
 
@@ -18,19 +18,4 @@ export async function withDeadline<T>(
   } finally {
     timer.cancel();
   }
-}
-
-/** Waits; false where the signal came first. Never throws. */
-export function pause(timers: Timers, length: Nanos, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(false);
-    const end = (whole: boolean) => {
-      timer.cancel();
-      signal.removeEventListener("abort", cut);
-      resolve(whole);
-    };
-    const cut = () => end(false);
-    const timer = timers.after(length, () => end(true));
-    signal.addEventListener("abort", cut, { once: true });
-  });
 }

@@ -2,7 +2,7 @@
 // proves nothing: there must be a few in a row.
 
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { pause } from "./deadline.ts";
+import { pause } from "@holdfast/shared/pause";
 import { ProviderError } from "./provider-error.ts";
 
 /** In a row. */

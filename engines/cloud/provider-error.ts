@@ -3,6 +3,7 @@
 // without the secrets that went with the call, whatever form it gives them back in (T-I06).
 
 import { Failure, OwnError } from "@holdfast/shared/failure";
+import { scrubbed } from "@holdfast/shared/text/scrubbed";
 import {
   providerFailed,
   providerForbidden,
@@ -46,9 +47,7 @@ export interface ProviderErrorFacts {
 
 const MAX_MESSAGE = 1000;
 const MAX_WORD = 128; // codes and request ids
-const MIN_SECRET = 6; // what is shorter would blank out ordinary words
 const RETRY_AFTER = 5; // seconds
-const BLANK = "[secret]";
 
 export class ProviderError extends OwnError {
   readonly step: string;
@@ -164,33 +163,6 @@ export function failureOf(error: ProviderError, more = "", { retryAfter = 0 } = 
 /** A ProviderError as whoever asked us is told of it, by HTTP; every other error as it is. */
 export function errorForCaller(error: unknown): unknown {
   return error instanceof ProviderError ? failureOf(error, "", { retryAfter: RETRY_AFTER }) : error;
-}
-
-/** Without the secrets, in any of the forms an echo has, nor anything that could steer a terminal. */
-export function scrubbed(text: string, secrets: readonly string[], max = MAX_MESSAGE): string {
-  let clean = text.slice(0, 16 * MAX_MESSAGE); // before the work below, which is done for each secret
-  for (const form of secrets.flatMap(formsOf)) clean = clean.replaceAll(form, BLANK);
-  // A cut could have left the beginning of a secret at the end: the rest is far beyond what is shown.
-  clean = clean.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();
-  return clean.length > max ? `${clean.slice(0, max)}…` : clean;
-}
-
-function formsOf(secret: string): string[] {
-  if (secret.length < MIN_SECRET) return [];
-  const bytes = Buffer.from(secret, "utf8");
-  const forms = new Set([
-    secret,
-    encodeURIComponent(secret),
-    encodeURIComponent(secret).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-    new URLSearchParams({ "": secret }).toString().slice(1),
-    JSON.stringify(secret).slice(1, -1),
-    secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
-    secret.replaceAll("/", "\\/"),
-    bytes.toString("base64"),
-    bytes.toString("base64url"),
-    bytes.toString("hex"),
-  ]);
-  return [...forms].sort((a, b) => b.length - a.length);
 }
 
 function messageOf(step: string, code: string, said: string, requestId: string): string {

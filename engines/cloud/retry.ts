@@ -2,7 +2,7 @@
 // whoever calls; the loop and what must not be forgotten from try to try are here, once for both clouds.
 
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { pause } from "./deadline.ts";
+import { pause } from "@holdfast/shared/pause";
 import { ProviderError } from "./provider-error.ts";
 
 export interface RetryRules {

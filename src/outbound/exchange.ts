@@ -167,7 +167,8 @@ class Call {
   }
 
   #progress(): void {
-    if (this.#renewed) this.#restart();
+    // What was still being sent when it was over begins no time anew.
+    if (this.#renewed && this.#end !== null) this.#restart();
   }
 
   #restart(): void {
@@ -255,7 +256,7 @@ function bytesOf(body: Exclude<OutboundRequest["body"], OutboundStream>): Uint8A
 
 function checkedHeaders(
   { rawHeaders }: IncomingMessage,
-  { url: { hostname }, maxBytes = MAX_BYTES }: OutboundRequest,
+  { method, url: { hostname }, maxBytes = MAX_BYTES }: OutboundRequest,
 ): Record<string, string> {
   const headerBytes = rawHeaders.reduce((sum, { length }) => sum + length + 2, 0);
   if (headerBytes > MAX_HEADER_BYTES) throw tooManyHeaders(hostname);
@@ -268,7 +269,9 @@ function checkedHeaders(
   if (transfer !== undefined && transfer.toLowerCase() !== "chunked") {
     throw new OutboundError("lost", `${hostname} answered in a framing that is not spoken`);
   }
-  if (Number(headers["content-length"] ?? 0) > maxBytes) throw oversized(hostname, maxBytes);
+  // Of a HEAD it is the length of what a GET would bring.
+  const length = method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+  if (length > maxBytes) throw oversized(hostname, maxBytes);
   return headers;
 }
 

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import test, { type TestContext } from "node:test";
 import { OutboundError, type StreamingOutbound } from "@holdfast/plugin-sdk/outbound";
+import type { Timers } from "@holdfast/shared/world";
 import { SystemNet } from "../system/net.ts";
 import { SystemTimers } from "../system/timers.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
@@ -17,13 +18,14 @@ const BOUND = { timeout: 60_000 };
 async function site(
   t: TestContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
+  timers: Timers = new SystemTimers(),
 ): Promise<{ url: URL; outbound: StreamingOutbound }> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const calls = new OutboundCalls({
     allow: [],
     dev: true,
-    timers: new SystemTimers(),
+    timers,
     net: new SystemNet(),
   });
   t.after(() => {
@@ -165,4 +167,40 @@ test("whoever stops reading cuts the connection", BOUND, async (t) => {
   const { body } = await outbound.open({ ...common, method: "GET", url });
   for await (const _ of body) break;
   await gone.promise;
+});
+
+test("how long something is can be asked of what is longer than what would be read", async (t) => {
+  const { url, outbound } = await site(t, (_request, response) => {
+    response.writeHead(200, { "Content-Length": String(50 * MIB) });
+    response.end();
+  });
+  const { headers, body } = await outbound.send({ ...common, method: "HEAD", url });
+  assert.equal(headers["content-length"], String(50 * MIB));
+  assert.equal(body.length, 0);
+});
+
+test("a call that was cut while its body was sent leaves no timer behind", BOUND, async (t) => {
+  const real = new SystemTimers();
+  let armed = 0;
+  const timers: Timers = {
+    after: (delay, call) => {
+      armed++;
+      const timer = real.after(delay, call);
+      return {
+        cancel: () => {
+          armed--;
+          timer.cancel();
+        },
+      };
+    },
+    turn: () => real.turn(),
+  };
+  const { url, outbound } = await site(t, (request) => request.socket.destroy(), timers);
+  const made = { count: 0, over: false };
+  const body = { length: 500 * 65_536, chunks: pieces(500, made) };
+  const call = outbound.send({ ...common, method: "PUT", url, body });
+  await assert.rejects(call, isTrouble("lost"));
+  await until(() => made.over);
+  for (let i = 0; i < 10; i++) await nextTurn();
+  assert.ok(armed <= 0, `${armed} timers are armed`);
 });

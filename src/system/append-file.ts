@@ -9,7 +9,6 @@ import {
   mkdir,
   open,
   readdir,
-  readlink,
   realpath,
   rename,
   stat,
@@ -20,6 +19,13 @@ import type { Failure } from "@holdfast/shared/failure";
 import { AppendError } from "../base/append-error.ts";
 import { fileFailed, fileNotRegular as refused, forbidden } from "@holdfast/shared/failures";
 import { isRefusal } from "../base/forbidden.ts";
+import {
+  factsOf,
+  identityOf,
+  isSystemError,
+  realPathOf,
+  throughDescriptor,
+} from "./directory-facts.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "@holdfast/shared/world";
 
 type Readable = Omit<AppendFile, "append">;
@@ -177,30 +183,6 @@ function notRegular(path: string): Failure {
   return refused(`${path} is not a regular file`);
 }
 
-/** The way to what lies inside an open directory, where the system has one. */
-function throughDescriptor(directory: FileHandle): string | null {
-  return process.platform === "linux" ? `/proc/self/fd/${directory.fd}` : null;
-}
-
-function realPathOf(directory: FileHandle, path: string): Promise<string> {
-  const through = throughDescriptor(directory);
-  return through === null ? realpath(path) : readlink(through);
-}
-
-async function factsOf(stats: Stats, path: string): Promise<DirectoryFacts> {
-  const identities = [identityOf(stats)];
-  for (let at = dirname(path); ; at = dirname(at)) {
-    identities.push(identityOf(await stat(at)));
-    if (at === dirname(at)) break;
-  }
-  const ours = stats.uid === process.geteuid?.();
-  return { path, identities, ours, mode: stats.mode & 0o7777 };
-}
-
-function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
-  return `${dev}:${ino}`;
-}
-
 /** Null when nothing lies at the path. */
 async function orAbsent<T>(run: () => Promise<T>): Promise<T | null> {
   try {
@@ -228,8 +210,4 @@ function reasonOf(error: unknown): string {
   if (error.code === "ENXIO") return "it is a pipe or a socket, not a regular file";
   // Node's text is "CODE: reason, call 'path'"; the rest of it would only repeat ours.
   return error.message.split(", ")[0] ?? String(error.code);
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }

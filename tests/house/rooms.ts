@@ -50,12 +50,12 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["program", ["base", "document", "acl"]], // paths are matched as there
   ...ROOMS.map((room): [string, string[]] => [
     room,
-    // Those that call engines, or show what engines count, speak their language.
-    ["mounts", "leases", "introspection"].includes(room)
+    // Those that call engines, show what engines count, or call outside as they do, speak their language.
+    ["mounts", "leases", "introspection", "snapshots"].includes(room)
       ? [...BELOW_ROOMS, "@plugin-sdk"]
       : BELOW_ROOMS,
   ]),
-  ["snapshots", BELOW_ROOMS],
+  ["snapshots", [...BELOW_ROOMS, "@plugin-sdk"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["outbound", ["base", "@plugin-sdk"]],

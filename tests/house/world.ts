@@ -80,6 +80,16 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "files that only grow, reached without ever waiting for a disk in the main thread",
   },
   {
+    file: /^src\/system\/(snapshot-files|directory-facts)\.ts$/,
+    may: ["files"],
+    why: "files of snapshots, reached through the descriptor of their directory; what a directory is",
+  },
+  {
+    file: /^src\/snapshots\/clouda\/bucket-url\.ts$/,
+    may: ["sockets"],
+    why: "isIP, which reads a text and opens nothing",
+  },
+  {
     file: /^src\/audit\/devices\/connector\.ts$/,
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",
