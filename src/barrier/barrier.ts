@@ -20,6 +20,7 @@ import {
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
 import { unreadControls } from "../storage/following/control-records.ts";
 import { type ControlRecord, CORE_SCOPE } from "../storage/rows/log-entry.ts";
+import type { RowCheck } from "../storage/generations/unhashed.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { Recurring } from "../base/recurring.ts";
@@ -189,6 +190,24 @@ export class Barrier {
     this.#store.unlock(treeKey, options);
     this.#install(keyring);
     return true;
+  }
+
+  /** Of a store that was filled without its keys, before it is unsealed. */
+  complete(rootKey: KeyObject, check: RowCheck): Promise<void> {
+    const treeKey = this.#readTreeKey(rootKey, this.#store);
+    if (treeKey === null) throw failures.keyringDamaged();
+    return this.#store.complete(treeKey, check);
+  }
+
+  /** The key of the trees in rows of this store at another time. Null where they are of other keys: what is in them
+   *  could not be opened here. */
+  treeKeyIn(rows: Pick<StoreReads, "get">): KeyObject | null {
+    const own = this.#unsealed();
+    const stored = rows.get(KEYRING_PATH);
+    const document = stored === null ? null : openEntry(own.rootKey, KEYRING_PATH, stored);
+    const keyring = document === null ? null : Keyring.decode(document);
+    if (keyring === null || !own.covers(keyring)) return null;
+    return this.#readTreeKey(own.rootKey, rows);
   }
 
   /**

@@ -77,6 +77,11 @@ export class Keyring {
     return this.#terms.get(term)?.key ?? null;
   }
 
+  /** Whether it opens everything that the other one does. */
+  covers(other: Keyring): boolean {
+    return other.#terms.values().every(({ term, key }) => this.key(term)?.equals(key) ?? false);
+  }
+
   rotated(random: Random, now: Instant): Keyring {
     const term = this.#newest.term + 1;
     const next = { term, key: freshKey(random), installed: now, encryptions: 0 };

@@ -141,6 +141,21 @@ export class SealKeeper {
     });
   }
 
+  /** Unseals with the root key of a house whose place this one takes. */
+  enter(rootKey: KeyObject): Promise<void> {
+    return this.#turns.run(() =>
+      this.#orStaySealed(async () => {
+        this.#unlock(rootKey);
+        await this.#open();
+      }),
+    );
+  }
+
+  /** Runs while nothing is initialised, unsealed or sealed and no ceremony goes on. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(work);
+  }
+
   async init(options: initial.InitOptions = {}): Promise<initial.Initialised> {
     if (this.initialised) throw alreadyInitialised();
     const { clock, random, autoSeal } = this.#options;

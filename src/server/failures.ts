@@ -21,3 +21,28 @@ export function reloadUnknown(message: string): Failure {
 export function sealKeyUnreadable(message: string): Failure {
   return new Failure("invalid", "seal-key-unreadable", message);
 }
+
+/**
+ * @code exchange-running The data of this server is being exchanged for other data already.
+ * @remedy Wait until that is over.
+ */
+export function exchangeRunning(): Failure {
+  return new Failure("conflict", "exchange-running", "the data is being exchanged already");
+}
+
+/**
+ * @code exchanging The data of this server is being exchanged for other data, which takes a moment.
+ * @remedy Try again after the time that Retry-After says.
+ */
+export function exchanging(): Failure {
+  const message = "the data of this server is being exchanged; try again in a moment";
+  return new Failure("unavailable", "exchanging", message, { retryAfter: 1 });
+}
+
+/**
+ * @code server-stopping The server is about to stop.
+ * @remedy Try again when it has started.
+ */
+export function serverStopping(): Failure {
+  return new Failure("unavailable", "server-stopping", "the server is about to stop");
+}

@@ -23,6 +23,7 @@ import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import type { Replacement } from "./exchange.ts";
 import type { MountedPlaces } from "./rule-places.ts";
 
 /** The process as the house sees it. */
@@ -50,6 +51,8 @@ export interface ProcessGround {
   /** Whether this node becomes the active one when it is unsealed. */
   readonly leads: () => boolean;
   readonly logRetention: Retention;
+  /** Puts other data in the place of this house's; see exchange.ts. */
+  readonly exchange: (replacement: Replacement) => Promise<void>;
   /** Rooms beside those of the list. */
   readonly furtherRooms: readonly ((views: Views) => Room)[];
 }

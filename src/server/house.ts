@@ -40,8 +40,10 @@ export class House {
   readonly running: Running;
   readonly readings: Partial<Readings>;
   readonly #outbound: OutboundCalls;
+  readonly #host: ProcessGround;
 
   constructor(host: ProcessGround, engine: StorageEngine) {
+    this.#host = host;
     const { config, world, log, dev } = host;
     const { clock, timers, random, net } = world;
     const { maxEntryBytes } = config.storage;
@@ -124,6 +126,23 @@ export class House {
     return this.life.interrupt();
   }
 
+  /** Nothing of it writes or calls outside from here on, until it goes on. */
+  rest(): Promise<void> {
+    return this.life.rest({ drained: () => this.#drained() });
+  }
+
+  /** As it was before it rested. A house that cannot go on seals. */
+  async goOn(): Promise<void> {
+    const { keeper } = this.rooms.seal;
+    if (keeper.sealed || this.life.leading || !this.#host.leads()) return;
+    try {
+      await this.life.lead({ primary: true });
+    } catch (error) {
+      this.#host.log.error("could not go on after a rest; sealing", { cause: describe(error) });
+      void keeper.seal(); // in a turn of its own
+    }
+  }
+
   async stop(): Promise<void> {
     await this.rooms.seal.keeper.seal();
     this.#outbound.close(); // engines are closed by now
@@ -142,16 +161,18 @@ export class House {
   }
 
   async #closing({ log }: ProcessGround): Promise<void> {
-    const drained = async () => {
-      const left = await this.running.drained(SEAL_GRACE);
-      if (left > 0) log.warn("sealing while requests still run", { requests: left });
-    };
     try {
-      await this.life.rest({ drained });
+      await this.rest();
     } catch (error) {
       log.error("could not come to rest in good order", { cause: describe(error) });
     }
     await this.life.close();
+  }
+
+  async #drained(): Promise<void> {
+    const left = await this.running.drained(SEAL_GRACE);
+    if (left === 0) return;
+    this.#host.log.warn("coming to rest while requests still run", { requests: left });
   }
 
   #newPipeline({ world, log }: ProcessGround): Pipeline {

@@ -6,6 +6,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Log, LogDial } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
+import { RequestState } from "../core/request-state.ts";
 import type { Room } from "../house/room.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
@@ -15,7 +16,8 @@ import type { Generations } from "../storage/generations/generations.ts";
 import type { Retention } from "../storage/trimming.ts";
 import { RuntimeStats } from "../system/runtime-stats.ts";
 import { declaredDevices } from "./audit-devices.ts";
-import { reloadFailed, reloadUnknown } from "./failures.ts";
+import { Exchange, type Replacement } from "./exchange.ts";
+import { exchanging, reloadFailed, reloadUnknown, serverStopping } from "./failures.ts";
 import { makeServerDirectory, openGenerations } from "./foundations.ts";
 import type { ProcessGround, Views } from "./ground.ts";
 import { House } from "./house.ts";
@@ -67,7 +69,12 @@ export class ServerProcess {
   readonly #list: readonly ProcessPart[];
   readonly #started: Config;
   #current: Config;
+  readonly #ground: ProcessGround;
+  readonly #lost = Promise.withResolvers<unknown>();
   #generations: Generations | null = null;
+  #exchange: Exchange | null = null;
+  /** Between two houses. */
+  #paused = false;
   #house: House | null = null;
 
   constructor(config: Config, parts: ServerParts) {
@@ -76,6 +83,7 @@ export class ServerProcess {
     this.#current = config;
     const runtime = this.#runtime;
     this.#instruments = this.#newInstruments();
+    this.#ground = this.#newGround();
     this.#http = this.#newHttp();
     this.#list = [
       {
@@ -98,6 +106,11 @@ export class ServerProcess {
     return this.#house;
   }
 
+  /** Resolves with the cause when the storage fails; never otherwise. */
+  get failed(): Promise<unknown> {
+    return this.#lost.promise;
+  }
+
   get addresses(): readonly string[] {
     return this.#bound.map(({ url }) => url);
   }
@@ -108,12 +121,13 @@ export class ServerProcess {
     makeServerDirectory(config, world, log);
     const generations = this.#parts.generations ?? (await openGenerations(config, world, log));
     try {
-      this.#house = new House(this.#ground(), this.#timed(await generations.open()));
+      this.#house = this.#build(await generations.open());
     } catch (error) {
       await generations.close();
       throw error;
     }
     this.#generations = generations;
+    this.#exchange = this.#newExchange(generations);
     try {
       for (const part of this.#list) await part.start();
     } catch (error) {
@@ -124,9 +138,16 @@ export class ServerProcess {
 
   /** Takes no more requests, lets running ones end, flushes audit, seals. */
   async stop(): Promise<void> {
+    await this.#exchange?.close();
     await this.house.interrupt(); // what was begun goes on after the next start
     for (const part of this.#list.toReversed()) await part.stop();
     await this.#generations?.close();
+  }
+
+  /** Puts other data in the place of the house's; listeners stay. */
+  async exchange(replacement: Replacement): Promise<void> {
+    if (this.#exchange === null) throw serverStopping();
+    await this.#exchange.run(replacement);
   }
 
   /** Takes over what can change while the server runs; gives the problems, in words. */
@@ -141,6 +162,31 @@ export class ServerProcess {
     return problems;
   }
 
+  #build(engine: StorageEngine): House {
+    const house = new House(this.#ground, this.#timed(engine));
+    void house.store.failed.then((cause) => {
+      if (this.#house === house || this.#house === null) this.#lost.resolve(cause);
+    });
+    return house;
+  }
+
+  #newExchange(generations: Generations): Exchange {
+    return new Exchange({
+      log: this.#parts.log.child("server"),
+      generations,
+      house: () => this.house,
+      build: (engine) => this.#build(engine),
+      pause: () => {
+        this.#paused = true;
+      },
+      resume: (house) => {
+        this.#house = house;
+        this.#paused = false;
+      },
+      lost: (cause) => this.#lost.resolve(cause),
+    });
+  }
+
   async #listen(): Promise<void> {
     for (const listener of this.#started.listeners) {
       this.#bound.push(await this.#http.listen(listenerSettings(listener)));
@@ -148,7 +194,7 @@ export class ServerProcess {
   }
 
   /** What the house is given of it. */
-  #ground(): ProcessGround {
+  #newGround(): ProcessGround {
     const { world, log, version, buildDate, dev, dial, environment = {} } = this.#parts;
     const config = this.#started;
     return {
@@ -170,6 +216,7 @@ export class ServerProcess {
       leads: this.#parts.leads ?? (() => true),
       logRetention: this.#parts.logRetention ?? {},
       furtherRooms: this.#parts.rooms ?? [],
+      exchange: (replacement) => this.exchange(replacement),
     };
   }
 
@@ -202,7 +249,10 @@ export class ServerProcess {
     const browser = () => this.house.rooms.browser.browser;
     return new HttpServer({
       core: {
-        handle: (incoming) => this.house.pipeline.handle(incoming),
+        handle: async (incoming) =>
+          this.#paused
+            ? new RequestState(incoming, clock.now()).outcome(exchanging(), null)
+            : this.house.pipeline.handle(incoming),
         streams: (request) => this.house.pipeline.streams(request),
       },
       clock,

@@ -3,6 +3,7 @@
 
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Audit } from "../audit/audit.ts";
+import type { Barrier } from "../barrier/barrier.ts";
 import type { Config } from "../config/config.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { HouseLife } from "../house/life.ts";
@@ -12,10 +13,12 @@ import type { Policies } from "../policies/policies.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tokens } from "../tokens/tokens.ts";
+import type { Replacement } from "./exchange.ts";
 import { type ServerParts, ServerProcess } from "./process.ts";
 
 export { exitCodeOf } from "./foundations.ts";
 
+/** What is named of the house is that of the house there is now: it may be exchanged. */
 export interface Server {
   readonly keeper: SealKeeper;
   readonly tokens: Tokens;
@@ -28,10 +31,13 @@ export interface Server {
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
   readonly store: Store;
+  readonly barrier: Barrier;
   /** Whether the node leads, and the way there and back. */
   readonly life: HouseLife;
   /** Resolves with the cause when the storage fails; never otherwise. */
   readonly failed: Promise<unknown>;
+  /** Puts other data in the place of the house's, while listeners stay. */
+  exchange(replacement: Replacement): Promise<void>;
   /** Takes over what can change while the server runs; gives the problems, in words. */
   reload(config: Config): Promise<readonly string[]>;
   /** Takes no more requests, lets running ones end, flushes audit, seals. */
@@ -41,20 +47,44 @@ export interface Server {
 export async function openServer(config: Config, parts: ServerParts): Promise<Server> {
   const host = new ServerProcess(config, parts);
   await host.start();
-  const { rooms, endpoints, store, life } = host.house;
+  const now = () => host.house;
   return {
-    keeper: rooms.seal.keeper,
-    tokens: rooms.tokens.tokens,
-    policies: rooms.policies.policies,
-    namespaces: rooms.namespaces.namespaces,
-    mounts: rooms.mounts.mounts,
-    audit: rooms.audit.audit,
-    evidence: rooms.evidence.evidence,
-    endpoints,
+    get keeper() {
+      return now().rooms.seal.keeper;
+    },
+    get tokens() {
+      return now().rooms.tokens.tokens;
+    },
+    get policies() {
+      return now().rooms.policies.policies;
+    },
+    get namespaces() {
+      return now().rooms.namespaces.namespaces;
+    },
+    get mounts() {
+      return now().rooms.mounts.mounts;
+    },
+    get audit() {
+      return now().rooms.audit.audit;
+    },
+    get evidence() {
+      return now().rooms.evidence.evidence;
+    },
+    get endpoints() {
+      return now().endpoints;
+    },
+    get store() {
+      return now().store;
+    },
+    get barrier() {
+      return now().barrier;
+    },
+    get life() {
+      return now().life;
+    },
     addresses: host.addresses,
-    store,
-    life,
-    failed: store.failed,
+    failed: host.failed,
+    exchange: (replacement) => host.exchange(replacement),
     reload: (next) => host.reload(next),
     stop: () => host.stop(),
   };

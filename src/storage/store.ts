@@ -17,6 +17,7 @@ import {
 } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
+import { readUnhashed, type RowCheck, type Unhashed } from "./generations/unhashed.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
 import { hasBegun, type Identity } from "./opening.ts";
@@ -235,6 +236,16 @@ export class Store implements StoreReads {
   /** Checks the head and loads the sums; see Writing.unlock for what `repair` may do. */
   unlock(treeKey: KeyObject, options: { readonly repair?: boolean } = {}): void {
     this.#writing.unlock(treeKey, options);
+  }
+
+  /** There where it was filled without its keys and cannot be unlocked yet: see complete. */
+  get unhashed(): Unhashed | null {
+    return this.#failStop.read(() => readUnhashed(this.#engine));
+  }
+
+  /** Has every row looked at, the leaves hashed and the head made; then it can be unlocked. */
+  complete(treeKey: KeyObject, check: RowCheck): Promise<void> {
+    return this.#writing.complete(treeKey, check);
   }
 
   /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */

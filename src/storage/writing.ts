@@ -5,18 +5,19 @@
 import type { KeyObject } from "node:crypto";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock } from "@holdfast/shared/world";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import { Acceptance, type AcceptanceOptions, type Held, NOTHING } from "./commit/acceptance.ts";
 import type { AcceptedState } from "./commit/accepted-state.ts";
 import type { Accepted } from "./commit/committer.ts";
 import type { FailStop } from "./commit/fail-stop.ts";
 import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import type { Tip } from "./commit/tip.ts";
-import type { Leaf, Range, StorageEngine } from "./engines/engine.ts";
+import { EngineError, type Leaf, type Range, type StorageEngine } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import type { ControlReader } from "./following/control-records.ts";
 import { Following } from "./following/following.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
+import { hashLeaves, type RowCheck } from "./generations/unhashed.ts";
 import { classOf, hasClass } from "./key.ts";
 import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
 import { creation, type Identity, type Opened, openTip } from "./opening.ts";
@@ -54,6 +55,7 @@ export class Writing {
 
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
+  readonly #world: { readonly clock: Clock; readonly timers: Timers };
   readonly #log: Log;
   readonly #life: Life<Held>;
   readonly #failStop: FailStop;
@@ -62,11 +64,13 @@ export class Writing {
   readonly #unwatch: () => void;
   #unmended: readonly number[] = []; // slots whose sums wait to be written until the store leads
   #inside = false; // a transaction's function
+  #hashing = false; // the storage is used by hashLeaves alone
 
   constructor(options: WritingOptions) {
-    const { engine, clock, log, life, failStop, durable } = options;
+    const { engine, clock, timers, log, life, failStop, durable } = options;
     this.#engine = engine;
     this.#clock = clock;
+    this.#world = { clock, timers };
     this.#log = log;
     this.#life = life;
     this.#failStop = failStop;
@@ -124,6 +128,28 @@ export class Writing {
     this.#acceptance.openedAt(opened.tip.head);
     if (following) this.#unmended = opened.mendedSums.map(({ slot }) => slot);
     else if (opened.mendedSums.length > 0 || opened.mended.length > 0) this.#pushMended(opened);
+  }
+
+  /** Of a store that was filled without its keys: has its leaves hashed, so that it can be unlocked. */
+  async complete(treeKey: KeyObject, check: RowCheck): Promise<void> {
+    await this.#acceptance.settled();
+    assertUnlockable(this.#life.state);
+    invariant(!this.#hashing, "the leaves are being hashed already");
+    this.#hashing = true;
+    try {
+      await hashLeaves(this.#engine, treeKey, this.#world, check);
+      this.#acceptance.follow(...this.#headNow());
+    } catch (error) {
+      if (error instanceof EngineError) this.#failStop.fail(error);
+      throw error;
+    } finally {
+      this.#hashing = false;
+    }
+  }
+
+  #headNow(): [heads.Head | null, Uint8Array | null] {
+    const bytes = this.#acceptance.adoptHead();
+    return [this.#acceptance.head, bytes];
   }
 
   #pushMended({ mendedSums, tip, abandoned }: Opened): void {
@@ -303,6 +329,7 @@ export class Writing {
   /** Runs the function and takes over what it wrote; a throw anywhere in here changes nothing. */
   #accept<T>(fn: (tx: StoreTx) => T, how: How): { result: T; sequence: number } {
     this.#failStop.assert();
+    if (this.#hashing) throw failures.storeLocked();
     invariant(!this.#inside, "a transaction cannot begin inside another");
     const { state, following } = this.#life;
     if (state.at === "creating" && how.tip === undefined) throw failures.storeUninitialised();

@@ -62,6 +62,7 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
         aclTokens.open();
         return tokens.open();
       },
+      lead: () => aclTokens.open(), // also after a rest, which has answered those that waited
       interrupt: () => aclTokens.close(),
       close: () => {
         aclTokens.close();

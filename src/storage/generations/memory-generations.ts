@@ -1,28 +1,29 @@
 // Generations in memory, for dev mode and tests: what is replaced is forgotten.
 
 import type { StorageEngine } from "../engines/engine.ts";
-import { MemoryEngine } from "../engines/memory.ts";
+import { MemoryDisk, MemoryEngine } from "../engines/memory.ts";
 import type { Generations, NextGeneration } from "./generations.ts";
 
 export class MemoryGenerations implements Generations {
-  readonly #make: () => StorageEngine;
-  #inUse: StorageEngine;
+  #inUse: () => StorageEngine;
 
-  constructor(first?: StorageEngine, make: () => StorageEngine = () => new MemoryEngine()) {
-    this.#make = make;
-    this.#inUse = first ?? make();
+  /** `first` is the engine that is given first. Default: an empty one. */
+  constructor(first: StorageEngine = new MemoryEngine()) {
+    this.#inUse = () => first;
   }
 
   async open(): Promise<StorageEngine> {
-    return this.#inUse;
+    return this.#inUse();
   }
 
   async begin(): Promise<NextGeneration> {
-    const engine = this.#make();
+    const disk = new MemoryDisk();
+    const engine = new MemoryEngine(disk);
     return {
       engine,
       takeIntoUse: async () => {
-        this.#inUse = engine;
+        await engine.close();
+        this.#inUse = () => new MemoryEngine(disk);
       },
       discard: () => engine.close(),
     };

@@ -119,13 +119,27 @@ export interface Timeline {
     readonly chain: string; // hex, before the first index
     readonly cluster: string;
   }[];
+  /** Where its first rows come from, if it did not begin empty: a lineage that another one was filled from. */
+  readonly origin?: Origin;
+}
+
+/** An archive that was restored, and the log that was here before: both end where this one begins. */
+export interface Origin {
+  readonly restored: LogPlace;
+  readonly replaced: LogPlace | null;
+}
+
+export interface LogPlace {
+  readonly lineage: string;
+  readonly epoch: number;
+  readonly index: string; // decimal
 }
 
 export function firstTimeline(head: Head, cluster: string): Timeline {
   const chain = Buffer.from(head.chain).toString("hex");
   return {
     lineage: uuidText(head.lineage),
-    epochs: [{ epoch: head.epoch, first: "1", chain, cluster }],
+    epochs: [{ epoch: head.epoch, first: String(head.index + 1n), chain, cluster }],
   };
 }
 

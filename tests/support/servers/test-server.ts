@@ -19,6 +19,7 @@ import { openServer, type Server } from "../../../src/server/server.ts";
 import type { ServerParts } from "../../../src/server/process.ts";
 import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import type { Generations } from "../../../src/storage/generations/generations.ts";
 import { MemoryGenerations } from "../../../src/storage/generations/memory-generations.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
 
@@ -26,6 +27,8 @@ export interface TestServerOptions {
   readonly disk?: MemoryDisk;
   /** Puts something between the server and its storage. */
   readonly engine?: (inner: MemoryEngine) => StorageEngine;
+  /** In place of those in memory. */
+  readonly generations?: Generations;
   readonly world?: Partial<World>;
   readonly listener?: Partial<ListenerConfig>;
   /** Members of the configuration file, beside the listener. */
@@ -151,7 +154,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
   const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
-  const generations = new MemoryGenerations(options.engine?.(engine) ?? engine);
+  const generations =
+    options.generations ?? new MemoryGenerations(options.engine?.(engine) ?? engine);
   const common = { world, log, dial, ...about, generations };
   const parts = { ...common, engineTypes, environment, leads, logRetention, rooms };
   try {

@@ -1,0 +1,153 @@
+// Fills an empty storage with the rows of a store: rows in, leaves and sums made of them, no log entries, bounded
+// memory. It is a store when finish() has resolved, and nothing before; it begins a lineage of its own.
+
+import type { KeyObject } from "node:crypto";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Timers } from "@holdfast/shared/world";
+import { Slices } from "../commit/slices.ts";
+import type { Batch, StorageEngine } from "../engines/engine.ts";
+import { checkKey, classOf, compareKeys } from "../key.ts";
+import {
+  encodeHead,
+  encodeTail,
+  encodeTimeline,
+  firstTimeline,
+  type Head,
+  HEAD_ROW,
+  type Origin,
+  TAIL_ROW,
+  TIMELINE_ROW,
+} from "../rows/head.ts";
+import { firstChain } from "../rows/log-entry.ts";
+import { LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
+import { encodeUnhashed, UNHASHED_LEAF, UNHASHED_ROW } from "./unhashed.ts";
+import { EMPTY_BATCH, GatheredLeaves } from "./gathered-leaves.ts";
+
+const MAX_ROWS = 2048;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export interface FilledRow {
+  readonly key: string;
+  /** 16 bytes: the mount or namespace it belongs to. Of no meaning below core/. */
+  readonly scope: Uint8Array;
+  readonly value: Uint8Array;
+}
+
+/** Where the log of the new store begins. */
+export interface Beginning {
+  readonly lineage: Uint8Array; // 16 bytes, never used before
+  readonly epoch: number;
+  /** Of the last entry that there might have been: the next one has the one after it. */
+  readonly index: bigint;
+  readonly cluster: string;
+  readonly origin: Origin;
+}
+
+export interface FillerOptions {
+  readonly engine: StorageEngine;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly signal?: AbortSignal;
+}
+
+export class Filler {
+  readonly #engine: StorageEngine;
+  readonly #hasher: LeafHasher | null;
+  readonly #treeKey: KeyObject | null;
+  readonly #slices: Slices;
+  readonly #leaves: GatheredLeaves;
+  #rows: Batch["data"][number][] = [];
+  #bytes = 0;
+  #last = "";
+
+  /** Without the key of the trees leaves are left to be hashed when it is there; see unhashed.ts. */
+  constructor(options: FillerOptions, treeKey: KeyObject | null) {
+    this.#engine = options.engine;
+    this.#treeKey = treeKey;
+    this.#hasher = treeKey === null ? null : new LeafHasher(treeKey);
+    this.#slices = new Slices(options, options.signal);
+    this.#leaves = new GatheredLeaves(options.engine, this.#slices);
+  }
+
+  /** The rows in the order of their keys, each once. */
+  async add(row: FilledRow): Promise<void> {
+    invariant(compareKeys(row.key, this.#last) > 0, "rows come in the order of their keys");
+    this.#last = row.key;
+    await this.#take(row);
+  }
+
+  /** One more row after the others, in the place of what is there under its key. */
+  async put(row: FilledRow): Promise<void> {
+    await this.flush();
+    const slot = slotOf(classOf(row.key), row.key);
+    const before = slot === null ? null : this.#engine.leaf(slot, row.key);
+    if (slot !== null && before !== null) {
+      this.#leaves.forest.of(slot).replace(slot, before.hash, null);
+    }
+    await this.#take(row);
+    await this.flush();
+  }
+
+  /** Everything so far can be read from the engine. */
+  async flush(): Promise<void> {
+    await this.#flushRows();
+    await this.#leaves.flush();
+  }
+
+  /** Makes it a store. `proof` is kept for whoever has the key first, where there was none. */
+  async finish(beginning: Beginning, proof: Uint8Array | null = null): Promise<Head> {
+    await this.flush();
+    const { lineage, epoch, index, cluster, origin } = beginning;
+    const { forest } = this.#leaves;
+    const chain = firstChain(lineage);
+    const head: Head = {
+      lineage,
+      epoch,
+      index,
+      chain,
+      lastDr: index,
+      lastPerf: index,
+      logBytes: 0n,
+      shared: forest.shared.total(),
+      local: forest.local.total(),
+    };
+    const tail = encodeTail({ first: index + 1n, chainBefore: chain, logBytesBefore: 0n });
+    const timeline = encodeTimeline({ ...firstTimeline(head, cluster), origin });
+    const treeKey = this.#treeKey;
+    await this.#leaves.end([
+      { name: TAIL_ROW, value: tail },
+      { name: TIMELINE_ROW, value: timeline },
+      treeKey === null
+        ? { name: UNHASHED_ROW, value: encodeUnhashed({ lineage, epoch, index, proof }) }
+        : { name: HEAD_ROW, value: encodeHead(head, treeKey) },
+    ]);
+    return head;
+  }
+
+  /** Forgets the key of the trees. */
+  wipe(): void {
+    this.#hasher?.wipe();
+  }
+
+  async #take({ key, scope, value }: FilledRow): Promise<void> {
+    checkKey(key);
+    this.#rows.push({ key, value });
+    this.#bytes += key.length + value.length;
+    const slot = slotOf(classOf(key), key);
+    if (slot !== null) {
+      const hash = this.#hasher?.hash(key, sha256(value)) ?? UNHASHED_LEAF;
+      this.#leaves.forest.of(slot).replace(slot, null, hash);
+      await this.#leaves.add({ slot, key, leaf: { hash, scope } });
+    }
+    if (this.#rows.length >= MAX_ROWS || this.#bytes >= MAX_BYTES) await this.#flushRows();
+    await this.#slices.pause();
+  }
+
+  async #flushRows(): Promise<void> {
+    if (this.#rows.length === 0) return;
+    const data = this.#rows;
+    this.#rows = [];
+    this.#bytes = 0;
+    await this.#engine.commit({ ...EMPTY_BATCH, data });
+  }
+}

@@ -1,0 +1,68 @@
+// Leaves of a generation that is being filled: gathered, and written in the order of their slots. Rows come in the
+// order of their keys, in which each leaf would fall on another page; so a page is written once for many of them.
+
+import type { Batch, StorageEngine } from "../engines/engine.ts";
+import { compareKeys } from "../key.ts";
+import { HEAD_ROW } from "../rows/head.ts";
+import { ALL_SLOTS, Forest } from "../rows/merkle.ts";
+import type { Slices } from "../commit/slices.ts";
+import type { LeafChange } from "../commit/tip.ts";
+
+/** Held in memory: a few megabytes, and sorted and packed within some milliseconds. */
+const MAX_LEAVES = 8192;
+const MAX_KEY_BYTES = 4 * 1024 * 1024;
+const SUMS_AT_ONCE = 4096;
+
+export const EMPTY_BATCH: Batch = {
+  expect: { name: HEAD_ROW, value: null },
+  data: [],
+  leaves: [],
+  sums: [],
+  log: [],
+  trimLogBelow: null,
+  meta: [],
+};
+
+export class GatheredLeaves {
+  readonly forest = new Forest();
+  readonly #engine: StorageEngine;
+  readonly #slices: Slices;
+  #leaves: LeafChange[] = [];
+  #keyBytes = 0;
+
+  constructor(engine: StorageEngine, slices: Slices) {
+    this.#engine = engine;
+    this.#slices = slices;
+  }
+
+  async add(leaf: LeafChange): Promise<void> {
+    this.#leaves.push(leaf);
+    this.#keyBytes += leaf.key.length;
+    if (this.#leaves.length >= MAX_LEAVES || this.#keyBytes >= MAX_KEY_BYTES) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#leaves.length === 0) return;
+    const leaves = this.#leaves.toSorted((a, b) => a.slot - b.slot || compareKeys(a.key, b.key));
+    this.#leaves = [];
+    this.#keyBytes = 0;
+    await this.#slices.pause();
+    await this.#engine.commit({ ...EMPTY_BATCH, leaves });
+  }
+
+  /** All leaves are there: the sums, and last the rows without which it is no store. */
+  async end(meta: Batch["meta"]): Promise<void> {
+    await this.flush();
+    for (let first = 0; first < ALL_SLOTS; first += SUMS_AT_ONCE) {
+      const slots = Array.from({ length: SUMS_AT_ONCE }, (_, at) => first + at);
+      const sums = slots
+        .filter(
+          (slot) => !this.forest.of(slot).isEmpty(slot) || this.forest.of(slot).row(slot).count > 0,
+        )
+        .map((slot) => this.forest.of(slot).row(slot));
+      if (sums.length > 0) await this.#engine.commit({ ...EMPTY_BATCH, sums });
+      await this.#slices.pause();
+    }
+    await this.#engine.commit({ ...EMPTY_BATCH, meta });
+  }
+}
