@@ -15,6 +15,7 @@ export * as audit from "./api/audit.ts";
 export * as quotas from "./api/quotas.ts";
 export * as browser from "./api/browser.ts";
 export * as introspection from "./api/introspection.ts";
+export * as snapshots from "./api/snapshots.ts";
 export * as cubbyhole from "./api/cubbyhole.ts";
 export * as kv from "./api/kv.ts";
 export * as kv1 from "./api/kv1.ts";

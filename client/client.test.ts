@@ -14,6 +14,7 @@ import { Client } from "./client.ts";
 import { parseExact } from "./exact-json.ts";
 import { oneSegment, restOfPath, typedPath } from "./request-path.ts";
 import { isLocal, parseServerAddress } from "./server-address.ts";
+import { isStreamed } from "./transport.ts";
 import { ownBytes, textOf } from "./utf8.ts";
 import { readTokenFile, tokenFilePath, writeTokenFile } from "./node/token-file.ts";
 
@@ -64,12 +65,13 @@ test("the bytes of a body are overwritten when they are sent, and when they coul
     transport: {
       address: parseServerAddress("http://127.0.0.1:8200"),
       send: async ({ body }) => {
-        assert.ok(body !== null);
+        assert.ok(body !== null && !isStreamed(body));
         assert.equal(textOf(body), '{"value":"hunter2"}');
         bodies.push(body);
         if (answers.shift() === true) return { status: 204, header: () => "", body: ownBytes("") };
         throw new Error("not reached");
       },
+      open: async () => assert.fail("nothing is streamed"),
       close: () => {},
     },
     token: null,

@@ -9,8 +9,16 @@ import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { ApiError, errorsOf } from "./api-error.ts";
 import { ConnectionFailure } from "./connection-failure.ts";
+import { joinedBytes } from "./joined-bytes.ts";
 import { parseExact, rawText } from "./exact-json.ts";
-import type { Received, Transport } from "./transport.ts";
+import {
+  isStreamed,
+  type Received,
+  type ReceivedStream,
+  type Sent,
+  type StreamedBody,
+  type Transport,
+} from "./transport.ts";
 import { ownBytes, textOf } from "./utf8.ts";
 
 export type Verb = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
@@ -31,6 +39,8 @@ export interface CallOptions {
 export interface Ask extends CallOptions {
   readonly query?: Query;
   readonly body?: JsonObject;
+  /** In place of `body`: one that never lies in memory whole. */
+  readonly stream?: StreamedBody;
   /** Every status that comes with JSON is an answer, where `accept` names none. */
   readonly anyStatus?: boolean;
 }
@@ -74,8 +84,12 @@ export interface Call extends Ask {
   readonly answer: "data" | "auth" | "bare" | "text" | "nothing";
 }
 
+/** An answer that is read as it comes, once. Whoever does not read it to its end leaves the loop. */
+export type StreamedAnswer = ReceivedStream;
+
 export interface Caller {
   call<T>(call: Call, options?: CallOptions): Promise<Answer<T>>;
+  stream(call: Omit<Call, "answer">, options?: CallOptions): Promise<StreamedAnswer>;
 }
 
 /** Told of every request; it learns no secret: neither headers, nor bodies, nor queries. */
@@ -102,6 +116,8 @@ export interface ClientOptions {
   readonly watcher?: Watcher;
   readonly warn?: (warning: string) => void;
 }
+
+const MAX_REFUSAL = 256 * 1024;
 
 export class Client implements Caller {
   readonly #options: ClientOptions;
@@ -148,29 +164,59 @@ export class Client implements Caller {
 
   /** `path` is escaped already: see request-path.ts. */
   async request(method: Verb, path: string, ask: Ask = {}): Promise<Answer> {
-    const { transport, watcher, warn, region } = this.#options;
-    const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
-    const body = ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body));
-    const headers = this.#headers(method, body !== null);
-    const ended = watcher?.started(method, path, ask.held !== undefined);
-    let received: Received | null = null;
-    try {
-      const target = `/v1/${path}${queryText(query)}`;
-      received = await transport.send({ method, target, headers, body, held: ask.held ?? 0n });
-    } finally {
-      body?.fill(0);
-      const id = received?.header("x-service-request-id") ?? "";
-      ended?.(received?.status ?? null, id);
-    }
+    const { warn } = this.#options;
+    const received = await this.#send(method, path, ask, (transport, sent) => transport.send(sent));
     const answer = answerOf(received);
     if (received.status >= 300 && !isAccepted(answer, ask)) {
-      if (PLAIN_TO_TLS.test(answer.text) && received.status === 400) {
-        throw new ConnectionFailure("speaks-tls", transport.address, "");
-      }
-      throw refusal(method, path, received, answer);
+      throw this.#refused(method, path, received, answer);
     }
     for (const warning of answer.warnings) if (ask.untold?.test(warning) !== true) warn?.(warning);
     return answer;
+  }
+
+  /** One whose answer is read as it comes: time-outs are those of its progress. */
+  async stream(
+    { method, path, ...ask }: Omit<Call, "answer">,
+    options?: CallOptions,
+  ): Promise<StreamedAnswer> {
+    const asking = { ...ask, ...options };
+    const opened = await this.#send(method, path, asking, (transport, sent) =>
+      transport.open(sent),
+    );
+    if (opened.status < 300) return opened;
+    const received = { ...opened, body: await startOf(opened) };
+    throw this.#refused(method, path, received, answerOf(received));
+  }
+
+  async #send<R extends Received | ReceivedStream>(
+    method: Verb,
+    path: string,
+    ask: Ask,
+    by: (transport: Transport, sent: Sent) => Promise<R>,
+  ): Promise<R> {
+    const { transport, watcher, region } = this.#options;
+    const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
+    const body = ask.stream ?? (ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body)));
+    const headers = this.#headers(method, body);
+    const ended = watcher?.started(method, path, ask.held !== undefined);
+    let received: R | null = null;
+    try {
+      const target = `/v1/${path}${queryText(query)}`;
+      const sent = { method, target, headers, body, held: ask.held ?? 0n };
+      return (received = await by(transport, sent));
+    } finally {
+      if (!isStreamed(body)) body?.fill(0);
+      const id = received?.header("x-service-request-id") ?? "";
+      ended?.(received?.status ?? null, id);
+    }
+  }
+
+  #refused(method: Verb, path: string, received: Received, answer: Answer): Failure {
+    const { transport } = this.#options;
+    if (PLAIN_TO_TLS.test(answer.text) && received.status === 400) {
+      return new ConnectionFailure("speaks-tls", transport.address, "");
+    }
+    return refusal(method, path, received, answer);
   }
 
   async call<T>({ method, path, answer, ...ask }: Call, options?: CallOptions): Promise<Answer<T>> {
@@ -179,19 +225,32 @@ export class Client implements Caller {
     return { ...got, data: partOf(got, answer) as T };
   }
 
-  #headers(method: Verb, hasBody: boolean): Record<string, string> {
+  #headers(method: Verb, body: Sent["body"]): Record<string, string> {
     const { token, namespace, policyOverride = false, wrapTtl } = this.#options;
-    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const json = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const type = isStreamed(body) ? body.contentType : json;
     return {
       accept: "application/json",
       "x-service-request": "true",
-      ...(hasBody ? { "content-type": type } : {}),
+      ...(body === null ? {} : { "content-type": type }),
       ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
       ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
       ...(policyOverride ? { "x-service-policy-override": "true" } : {}),
       ...(wrapTtl === undefined ? {} : { "x-service-wrap-ttl": showDuration(wrapTtl) }),
     };
   }
+}
+
+/** Of an answer that says why there is none: no more than any such answer has. */
+async function startOf({ chunks }: ReceivedStream): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of chunks) {
+    parts.push(part);
+    length += part.length;
+    if (length > MAX_REFUSAL) break;
+  }
+  return joinedBytes(parts);
 }
 
 function answerOf(received: Received): Answer {

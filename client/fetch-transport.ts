@@ -5,8 +5,17 @@ import { Failure } from "@holdfast/shared/failure";
 import { MILLISECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { ConnectionFailure, connectionFailure } from "./connection-failure.ts";
+import { joinedBytes } from "./joined-bytes.ts";
 import type { ServerAddress } from "./server-address.ts";
-import { MAX_ANSWER, type Received, type Sent, type Transport } from "./transport.ts";
+import {
+  isStreamed,
+  MAX_ANSWER,
+  type Received,
+  type ReceivedStream,
+  type Sent,
+  type StreamedBody,
+  type Transport,
+} from "./transport.ts";
 
 export interface FetchOptions {
   readonly address: ServerAddress;
@@ -33,20 +42,30 @@ export class FetchTransport implements Transport {
   }
 
   async send(sent: Sent): Promise<Received> {
-    const timeout = this.#options.timeout + sent.held;
-    const late = AbortSignal.timeout(Math.min(Number(timeout / MILLISECOND), MAX_DELAY));
-    const url = this.#urlOf(sent.target);
+    const waiting = new Waiting(this.#options.timeout + sent.held, isStreamed(sent.body));
     try {
-      return await this.#exchange(url, sent, late);
+      const response = await this.#ask(sent, waiting);
+      const bytes = await this.#collect(response);
+      return { ...headOf(response), body: bytes };
     } catch (error) {
-      if (late.aborted) {
-        throw new ConnectionFailure(
-          "timed-out",
-          this.address,
-          ` (waited ${showDuration(timeout)})`,
-        );
-      }
-      throw this.#explained(error);
+      throw this.#explained(error, waiting);
+    } finally {
+      waiting.end();
+    }
+  }
+
+  async open(sent: Sent): Promise<ReceivedStream> {
+    const waiting = new Waiting(this.#options.timeout + sent.held, true);
+    try {
+      const response = await this.#ask(sent, waiting);
+      return {
+        ...headOf(response),
+        chunks: this.#chunks(response, waiting),
+        trailer: () => undefined,
+      };
+    } catch (error) {
+      waiting.end();
+      throw this.#explained(error, waiting);
     }
   }
 
@@ -65,25 +84,33 @@ export class FetchTransport implements Transport {
     // Connections are the runtime's.
   }
 
-  async #exchange(
-    url: string,
-    { method, headers, body }: Sent,
-    signal: AbortSignal,
-  ): Promise<Received> {
+  #ask({ method, target, headers, body }: Sent, waiting: Waiting): Promise<Response> {
     const send = this.#options.fetch ?? fetch;
-    const response = await send(url, {
+    const streamed = isStreamed(body);
+    return send(this.#urlOf(target), {
       method,
       headers,
-      body,
+      body: streamed ? streamOf(body, waiting) : body,
+      ...(streamed ? { duplex: "half" as const } : {}),
       redirect: "manual",
       credentials: "omit",
       cache: "no-store",
-      signal,
+      signal: waiting.signal,
     });
-    // Browsers hide where a redirect leads, and its number.
-    const status = response.type === "opaqueredirect" ? 307 : response.status;
-    const bytes = await this.#collect(response);
-    return { status, header: (name) => response.headers.get(name) ?? undefined, body: bytes };
+  }
+
+  async *#chunks(response: Response, waiting: Waiting): AsyncGenerator<Uint8Array, void, void> {
+    try {
+      for await (const part of response.body ?? []) {
+        waiting.renew();
+        yield part;
+        waiting.renew(); // whoever took it may have taken its time
+      }
+    } catch (error) {
+      throw this.#explained(error, waiting);
+    } finally {
+      waiting.end();
+    }
   }
 
   async #collect(response: Response): Promise<Uint8Array> {
@@ -95,18 +122,80 @@ export class FetchTransport implements Transport {
       if (length > maxAnswer) throw new ConnectionFailure("too-large", this.address, "");
       parts.push(part);
     }
-    const whole = new Uint8Array(length);
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    return whole;
+    return joinedBytes(parts);
   }
 
   /** What went wrong is the cause of a TypeError, where it is told at all. */
-  #explained(error: unknown): ConnectionFailure {
+  #explained(error: unknown, { late, timeout }: Waiting): ConnectionFailure | Failure {
+    if (error instanceof Failure) return error;
+    if (late) {
+      const detail = ` (waited ${showDuration(timeout)})`;
+      return new ConnectionFailure("timed-out", this.address, detail);
+    }
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     return connectionFailure(cause, this.address);
+  }
+}
+
+function headOf(response: Response): Pick<Received, "status" | "header"> {
+  return {
+    // Browsers hide where a redirect leads, and its number.
+    status: response.type === "opaqueredirect" ? 307 : response.status,
+    header: (name) => response.headers.get(name) ?? undefined,
+  };
+}
+
+function streamOf({ chunks }: StreamedBody, waiting: Waiting): ReadableStream<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const next = await source.next();
+      waiting.renew();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    async cancel() {
+      await source.return?.();
+    },
+  });
+}
+
+/** How long is waited: in all, or where something is streamed since the last progress. */
+class Waiting {
+  readonly timeout: Nanos;
+  readonly #streams: boolean;
+  readonly #abort = new AbortController();
+  #timer: ReturnType<typeof setTimeout>;
+  /** Whether it was over. */
+  late = false;
+
+  constructor(timeout: Nanos, streams: boolean) {
+    this.timeout = timeout;
+    this.#streams = streams;
+    this.#timer = this.#begin();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  renew(): void {
+    if (!this.#streams) return;
+    clearTimeout(this.#timer);
+    this.#timer = this.#begin();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #begin() {
+    return setTimeout(
+      () => {
+        this.late = true;
+        this.#abort.abort();
+      },
+      Math.min(Number(this.timeout / MILLISECOND), MAX_DELAY),
+    );
   }
 }

@@ -65,7 +65,8 @@ function importsFor(body: string): string {
     json.length > 0
       ? `import type { ${json.join(", ")} } from "@holdfast/shared/json/json";\n`
       : "",
-    'import type { Answer, Caller, CallOptions } from "../client.ts";\n',
+    `import type { ${["Answer", "Caller", "CallOptions", "StreamedAnswer"].filter(uses).join(", ")} } from "../client.ts";\n`,
+    uses("StreamedBody") ? 'import type { StreamedBody } from "../transport.ts";\n' : "",
     paths.length > 0 ? `import { ${paths.join(", ")} } from "../request-path.ts";\n` : "",
     "\n",
   ].join("");
@@ -102,6 +103,7 @@ function functionOf(
   const parameters = [
     "client: Caller",
     ...(at.includes("<") ? ["mount: string"] : []),
+    ...(endpoint.bodyStream === null ? [] : ["stream: StreamedBody"]),
     ...(inputName === "" ? [] : [`${parameter}: ${inputName}${optional ? " = {}" : ""}`]),
     "options?: CallOptions",
   ];
@@ -110,13 +112,16 @@ function functionOf(
     `path: ${pathOf(at, endpoint, place)}`,
     query,
     body,
-    `answer: "${answer}"`,
+    endpoint.bodyStream === null ? "" : "stream",
+    answer === "stream" ? "" : `answer: "${answer}"`,
     endpoint.anyStatus ? "anyStatus: true" : "",
   ].filter((part) => part !== "");
+  const [promised, way] =
+    answer === "stream" ? ["StreamedAnswer", "stream"] : [`Answer<${answerName}>`, "call"];
   return [
     ...declared.map((text) => `\n${text}`),
     `\n${comment(endpoint.summary)}${safe === name ? "export " : ""}async function ${safe}(${parameters.join(", ")}): `,
-    `Promise<Answer<${answerName}>> { ${taking}return client.call({ ${call.join(", ")} }, options); }\n`,
+    `Promise<${promised}> { ${taking}return client.${way}({ ${call.join(", ")} }, options); }\n`,
     safe === name ? "" : `export { ${safe} as ${name} };\n`,
   ].join("");
 }
@@ -146,10 +151,9 @@ function inputMembers(fields: readonly Field<unknown>[]): string {
 }
 
 /** The type of an answer, and where it lies in what the server sends. */
-function answerOf({ name, output, family, bodyStream }: Declared): [type: string, answer: string] {
-  // A transport holds bodies and answers whole; what does not fit into memory would be cut or garbled.
+function answerOf({ output, family }: Declared): [type: string, answer: string] {
   const streamed = /^application\/(?:octet-stream|gzip)$/.test(output.schema.format ?? "");
-  if (bodyStream !== null || streamed) throw new Error(`${name} streams: it has no function yet`);
+  if (streamed) return ["undefined", "stream"];
   if (output === out.nothing) return ["undefined", "nothing"];
   if (output.schema.format?.includes("/") === true) return ["string", "text"];
   if (output === inAuth) return [typeOf(output.schema), "auth"];
@@ -214,7 +218,7 @@ function pair(name: string, value: string): string {
 /** Beside parameters of the function, and words of the language. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set(
   (
-    "client mount options input body query default delete new in for export import enum class if with " +
+    "client mount options input body query stream default delete new in for export import enum class if with " +
     "function return switch case this typeof void var let const while do try catch throw super"
   ).split(" "),
 );

@@ -142,6 +142,33 @@ export interface SnapshotFiles {
   makeDirectory(path: string): Promise<void>;
 }
 
+/** A large file that one of us writes once and reads; every call may take as long as its disk does. */
+export interface WorkFile {
+  /** Bytes in it. */
+  readonly size: number;
+  append(bytes: Uint8Array): Promise<void>;
+  /** Over what is there. */
+  overwrite(at: number, bytes: Uint8Array): Promise<void>;
+  /** Fewer bytes only where the file ends. */
+  read(at: number, length: number): Promise<Buffer>;
+  /** What was written is on the disk. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Files for large work. Regular files; no links are followed. */
+export interface WorkFiles {
+  /** A new one, mode 0600. */
+  create(path: string): Promise<WorkFile>;
+  /** A new one without a name: it is gone when it is closed, and after a crash. */
+  createUnnamed(directory: string): Promise<WorkFile>;
+  /** For reading alone; null when there is none. */
+  open(path: string): Promise<WorkFile | null>;
+  /** Takes the place of whatever is there, durably. */
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+}
+
 export interface Address {
   readonly host: string;
   readonly port: number;

@@ -19,11 +19,19 @@ export interface BodyStream extends AsyncIterable<Uint8Array> {
 /** Every content type that an answer is streamed as. */
 export type StreamType = "application/octet-stream" | "application/gzip";
 
+/** What is told behind the last byte. Clients that read no trailers do without. */
+export interface Trailers {
+  readonly names: readonly string[];
+  /** Asked when all of it is sent. */
+  values(): Readonly<Record<string, string>>;
+}
+
 /** An answer that is made while it is sent. A class and not a shape, as TextBody is. */
 export class StreamBody {
   readonly contentType: StreamType;
   /** Null: it is known when it ends. */
   readonly length: number | null;
+  readonly trailers: Trailers | null;
   readonly #source: AsyncIterable<Uint8Array>;
   readonly #ended = Promise.withResolvers<void>();
   #taken = false;
@@ -31,10 +39,12 @@ export class StreamBody {
   constructor(
     contentType: StreamType,
     source: AsyncIterable<Uint8Array>,
-    options: { readonly length?: number } = {},
+    options: { readonly length?: number } | { readonly trailers: Trailers } = {},
   ) {
     this.contentType = contentType;
-    this.length = options.length ?? null;
+    // HTTP/1.1 has trailers only where the length is not told.
+    this.length = ("length" in options ? options.length : undefined) ?? null;
+    this.trailers = "trailers" in options ? options.trailers : null;
     this.#source = source;
   }
 

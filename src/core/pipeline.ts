@@ -150,6 +150,7 @@ export class Pipeline implements Core {
     if (large) await this.#parts.timers.turn();
     if (large || this.#tookLong(state)) await this.#judgeAgain(state, context);
     if (endpoint === null) return help(state);
+    if (endpoint.bodyStream !== null) state.stream = state.incoming.stream(endpoint.bodyStream);
     const { input, warnings } = readInput(state);
     const advice = advised(state, warnings);
     if (endpoint.issues) this.#admitLease(state, context);
@@ -366,10 +367,7 @@ export class Pipeline implements Core {
     const { incoming, endpoint, meant } = state;
     if (endpoint === null || meant === null) return null;
     if (meant.method === "GET" || meant.method === "LIST") return null;
-    if (endpoint.bodyStream !== null) {
-      state.stream = incoming.stream(endpoint.bodyStream);
-      return null;
-    }
+    if (endpoint.bodyStream !== null) return null; // nobody looks at it before the caller may
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
     const { maxBody } = incoming.listener;

@@ -1,5 +1,16 @@
 // What a scrape reads of the store and the rooms. Null: not known now, as most is while the node is sealed.
 
+/** Snapshots since the start. */
+export interface SnapshotReading {
+  readonly kind: "manual" | "automated";
+  /** Seconds since 1970; null before the first. */
+  readonly lastSuccess: number | null;
+  /** Of the last one that was made. */
+  readonly seconds: number | null;
+  readonly bytes: number | null;
+  readonly errors: number;
+}
+
 export interface Readings {
   readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly barrierEncryptions: () => number | null;
@@ -12,4 +23,5 @@ export interface Readings {
   readonly orphans: () => readonly { readonly accessor: string; readonly count: number }[];
   /** Whether there is a mount of this accessor. */
   readonly mounted: (accessor: string) => boolean;
+  readonly snapshots: () => readonly SnapshotReading[];
 }

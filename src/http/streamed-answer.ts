@@ -11,6 +11,8 @@ export interface StreamEvents {
   waits(waiting: boolean): void;
   /** So many bytes are on their way. */
   progress(bytes: number): void;
+  /** All of it is on its way; what is told behind it may be added. */
+  whole(): void;
   done(): void;
   /** It could not be finished. Null: the client was not there any more. */
   broken(error: unknown): void;
@@ -33,6 +35,7 @@ export async function sendStream(
       }
     }
     if (body.length !== null && bytes < body.length) throw new Error("shorter than announced");
+    events.whole();
     stream.end(() => events.done());
   } catch (error) {
     events.broken(error);

@@ -13,7 +13,7 @@ import {
 } from "../base/metrics.ts";
 import type { LoopDelay, RuntimeReading } from "../system/runtime-stats.ts";
 import type { Clock } from "@holdfast/shared/world";
-import type { Readings } from "../house/readings.ts";
+import type { Readings, SnapshotReading } from "../house/readings.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { EngineInstruments } from "./engine-instruments.ts";
 
@@ -39,6 +39,7 @@ const GOVERNING_KIND = { name: "kind", values: ["rgp", "egp"] };
 const LEVEL = { name: "level", values: ["advisory", "soft-mandatory", "hard-mandatory"] };
 const LEASE_STATE = { name: "state", values: ["live", "irrevocable"] };
 const REVOCATION = { name: "result", values: ["ok", "failed", "throttled", "forced"] };
+const SNAPSHOT_KIND = { name: "kind", values: ["manual", "automated"] };
 const TOKEN_TYPE = { name: "type", values: ["client", "management"] };
 const TOKEN_SCOPE = { name: "scope", values: ["global", "local"] };
 
@@ -142,6 +143,7 @@ export class Instruments {
     readLeases(registry, sources);
     readBarrier(registry, sources);
     readTokens(registry, sources);
+    readSnapshots(registry, sources);
     readRuntime(registry, sources);
   }
 
@@ -275,6 +277,46 @@ function readTokens(registry: Registry, sources: InstrumentSources): void {
     "gauge",
     [TOKEN_TYPE, TOKEN_SCOPE],
     () => tokenCounts().map(({ type, scope, count }) => ({ at: [type, scope], value: count })),
+  );
+}
+
+function readSnapshots(registry: Registry, { snapshots }: InstrumentSources): void {
+  if (snapshots === undefined) return;
+  const each = (
+    name: string,
+    help: string,
+    kind: "gauge" | "counter",
+    pick: (reading: SnapshotReading) => number | null,
+  ) =>
+    registry.readsEach({ name, help }, kind, [SNAPSHOT_KIND], () =>
+      snapshots().flatMap((reading) => {
+        const value = pick(reading);
+        return value === null ? [] : [{ at: [reading.kind] as const, value }];
+      }),
+    );
+  each(
+    "holdfast_snapshot_last_success_timestamp_seconds",
+    "When a snapshot was last made.",
+    "gauge",
+    (reading) => reading.lastSuccess,
+  );
+  each(
+    "holdfast_snapshot_duration_seconds",
+    "Time that the last snapshot took.",
+    "gauge",
+    (reading) => reading.seconds,
+  );
+  each(
+    "holdfast_snapshot_size_bytes",
+    "Size of the last snapshot.",
+    "gauge",
+    (reading) => reading.bytes,
+  );
+  each(
+    "holdfast_snapshot_errors_total",
+    "Snapshots that could not be made.",
+    "counter",
+    (reading) => reading.errors,
   );
 }
 

@@ -10,7 +10,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { hex, wipe } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos, Timer } from "@holdfast/shared/world";
+import type { Instant, Nanos, Timer } from "@holdfast/shared/world";
 import type { KeyStatus } from "../barrier/barrier.ts";
 import type { Rotation } from "../barrier/keyring.ts";
 import { alreadyInitialised } from "../storage/failures.ts";
@@ -116,6 +116,11 @@ export class SealKeeper {
   /** Id of the cluster; empty while sealed. */
   get clusterId(): string {
     return this.#cluster?.id ?? "";
+  }
+
+  /** When the root key was made: with the cluster, or by the last rekey. */
+  get keyedAt(): Instant {
+    return this.#configWhileOpen().created;
   }
 
   status(): SealStatus {

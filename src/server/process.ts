@@ -238,6 +238,7 @@ export class ServerProcess {
       leases: () => (sealed() ? null : (read().leases?.() ?? null)),
       orphans: () => (sealed() ? [] : (read().orphans?.() ?? [])),
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
+      snapshots: () => read().snapshots?.() ?? [],
     });
   }
 

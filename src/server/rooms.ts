@@ -14,6 +14,7 @@ import { namespacesRoom } from "../namespaces/room.ts";
 import { policiesRoom } from "../policies/room.ts";
 import { quotasRoom } from "../quotas/room.ts";
 import { sealRoom } from "../seal/room.ts";
+import { snapshotsRoom } from "../snapshots/room.ts";
 import { tokensRoom } from "../tokens/room.ts";
 import { wrappingRoom } from "../wrapping/room.ts";
 
@@ -31,6 +32,7 @@ export const ROOMS = {
   quotas: quotasRoom,
   browser: browserRoom,
   introspection: introspectionRoom,
+  snapshots: snapshotsRoom,
 } as const;
 
 export type RoomName = keyof typeof ROOMS;

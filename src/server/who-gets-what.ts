@@ -12,6 +12,7 @@ import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
+import { SystemWorkFiles } from "../system/work-file.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
@@ -281,6 +282,21 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         config.directories.store === null ? null : fs.freeBytes(config.directories.store),
       inFlight: () => running.requests,
       loggers: host.loggers,
+    }),
+
+    snapshots: () => ({
+      store,
+      barrier,
+      clusterId: () => rooms.seal.keeper.clusterId,
+      keyedAt: () => rooms.seal.keeper.keyedAt,
+      clock,
+      timers,
+      random,
+      log,
+      fs,
+      files: new SystemWorkFiles(),
+      spoolDirectory: join(config.directories.server, "spool"),
+      version,
     }),
   };
 }

@@ -55,7 +55,6 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       ? [...BELOW_ROOMS, "@plugin-sdk"]
       : BELOW_ROOMS,
   ]),
-  ["snapshots", [...BELOW_ROOMS, "@plugin-sdk"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["outbound", ["base", "@plugin-sdk"]],

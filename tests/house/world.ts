@@ -90,6 +90,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "isIP, which reads a text and opens nothing",
   },
   {
+    file: /^src\/system\/work-file\.ts$/,
+    may: ["files"],
+    why: "large files (snapshots), reached without ever waiting for a disk in the main thread",
+  },
+  {
     file: /^src\/audit\/devices\/connector\.ts$/,
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",

@@ -135,9 +135,7 @@ export class ObservedPipeline {
         metricsOnly: false,
       },
       signal: new AbortController().signal,
-      stream: () => {
-        throw new Error("nothing is streamed here");
-      },
+      stream: () => ({ length: 0, async *[Symbol.asyncIterator]() {} }),
       allow: () => {},
       body: async () => bytes ?? utf8(""),
       wipe: () => {},

@@ -295,6 +295,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     if (!request.complete || this.#draining) this.#last = true;
     if (this.#last) headers.push("Connection", "close");
     if (body.length !== null) headers.push("Content-Length", String(body.length));
+    if (body.trailers !== null) headers.push("Trailer", body.trailers.names.join(", "));
     response.writeHead(status, headers);
     this.#since = how.now;
     this.#sending = true;
@@ -308,6 +309,9 @@ export class Http1Connection implements Wire, Swept, Seated {
     void sendStream(response, body, {
       waits: (waiting) => pace.waits(waiting, this.#reception.now()),
       progress: (bytes) => pace.sent(bytes),
+      whole: () => {
+        if (body.trailers !== null) response.addTrailers(body.trailers.values());
+      },
       done: () => {
         this.#pace = null;
         this.#confirmed();

@@ -172,13 +172,17 @@ export class Http2Wire implements Wire {
     for (let at = 0; at < headers.length; at += 2) add(fields, headers[at], headers[at + 1]);
     if (body.length !== null) fields["content-length"] = body.length;
     this.#progress = how.now;
-    stream.respond(fields, { endStream: how.headOnly });
+    const { trailers } = body;
+    const waitForTrailers = trailers !== null && !how.headOnly;
+    stream.respond(fields, { endStream: how.headOnly, waitForTrailers });
     if (how.headOnly) return void body.discard();
+    if (waitForTrailers) stream.on("wantTrailers", () => stream.sendTrailers(trailers.values()));
     const pace = new SendingPace();
     this.#pace = pace;
     void sendStream(stream, body, {
       waits: (waiting) => pace.waits(waiting, this.#reception.now()),
       progress: (bytes) => pace.sent(bytes),
+      whole: () => {},
       done: () => {},
       broken: (error) => {
         if (error !== null) how.broken(error);

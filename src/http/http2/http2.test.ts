@@ -3,6 +3,7 @@ import { connect, constants, type ClientHttp2Session, type OutgoingHttpHeaders }
 import test, { after, afterEach, before, describe } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Reply } from "@holdfast/shared/endpoint/reply";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { CertificateFiles, TestAuthority } from "../../../tests/support/certificates.ts";
 import {
   dataOf,
@@ -313,5 +314,27 @@ describe("HTTP/2", () => {
     resolve();
     assert.equal((await answering).status, 204);
     await closed;
+  });
+
+  test("a streamed answer may tell something behind its last byte", async () => {
+    await start();
+    async function* pieces() {
+      yield Buffer.from("one ");
+      yield Buffer.from("two");
+    }
+    const trailers = { names: ["X-Sum"], values: () => ({ "X-Sum": "12" }) };
+    front.script = async () => ({
+      family: "bare",
+      result: new Reply(new StreamBody("application/gzip", pieces(), { trailers })),
+    });
+    const stream = session.request({ ":path": "/v1/sys/a" });
+    let found: Record<string, unknown> = {};
+    let text = "";
+    stream.setEncoding("utf8");
+    stream.on("data", (piece: string) => (text += piece));
+    stream.on("trailers", (headers) => (found = headers));
+    await new Promise((resolve) => stream.on("close", resolve));
+    assert.equal(text, "one two");
+    assert.equal(found["x-sum"], "12");
   });
 });

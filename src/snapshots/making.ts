@@ -1,0 +1,59 @@
+// Makes archives of the store as it is now. Every way to a snapshot goes through here: a download, a schedule. At
+// most so many at a time, never more than the disk has room for, and a view is held only while it is read.
+
+import type { Clock, Fs, Random, WorkFile } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import { FORMAT } from "../storage/engines/sqlite-format.ts";
+import type { Store } from "../storage/store.ts";
+import { type WrittenArchive, writeArchive } from "./archive/archive-writer.ts";
+import { noRoomForSnapshot } from "./manual/failures.ts";
+
+/** Stays free where archives are written: the store takes no writes below 64 MiB. */
+const KEPT_FREE = 128 * 1024 * 1024;
+
+export interface MakingOptions {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly clusterId: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fs: Pick<Fs, "freeBytes">;
+  readonly version: string;
+}
+
+export class ArchiveMaking {
+  readonly #options: MakingOptions;
+
+  constructor(options: MakingOptions) {
+    this.#options = options;
+  }
+
+  /** Into a new file that lies in `directory`. */
+  async write(file: WorkFile, directory: string, signal?: AbortSignal): Promise<WrittenArchive> {
+    const { store, barrier, clusterId, clock, random, fs, version } = this.#options;
+    const { rootKey } = barrier;
+    const roomy = (bytes: number) => {
+      const free = fs.freeBytes(directory);
+      if (free - bytes < KEPT_FREE) throw noRoomForSnapshot(free, KEPT_FREE);
+    };
+    roomy(0);
+    const snapshot = store.snapshot();
+    const created = clock.now();
+    try {
+      return await writeArchive(
+        snapshot,
+        {
+          append: (bytes) => {
+            roomy(bytes.length);
+            return file.append(bytes);
+          },
+          overwrite: (at, bytes) => file.overwrite(at, bytes),
+        },
+        { clusterId: clusterId(), software: version, format: FORMAT, created, rootKey, random },
+        signal === undefined ? {} : { signal },
+      );
+    } finally {
+      snapshot.close();
+    }
+  }
+}

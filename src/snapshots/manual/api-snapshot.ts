@@ -1,0 +1,79 @@
+// The endpoints of snapshots that somebody asks for.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { checkedView, type ManualSnapshots } from "./manual-snapshots.ts";
+
+const endpoint = endpointsOf<ManualSnapshots>();
+/** A store of any size, over any line that gets on. */
+const PATIENCE = 24n * 3600n * SECOND;
+/** 1 TiB: more than any store has. */
+const MAX_ARCHIVE = 2 ** 40;
+
+/** Of every endpoint that takes an archive as its body. */
+export const ARCHIVE_BODY = {
+  contentTypes: ["application/gzip", "application/octet-stream"],
+  maxBytes: MAX_ARCHIVE,
+  description: "A snapshot, as it was downloaded.",
+};
+
+export const snapshotApi = [
+  endpoint({
+    name: "takeSnapshot",
+    method: "GET",
+    path: "/sys/storage/raft/snapshot",
+    summary: "Take a snapshot of everything stored",
+    description:
+      "The archive is whole before its first byte is sent. It ends with trailers: its SHA-256, and " +
+      "X-Snapshot-Complete. What is in it stays encrypted; with the key shares of this server it is everything.",
+    access: access.capability,
+    rootOnly: true,
+    runs: "active",
+    family: "bare",
+    input: {},
+    output: out.stream("application/gzip", "The archive"),
+    handler: (manual, _input, context) => {
+      context.allow(PATIENCE);
+      return manual.download(context.signal);
+    },
+  }),
+
+  endpoint({
+    name: "verifySnapshot",
+    method: "POST",
+    path: "/sys/storage/raft/snapshot-verify",
+    summary: "Check a snapshot without restoring it",
+    description:
+      "Reads the archive to its end: its form, every checksum, and whether the sums were sealed under today's " +
+      "root key. Nothing is kept of it. `holdfast snapshot drill` also opens every entry.",
+    access: access.capability,
+    rootOnly: true,
+    family: "bare",
+    bodyStream: ARCHIVE_BODY,
+    input: {},
+    output: out.object({
+      id: out.string("Of the archive"),
+      index: out.integer("The last index that it holds"),
+      epoch: out.integer("Of the log at that index"),
+      cluster_id: out.string("Of the cluster that made it"),
+      lineage: out.string("Of its log"),
+      created: out.time("When it was made"),
+      version: out.string("Version of Holdfast that made it"),
+      format: out.integer("Form of the store it is of"),
+      size: out.integer("Bytes of the archive"),
+      sha256: out.string("Of the archive"),
+      entries: out.integer("Rows in it"),
+      shared_entries: out.integer("Those that go to every replica"),
+      local_entries: out.integer("Those of this cluster alone"),
+      core_entries: out.integer("Those of seal and keyring"),
+      opens: out.boolean("Whether today's root key opens its seal"),
+      reason: out.string("Why not; empty when it does"),
+    }),
+    handler: async (manual, _input, context) => {
+      context.allow(PATIENCE);
+      return checkedView(await manual.verify(context.stream));
+    },
+  }),
+];

@@ -1,0 +1,48 @@
+// Downloads and uploads of archives over HTTP, with trailers: for tests of snapshots.
+
+import { type IncomingMessage, request } from "node:http";
+
+export interface Downloaded {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly trailers: IncomingMessage["trailers"];
+  readonly body: Buffer;
+}
+
+interface Sending {
+  readonly method: string;
+  readonly token: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+export function exchange(url: string, sending: Sending): Promise<Downloaded> {
+  const { promise, resolve, reject } = Promise.withResolvers<Downloaded>();
+  const headers = { "X-Service-Token": sending.token, ...sending.headers };
+  const sent = request(url, { method: sending.method, headers, agent: false }, (answer) => {
+    const parts: Buffer[] = [];
+    answer.on("data", (part: Buffer) => parts.push(part));
+    answer.on("error", reject);
+    answer.on("end", () => {
+      const { statusCode: status = 0, trailers } = answer;
+      resolve({ status, headers: answer.headers, trailers, body: Buffer.concat(parts) });
+    });
+  });
+  sent.on("error", reject);
+  sent.end(sending.body);
+  return promise;
+}
+
+export function takeSnapshot(base: string, token: string): Promise<Downloaded> {
+  return exchange(`${base}/v1/sys/storage/raft/snapshot`, { method: "GET", token });
+}
+
+/** The archive as the body of a POST. */
+export async function sendSnapshot(base: string, token: string, path: string, body: Uint8Array) {
+  const headers = { "Content-Type": "application/gzip" };
+  const url = `${base}/v1/sys/storage/raft/${path}`;
+  const answer = await exchange(url, { method: "POST", token, headers, body });
+  const text = answer.body.toString();
+  const json: unknown = text === "" ? undefined : JSON.parse(text);
+  return { status: answer.status, text, json: json as Record<string, unknown> };
+}

@@ -1,0 +1,97 @@
+// Threats L of archives that a stranger made, sent to the server that checks them.
+
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { crc32, deflateRawSync, gunzipSync, gzipSync } from "node:zlib";
+import { engineServer } from "../../support/servers/engine-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+
+const BOUND = { timeout: 60_000 };
+const GZIP_HEAD = Buffer.from("1f8b08000000000000ff", "hex");
+
+/** Our own gzip around any bytes. */
+function stored(data: Buffer): Buffer {
+  const parts: Buffer[] = [GZIP_HEAD];
+  for (let at = 0; at < data.length; at += 0xffff) {
+    const piece = data.subarray(at, at + 0xffff);
+    const head = Buffer.alloc(5);
+    head.writeUInt16LE(piece.length, 1);
+    head.writeUInt16LE(piece.length ^ 0xffff, 3);
+    parts.push(head, piece);
+  }
+  const end = Buffer.alloc(13);
+  end.set([1, 0, 0, 0xff, 0xff]);
+  end.writeUInt32LE(crc32(data), 5);
+  end.writeUInt32LE(data.length, 9);
+  return Buffer.concat([...parts, end]);
+}
+
+function named(tar: Buffer, name: string, type = "0"): Buffer {
+  const out = Buffer.from(tar);
+  out.fill(0, 0, 100).write(name, 0, "latin1");
+  out.write(type, 156, "latin1");
+  out.fill(" ", 148, 156);
+  const sum = out.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  out.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  return out;
+}
+
+test(
+  "T-L01: an archive whose members lead elsewhere is refused by name, and nothing is written",
+  BOUND,
+  async (t) => {
+    const server = await engineServer(t);
+    const { url, directory } = server.test;
+    const tar = gunzipSync((await takeSnapshot(url, server.root)).body);
+    const seen = () => readdirSync(directory, { recursive: true, encoding: "utf8" }).toSorted();
+    const before = seen();
+    const cases: [tar: Buffer, text: RegExp][] = [
+      [
+        named(tar, "../../../../tmp/evil"),
+        /the member \\"\.\.\/\.\.\/\.\.\/\.\.\/tmp\/evil\\" is unknown/,
+      ],
+      [named(tar, "/etc/passwd"), /is unknown/],
+      [named(tar, "meta.json", "1"), /is a link/],
+      [named(tar, "meta.json", "2"), /is a link/],
+      [named(tar, "state.bin"), /comes before meta\.json/],
+    ];
+    for (const [evil, text] of cases) {
+      const archive = Buffer.concat([stored(evil.subarray(0, 2048)), stored(evil.subarray(2048))]);
+      const answer = await sendSnapshot(url, server.root, "snapshot-verify", archive);
+      assert.equal(answer.status, 400);
+      assert.match(answer.text, text);
+    }
+    assert.deepEqual(seen(), before);
+    assert.ok(!before.includes(join("server", "spool", "evil")));
+  },
+);
+
+test("T-L02: a bomb is refused at its first block, whatever it would become", BOUND, async (t) => {
+  const server = await engineServer(t);
+  const { url } = server.test;
+  const zeros = Buffer.alloc(50_000_000);
+  const bomb = Buffer.concat([GZIP_HEAD, deflateRawSync(zeros, { level: 9 })]);
+  const before = process.memoryUsage().arrayBuffers;
+  for (const archive of [
+    bomb,
+    gzipSync(bomb),
+    Buffer.concat([GZIP_HEAD, gzipSync(bomb).subarray(10)]),
+  ]) {
+    const answer = await sendSnapshot(url, server.root, "snapshot-verify", archive);
+    assert.equal(answer.status, 400);
+    assert.match(
+      answer.text,
+      /its data is compressed|the gzip header at byte 0 is not one of ours/,
+    );
+  }
+  assert.ok(process.memoryUsage().arrayBuffers - before < 32 * 1024 * 1024);
+  // A declared size is believed by nobody: what does not come is missing.
+  const tar = gunzipSync((await takeSnapshot(url, server.root)).body);
+  const short = Buffer.concat([stored(tar.subarray(0, 2048)), stored(tar.subarray(2048, 3000))]);
+  assert.match(
+    (await sendSnapshot(url, server.root, "snapshot-verify", short)).text,
+    /state\.bin is missing/,
+  );
+});
