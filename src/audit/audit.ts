@@ -41,7 +41,7 @@ export interface ListedDevice extends DeviceRecord {
 
 export interface AuditOptions extends Omit<
   DeviceParts,
-  "headers" | "heads" | "healthChanged" | "metrics"
+  "headers" | "heads" | "checkpointHeads" | "healthChanged" | "metrics"
 > {
   readonly views: AuditViews;
   readonly declared: readonly DeclaredDevice[];
@@ -76,6 +76,7 @@ export class Audit {
       metrics,
       headers: () => this.headers.rules,
       heads: (device) => this.#store.heads(device),
+      checkpointHeads: (device) => this.#store.checkpointHeads(device),
       healthChanged: () => this.#tellHealth(),
     };
     this.#set = new DeviceSet(this.#store, this.#parts);

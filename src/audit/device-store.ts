@@ -10,6 +10,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
 import type { ChainHead } from "../signed/audit-line.ts";
 import type { DeviceRecord } from "./device.ts";
+import type { CheckpointHead, CheckpointParts } from "./devices/checkpoints.ts";
 import type { Heads } from "./devices/file.ts";
 import { deviceExists, deviceUnknown, headerInvalid, tooManyDevices } from "./failures.ts";
 
@@ -29,6 +30,7 @@ const MAX_HEADERS = 64;
 
 const deviceCodec = jsonCodec<DeviceRecord>();
 const headersCodec = jsonCodec<HeaderSettings>();
+const checkpointCodec = jsonCodec<CheckpointHead>();
 const headCodec = jsonCodec<ChainHead>();
 
 const DEVICES = "devices/";
@@ -36,6 +38,7 @@ const HEADERS = "headers";
 const deviceKey = (path: string) => `${DEVICES}${path}`;
 const keyKey = (path: string) => `keys/${path}`;
 const declaredKey = (path: string) => `declared/${path}`;
+const checkpointKey = (id: string) => `checkpoints/${id}`;
 const headKey = (id: string) => `heads/${id}`;
 
 export class DeviceStore {
@@ -86,6 +89,7 @@ export class DeviceStore {
       tx.delete(deviceKey(path));
       tx.delete(keyKey(path));
       tx.on(node).delete(headKey(id));
+      tx.on(node).delete(checkpointKey(id));
     });
   }
 
@@ -108,6 +112,14 @@ export class DeviceStore {
     return {
       load: () => node.get(headKey(id), headCodec),
       save: (head) => node.write((tx) => tx.put(headKey(id), head, headCodec)),
+    };
+  }
+
+  checkpointHeads({ id }: DeviceRecord): Pick<CheckpointParts, "load" | "save"> {
+    const { node } = this.#views;
+    return {
+      load: () => node.get(checkpointKey(id), checkpointCodec),
+      save: (head) => node.write((tx) => tx.put(checkpointKey(id), head, checkpointCodec)),
     };
   }
 

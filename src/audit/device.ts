@@ -7,6 +7,7 @@ import type { AppendFiles, Clock, Random, Timers } from "@holdfast/shared/world"
 import { deriveKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
+import type { CheckpointParts, SignCheckpoint } from "./devices/checkpoints.ts";
 import { FileSource, type Heads } from "./devices/file.ts";
 import type { Connector, SinkSource } from "./devices/sink.ts";
 import { SocketSource } from "./devices/socket.ts";
@@ -48,6 +49,9 @@ export interface DeviceParts {
   readonly cluster: ClusterFacts;
   readonly headers: () => readonly HeaderRule[];
   readonly heads: (device: DeviceRecord) => Heads;
+  readonly checkpointHeads: (device: DeviceRecord) => Pick<CheckpointParts, "load" | "save">;
+  /** Signs a checkpoint. Default: files have none. */
+  readonly signCheckpoint?: SignCheckpoint | undefined;
   readonly metrics: AuditMetrics;
   readonly healthChanged: () => void;
 }
@@ -167,6 +171,17 @@ export class Device {
     return this.#hasher.hash(text);
   }
 
+  #checkpoints(parts: DeviceParts): CheckpointParts | undefined {
+    const { signCheckpoint: sign, checkpointHeads } = parts;
+    if (sign === undefined) return undefined;
+    const write = async (line: string) => {
+      const attempt = new Attempt(1);
+      this.#writer.push(() => line, attempt);
+      await attempt.done;
+    };
+    return { deviceId: this.record.id, sign, write, ...checkpointHeads(this.record) };
+  }
+
   #makeSource(parts: DeviceParts): SinkSource {
     const { target, format } = this.options;
     const { clock, timers, log, files, connector, places } = parts;
@@ -184,9 +199,10 @@ export class Device {
           return judge(files, places, this.declared);
         };
         const heads = parts.heads(this.record);
+        const checkpoints = this.#checkpoints(parts);
         return new FileSource(
           { device, path, mode, rotation, prefix: format.prefix, allow },
-          { files, hmac: this.chainHmac, heads, clock, timers, log },
+          { files, hmac: this.chainHmac, heads, checkpoints, clock, timers, log },
         );
       }
     }

@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "audit enable": async () => (await import("./commands/audit.ts")).auditEnable,
   "audit disable": async () => (await import("./commands/audit.ts")).auditDisable,
   "audit hash": async () => (await import("./commands/audit.ts")).auditHash,
+  "audit verify": async () => (await import("./evidence/audit-verify.ts")).auditVerify,
   "evidence list": async () => (await import("./evidence/evidence.ts")).evidenceList,
   "evidence read": async () => (await import("./evidence/evidence.ts")).evidenceRead,
   "evidence keys": async () => (await import("./evidence/evidence.ts")).evidenceKeys,

@@ -10,6 +10,7 @@ import { homeOf } from "../endpoint/parts.ts";
 import type { Room } from "../house/room.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
+import { AUDIT_CHECKPOINT } from "../signed/kinds.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { SystemWorkFiles } from "../system/work-file.ts";
@@ -244,6 +245,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       allowPrefix: config.audit.allowPrefix,
       cluster: { clusterId: () => rooms.seal.keeper.clusterId, region },
       declared: declaredDevices(config),
+      signCheckpoint: (report, place) =>
+        rooms.evidence.evidence.signApart({ kind: AUDIT_CHECKPOINT, ...report }, place),
       wrote: (device, ok, seconds) =>
         instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
     }),

@@ -22,6 +22,7 @@ import type {
 } from "@holdfast/shared/world";
 import type { ChainEvent, ChainHead } from "../../signed/audit-line.ts";
 import { Chain, NO_HEAD } from "../records/chain.ts";
+import { type CheckpointParts, Checkpoints } from "./checkpoints.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";
@@ -60,6 +61,8 @@ export interface FileParts {
   /** Under the key of the chain. */
   readonly hmac: Hmac;
   readonly heads: Heads;
+  /** Default: none are made. Never on standard output. */
+  readonly checkpoints?: CheckpointParts | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -76,10 +79,25 @@ export class FileSource implements SinkSource {
   #savedNumber = 0;
   readonly #lines = new LineBuffer(); // one write at a time
   #saving: Timer | null = null;
+  readonly #checkpoints: Checkpoints | null;
+  #current: AppendFile | null = null; // where records go
+  #appending: Promise<void> | null = null;
+  #missing: string | null = null; // at the end of the file, when this process went on with it
 
   constructor(target: FileTarget, parts: FileParts) {
     this.#target = target;
     this.#parts = parts;
+    const { checkpoints, clock, timers, log } = parts;
+    const { device, prefix, path } = target;
+    this.#checkpoints =
+      checkpoints === undefined || path === null
+        ? null
+        : new Checkpoints({ ...checkpoints, device, prefix, clock, timers, log });
+  }
+
+  /** What was wrong with the file when this process went on with it; null for nothing. */
+  get broken(): string | null {
+    return this.#missing ?? this.#checkpoints?.problem ?? null;
   }
 
   /** The last record that is in the file; null before it was first opened. */
@@ -91,6 +109,7 @@ export class FileSource implements SinkSource {
     const file = await this.openFile();
     try {
       const event = await this.#joinChain(file);
+      await this.#moveTo(file);
       const sink = new FileSink(this, file, await this.#begun(file));
       await sink.write([], event);
       return sink;
@@ -116,8 +135,65 @@ export class FileSource implements SinkSource {
     return this.#parts.files.open(path, { mode, allow: await allow() });
   }
 
-  /** Writes records behind an event of the chain, or none; after a failed write one is needed. */
+  /** The file is about to be left: what is in it gets its last checkpoint. It matters less than what comes next. */
+  async leave(file: AppendFile): Promise<number> {
+    const checkpoints = this.#checkpoints;
+    if (checkpoints === null || file !== this.#current) return 0;
+    try {
+      const line = await checkpoints.last();
+      if (line === null) return 0;
+      const length = await this.append(file, [line], null);
+      await checkpoints.wrote();
+      return length;
+    } catch (error) {
+      const { device } = this.#target;
+      const fields = { device, cause: describe(error) };
+      this.#parts.log.warn("an audit file was left without its last checkpoint", fields);
+      return 0;
+    }
+  }
+
+  /** Records go into this one from now on, and nothing is in it yet. */
+  began(file: AppendFile): void {
+    this.#current = file;
+    this.#checkpoints?.begin(this.#chain?.head.number ?? 0);
+  }
+
+  async closed(file: AppendFile): Promise<void> {
+    if (file !== this.#current) return;
+    await this.leave(file);
+    this.#current = null;
+    this.#checkpoints?.stop();
+  }
+
+  /** Another file than before, or the same, opened anew. */
+  async #moveTo(file: AppendFile): Promise<void> {
+    const old = this.#current;
+    if (old !== null && old.identity !== file.identity) await this.leave(old);
+    this.#current = file;
+    if (old?.identity === file.identity) return;
+    await this.#checkpoints?.recover(file, this.#parts.hmac, this.#chain?.head.number ?? 0);
+  }
+
+  /** Writes records behind an event of the chain, or none; after a failed write one is needed. One at a time: a
+   *  file that opened late, or is being left, may come in between. */
   async append(
+    file: AppendFile,
+    records: readonly string[],
+    event: ChainEvent | null,
+  ): Promise<number> {
+    while (this.#appending !== null) await this.#appending;
+    const done = Promise.withResolvers<void>();
+    this.#appending = done.promise;
+    try {
+      return await this.#append(file, records, event);
+    } finally {
+      this.#appending = null;
+      done.resolve();
+    }
+  }
+
+  async #append(
     file: AppendFile,
     records: readonly string[],
     event: ChainEvent | null,
@@ -125,6 +201,10 @@ export class FileSource implements SinkSource {
     const chain = this.#chain;
     invariant(chain !== null, "the chain is known once the file was opened");
     const before = chain.head;
+    if (file.identity !== this.#current?.identity) {
+      this.#current = file;
+      this.#checkpoints?.begin(before.number);
+    }
     const ends: { readonly end: number; readonly head: ChainHead }[] = [];
     const lines = this.#lines;
     lines.clear();
@@ -149,9 +229,12 @@ export class FileSource implements SinkSource {
       this.#inFile = chain.head;
       const whole = written === 0 || last?.end === written - 1;
       if (!whole) this.#openLine = this.#resume = true;
+      const bytes = lines.bytes.subarray(0, written);
+      if (written > 0) this.#checkpoints?.take(bytes, chain.head.number, whole, records);
       throw error;
     }
     this.#inFile = chain.head;
+    this.#checkpoints?.take(lines.bytes, chain.head.number, true, records);
     this.#saveLater();
     return lines.length;
   }
@@ -191,6 +274,7 @@ export class FileSource implements SinkSource {
     // cut the file, and the number that comes next shows it.
     const inFile = tail.head !== null && tail.head.number >= (stored?.number ?? 0);
     if (stored !== null && !inFile && tail.head !== null) {
+      this.#missing = `records ${tail.head.number + 1} to ${stored.number} are missing`;
       log.error("audit records are missing at the end of the file", {
         device: this.#target.device,
         last: tail.head.number,
@@ -224,6 +308,7 @@ class FileSink implements Sink {
   #file: AppendFile;
   #size: number;
   #begun: Instant;
+  #abandoned = false;
   #notBefore: Nanos = 0n; // after a rotation that failed
 
   constructor(source: FileSource, file: AppendFile, begun: Instant) {
@@ -241,9 +326,12 @@ class FileSink implements Sink {
   }
 
   /** A call into the operating system cannot be taken back. */
-  abandon(): void {}
+  abandon(): void {
+    this.#abandoned = true;
+  }
 
   async close(): Promise<void> {
+    if (!this.#abandoned) await this.#source.closed(this.#file);
     await this.#source.saveHead();
     await this.#file.close();
   }
@@ -262,9 +350,12 @@ class FileSink implements Sink {
 
   /** Moves the file away and opens a new one. If it cannot be moved, records go on into it. */
   async #rotate(): Promise<boolean> {
-    const { target, parts, head } = this.#source;
+    const { target, parts } = this.#source;
     const { files, clock, log } = parts;
-    if (target.path === null || head === null) return false;
+    if (target.path === null) return false;
+    this.#size += await this.#source.leave(this.#file);
+    const { head } = this.#source;
+    if (head === null) return false;
     const now = clock.now();
     try {
       await files.rename(target.path, rotatedPath(target.path, now, head.number));
@@ -276,6 +367,7 @@ class FileSink implements Sink {
     }
     const old = this.#file;
     this.#file = await this.#source.openFile();
+    this.#source.began(this.#file);
     this.#size = this.#file.size;
     this.#begun = now;
     await old.close();

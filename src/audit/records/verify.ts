@@ -85,6 +85,11 @@ export class ChainVerifier {
 
   end(): Verdict {
     this.#checkEnd();
+    return this.soFar();
+  }
+
+  /** Without asking whether the last line is whole. */
+  soFar(): Verdict {
     return {
       problem: this.#problem,
       records: this.#records,

@@ -3,15 +3,21 @@
 import { join } from "node:path";
 import { text } from "@holdfast/shared/bytes";
 import { AnchorSearch } from "../../signed/audit-anchors.ts";
-import { readFingerprint } from "../../signed/envelope.ts";
-import { checkEvidence, type EvidenceVerdict, type Finding } from "../../signed/evidence-check.ts";
+import { checkAuditFiles } from "../../signed/audit-check.ts";
+import {
+  checkEvidence,
+  type CheckOptions,
+  type EvidenceVerdict,
+  type Finding,
+} from "../../signed/evidence-check.ts";
 import { type EvidenceFile, readEvidenceFile } from "../../signed/evidence-file.ts";
-import { type KeyList, readKeyList } from "../../signed/key-list.ts";
+import type { KeyList } from "../../signed/key-list.ts";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
-import { UsageError } from "../line/usage-error.ts";
+import { auditFile } from "./audit-verify.ts";
 import { type Checked, showFindings } from "./findings.ts";
+import { keysFrom, pinOf, readKeys } from "./keys-file.ts";
 
 const MAX_FILE = 128 * 1024 * 1024;
 const MAX_AUDIT_FILES = 10_000;
@@ -48,7 +54,10 @@ export const evidenceVerify = command({
       ...keyFindings,
       ...verdict.findings,
     ];
-    if (input.audit !== undefined) findings.push(...anchored(context, input.audit, verdict));
+    if (input.audit !== undefined && list !== null) {
+      const options = { keys: list.keys, fingerprint };
+      findings.push(...audited(context, input.audit, verdict.reports, options));
+    }
     const checked: Checked = {
       reports: verdict.reports.map(({ report, digest, key }) => ({
         number: report.number,
@@ -63,42 +72,40 @@ export const evidenceVerify = command({
   },
 });
 
-function pinOf(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const fingerprint = readFingerprint(text);
-  if (fingerprint === null) throw new UsageError("-fingerprint takes a SHA-256 in hex");
-  return fingerprint;
-}
-
 /** Keys of their own file are trusted; those beside the reports only as far as a fingerprint vouches for them. */
 function keysOf(
   { files }: Context,
   path: string | undefined,
-  evidence: EvidenceFile,
+  { keyLists }: EvidenceFile,
   fingerprint: string | null,
 ): { readonly list: KeyList | null; readonly findings: Finding[] } {
-  const source = path === undefined ? evidence : readEvidenceFile(files.text(path, MAX_FILE));
   const about = path ?? "keys";
-  const [found, ...more] = source.keyLists;
-  if (found === undefined || more.length > 0) {
-    const why = found === undefined ? "no list of keys is there: give -keys FILE" : "several lists";
-    const state = path === undefined && found === undefined ? "missing" : "bad";
-    return { list: null, findings: [{ state, about, text: why }] };
+  const [found, ...more] = keyLists;
+  if (path === undefined && (found === undefined || more.length > 0)) {
+    const text = "there is not one list of keys beside the reports: give -keys FILE";
+    return { list: null, findings: [{ state: "missing", about, text }] };
   }
-  const list = readKeyList(found);
-  if (list.problem !== null) {
-    return { list: null, findings: [{ state: "bad", about, text: list.problem }] };
-  }
+  const { list, problem } = path === undefined ? keysFrom(found) : readKeys(files, path);
+  if (list === null) return { list, findings: [{ state: "bad", about, text: problem }] };
   const trusted = path !== undefined || fingerprint !== null;
-  const why = "the keys came with the reports, and nothing vouches for them: give -fingerprint";
-  return { list, findings: trusted ? [] : [{ state: "missing", about, text: why }] };
+  const text = "the keys came with the reports, and nothing vouches for them: give -fingerprint";
+  return { list, findings: trusted ? [] : [{ state: "missing", about, text }] };
 }
 
-function anchored({ files }: Context, folder: string, { reports }: EvidenceVerdict): Finding[] {
+/** The files by their own checkpoints, and the records in them that the reports name. */
+function audited(
+  { files }: Context,
+  folder: string,
+  reports: EvidenceVerdict["reports"],
+  options: CheckOptions,
+): Finding[] {
+  const found = files
+    .names(folder, MAX_AUDIT_FILES)
+    .map((name) => auditFile(files, join(folder, name)));
   const search = new AnchorSearch(reports);
-  for (const name of files.names(folder, MAX_AUDIT_FILES)) {
+  for (const { lines } of found) {
     search.begin();
-    for (const line of files.lines(join(folder, name))) search.take(text(line).trimEnd());
+    for (const line of lines()) search.take(text(line).trimEnd());
   }
-  return search.findings();
+  return [...checkAuditFiles(found, options), ...search.findings()];
 }

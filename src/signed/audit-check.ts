@@ -1,0 +1,271 @@
+// Checks audit files by their checkpoints, with nothing but the files and a list of keys: wherever they lie now, and
+// in whatever order they are named. Twice through each file: first for the checkpoints, which may stand in the
+// next file, then for the bytes that they are about. Memory is that of the checkpoints.
+
+import { createHash, type Hash } from "node:crypto";
+import { text } from "@holdfast/shared/bytes";
+import { type Checkpoint, readCheckpointLine } from "./audit-checkpoint.ts";
+import { parseChainLine, parseLine } from "./audit-line.ts";
+import { type CheckOptions, checkOne, type Finding } from "./evidence-check.ts";
+
+export interface AuditFile {
+  readonly name: string;
+  /** With their ends, from the beginning each time. */
+  readonly lines: () => Iterable<Uint8Array>;
+}
+
+interface FirstLook {
+  readonly checkpoints: Map<string, Checkpoint>; // by the digest of their payload
+  /** Where checkpoints stand: their own lines need none. */
+  readonly places: ReadonlySet<string>;
+  /** Of each file, by its first line that names one. */
+  readonly devices: ReadonlyMap<AuditFile, string>;
+  readonly findings: Finding[];
+}
+
+/** Numbers of the records of a device that a file holds, from and to. */
+interface Range {
+  readonly device: string;
+  from: number;
+  to: number;
+}
+
+export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptions): Finding[] {
+  const { checkpoints, places, devices, findings } = firstLook(files, options);
+  const byEnd = new Map<string, Checkpoint[]>();
+  for (const checkpoint of checkpoints.values()) {
+    const place = placeOf(checkpoint.device, checkpoint.last);
+    byEnd.set(place, [...(byEnd.get(place) ?? []), checkpoint]);
+  }
+  const covered = new Set<string>();
+  const ranges: Range[] = [];
+  for (const file of files) {
+    const look = new SecondLook(file, devices.get(file) ?? "", byEnd, covered);
+    findings.push(...look.run());
+    ranges.push(...look.ranges);
+  }
+  findings.push(...orderFindings([...checkpoints.values()], covered, ranges, places));
+  return findings;
+}
+
+function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLook {
+  const checkpoints = new Map<string, Checkpoint>();
+  const findings: Finding[] = [];
+  const devices = new Map<AuditFile, string>();
+  const places = new Set<string>();
+  for (const file of files) {
+    const { name, lines } = file;
+    let number = 0;
+    for (const line of lines()) {
+      number++;
+      const plain = text(line).trimEnd();
+      const checkpoint = readCheckpointLine(plain);
+      if (!devices.has(file)) {
+        const device = checkpoint?.device ?? parseChainLine(plain)?.device;
+        if (device !== undefined) devices.set(file, device);
+      }
+      if (checkpoint === null) continue;
+      const checked = checkOne(checkpoint.envelope, options);
+      if (typeof checked === "string") {
+        findings.push({ state: "bad", about: `${name}:${number}`, text: `checkpoint: ${checked}` });
+        continue;
+      }
+      checkpoints.set(checkpoint.own, checkpoint);
+      places.add(placeOf(checkpoint.device, parseLine(plain)?.number ?? 0));
+      if (checkpoint.problem === null) continue;
+      const why = `the server itself found: ${checkpoint.problem}`;
+      findings.push({ state: "bad", about: `${name}:${number}`, text: why });
+    }
+  }
+  return { checkpoints, places, devices, findings };
+}
+
+/** A stretch of bytes that is being hashed. */
+interface Stretch {
+  hash: Hash;
+  bytes: number;
+}
+
+class SecondLook {
+  readonly #file: AuditFile;
+  readonly #byEnd: ReadonlyMap<string, readonly Checkpoint[]>;
+  readonly #covered: Set<string>;
+  readonly #findings: Finding[] = [];
+  readonly ranges: Range[] = [];
+  readonly #firsts: ReadonlyMap<string, readonly Checkpoint[]>;
+  #device: string;
+  #all: Stretch = fresh(); // since the end of the last region
+  #uncovered = 0; // lines since then that are no checkpoints
+  #signed = 0;
+  #last = 0; // number of the record before
+
+  constructor(
+    file: AuditFile,
+    device: string,
+    byEnd: ReadonlyMap<string, readonly Checkpoint[]>,
+    covered: Set<string>,
+  ) {
+    this.#file = file;
+    this.#device = device;
+    this.#firsts = byFirst(byEnd);
+    this.#byEnd = byEnd;
+    this.#covered = covered;
+  }
+
+  run(): Finding[] {
+    const starts = new Map<string, Stretch>();
+    for (const line of this.#file.lines()) this.#take(line, starts);
+    const { name } = this.#file;
+    if (this.#uncovered > 0) {
+      const text =
+        this.#signed === 0
+          ? "no checkpoint covers any of it"
+          : `${this.#uncovered} lines behind record ${this.#signed} have no checkpoint yet`;
+      this.#findings.push({ state: "missing", about: name, text });
+    }
+    return this.#findings;
+  }
+
+  #take(line: Uint8Array, starts: Map<string, Stretch>): void {
+    const plain = text(line).trimEnd();
+    const sealed = line.at(-1) === NEWLINE ? parseLine(plain) : null;
+    const chained = sealed === null ? null : parseChainLine(plain);
+    if (chained !== null) this.#device = chained.device;
+    if (sealed !== null && this.#all.bytes > 0) {
+      // Where a region may have begun that is not the rest of what went before.
+      for (const checkpoint of this.#firsts.get(placeOf(this.#device, sealed.number)) ?? []) {
+        if (!starts.has(checkpoint.own)) starts.set(checkpoint.own, fresh());
+      }
+    }
+    add(this.#all, line);
+    for (const stretch of starts.values()) add(stretch, line);
+    if (sealed === null) {
+      this.#uncovered++;
+      return;
+    }
+    if (sealed.number <= this.#last && chained?.event !== "started") {
+      const about = `${this.#file.name}, record ${sealed.number}`;
+      this.#findings.push({ state: "bad", about, text: "it is out of order" });
+    }
+    this.#last = sealed.number;
+    this.#seen(sealed.number);
+    const own = readCheckpointLine(plain);
+    if (own === null) this.#uncovered++;
+    const ending = this.#byEnd.get(placeOf(this.#device, sealed.number)) ?? [];
+    if (ending.length > 0) this.#end(ending, starts);
+  }
+
+  #seen(number: number): void {
+    const range = this.ranges.find(({ device }) => device === this.#device);
+    if (range === undefined) this.ranges.push({ device: this.#device, from: number, to: number });
+    else {
+      range.from = Math.min(range.from, number);
+      range.to = Math.max(range.to, number);
+    }
+  }
+
+  #end(ending: readonly Checkpoint[], starts: Map<string, Stretch>): void {
+    const { name } = this.#file;
+    const whole = sumOf(this.#all);
+    const exact = ending.find(({ bytes, digest }) => bytes === this.#all.bytes && digest === whole);
+    const later = ending.find(({ own, bytes, digest }) => {
+      const stretch = starts.get(own);
+      return stretch !== undefined && stretch.bytes === bytes && sumOf(stretch) === digest;
+    });
+    const found = exact ?? later;
+    const [{ first, last }] = ending as [Checkpoint];
+    const about = `${name}, records ${first} to ${last}`;
+    if (found === undefined) {
+      this.#findings.push({ state: "bad", about, text: "they are not the bytes that were signed" });
+    } else {
+      this.#covered.add(found.own);
+      this.#findings.push({
+        state: "good",
+        about,
+        text: `${found.bytes} bytes, checkpoint ${found.number}`,
+      });
+      if (exact === undefined) {
+        const text = `${this.#all.bytes - found.bytes} bytes before record ${first} have no checkpoint`;
+        this.#findings.push({ state: "missing", about: name, text });
+      }
+    }
+    this.#signed = last;
+    this.#uncovered = 0;
+    this.#all = fresh();
+    starts.clear();
+  }
+}
+
+const NEWLINE = 0x0a;
+
+function byFirst(
+  byEnd: ReadonlyMap<string, readonly Checkpoint[]>,
+): ReadonlyMap<string, readonly Checkpoint[]> {
+  return Map.groupBy(Array.from(byEnd.values()).flat(), ({ device, first }) =>
+    placeOf(device, first),
+  );
+}
+
+function orderFindings(
+  checkpoints: readonly Checkpoint[],
+  covered: ReadonlySet<string>,
+  ranges: readonly Range[],
+  places: ReadonlySet<string>,
+): Finding[] {
+  const findings: Finding[] = [];
+  const sorted = checkpoints.toSorted((a, b) => a.number - b.number);
+  const before = new Map<string, Checkpoint>();
+  for (const checkpoint of sorted) {
+    const { device, number, previous, first, last, own } = checkpoint;
+    const about = `${device} checkpoint ${number}`;
+    if (!covered.has(own)) {
+      // Records of it, or of both sides of it, are there: then so should all of them be.
+      const there = ranges.some(
+        ({ device: other, from, to }) => other === device && from <= last && to >= first,
+      );
+      const text = there
+        ? `the records ${first} to ${last} are not as they were signed`
+        : `the records ${first} to ${last} that it covers are not there`;
+      findings.push({ state: there ? "bad" : "missing", about, text });
+    }
+    const earlier = before.get(device);
+    before.set(device, checkpoint);
+    if (earlier === undefined) continue;
+    if (number === earlier.number + 1) {
+      if (previous !== earlier.own) {
+        const text = "it names another checkpoint as the one before it";
+        findings.push({ state: "bad", about, text });
+      } else if (hasGap(earlier.last, first, (one) => places.has(placeOf(device, one)))) {
+        const text = `records ${earlier.last + 1} to ${first - 1} have no checkpoint`;
+        findings.push({ state: "missing", about, text });
+      }
+    } else {
+      const text = `checkpoints ${earlier.number + 1} to ${number - 1} are not there`;
+      findings.push({ state: "missing", about, text });
+    }
+  }
+  return findings;
+}
+
+/** Whether a record between the two is no checkpoint itself. */
+function hasGap(last: number, first: number, isOwn: (number: number) => boolean): boolean {
+  for (let number = last + 1; number < first; number++) if (!isOwn(number)) return true;
+  return false;
+}
+
+function placeOf(device: string, number: number): string {
+  return `${device} ${number}`;
+}
+
+function fresh(): Stretch {
+  return { hash: createHash("sha256"), bytes: 0 };
+}
+
+function add(stretch: Stretch, bytes: Uint8Array): void {
+  stretch.hash.update(bytes);
+  stretch.bytes += bytes.length;
+}
+
+function sumOf({ hash }: Stretch): string {
+  return hash.copy().digest("hex");
+}
