@@ -399,6 +399,7 @@ test("T-E05: an unforeseen error shows its kind and, with -debug, where; never i
     },
     lines: () => [],
     names: () => [],
+    real: (path: string) => path,
     replace: () => {},
   };
   const args = ["write", "-debug", "kv/a", "a=@file"];

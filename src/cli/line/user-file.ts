@@ -32,6 +32,8 @@ export interface UserFiles {
   lines(path: string): Iterable<Buffer>;
   /** Names of the files in a directory, in order, hidden ones left out; more than so many are refused. */
   names(path: string, max: number): string[];
+  /** Where a path leads to. */
+  real(path: string): string;
   /** Puts another text into a file that exists, all or nothing; its mode and owner stay. */
   replace(path: string, text: string): void;
 }
@@ -96,6 +98,14 @@ export class SystemUserFiles implements UserFiles {
       throw error instanceof Failure ? error : unusable("read", path, error);
     } finally {
       closeSync(handle);
+    }
+  }
+
+  real(path: string): string {
+    try {
+      return realpathSync(path);
+    } catch (error) {
+      throw unusable("read", path, error);
     }
   }
 

@@ -102,7 +102,7 @@ export class ArchiveParser {
 
   /** The file has ended. */
   end(): ParsedArchive {
-    this.#gzip.end(MEMBERS[this.#member] ?? "its end");
+    this.#gzip.end(MEMBERS[this.#member] ?? "what ends it");
     const [meta, opened, rows] = [this.#meta, this.#opened, this.#state.head];
     if (meta === null || opened === null || rows === null || this.#member < MEMBERS.length) {
       throw archiveMembers(`${MEMBERS[this.#member] ?? "its end"} is missing`);

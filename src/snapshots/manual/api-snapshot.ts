@@ -47,7 +47,7 @@ export const snapshotApi = [
     summary: "Check a snapshot without restoring it",
     description:
       "Reads the archive to its end: its form, every checksum, and whether the sums were sealed under today's " +
-      "root key. Nothing is kept of it. `holdfast snapshot drill` also opens every entry.",
+      "root key. Nothing is kept of it.",
     access: access.capability,
     rootOnly: true,
     family: "bare",

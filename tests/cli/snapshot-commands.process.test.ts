@@ -1,0 +1,145 @@
+// `holdfast snapshot …` against the server itself: what lands in files, and what people read.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import {
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { startServer } from "../support/servers/test-server.ts";
+import { makeHome, run } from "./harness.ts";
+
+async function stage(t: TestContext) {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const opened = await server.open(3, 2);
+  const home = makeHome((call) => t.after(call));
+  const env = { HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: opened.token, HOME: home };
+  const cli = (...args: string[]) => run(["snapshot", ...args], { env });
+  return { server, home, env, cli, ...opened, file: join(home, "a.snap") };
+}
+
+test("save puts a whole private file under its name, and does not take another's place unasked", async (t) => {
+  const { cli, file, home } = await stage(t);
+  const saved = await cli("save", file);
+  assert.equal(saved.code, 0, saved.all);
+  assert.match(saved.stdout, /^Created +\S+/m);
+  assert.match(saved.stdout, /Success! .* entries are in /);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.includes("snap")),
+    ["a.snap"],
+  );
+  const before = readFileSync(file);
+  const again = await cli("save", file);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /is there already[^]*-force/);
+  assert.deepEqual(readFileSync(file), before);
+  assert.equal((await cli("save", "-force", file)).code, 0);
+  assert.notDeepEqual(readFileSync(file), before);
+  const json = await run(["snapshot", "save", "-format", "json", join(home, "b.snap")], {
+    env: (await stage(t)).env,
+  });
+  assert.equal(JSON.parse(json.stdout).file, join(home, "b.snap"));
+});
+
+test("what breaks off leaves nothing behind, whatever it came to", async (t) => {
+  const { home, env, file, cli } = await stage(t);
+  await cli("save", file);
+  const whole = readFileSync(file);
+  // A server that ends in the middle.
+  const cut = createServer((socket) => {
+    socket.once("data", () => {
+      const head =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/gzip\r\nTransfer-Encoding: chunked\r\n\r\n";
+      const piece = whole.subarray(0, whole.length >> 1);
+      socket.write(`${head}${piece.length.toString(16)}\r\n`);
+      socket.write(piece);
+      socket.end("\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => cut.listen(0, "127.0.0.1", resolve));
+  t.after(() => cut.close());
+  const { port } = cut.address() as { port: number };
+  const broken = await run(["snapshot", "save", join(home, "c.snap")], {
+    env: { ...env, HOLDFAST_ADDR: `http://127.0.0.1:${port}` },
+  });
+  assert.notEqual(broken.code, 0);
+  // And one that sends less and says that it was all.
+  const short = createServer((socket) => {
+    socket.once("data", () => {
+      const piece = whole.subarray(0, whole.length - 700);
+      socket.write(
+        `HTTP/1.1 200 OK\r\nContent-Type: application/gzip\r\nContent-Length: ${piece.length}\r\nConnection: close\r\n\r\n`,
+      );
+      socket.end(piece);
+    });
+  });
+  await new Promise<void>((resolve) => short.listen(0, "127.0.0.1", resolve));
+  t.after(() => short.close());
+  const { port: other } = short.address() as { port: number };
+  const lied = await run(["snapshot", "save", join(home, "d.snap")], {
+    env: { ...env, HOLDFAST_ADDR: `http://127.0.0.1:${other}` },
+  });
+  assert.equal(lied.code, 2, lied.all);
+  assert.match(lied.stderr, /the snapshot ends early/);
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.includes("snap")),
+    ["a.snap"],
+  );
+});
+
+test("inspect needs no server, follows links, and says what is wrong", async (t) => {
+  const { cli, file, home } = await stage(t);
+  await cli("save", file);
+  const alone = (...args: string[]) =>
+    run(["snapshot", "inspect", ...args], {
+      env: { HOME: home, HOLDFAST_ADDR: "http://127.0.0.1:1" },
+    });
+  symlinkSync(file, join(home, "latest.snap"));
+  const found = await alone(join(home, "latest.snap"));
+  assert.equal(found.code, 0, found.all);
+  assert.match(found.stdout, /^Index +\d+$/m);
+  const json = await alone("-format", "json", file);
+  const data = JSON.parse(json.stdout) as Record<string, unknown>;
+  assert.equal(data["size"], statSync(file).size);
+  assert.equal(
+    data["entries"],
+    Number(data["shared_entries"]) + Number(data["local_entries"]) + Number(data["core_entries"]),
+  );
+  truncateSync(file, 5000);
+  const cut = await alone(file);
+  assert.equal(cut.code, 2);
+  assert.match(
+    cut.stderr,
+    /the snapshot ends early: it has 5000 bytes and breaks off in state\.bin/,
+  );
+  writeFileSync(file, "something else entirely");
+  assert.match((await alone(file)).stderr, /this is not a snapshot of Holdfast/);
+  const none = await alone(join(home, "none.snap"));
+  assert.match(none.stderr, /there is no such file/);
+});
+
+test("verify has the server look, and ends with 1 when the snapshot is not of its key", async (t) => {
+  const { cli, file } = await stage(t);
+  await cli("save", file);
+  const verified = await cli("verify", file);
+  assert.equal(verified.code, 0, verified.all);
+  assert.match(verified.stdout, /Success! It is whole and opens/);
+  const other = await stage(t);
+  const foreign = await other.cli("verify", file);
+  assert.equal(foreign.code, 1);
+  assert.match(foreign.stderr, /is of another cluster/);
+  const bytes = readFileSync(file);
+  bytes[3000]! ^= 4;
+  writeFileSync(file, bytes);
+  const damaged = await cli("verify", file);
+  assert.equal(damaged.code, 1, damaged.all);
+  assert.match(damaged.stderr, /the snapshot is damaged/);
+});
