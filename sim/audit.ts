@@ -148,7 +148,7 @@ export class Audit {
     const known = this.#leaves.get(row);
     if (known !== undefined) return known;
     const slot = slotOf(key.startsWith("shared/") ? "shared" : "local", key);
-    const hash = leafHash(this.#treeKey, key, sha256(row.value));
+    const hash = leafHash(this.#treeKey, key, row.scope, sha256(row.value));
     const right = { slot, hash, number: BigInt(`0x${hash.toString("hex")}`) };
     this.#leaves.set(row, right);
     return right;

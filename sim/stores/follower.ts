@@ -315,7 +315,10 @@ export class Follower {
     const entries = rows.map(({ entry }) => {
       if (!withProof) return { entry };
       const puts = decodeEntry(entry).operations.filter(({ value }) => value !== null);
-      return { entry, leaves: puts.map((op) => leafHash(leader.treeKey, op.key, op.valueDigest)) };
+      return {
+        entry,
+        leaves: puts.map((op) => leafHash(leader.treeKey, op.key, op.scope, op.valueDigest)),
+      };
     });
     return { entries, head: withProof && whole ? head : null, end };
   }

@@ -83,7 +83,7 @@ export class Tip {
       // secondaries whose filter denies the mount it hung on.
       const reach = value === null ? (before?.scope ?? scope) : scope;
       operations.push({ class: cls, scope: reach, key, value, valueDigest });
-      const leaf = value === null ? null : { hash: this.leafHash(key, valueDigest), scope };
+      const leaf = value === null ? null : { hash: this.leafHash(key, scope, valueDigest), scope };
       tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
       leaves.push(fresh ? { slot, key, leaf, fresh } : { slot, key, leaf });
       touched.add(slot);
@@ -119,7 +119,8 @@ export class Tip {
           const before =
             known !== undefined ? known.leaf : tree.isEmpty(slot) ? null : leafBefore(slot, key);
           const sent = value === null ? null : (encoded?.[puts++] ?? null);
-          const hash = value === null ? null : this.#leafOf(entry.index, key, valueDigest, sent);
+          const hash =
+            value === null ? null : this.#leafOf(entry.index, { key, scope, valueDigest }, sent);
           tree.replace(slot, before?.hash ?? null, hash);
           undo.push(() => tree.replace(slot, hash, before?.hash ?? null));
           leaves.set(key, { slot, key, leaf: hash === null ? null : { hash, scope } });
@@ -138,12 +139,16 @@ export class Tip {
   }
 
   /** The leaf of a put: made here if the key is there, and then what was sent must be the same. */
-  #leafOf(index: bigint, key: string, digest: Uint8Array, sent: Uint8Array | null): Uint8Array {
+  #leafOf(
+    index: bigint,
+    { key, scope, valueDigest }: Pick<LogOperation, "key" | "scope" | "valueDigest">,
+    sent: Uint8Array | null,
+  ): Uint8Array {
     if (this.#leaves === null) {
       if (sent === null) throw proofMissing(index);
       return sent;
     }
-    const own = this.#leaves.hash(key, digest);
+    const own = this.#leaves.hash(key, scope, valueDigest);
     if (sent !== null && !equalBytes(own, sent)) throw treesDiffer(index);
     return own;
   }
@@ -170,9 +175,9 @@ export class Tip {
     return this.#withTotals(this.#head);
   }
 
-  leafHash(key: string, valueDigest: Uint8Array): Buffer {
+  leafHash(key: string, scope: Uint8Array, valueDigest: Uint8Array): Buffer {
     invariant(this.#leaves !== null, "a leaf is made only while the key of the trees is there");
-    return this.#leaves.hash(key, valueDigest);
+    return this.#leaves.hash(key, scope, valueDigest);
   }
 
   isEmpty(slot: number): boolean {

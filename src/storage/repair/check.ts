@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { equalBytes, utf8 } from "@holdfast/shared/bytes";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import type { LeafRow, ReadView } from "../engines/engine.ts";
+import type { Leaf, LeafRow, ReadView } from "../engines/engine.ts";
 import {
   decodeHead,
   decodeTail,
@@ -15,7 +15,7 @@ import {
   TAIL_ROW,
 } from "../rows/head.ts";
 import { afterKey, classOf, hasClass } from "../key.ts";
-import { decodeEntry, followsFrom, type LogEntry } from "../rows/log-entry.ts";
+import { decodeEntry, followsFrom, type LogEntry, LOST_SCOPE } from "../rows/log-entry.ts";
 import {
   Forest,
   isSlot,
@@ -142,9 +142,10 @@ class Marker {
     this.#leaves.wipe();
   }
 
-  ofRow(key: string, value: Uint8Array | null): Uint8Array {
-    if (this.deep && value !== null) return this.#leaves.hash(key, sha256(value));
-    return sha256(utf8(key));
+  /** The scope stands in the leaf alone; where that is lost, the row differs whatever is taken for it. */
+  ofRow(key: string, value: Uint8Array | null, leaf: Leaf | null): Uint8Array {
+    if (!this.deep || value === null) return sha256(utf8(key));
+    return this.#leaves.hash(key, leaf?.scope ?? LOST_SCOPE, sha256(value));
   }
 
   ofLeaf(leaf: LeafRow): Uint8Array {
@@ -165,7 +166,8 @@ async function sumOfLeaves(view: ReadView, marker: Marker, slices: Slices) {
 async function sumOfData(view: ReadView, marker: Marker, slices: Slices): Promise<Forest> {
   const forest = new Forest();
   for await (const { key, value, slot } of allRows(view, marker.deep, slices)) {
-    forest.of(slot).replace(slot, null, marker.ofRow(key, value));
+    const leaf = marker.deep ? view.leaf(slot, key) : null;
+    forest.of(slot).replace(slot, null, marker.ofRow(key, value, leaf));
   }
   return forest;
 }
@@ -191,7 +193,7 @@ async function nameDamage(
     for await (const leaf of allLeaves(view, slices, slot)) {
       const value = slotOf(classOrIgnored(leaf.key), leaf.key) === slot ? view.get(leaf.key) : null;
       if (value === null) name(missing, leaf.key);
-      else if (!equalBytes(marker.ofRow(leaf.key, value), marker.ofLeaf(leaf))) {
+      else if (!equalBytes(marker.ofRow(leaf.key, value, leaf), marker.ofLeaf(leaf))) {
         name(different, leaf.key);
       }
     }

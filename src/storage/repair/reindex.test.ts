@@ -14,6 +14,7 @@ import { tamper, WatchedEngine } from "../../../tests/support/stores/watched-eng
 import { hex, text } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
 import { HEAD_ROW } from "../rows/head.ts";
+import { CORE_SCOPE, LOST_SCOPE } from "../rows/log-entry.ts";
 import { slotOf } from "../rows/merkle.ts";
 import { reindexStore } from "./reindex.ts";
 
@@ -68,21 +69,31 @@ test("no index is taken: a repair is not a change", async () => {
   assert.notEqual(hex(engine.meta(HEAD_ROW)!), hex(head), "but the totals under the MAC moved");
 });
 
-test("a mended leaf keeps the scope it had, and gets the core's where that was lost", async () => {
+test("a scope that no leaf vouches for is lost: the record is withheld from all who are sent a part", async () => {
   const { store, engine, world } = await madeStore();
   const scope = Buffer.alloc(16, 9);
   await store.write((tx) => {
     tx.put("shared/a", bytes("1"), scope);
     tx.put("shared/b", bytes("1"), scope);
+    tx.put("shared/c", bytes("1"), scope);
+    tx.put("shared/d", bytes("1"), scope);
   });
   const slot = (key: string) => slotOf("shared", key)!;
+  const { hash } = engine.leaf(slot("shared/c"), "shared/c")!;
   await tamper(engine.inner, {
     data: [{ key: "shared/a", value: bytes("2") }],
-    leaves: [{ slot: slot("shared/b"), key: "shared/b", leaf: null }],
+    leaves: [
+      { slot: slot("shared/b"), key: "shared/b", leaf: null },
+      { slot: slot("shared/c"), key: "shared/c", leaf: { hash, scope: CORE_SCOPE } },
+    ],
   });
+  assert.deepEqual((await store.check()).different.toSorted(), ["shared/a", "shared/c"]);
   await reindexStore(store, world);
-  assert.equal(hex(engine.leaf(slot("shared/a"), "shared/a")!.scope), hex(scope));
-  assert.equal(hex(engine.leaf(slot("shared/b"), "shared/b")!.scope), hex(Buffer.alloc(16)));
+  const scopeOf = (key: string) => hex(engine.leaf(slot(key), key)!.scope);
+  for (const key of ["shared/a", "shared/b", "shared/c"])
+    assert.equal(scopeOf(key), hex(LOST_SCOPE));
+  assert.equal(scopeOf("shared/d"), hex(scope));
+  assert.ok((await store.check()).ok);
 });
 
 test("all of it at once: every leaf and sum lost, thousands of keys", async () => {

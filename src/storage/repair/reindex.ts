@@ -8,7 +8,7 @@ import type { Clock, Timers } from "@holdfast/shared/world";
 import { wrongSlots } from "./check.ts";
 import type { Leaf, LeafRow, SumRow } from "../engines/engine.ts";
 import { afterKey, afterPrefix, classOf, hasClass } from "../key.ts";
-import { CORE_SCOPE } from "../rows/log-entry.ts";
+import { LOST_SCOPE } from "../rows/log-entry.ts";
 import { ALL_SLOTS, sha256, slotOf, sumOf } from "../rows/merkle.ts";
 import { Slices } from "../commit/slices.ts";
 import type { Mending, Store } from "../store.ts";
@@ -119,10 +119,14 @@ function wrongLeaf(mending: Mending, key: string, value: Uint8Array): Mend[] {
   const slot = slotOf(classOf(key), key);
   if (slot === null) return [];
   const before = mending.leaf(slot, key);
-  const hash = mending.tip.leafHash(key, sha256(value));
-  if (before !== null && equalBytes(before.hash, hash)) return [];
-  // The scope is known to the leaf alone; where that is lost, the record counts as the core's.
-  return [{ slot, key, before, leaf: { hash, scope: before?.scope ?? CORE_SCOPE } }];
+  const digest = sha256(value);
+  const same =
+    before !== null && equalBytes(before.hash, mending.tip.leafHash(key, before.scope, digest));
+  if (same) return [];
+  // Only a leaf that fits vouches for its scope. Without one the record is withheld from everybody who
+  // is not sent all there is: as the core's it would travel to those that it was denied.
+  const hash = mending.tip.leafHash(key, LOST_SCOPE, digest);
+  return [{ slot, key, before, leaf: { hash, scope: LOST_SCOPE } }];
 }
 
 function apply(mending: Mending, mends: readonly Mend[], wrong: readonly SumRow[] = []) {

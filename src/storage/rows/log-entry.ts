@@ -26,6 +26,8 @@ const roomOfMany = new HashRoom(); // filled while the other one is in use
 export const SCOPE_BYTES = 16;
 /** The scope of records that belong to no mount and no namespace. */
 export const CORE_SCOPE: Uint8Array = Buffer.alloc(SCOPE_BYTES);
+/** Of a record of which nobody knows any more where it belongs: no filter lets it out. */
+export const LOST_SCOPE: Uint8Array = Buffer.alloc(SCOPE_BYTES, 0xff);
 
 export interface LogOperation {
   readonly class: "shared" | "local";

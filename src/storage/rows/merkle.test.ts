@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { hex, utf8 } from "@holdfast/shared/bytes";
 import { InvariantError } from "@holdfast/shared/invariant";
 import type { SumRow } from "../engines/engine.ts";
+import { CORE_SCOPE, LOST_SCOPE } from "./log-entry.ts";
 import { ALL_SLOTS, Forest, isSlot, isSumRow, leafHash, sha256, slotOf } from "./merkle.ts";
 import { sumOf, Tree, treeOf } from "./merkle.ts";
 
@@ -20,6 +21,7 @@ interface Vectors {
   readonly treeKey: string;
   readonly entries: readonly {
     readonly key: string;
+    readonly scope: string;
     readonly value: string;
     readonly slot: number;
     readonly leaf: string;
@@ -243,15 +245,16 @@ test("the slot of a key is the first two bytes of its digest, in the tree of its
   );
 });
 
-test("leaves differ with key, value and tree key, and keys and values do not run together", () => {
+test("leaves differ with key, scope, value and tree key, and keys and values do not run together", () => {
   const [k1, k2] = [createSecretKey(Buffer.alloc(32, 1)), createSecretKey(Buffer.alloc(32, 2))];
   const digest = sha256(utf8("v"));
   const leaves = [
-    leafHash(k1, "a", digest),
-    leafHash(k2, "a", digest),
-    leafHash(k1, "b", digest),
-    leafHash(k1, "a", sha256(utf8("w"))),
-    leafHash(k1, "a\u0000", digest.subarray(1)),
+    leafHash(k1, "a", CORE_SCOPE, digest),
+    leafHash(k2, "a", CORE_SCOPE, digest),
+    leafHash(k1, "b", CORE_SCOPE, digest),
+    leafHash(k1, "a", LOST_SCOPE, digest),
+    leafHash(k1, "a", CORE_SCOPE, sha256(utf8("w"))),
+    leafHash(k1, "a\u0000", CORE_SCOPE, digest.subarray(1)),
   ].map(hex);
   assert.equal(new Set(leaves).size, leaves.length);
 });
@@ -259,10 +262,15 @@ test("leaves differ with key, value and tree key, and keys and values do not run
 test("leaf, subpage, page, root and composite have the pinned bytes", () => {
   const treeKey = createSecretKey(Buffer.from(vectors.treeKey, "hex"));
   const forest = new Forest();
-  for (const { key, value, slot, leaf: expected } of vectors.entries) {
+  for (const { key, scope, value, slot, leaf: expected } of vectors.entries) {
     const cls = key.startsWith("shared/") ? "shared" : "local";
     assert.equal(slotOf(cls, key), slot, key);
-    const found = leafHash(treeKey, key, sha256(Buffer.from(value, "hex")));
+    const found = leafHash(
+      treeKey,
+      key,
+      Buffer.from(scope, "hex"),
+      sha256(Buffer.from(value, "hex")),
+    );
     assert.equal(hex(found), expected, key);
     forest.of(slot).replace(slot, null, found);
   }

@@ -52,8 +52,9 @@ export function isSlot(slot: number): boolean {
 }
 
 /**
- * Makes leaves: HMAC-SHA-256(Kt, key ‖ 0x00 ‖ SHA-256(stored bytes)). The key of the tree makes them
- * unpredictable to clients: with a plain hash one could search for values whose sums collide.
+ * Makes leaves: HMAC-SHA-256(Kt, key ‖ 0x00 ‖ scope ‖ SHA-256(stored bytes)). The key of the tree makes
+ * them unpredictable to clients: with a plain hash one could search for values whose sums collide. The
+ * scope decides what leaves the cluster, so it is vouched for as the value is.
  */
 export class LeafHasher {
   readonly #hmac: Hmac;
@@ -63,14 +64,15 @@ export class LeafHasher {
     this.#hmac = new Hmac(treeKey);
   }
 
-  hash(key: string, valueDigest: Uint8Array): Buffer {
-    const max = 3 * key.length + 1 + HASH_BYTES;
+  hash(key: string, scope: Uint8Array, valueDigest: Uint8Array): Buffer {
+    const max = 3 * key.length + 1 + scope.length + HASH_BYTES;
     if (this.#input.length < max) this.#input = Buffer.alloc(2 * max);
     const input = this.#input;
     const keyBytes = input.write(key);
     input[keyBytes] = 0;
-    input.set(valueDigest, keyBytes + 1);
-    return this.#hmac.bytesOf(input.subarray(0, keyBytes + 1 + valueDigest.length));
+    input.set(scope, keyBytes + 1);
+    input.set(valueDigest, keyBytes + 1 + scope.length);
+    return this.#hmac.bytesOf(input.subarray(0, keyBytes + 1 + scope.length + valueDigest.length));
   }
 
   wipe(): void {
@@ -79,10 +81,15 @@ export class LeafHasher {
 }
 
 /** A single leaf. */
-export function leafHash(treeKey: KeyObject, key: string, valueDigest: Uint8Array): Buffer {
+export function leafHash(
+  treeKey: KeyObject,
+  key: string,
+  scope: Uint8Array,
+  valueDigest: Uint8Array,
+): Buffer {
   const hasher = new LeafHasher(treeKey);
   try {
-    return hasher.hash(key, valueDigest);
+    return hasher.hash(key, scope, valueDigest);
   } finally {
     hasher.wipe();
   }

@@ -55,7 +55,7 @@ export function sent(
   return log.logs(from, count).map(({ entry }) => {
     if (treeKey === null) return { entry };
     const puts = decodeEntry(entry).operations.filter(({ value }) => value !== null);
-    return { entry, leaves: puts.map((op) => leafHash(treeKey, op.key, op.valueDigest)) };
+    return { entry, leaves: puts.map((op) => leafHash(treeKey, op.key, op.scope, op.valueDigest)) };
   });
 }
 

@@ -88,7 +88,11 @@ export class StoreModel {
       const cls = classOf(key);
       if (cls === "ignored") return [];
       const digest = createHash("sha256").update(value).digest();
-      const mac = createHmac("sha256", TREE_KEY).update(key).update("\0").update(digest);
+      const mac = createHmac("sha256", TREE_KEY)
+        .update(key)
+        .update("\0")
+        .update(scope)
+        .update(digest);
       const place = createHash("sha256").update(key).digest().readUInt16BE(0);
       const slot = place + (cls === "local" ? 65_536 : 0);
       return [{ slot, key, hash: mac.digest("hex"), scope: scope.toString("hex") }];

@@ -3,6 +3,7 @@
 
 import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { encodeHead, decodeHead, HEAD_ROW } from "../../../src/storage/rows/head.ts";
+import { CORE_SCOPE } from "../../../src/storage/rows/log-entry.ts";
 import { leafHash, sha256, slotOf } from "../../../src/storage/rows/merkle.ts";
 import type { CheckReport } from "../../../src/storage/repair/check.ts";
 import { bytes, type MadeStore, madeStore, TREE_KEY } from "../made/made-store.ts";
@@ -273,5 +274,5 @@ export const tamperings: readonly Tampering[] = [
 
 /** The leaf that a value has, for tests that put one by hand. */
 export function leafOf(key: string, value: Uint8Array): { hash: Uint8Array; scope: Uint8Array } {
-  return { hash: leafHash(TREE_KEY, key, sha256(value)), scope: new Uint8Array(16) };
+  return { hash: leafHash(TREE_KEY, key, CORE_SCOPE, sha256(value)), scope: CORE_SCOPE };
 }
