@@ -18,6 +18,7 @@ import type { Generations } from "../storage/generations/generations.ts";
 import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
 import { emptyDatabase } from "../storage/engines/sqlite-place.ts";
 import { SqliteGenerations } from "../storage/generations/sqlite-generations.ts";
+import { raiseLeaves } from "../storage/repair/raise.ts";
 import type { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
 
@@ -75,6 +76,7 @@ export function storagePart(store: Store, { world, log, logRetention }: ProcessG
       storageIndexes: () =>
         store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
     },
+    lead: () => raiseLeaves(store, { clock, timers }, log.child("storage")),
     jobs: [{ name: "trim the log", when: "while-active", work: trimmer }],
   };
 }

@@ -18,6 +18,8 @@ import {
   type Head,
   HEAD_ROW,
   headIsAuthentic,
+  LEAF_FORM,
+  LEAF_FORM_ROW,
   sameTotal,
   type Tail,
   TAIL_ROW,
@@ -25,7 +27,7 @@ import {
 } from "./rows/head.ts";
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
 import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
-import { MalformedBytes } from "./rows/row-bytes.ts";
+import { MalformedBytes, u8 } from "./rows/row-bytes.ts";
 import { Tip } from "./commit/tip.ts";
 
 const PAGE_ROWS = 1024;
@@ -243,6 +245,7 @@ export function creation(treeKey: KeyObject, identity: Identity) {
   const meta = new Map([
     [TAIL_ROW, encodeTail(tail)],
     [TIMELINE_ROW, encodeTimeline(firstTimeline(head, identity.cluster))],
+    [LEAF_FORM_ROW, u8(LEAF_FORM)],
   ]);
   return { tip: new Tip(treeKey, head, new Forest()), meta };
 }

@@ -16,7 +16,14 @@ import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { InvariantError } from "@holdfast/shared/invariant";
-import { decodeHead, encodeHead, HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "./rows/head.ts";
+import {
+  decodeHead,
+  encodeHead,
+  HEAD_ROW,
+  LEAF_FORM_ROW,
+  TAIL_ROW,
+  TIMELINE_ROW,
+} from "./rows/head.ts";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { slotOf } from "./rows/merkle.ts";
 import type { Store } from "./store.ts";
@@ -66,7 +73,7 @@ test("creation writes identity, head and rows in one commit, and the store is un
   assert.equal(index, 1n);
   assert.equal(engine.batches.length, 1);
   const names = engine.batches[0]!.meta.map(({ name }) => name).toSorted();
-  assert.deepEqual(names, [HEAD_ROW, TAIL_ROW, TIMELINE_ROW]);
+  assert.deepEqual(names, [HEAD_ROW, LEAF_FORM_ROW, TAIL_ROW, TIMELINE_ROW]);
   assert.ok(store.initialised && !store.locked);
   assert.equal(store.index, 1n);
   assert.deepEqual(store.head?.lineage, IDENTITY.lineage);

@@ -122,6 +122,11 @@ export class Store implements StoreReads {
     return bytes === null ? null : heads.decodeTail(bytes);
   }
 
+  /** Which form its leaves have; see repair/raise.ts. */
+  get leafForm(): number {
+    return this.#failStop.read(() => this.#engine.meta(heads.LEAF_FORM_ROW))?.[0] ?? 1;
+  }
+
   get timeline(): heads.Timeline | null {
     const bytes = this.#failStop.read(() => this.#engine.meta(heads.TIMELINE_ROW));
     return bytes === null ? null : heads.decodeTimeline(bytes);

@@ -45,7 +45,7 @@ export interface Mending {
   leavesFrom(first: number): SlotLeaves;
 }
 
-export type MendedRows = Pick<Accepted, "leaves" | "sums">;
+export type MendedRows = Pick<Accepted, "leaves" | "sums"> & Partial<Pick<Accepted, "meta">>;
 type Rows = Pick<Accepted, "changes" | "leaves" | "sums" | "log" | "head">;
 export type WritingOptions = Omit<AcceptanceOptions, "moved">;
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { storageForeign, storageFormatNewer } from "../failures.ts";
 
 export const APPLICATION_ID = 0x484f4c44; // "HOLD"
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 const RECENT = "CREATE TABLE recent (id INTEGER PRIMARY KEY, sums BLOB NOT NULL) STRICT;";
 
@@ -25,8 +25,14 @@ export const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-/** From format 1, which wrote every sum to its place at once. */
-export const RAISE = `${RECENT} PRAGMA user_version = ${FORMAT};`;
+/**
+ * From format 1, which wrote every sum to its place at once, and from format 2, whose leaves do not cover
+ * the scope: those are made again when their key is there, but an older server must not add to them.
+ */
+export const RAISE = {
+  1: `${RECENT} PRAGMA user_version = ${FORMAT};`,
+  2: `PRAGMA user_version = ${FORMAT};`,
+} as const;
 
 export interface Use {
   readonly readOnly: boolean;
@@ -72,11 +78,11 @@ export function pragma(db: DatabaseSync, name: string): unknown {
 }
 
 /** Whether the store has no tables yet. Refuses what is not ours, and what a later version wrote. */
-export function inspectFormat(db: DatabaseSync, path: string): "empty" | "older" | "ours" {
+export function inspectFormat(db: DatabaseSync, path: string): "empty" | 1 | 2 | "ours" {
   const application = pragma(db, "application_id");
   const format = pragma(db, "user_version");
   if (application === APPLICATION_ID && format === FORMAT) return "ours";
-  if (application === APPLICATION_ID && format === 1) return "older";
+  if (application === APPLICATION_ID && (format === 1 || format === 2)) return format;
   if (application === APPLICATION_ID && Number(format) > FORMAT) {
     const message =
       `${path} was written by a newer version of Holdfast (format ${String(format)}; this ` +

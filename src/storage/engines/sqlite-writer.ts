@@ -54,7 +54,7 @@ class SqliteWriter {
     invariant(pragma(db, "synchronous") === SYNCHRONOUS[synchronous], "SQLite refused to sync");
     const format = inspectFormat(db, path);
     if (format !== "ours")
-      db.exec(`BEGIN IMMEDIATE; ${format === "empty" ? SCHEMA : RAISE} COMMIT`);
+      db.exec(`BEGIN IMMEDIATE; ${format === "empty" ? SCHEMA : RAISE[format]} COMMIT`);
 
     const prepare = (sql: string) => {
       const statement = db.prepare(sql);

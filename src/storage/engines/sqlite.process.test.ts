@@ -220,7 +220,7 @@ describe("the format of a store", () => {
   }
 
   test("a newer one is refused by name and left as it is", async () => {
-    const { directory, content } = await madeWith("PRAGMA user_version = 3");
+    const { directory, content } = await madeWith("PRAGMA user_version = 4");
     const before = content();
     await assert.rejects(open(directory), (error: Failure) => {
       assert.equal(error.code, "storage-format-newer");
@@ -288,29 +288,35 @@ describe("the format of a store", () => {
     await engine.close();
   });
 
-  test("one of format 1 is raised, and keeps what it holds", async () => {
-    const { directory } = await madeWith(`
-      DROP TABLE recent;
-      PRAGMA user_version = 1;
+  const olderForms = [
+    [1, "DROP TABLE recent;"],
+    [2, ""],
+  ] as const;
+  for (const [format, unmade] of olderForms) {
+    test(`one of format ${format} is raised, and keeps what it holds`, async () => {
+      const { directory } = await madeWith(`
+      ${unmade}
+      PRAGMA user_version = ${format};
       INSERT INTO data VALUES ('k', x'76');
       INSERT INTO sum VALUES (7, x'0102', 3);
     `);
-    const raised = await open(directory);
-    assert.deepEqual(raised.get("k"), bytes("v"));
-    await raised.commit(batchOf({ sums: [sumRow(8, 1)] }));
-    const sums = [{ slot: 7, sum: Uint8Array.of(1, 2), count: 3 }, sumRow(8, 1)];
-    assert.deepEqual(raised.sums(), sums);
-    await raised.close();
-    assert.deepEqual((await open(directory)).sums(), sums);
-  });
+      const raised = await open(directory);
+      assert.deepEqual(raised.get("k"), bytes("v"));
+      await raised.commit(batchOf({ sums: [sumRow(8, 1)] }));
+      const sums = [{ slot: 7, sum: Uint8Array.of(1, 2), count: 3 }, sumRow(8, 1)];
+      assert.deepEqual(raised.sums(), sums);
+      await raised.close();
+      assert.deepEqual((await open(directory)).sums(), sums);
+    });
+  }
 
-  test("a store runs with its settings: format 2, WAL", async () => {
+  test("a store runs with its settings: format 3, WAL", async () => {
     const directory = newPlace();
     const engine = await open(directory);
     const db = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
     const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
     assert.equal(pragma("application_id"), Buffer.from("HOLD").readInt32BE());
-    assert.equal(pragma("user_version"), 2);
+    assert.equal(pragma("user_version"), 3);
     assert.equal(pragma("journal_mode"), "wal");
     db.close();
     await engine.close();

@@ -28,7 +28,7 @@ export interface ReindexReport {
   readonly sums: number;
 }
 
-type Mend = LeafChange & { readonly before: Leaf | null };
+export type Mend = LeafChange & { readonly before: Leaf | null };
 
 export async function reindexStore(
   store: Store,
@@ -54,20 +54,34 @@ export async function reindexStore(
       return apply(mending, mends, wrong);
     });
   }
+  await mendLeaves(store, slices, (mending, key, value) => {
+    const mends = wrongLeaf(mending, key, value);
+    if (mends.length > 0) mended.add(key);
+    return mends;
+  });
+  return { mended: mended.report(), removed: removed.report(), sums };
+}
+
+/** Looks at every row that has a leaf, in small steps, and mends what `look` says. */
+export async function mendLeaves(
+  store: Store,
+  slices: Slices,
+  look: (mending: Mending, key: string, value: Uint8Array) => Mend[],
+): Promise<void> {
   for (const root of ["shared/", "local/"]) {
     for (let from: string | null = root; from !== null; await slices.pause()) {
       const start: string = from;
       const step: { next: string | null } = { next: null };
       await store.mend((mending) => {
         const mends: Mend[] = [];
-        step.next = wrongLeaves(mending, start, root, mends);
-        for (const { key } of mends) mended.add(key);
+        step.next = lookAtSome(mending, start, root, (key, value) => {
+          mends.push(...look(mending, key, value));
+        });
         return apply(mending, mends);
       });
       from = step.next;
     }
   }
-  return { mended: mended.report(), removed: removed.report(), sums };
 }
 
 function placeOf({ slot, key }: LeafRow): { slot: number; key: string } {
@@ -103,12 +117,17 @@ function wrongSums(
 }
 
 /** Looks at some keys from `from` on; returns where to go on, or null at the end. */
-function wrongLeaves(mending: Mending, from: string, root: string, mends: Mend[]): string | null {
+function lookAtSome(
+  mending: Mending,
+  from: string,
+  root: string,
+  look: (key: string, value: Uint8Array) => void,
+): string | null {
   const keys = mending.keys({ from, to: afterPrefix(root), limit: CHUNK });
   let left = CHUNK_BYTES;
   for (const key of keys) {
     const value = mending.value(key);
-    if (value !== null) mends.push(...wrongLeaf(mending, key, value));
+    if (value !== null) look(key, value);
     left -= value?.length ?? 0;
     if (left < 0) return afterKey(key);
   }

@@ -9,6 +9,10 @@ import { ByteReader, MalformedBytes, u32, u64, u8 } from "./row-bytes.ts";
 export const HEAD_ROW = "repl/head";
 export const TAIL_ROW = "repl/tail";
 export const TIMELINE_ROW = "repl/timeline";
+/** Which form the leaves have: one byte. Stores that never had it have the first. */
+export const LEAF_FORM_ROW = "repl/leaf-form";
+/** The second covers the scope. */
+export const LEAF_FORM = 2;
 
 const VERSION = 1;
 const MAC_BYTES = 32;

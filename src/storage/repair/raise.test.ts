@@ -1,0 +1,105 @@
+// A store whose leaves have the first form, which did not cover the scope, is brought into today's.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { EMPTY, hex } from "@holdfast/shared/bytes";
+import { fakeWorld } from "../../../tests/support/fake-world.ts";
+import {
+  bytes,
+  type MadeStore,
+  madeStore,
+  openedStore,
+  TREE_KEY,
+} from "../../../tests/support/made/made-store.ts";
+import { tamper, WatchedEngine } from "../../../tests/support/stores/watched-engine.ts";
+import type { StorageEngine } from "../engines/engine.ts";
+import { decodeHead, encodeHead, HEAD_ROW, LEAF_FORM_ROW } from "../rows/head.ts";
+import { Forest, leafHash, sha256 } from "../rows/merkle.ts";
+import { raiseLeaves } from "./raise.ts";
+
+const SCOPE = Buffer.alloc(16, 9);
+const { log } = fakeWorld();
+
+async function filled(): Promise<MadeStore> {
+  const made = await madeStore();
+  for (let at = 0; at < 1000; at += 250) {
+    await made.store.write((tx) => {
+      for (let i = at; i < at + 250; i++) {
+        tx.put(`shared/k/${i}`, bytes(`s${i}`), i % 2 === 0 ? SCOPE : undefined);
+        tx.put(`local/k/${i}`, bytes(`l${i}`));
+      }
+    });
+  }
+  return made;
+}
+
+/** As a server of that time would have left it. */
+async function inFirstForm(engine: StorageEngine): Promise<void> {
+  const forest = new Forest();
+  const leaves = engine.leaves(null, 100_000).map(({ slot, key, scope }) => {
+    const hash = leafHash(TREE_KEY, key, EMPTY, sha256(engine.get(key)!));
+    forest.of(slot).replace(slot, null, hash);
+    return { slot, key, leaf: { hash, scope } };
+  });
+  const slots = new Set(leaves.map(({ slot }) => slot));
+  const sums = Array.from(slots, (slot) => forest.of(slot).row(slot));
+  const totals = { shared: forest.shared.total(), local: forest.local.total() };
+  const head = { ...decodeHead(engine.meta(HEAD_ROW)!), ...totals };
+  const meta = [
+    { name: HEAD_ROW, value: encodeHead(head, TREE_KEY) },
+    { name: LEAF_FORM_ROW, value: null },
+  ];
+  await tamper(engine, { leaves, sums, meta });
+}
+
+test("leaves of the first form become those that a store of today has; then nothing is written", async () => {
+  const { engine } = await filled();
+  const right = engine.leaves(null, 100_000).map(({ key, hash }) => [key, hex(hash)]);
+  await inFirstForm(engine.inner);
+  const { store, world } = openedStore(new WatchedEngine(engine.inner));
+  store.unlock(TREE_KEY);
+  assert.equal(store.leafForm, 1);
+  assert.equal((await store.check()).ok, false);
+  await raiseLeaves(store, world, log);
+  assert.equal(store.leafForm, 2);
+  const raised = engine.leaves(null, 100_000).map(({ key, hash }) => [key, hex(hash)]);
+  assert.deepEqual(raised, right);
+  assert.ok((await store.check()).ok);
+  const again = openedStore(new WatchedEngine(engine.inner));
+  again.store.unlock(TREE_KEY);
+  await raiseLeaves(again.store, again.world, log);
+  assert.equal(again.engine.batches.length, 0);
+});
+
+test("cut off after any step it is gone on with, and writes in between stay right", async () => {
+  for (const commits of [1, 3, 8]) {
+    const { engine } = await filled();
+    await inFirstForm(engine.inner);
+    const first = openedStore(new WatchedEngine(engine.inner));
+    first.store.unlock(TREE_KEY);
+    const { commit } = first.engine;
+    first.engine.commit = async (batch) => {
+      if (first.engine.landed.size === commits) first.engine.failCommit = new Error("cut off");
+      await commit.call(first.engine, batch);
+    };
+    await assert.rejects(raiseLeaves(first.store, first.world, log));
+    const second = openedStore(new WatchedEngine(engine.inner));
+    second.store.unlock(TREE_KEY);
+    assert.equal(second.store.leafForm, 1);
+    await second.store.write((tx) => tx.put("shared/k/999", bytes("changed"), SCOPE));
+    await raiseLeaves(second.store, second.world, log);
+    assert.equal(second.store.leafForm, 2);
+    assert.ok((await second.store.check()).ok);
+  }
+});
+
+test("a leaf that fits neither form is left for a check to find", async () => {
+  const { engine } = await filled();
+  await inFirstForm(engine.inner);
+  await tamper(engine.inner, { data: [{ key: "shared/k/7", value: bytes("forged") }] });
+  const { store, world } = openedStore(new WatchedEngine(engine.inner));
+  store.unlock(TREE_KEY);
+  await raiseLeaves(store, world, log);
+  const report = await store.check();
+  assert.deepEqual(report.different, ["shared/k/7"]);
+});
