@@ -19,7 +19,7 @@ import {
 } from "../crypto/aead.ts";
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
 import { unreadControls } from "../storage/following/control-records.ts";
-import { type ControlRecord, CORE_SCOPE } from "../storage/rows/log-entry.ts";
+import type { ControlRecord } from "../storage/rows/log-entry.ts";
 import type { RowCheck } from "../storage/generations/unhashed.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
@@ -141,7 +141,7 @@ export class Barrier {
     return { term, installed, encryptions };
   }
 
-  view(prefix: string, scope: Uint8Array = CORE_SCOPE): View {
+  view(prefix: string, scope: Uint8Array | null = null): View {
     return new View(this.#store, this.#sealer, prefix, scope);
   }
 

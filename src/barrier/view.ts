@@ -5,6 +5,7 @@ import type { Codec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Instant } from "@holdfast/shared/world";
 import type { Page } from "../storage/key.ts";
+import { scopeOfKey } from "./scope.ts";
 import type { Store, WriteOptions } from "../storage/store.ts";
 import type { StoreTx } from "../storage/transaction.ts";
 import type { Change } from "../storage/watch.ts";
@@ -51,11 +52,12 @@ export interface Sealer {
 
 export class View implements ViewReads {
   readonly prefix: string;
-  readonly scope: Uint8Array;
+  /** Of everything written here; null: as the keys say. */
+  readonly scope: Uint8Array | null;
   readonly #store: Store;
   readonly #sealer: Sealer;
 
-  constructor(store: Store, sealer: Sealer, prefix: string, scope: Uint8Array) {
+  constructor(store: Store, sealer: Sealer, prefix: string, scope: Uint8Array | null) {
     invariant(prefix.endsWith("/"), "the prefix of a view ends with a slash");
     this.#store = store;
     this.#sealer = sealer;
@@ -63,9 +65,14 @@ export class View implements ViewReads {
     this.scope = scope;
   }
 
-  /** A view of what lies below; `scope` changes where a mount or namespace begins. */
-  sub(prefix: string, scope: Uint8Array = this.scope): View {
+  /** A view of what lies below; `scope` is that of a mount. */
+  sub(prefix: string, scope: Uint8Array | null = this.scope): View {
     return new View(this.#store, this.#sealer, this.prefix + prefix, scope);
+  }
+
+  /** The same, for records whose keys do not say where they belong. */
+  in(scope: Uint8Array): View {
+    return this.sub("", scope);
   }
 
   /** The last durable index: what the reads of this turn are as of. */
@@ -188,20 +195,25 @@ class ViewTx implements Tx {
     const sealed = this.#sealer.seal(path, plain);
     // A copy: whoever wrote a key wipes it before it is durable.
     const kept = this.#sealer.holds(path) ? new Uint8Array(plain) : undefined;
-    this.#raw.put(path, sealed, this.#view.scope, kept);
+    this.#raw.put(path, sealed, this.#scopeOf(path), kept);
   }
 
   add<T>(key: string, value: T, codec: Codec<T>): void {
     const path = this.#view.prefix + key;
-    this.#raw.add(path, this.#sealer.seal(path, codec.encode(value)), this.#view.scope);
+    this.#raw.add(path, this.#sealer.seal(path, codec.encode(value)), this.#scopeOf(path));
   }
 
   delete(key: string): void {
-    this.#raw.delete(this.#view.prefix + key, this.#view.scope);
+    const path = this.#view.prefix + key;
+    this.#raw.delete(path, this.#scopeOf(path));
   }
 
   on(view: View): Tx {
     return view.within(this.#raw);
+  }
+
+  #scopeOf(path: string): Uint8Array {
+    return this.#view.scope ?? scopeOfKey(path);
   }
 }
 

@@ -7,8 +7,8 @@ import { bytesCodec, type Codec, jsonCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
-import { uuidBytes } from "@holdfast/shared/text/uuid";
 import type { Random } from "@holdfast/shared/world";
+import { mountScope } from "../barrier/scope.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
@@ -172,7 +172,7 @@ export class Moves {
     const { state, uuid, namespaceId } = record;
     invariant(state.kind === "moving", "only what is marked moves");
     await mount.close(); // its engine writes nothing any more
-    const scope = uuidBytes(uuid) ?? undefined;
+    const scope = mountScope(uuid);
     const source = rows.viewOf(record).sub(dataOf(namespaceId, uuid), scope);
     const target = rows.viewOf(record).sub(dataOf(state.namespaceId, uuid), scope);
     for (;;) {

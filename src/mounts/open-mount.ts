@@ -4,8 +4,8 @@
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
-import { uuidBytes } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import { mountScope } from "../barrier/scope.ts";
 import type { View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
@@ -312,9 +312,7 @@ export class Mount {
   }
 
   #scope(): Uint8Array {
-    const scope = uuidBytes(this.#record.uuid);
-    invariant(scope !== null, "a mount is known by a uuid");
-    return scope;
+    return mountScope(this.#record.uuid);
   }
 
   /** What others see of it, made once for every change and not for every request. */

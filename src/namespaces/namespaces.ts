@@ -4,6 +4,7 @@
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Random, Timers } from "@holdfast/shared/world";
+import { namespaceScope } from "../barrier/scope.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { Job } from "../house/room.ts";
@@ -190,7 +191,9 @@ export class Namespaces implements PathsTaken {
       if (found !== null && records.nameOf(found.path) !== claim.name) throw failures.otherCase();
       check?.(found !== null);
       if (found === null) return this.#create(tx, claim, metadata ?? {});
-      return metadata === undefined ? found : put(tx, claim.row, { ...found, metadata });
+      return metadata === undefined
+        ? found
+        : put(tx, this.#view, claim.row, { ...found, metadata });
     });
   }
 
@@ -200,7 +203,7 @@ export class Namespaces implements PathsTaken {
       const found = recordIn(tx, base, names);
       if (found === null || found.record.state === "deleting") throw failures.notFound();
       const metadata = patched(found.record.metadata, patch);
-      return put(tx, found.row, { ...found.record, metadata });
+      return put(tx, this.#view, found.row, { ...found.record, metadata });
     });
   }
 
@@ -242,7 +245,7 @@ export class Namespaces implements PathsTaken {
     });
     tx.put(records.idRowOf(id), { created: String(tx.index) }, records.idCodec);
     for (const resident of this.#options.residents ?? []) resident.namespaceCreated(tx, id);
-    return put(tx, row, {
+    return put(tx, this.#view, row, {
       id,
       uuid: this.#options.random.uuid(),
       path,
@@ -261,7 +264,7 @@ export class Namespaces implements PathsTaken {
     if (tx.keys(records.childrenOf(record.id), { limit: 1 }).length > 0) {
       throw failures.hasChildren();
     }
-    return put(tx, row, { ...record, state: "deleting" });
+    return put(tx, this.#view, row, { ...record, state: "deleting" });
   }
 
   /** The end of a deletion. Requests that came in before it may still have left something. */
@@ -307,7 +310,8 @@ export class Namespaces implements PathsTaken {
   }
 }
 
-function put(tx: Tx, row: string, record: NamespaceRecord): NamespaceRecord {
-  tx.put(row, record, recordCodec);
+/** A row is found by the name of a namespace; it belongs to that namespace. */
+function put(tx: Tx, view: View, row: string, record: NamespaceRecord): NamespaceRecord {
+  tx.on(view.in(namespaceScope(record.id))).put(row, record, recordCodec);
   return record;
 }

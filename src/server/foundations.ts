@@ -10,6 +10,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
+import { scopeOfKey } from "../barrier/scope.ts";
 import type { Config } from "../config/config.ts";
 import type { Room } from "../house/room.ts";
 import { readStaticKey } from "../seal/static.ts";
@@ -76,7 +77,7 @@ export function storagePart(store: Store, { world, log, logRetention }: ProcessG
       storageIndexes: () =>
         store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
     },
-    lead: () => raiseLeaves(store, { clock, timers }, log.child("storage")),
+    lead: () => raiseLeaves(store, { clock, timers, scopeOfKey }, log.child("storage")),
     jobs: [{ name: "trim the log", when: "while-active", work: trimmer }],
   };
 }

@@ -2,6 +2,7 @@
 // something is in the way is found by the path and not by a walk over all mounts.
 
 import { unlessDamaged } from "../../base/damage.ts";
+import { mountScope } from "../../barrier/scope.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../../namespaces/namespaces.ts";
@@ -47,7 +48,9 @@ export class MountRows {
   }
 
   claim(tx: Tx, record: MountRecord, namespaceId: string, path: string): void {
-    tx.on(this.viewOf(record)).put(claimKey(namespaceId, path), { uuid: record.uuid }, claimCodec);
+    const { uuid } = record;
+    const view = this.viewOf(record).in(mountScope(uuid)); // its key names the path alone
+    tx.on(view).put(claimKey(namespaceId, path), { uuid }, claimCodec);
   }
 
   unclaim(tx: Tx, record: MountRecord, namespaceId: string, path: string): void {

@@ -10,6 +10,7 @@ import { EMPTY } from "@holdfast/shared/bytes";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import { namespaceScope } from "../../barrier/scope.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { digits, type TokenPlace } from "./token-keys.ts";
 
@@ -48,7 +49,7 @@ export class OneTimeRows {
   put(tx: Tx, { hash, owner, expires }: OneTimeRow): void {
     const { namespaceId, accessor, global } = owner;
     this.removeOf(tx, owner);
-    const local = tx.on(this.#local);
+    const local = tx.on(this.#local.in(namespaceScope(namespaceId)));
     const stored = { owner: { namespaceId, accessor, global }, expires: String(expires) };
     local.put(HASHES + hash, stored, storedCodec);
     local.put(ownerKey(owner), hash, hashCodec);

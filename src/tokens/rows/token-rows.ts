@@ -21,6 +21,7 @@ import { EMPTY } from "@holdfast/shared/bytes";
 import { bytesCodec, type Codec, jsonCodec } from "@holdfast/shared/codec";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import { namespaceScope } from "../../barrier/scope.ts";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import { changedKeys, derivedKeys } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "../token.ts";
@@ -53,10 +54,11 @@ export class TokenRows {
     const place: TokenPlace = { namespaceId, accessor, global };
     const write = <T>(on: Tx, key: string, value: T, codec: Codec<T>) =>
       drawn ? on.add(key, value, codec) : on.put(key, value, codec);
-    const own = tx.on(this.#home(place));
+    const home = this.#home(place);
+    const own = tx.on(home);
     const local = tx.on(this.local);
     write(own, keys.recordKey(place), token, tokenCodec);
-    write(own, keys.HASHES + hash, place, placeCodec);
+    write(tx.on(home.in(namespaceScope(namespaceId))), keys.HASHES + hash, place, placeCodec);
     for (const key of derivedKeys(token)) write(local, key, EMPTY, bytesCodec);
   }
 

@@ -17,11 +17,12 @@ import type { Config, ListenerConfig } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { openServer, type Server } from "../../../src/server/server.ts";
 import type { ServerParts } from "../../../src/server/process.ts";
-import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
+import type { Batch, StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import type { Generations } from "../../../src/storage/generations/generations.ts";
 import { MemoryGenerations } from "../../../src/storage/generations/memory-generations.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
+import { KeyWatch } from "../stores/key-table.ts";
 
 export interface TestServerOptions {
   readonly disk?: MemoryDisk;
@@ -59,15 +60,18 @@ export class TestServer {
   readonly lines: string[];
   /** Where audit files may lie, and the data directory around it. */
   readonly directory: string;
-  readonly #engine: MemoryEngine;
+  /** What it has stored, by the table of keys. */
+  readonly keys: KeyWatch;
+  readonly #engine: SeenEngine;
 
-  constructor(server: Server, lines: string[], directory: string, engine: MemoryEngine) {
+  constructor(server: Server, lines: string[], directory: string, engine: SeenEngine) {
     const [url] = server.addresses;
     assert.ok(url !== undefined);
     this.server = server;
     this.url = url;
     this.lines = lines;
     this.directory = directory;
+    this.keys = engine.written;
     this.#engine = engine;
   }
 
@@ -106,6 +110,7 @@ export class TestServer {
   async stop(): Promise<void> {
     await this.server.stop();
     rmSync(this.directory, { recursive: true, force: true });
+    this.keys.assert();
   }
 
   /** The process is gone: nothing is sealed or flushed. What was durable is on the disk handed in. */
@@ -113,6 +118,15 @@ export class TestServer {
     await this.#engine.close();
     await this.stop().catch(() => {});
     rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+class SeenEngine extends MemoryEngine {
+  readonly written = new KeyWatch();
+
+  override commit(batch: Batch): Promise<void> {
+    this.written.see(batch);
+    return super.commit(batch);
   }
 }
 
@@ -150,7 +164,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const dial: LogDial = { level: "debug", components: new Map() };
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
-  const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
+  const engine = new SeenEngine(options.disk ?? new MemoryDisk());
   const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
   const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
