@@ -14,12 +14,15 @@ import {
   firstTimeline,
   type Head,
   HEAD_ROW,
+  LEAF_FORM,
+  LEAF_FORM_ROW,
   type Origin,
   TAIL_ROW,
   TIMELINE_ROW,
 } from "../rows/head.ts";
 import { firstChain } from "../rows/log-entry.ts";
 import { LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
+import { u8 } from "../rows/row-bytes.ts";
 import { encodeUnhashed, UNHASHED_LEAF, UNHASHED_ROW } from "./unhashed.ts";
 import { EMPTY_BATCH, GatheredLeaves } from "./gathered-leaves.ts";
 
@@ -117,6 +120,7 @@ export class Filler {
     await this.#leaves.end([
       { name: TAIL_ROW, value: tail },
       { name: TIMELINE_ROW, value: timeline },
+      { name: LEAF_FORM_ROW, value: u8(LEAF_FORM) },
       treeKey === null
         ? { name: UNHASHED_ROW, value: encodeUnhashed({ lineage, epoch, index, proof }) }
         : { name: HEAD_ROW, value: encodeHead(head, treeKey) },
@@ -135,7 +139,7 @@ export class Filler {
     this.#bytes += key.length + value.length;
     const slot = slotOf(classOf(key), key);
     if (slot !== null) {
-      const hash = this.#hasher?.hash(key, sha256(value)) ?? UNHASHED_LEAF;
+      const hash = this.#hasher?.hash(key, scope, sha256(value)) ?? UNHASHED_LEAF;
       this.#leaves.forest.of(slot).replace(slot, null, hash);
       await this.#leaves.add({ slot, key, leaf: { hash, scope } });
     }

@@ -80,7 +80,7 @@ export async function hashLeaves(
     for await (const { key, scope, value } of rowsOf(engine, slices)) {
       const slot = slotOf(classOf(key), key);
       if (slot === null) continue;
-      const hash = hasher.hash(key, sha256(value));
+      const hash = hasher.hash(key, scope, sha256(value));
       leaves.forest.of(slot).replace(slot, null, hash);
       await leaves.add({ slot, key, leaf: { hash, scope } });
     }

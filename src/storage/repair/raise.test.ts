@@ -12,7 +12,7 @@ import {
   TREE_KEY,
 } from "../../../tests/support/made/made-store.ts";
 import { tamper, WatchedEngine } from "../../../tests/support/stores/watched-engine.ts";
-import type { StorageEngine } from "../engines/engine.ts";
+import type { Batch, StorageEngine } from "../engines/engine.ts";
 import { CORE_SCOPE } from "../rows/log-entry.ts";
 import type { Store } from "../store.ts";
 import { decodeHead, encodeHead, HEAD_ROW, LEAF_FORM_ROW } from "../rows/head.ts";
@@ -38,6 +38,21 @@ async function filled(): Promise<MadeStore> {
     });
   }
   return made;
+}
+
+/** Fails after so many commits. */
+class CutOff extends WatchedEngine {
+  readonly #commits: number;
+
+  constructor(inner: StorageEngine, commits: number) {
+    super(inner);
+    this.#commits = commits;
+  }
+
+  override async commit(batch: Batch): Promise<void> {
+    if (this.landed.size === this.#commits) this.failCommit = new Error("cut off");
+    await super.commit(batch);
+  }
 }
 
 /** As a server of that time would have left it. */
@@ -84,13 +99,8 @@ test("cut off after any step it is gone on with, and writes in between stay righ
   for (const commits of [1, 3, 8]) {
     const { engine } = await filled();
     await inFirstForm(engine.inner);
-    const first = openedStore(new WatchedEngine(engine.inner));
+    const first = openedStore(new CutOff(engine.inner, commits));
     first.store.unlock(TREE_KEY);
-    const { commit } = first.engine;
-    first.engine.commit = async (batch) => {
-      if (first.engine.landed.size === commits) first.engine.failCommit = new Error("cut off");
-      await commit.call(first.engine, batch);
-    };
     await assert.rejects(raise(first.store));
     const second = openedStore(new WatchedEngine(engine.inner));
     second.store.unlock(TREE_KEY);

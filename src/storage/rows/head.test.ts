@@ -121,7 +121,9 @@ test("the first timeline names lineage, cluster and the chain before the first e
   const first = { ...fc.sample(head, 1)[0]!, epoch: 1 };
   const timeline = heads.firstTimeline(first, "cluster-1");
   assert.equal(timeline.lineage.replaceAll("-", ""), hex(first.lineage));
-  const epochs = [{ epoch: 1, first: "1", chain: hex(first.chain), cluster: "cluster-1" }];
+  const epochs = [
+    { epoch: 1, first: String(first.index + 1n), chain: hex(first.chain), cluster: "cluster-1" },
+  ];
   assert.deepEqual(timeline.epochs, epochs);
   assert.deepEqual(heads.decodeTimeline(heads.encodeTimeline(timeline)), timeline);
 });

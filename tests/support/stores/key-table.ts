@@ -62,6 +62,8 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/versions/:x", "none"],
   ["core/upgrade/:x", "none"],
   ["core/audit/heads/*", "none"],
+  ["core/evidence/*", "none"],
+  ["core/snapshots/*", "none"],
 ];
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
