@@ -179,6 +179,8 @@ export interface RequestContext extends EngineRequest {
   readonly listener: ListenerTraits;
   /** The body, where the endpoint declares that it takes one as it comes. */
   readonly stream?: BodyStream | undefined;
+  /** A header of the request by its lower-case name. */
+  ownHeader(name: string): string | undefined;
   /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted
    *  or has expired since. For answers that have waited. */
   recheck(): Caller | null | Promise<Caller | null>;

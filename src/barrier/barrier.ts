@@ -20,7 +20,6 @@ import {
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
 import { unreadControls } from "../storage/following/control-records.ts";
 import type { ControlRecord } from "../storage/rows/log-entry.ts";
-import type { RowCheck } from "../storage/generations/unhashed.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { Recurring } from "../base/recurring.ts";
@@ -193,10 +192,10 @@ export class Barrier {
   }
 
   /** Of a store that was filled without its keys, before it is unsealed. */
-  complete(rootKey: KeyObject, check: RowCheck): Promise<void> {
+  complete(rootKey: KeyObject): Promise<void> {
     const treeKey = this.#readTreeKey(rootKey, this.#store);
     if (treeKey === null) throw failures.keyringDamaged();
-    return this.#store.complete(treeKey, check);
+    return this.#store.complete(treeKey);
   }
 
   /** The key of the trees in rows of this store at another time. Null where they are of other keys: what is in them

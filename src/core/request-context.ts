@@ -172,6 +172,10 @@ export class HandlerContext implements RequestContext {
     return mount?.headers?.request.has(low) === true ? incoming.header(low) : undefined;
   }
 
+  ownHeader(name: string): string | undefined {
+    return this.#state.incoming.header(name);
+  }
+
   get listener(): ListenerTraits {
     return this.#state.incoming.listener;
   }

@@ -150,7 +150,7 @@ export class SealKeeper {
   enter(rootKey: KeyObject): Promise<void> {
     return this.#turns.run(() =>
       this.#orStaySealed(async () => {
-        this.#unlock(rootKey);
+        await this.#unlock(rootKey);
         await this.#open();
       }),
     );
@@ -280,7 +280,7 @@ export class SealKeeper {
     if (autoSeal === undefined) throw failures.autoSealMissing(config.type);
     const rootKey = openRootKey(store, ROOT_KEY_PATH, autoSeal.key);
     if (rootKey === null) throw failures.autoSealWrongKey(config.type);
-    this.#unlock(rootKey);
+    await this.#unlock(rootKey);
     await this.#open();
   }
 
@@ -343,7 +343,7 @@ export class SealKeeper {
   async #enterOrWait(rootKey: KeyObject, shares: readonly Buffer[], local: boolean): Promise<void> {
     const { timers } = this.#options;
     try {
-      this.#unlock(rootKey);
+      await this.#unlock(rootKey);
     } catch (error) {
       this.#forget(); // the stored keys are damaged: no share will help
       throw error;
@@ -361,8 +361,11 @@ export class SealKeeper {
     this.#forget();
   }
 
-  #unlock(rootKey: KeyObject): void {
-    if (!this.#options.barrier.unseal(rootKey)) throw failures.keyringMismatch();
+  /** A store that was restored without its keys is completed first. */
+  async #unlock(rootKey: KeyObject): Promise<void> {
+    const { store, barrier } = this.#options;
+    if (store.unhashed !== null) await barrier.complete(rootKey);
+    if (!barrier.unseal(rootKey)) throw failures.keyringMismatch();
   }
 
   /** Drops the shares given so far. */

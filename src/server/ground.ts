@@ -23,6 +23,7 @@ import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { Replacement } from "./exchange.ts";
 import type { MountedPlaces } from "./rule-places.ts";
 
@@ -52,6 +53,7 @@ export interface ProcessGround {
   readonly leads: () => boolean;
   readonly logRetention: Retention;
   /** Puts other data in the place of this house's; see exchange.ts. */
+  readonly restores: RestoreBook;
   readonly exchange: (replacement: Replacement) => Promise<void>;
   /** Rooms beside those of the list. */
   readonly furtherRooms: readonly ((views: Views) => Room)[];

@@ -11,6 +11,7 @@ import type { Room } from "../house/room.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
+import { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import type { Generations } from "../storage/generations/generations.ts";
 import type { Retention } from "../storage/trimming.ts";
@@ -88,7 +89,10 @@ export class ServerProcess {
     this.#list = [
       {
         name: "house",
-        start: () => this.house.start(),
+        start: async () => {
+          if (!this.house.store.initialised) this.house.rooms.snapshots.restores.secret.make();
+          await this.house.start();
+        },
         stop: () => this.house.stop(),
       },
       {
@@ -216,6 +220,7 @@ export class ServerProcess {
       leads: this.#parts.leads ?? (() => true),
       logRetention: this.#parts.logRetention ?? {},
       furtherRooms: this.#parts.rooms ?? [],
+      restores: new RestoreBook(world.clock),
       exchange: (replacement) => this.exchange(replacement),
     };
   }

@@ -8,6 +8,8 @@ import { SystemConnector } from "../audit/devices/connector.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
 import type { Room } from "../house/room.ts";
+import { adoptLeases } from "../leases/adoption.ts";
+import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { AUDIT_CHECKPOINT } from "../signed/kinds.ts";
@@ -25,6 +27,8 @@ import type { Rooms, Table } from "./rooms.ts";
 
 /** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
+/** What lets in who restores into a server that is not initialised. */
+const RESTORE_SECRET = "restore-secret";
 
 export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   const { host, store, barrier, running, turns, cubbyholes, places, routing } = ground;
@@ -299,6 +303,17 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       fs,
       files: new SystemWorkFiles(),
       spoolDirectory: join(config.directories.server, "spool"),
+      restoreSecret: join(config.directories.server, RESTORE_SECRET),
+      exchange: host.exchange,
+      book: host.restores,
+      adopt: async (from, to) => {
+        const now = clock.now();
+        const records = await adoptWriteAhead(from, to, now);
+        const mounts = mountsIn(to);
+        const hasMount = (uuid: string) => mounts.has(uuid);
+        const leases = await adoptLeases({ from: from.local, to: to.local, hasMount, now, log });
+        return { adopted: records.adopted + leases.adopted, left: records.left + leases.left };
+      },
       version,
     }),
   };

@@ -1,14 +1,21 @@
 // The room of snapshots: archives of everything stored, taken, checked, brought back.
 
 import type { Log } from "@holdfast/shared/log";
-import type { Timers, WorkFiles, Instant } from "@holdfast/shared/world";
+import type { Fs, Timers, WorkFiles, Instant } from "@holdfast/shared/world";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { SnapshotFigures } from "./figures.ts";
 import { ArchiveMaking, type MakingOptions } from "./making.ts";
 import { snapshotApi } from "./manual/api-snapshot.ts";
+import { restoreApi } from "./restore/api-restore.ts";
+import { RestoreSecret } from "./restore/restore-secret.ts";
+import { Restores, type RestoresOptions } from "./restore/restores.ts";
 import { ManualSnapshots } from "./manual/manual-snapshots.ts";
 
-export interface SnapshotNeeds extends MakingOptions {
+export interface SnapshotNeeds
+  extends MakingOptions, Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions> {
+  readonly fs: Fs;
+  /** Where the secret lies that lets in who restores into a server that is not initialised. */
+  readonly restoreSecret: string;
   readonly timers: Timers;
   readonly log: Log;
   readonly files: WorkFiles;
@@ -22,6 +29,7 @@ export interface SnapshotParts {
   readonly manual: ManualSnapshots;
   readonly making: ArchiveMaking;
   readonly figures: SnapshotFigures;
+  readonly restores: Restores;
 }
 
 export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
@@ -31,6 +39,11 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       "src/snapshots/manual/api-snapshot.ts",
       snapshotApi,
       ({ manual }: SnapshotParts) => manual,
+    ),
+    declares(
+      "src/snapshots/restore/api-restore.ts",
+      restoreApi,
+      ({ restores }: SnapshotParts) => restores,
     ),
   ],
   build: (needs) => {
@@ -48,6 +61,15 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       clock,
       timers,
     });
-    return { manual, making, figures, metrics: { snapshots: () => figures.readings } };
+    const secret = new RestoreSecret({ ...needs, path: needs.restoreSecret });
+    const restores = new Restores({ ...needs, directory, secret });
+    return {
+      manual,
+      making,
+      figures,
+      restores,
+      open: () => secret.remove(),
+      metrics: { snapshots: () => figures.readings },
+    };
   },
 };

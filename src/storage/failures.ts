@@ -227,6 +227,15 @@ export function generationUnclear(message: string): Failure {
 }
 
 /**
+ * @code storage-copy-changed What was restored is not what the snapshot was made of: somebody has changed it, before or since.
+ * @remedy Restore another copy of the snapshot, or another snapshot.
+ */
+export function copyChanged(): Failure {
+  const message = "what was restored does not add up to what the snapshot was made of";
+  return new Failure("damaged", "storage-copy-changed", message);
+}
+
+/**
  * @code storage-key-too-long A name is too long to be stored.
  * @remedy Use a shorter path.
  */

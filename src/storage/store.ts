@@ -17,7 +17,7 @@ import {
 } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
-import { readUnhashed, type RowCheck, type Unhashed } from "./generations/unhashed.ts";
+import { readUnhashed, type Unhashed } from "./generations/unhashed.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
 import { hasBegun, type Identity } from "./opening.ts";
@@ -248,9 +248,9 @@ export class Store implements StoreReads {
     return this.#failStop.read(() => readUnhashed(this.#engine));
   }
 
-  /** Has every row looked at, the leaves hashed and the head made; then it can be unlocked. */
-  complete(treeKey: KeyObject, check: RowCheck): Promise<void> {
-    return this.#writing.complete(treeKey, check);
+  /** Has the leaves hashed and the head made; then it can be unlocked. */
+  complete(treeKey: KeyObject): Promise<void> {
+    return this.#writing.complete(treeKey);
   }
 
   /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */

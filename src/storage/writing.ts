@@ -17,7 +17,7 @@ import * as failures from "./failures.ts";
 import type { ControlReader } from "./following/control-records.ts";
 import { Following } from "./following/following.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
-import { hashLeaves, type RowCheck } from "./generations/unhashed.ts";
+import { hashLeaves } from "./generations/unhashed.ts";
 import { classOf, hasClass } from "./key.ts";
 import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
 import { creation, type Identity, type Opened, openTip } from "./opening.ts";
@@ -131,13 +131,13 @@ export class Writing {
   }
 
   /** Of a store that was filled without its keys: has its leaves hashed, so that it can be unlocked. */
-  async complete(treeKey: KeyObject, check: RowCheck): Promise<void> {
+  async complete(treeKey: KeyObject): Promise<void> {
     await this.#acceptance.settled();
     assertUnlockable(this.#life.state);
     invariant(!this.#hashing, "the leaves are being hashed already");
     this.#hashing = true;
     try {
-      await hashLeaves(this.#engine, treeKey, this.#world, check);
+      await hashLeaves(this.#engine, treeKey, this.#world);
       this.#acceptance.follow(...this.#headNow());
     } catch (error) {
       if (error instanceof EngineError) this.#failStop.fail(error);

@@ -35,6 +35,7 @@ export const CONTEXT: RequestContext = {
   recheck: () => null,
   anonymous: false,
   header: () => undefined,
+  ownHeader: () => undefined,
   detach: () => {},
 };
 

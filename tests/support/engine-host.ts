@@ -149,6 +149,7 @@ export class TestedEngine<E> {
       allow: () => {},
       ...OWN_WORK,
       recheck: () => null,
+      ownHeader: () => undefined,
       detach: () => {},
     };
     return { asked: context, endpoint, given: parts };

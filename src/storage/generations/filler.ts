@@ -2,6 +2,7 @@
 // memory. It is a store when finish() has resolved, and nothing before; it begins a lineage of its own.
 
 import type { KeyObject } from "node:crypto";
+import { EMPTY } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import { Slices } from "../commit/slices.ts";
@@ -23,7 +24,7 @@ import {
 import { firstChain } from "../rows/log-entry.ts";
 import { LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
 import { u8 } from "../rows/row-bytes.ts";
-import { encodeUnhashed, UNHASHED_LEAF, UNHASHED_ROW } from "./unhashed.ts";
+import { addsUpTo, encodeUnhashed, UNHASHED_LEAF, UNHASHED_ROW } from "./unhashed.ts";
 import { EMPTY_BATCH, GatheredLeaves } from "./gathered-leaves.ts";
 
 const MAX_ROWS = 2048;
@@ -81,12 +82,14 @@ export class Filler {
 
   /** One more row after the others, in the place of what is there under its key. */
   async put(row: FilledRow): Promise<void> {
-    await this.flush();
     const slot = slotOf(classOf(row.key), row.key);
-    const before = slot === null ? null : this.#engine.leaf(slot, row.key);
-    if (slot !== null && before !== null) {
-      this.#leaves.forest.of(slot).replace(slot, before.hash, null);
+    if (slot === null) {
+      if (this.#rows.some(({ key }) => key === row.key)) await this.#flushRows();
+      return this.#take(row);
     }
+    await this.flush();
+    const before = this.#engine.leaf(slot, row.key);
+    if (before !== null) this.#leaves.forest.of(slot).replace(slot, before.hash, null);
     await this.#take(row);
     await this.flush();
   }
@@ -97,8 +100,13 @@ export class Filler {
     await this.#leaves.flush();
   }
 
-  /** Makes it a store. `proof` is kept for whoever has the key first, where there was none. */
-  async finish(beginning: Beginning, proof: Uint8Array | null = null): Promise<Head> {
+  /** Whether everything so far is what adds up to the head of another store; true where there is no key to tell. */
+  isCopyOf(headRow: Uint8Array): boolean {
+    return this.#treeKey === null || addsUpTo(this.#leaves.forest, headRow, this.#treeKey);
+  }
+
+  /** Makes it a store. Without the key, `copied` is the head of the store that it is a copy of. */
+  async finish(beginning: Beginning, copied: Uint8Array = EMPTY): Promise<Head> {
     await this.flush();
     const { lineage, epoch, index, cluster, origin } = beginning;
     const { forest } = this.#leaves;
@@ -122,7 +130,7 @@ export class Filler {
       { name: TIMELINE_ROW, value: timeline },
       { name: LEAF_FORM_ROW, value: u8(LEAF_FORM) },
       treeKey === null
-        ? { name: UNHASHED_ROW, value: encodeUnhashed({ lineage, epoch, index, proof }) }
+        ? { name: UNHASHED_ROW, value: encodeUnhashed({ lineage, epoch, index, copied }) }
         : { name: HEAD_ROW, value: encodeHead(head, treeKey) },
     ]);
     return head;

@@ -1,18 +1,25 @@
 // A store that was filled while nobody had its keys: a copy of another cluster's. It has every row, and leaves that say
 // what belongs to whom but have no hash yet; and instead of a head a row that says where its log begins. Whoever
-// brings the keys first has the leaves hashed and the head made, and can check all rows on the way.
+// brings the keys first has the leaves hashed and the head made, if they add up to the head that was copied.
 
 import type { KeyObject } from "node:crypto";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import { Slices } from "../commit/slices.ts";
 import type { Reads, StorageEngine } from "../engines/engine.ts";
-import { headDamaged } from "../failures.ts";
+import { copyChanged, headDamaged } from "../failures.ts";
 import { afterKey, classOf, hasClass } from "../key.ts";
-import { encodeHead, type Head, HEAD_ROW } from "../rows/head.ts";
+import {
+  decodeHead,
+  encodeHead,
+  type Head,
+  HEAD_ROW,
+  headIsAuthentic,
+  sameTotal,
+} from "../rows/head.ts";
 import { firstChain } from "../rows/log-entry.ts";
-import { HASH_BYTES, LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
+import { type Forest, HASH_BYTES, LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
 import { ByteReader, MalformedBytes, u32, u64, u8 } from "../rows/row-bytes.ts";
-import { concat, EMPTY } from "@holdfast/shared/bytes";
+import { concat } from "@holdfast/shared/bytes";
 import type { FilledRow } from "./filler.ts";
 import { GatheredLeaves } from "./gathered-leaves.ts";
 
@@ -25,12 +32,12 @@ export interface Unhashed {
   readonly lineage: Uint8Array;
   readonly epoch: number;
   readonly index: bigint;
-  /** What its rows can be checked by, for those who know how; null where there is none. */
-  readonly proof: Uint8Array | null;
+  /** The head of the store that it is a copy of, as stored there: its rows add up to that, or they were changed. */
+  readonly copied: Uint8Array;
 }
 
-export function encodeUnhashed({ lineage, epoch, index, proof }: Unhashed): Uint8Array {
-  return concat(u8(VERSION), lineage, u32(epoch), u64(index), proof ?? EMPTY);
+export function encodeUnhashed({ lineage, epoch, index, copied }: Unhashed): Uint8Array {
+  return concat(u8(VERSION), lineage, u32(epoch), u64(index), copied);
 }
 
 export function decodeUnhashed(bytes: Uint8Array): Unhashed {
@@ -38,7 +45,7 @@ export function decodeUnhashed(bytes: Uint8Array): Unhashed {
   if (reader.u8() !== VERSION) throw new MalformedBytes("of an unknown version");
   const [lineage, epoch, index] = [reader.bytes(16), reader.u32(), reader.u64()];
   const left = bytes.length - 1 - 16 - 4 - 8;
-  return { lineage, epoch, index, proof: left === 0 ? null : reader.bytes(left) };
+  return { lineage, epoch, index, copied: reader.bytes(left) };
 }
 
 /** Null where the store has its head, or is none. */
@@ -53,27 +60,16 @@ export function readUnhashed(engine: Reads): Unhashed | null {
   }
 }
 
-/** Looks at the rows on the way; throws where they are not what they should be, and then nothing has changed. */
-export interface RowCheck {
-  row(row: FilledRow): void;
-  end(): void;
-}
-
-/**
- * Every row is looked at before the first leaf is hashed, and a crash in between leaves it as it was: hashing begins
- * anew. Nobody else may use the engine meanwhile.
- */
+/** Without a head it is no store, so a crash in between changes nothing: hashing begins anew. Nobody else may use the
+ *  engine meanwhile. */
 export async function hashLeaves(
   engine: StorageEngine,
   treeKey: KeyObject,
   world: { readonly clock: Clock; readonly timers: Timers },
-  check: RowCheck,
 ): Promise<void> {
   const unhashed = readUnhashed(engine);
   if (unhashed === null) return;
   const slices = new Slices(world);
-  for await (const row of rowsOf(engine, slices)) check.row(row);
-  check.end();
   const leaves = new GatheredLeaves(engine, slices);
   const hasher = new LeafHasher(treeKey);
   try {
@@ -87,8 +83,9 @@ export async function hashLeaves(
   } finally {
     hasher.wipe();
   }
-  const { lineage, epoch, index } = unhashed;
+  const { lineage, epoch, index, copied } = unhashed;
   const { shared, local } = leaves.forest;
+  if (!addsUpTo(leaves.forest, copied, treeKey)) throw copyChanged();
   const head: Head = {
     lineage,
     epoch,
@@ -104,6 +101,14 @@ export async function hashLeaves(
     { name: HEAD_ROW, value: encodeHead(head, treeKey) },
     { name: UNHASHED_ROW, value: null },
   ]);
+}
+
+/** Whether the leaves are those of a head that was made with this key. */
+export function addsUpTo(forest: Forest, headRow: Uint8Array, treeKey: KeyObject): boolean {
+  if (!headIsAuthentic(headRow, treeKey)) return false;
+  const head = decodeHead(headRow);
+  const { shared, local } = forest;
+  return sameTotal(shared.total(), head.shared) && sameTotal(local.total(), head.local);
 }
 
 async function* rowsOf(engine: StorageEngine, slices: Slices): AsyncGenerator<FilledRow> {

@@ -108,6 +108,7 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     recheck: () => null,
     anonymous: false,
     header: () => undefined,
+    ownHeader: () => undefined,
     detach: () => {},
   };
 }

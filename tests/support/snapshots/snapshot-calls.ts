@@ -1,6 +1,7 @@
 // Downloads and uploads of archives over HTTP, with trailers: for tests of snapshots.
 
 import { type IncomingMessage, request } from "node:http";
+import { Readable } from "node:stream";
 
 export interface Downloaded {
   readonly status: number;
@@ -14,6 +15,8 @@ interface Sending {
   readonly token: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** In place of `body`: as it comes. */
+  readonly stream?: AsyncIterable<Uint8Array>;
 }
 
 export function exchange(url: string, sending: Sending): Promise<Downloaded> {
@@ -29,7 +32,8 @@ export function exchange(url: string, sending: Sending): Promise<Downloaded> {
     });
   });
   sent.on("error", reject);
-  sent.end(sending.body);
+  if (sending.stream === undefined) sent.end(sending.body);
+  else Readable.from(sending.stream).pipe(sent);
   return promise;
 }
 

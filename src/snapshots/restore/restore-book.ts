@@ -1,0 +1,70 @@
+// How far the last restore is. It outlives the house that began it: what is restored has none of it.
+
+import type { Clock, Instant } from "@holdfast/shared/world";
+import type { ArchiveMeta } from "../archive/meta.ts";
+import { restoreRunning } from "./failures.ts";
+
+export type RestoreState = "idle" | "receiving" | "filling" | "exchanging" | "done" | "failed";
+
+export interface RestoreStatus {
+  readonly state: RestoreState;
+  readonly force: boolean;
+  readonly started: Instant | null;
+  readonly ended: Instant | null;
+  /** Of the archive: how many there are (0: not known), and how many the present step has behind it. */
+  readonly bytes: number;
+  readonly bytesDone: number;
+  readonly entries: number;
+  readonly snapshot: ArchiveMeta | null;
+  /** Leases and write-ahead records that the archive does not know. */
+  readonly adopted: number;
+  readonly left: number;
+  readonly warnings: readonly string[];
+  readonly error: string;
+}
+
+const IDLE: RestoreStatus = {
+  state: "idle",
+  force: false,
+  started: null,
+  ended: null,
+  bytes: 0,
+  bytesDone: 0,
+  entries: 0,
+  snapshot: null,
+  adopted: 0,
+  left: 0,
+  warnings: [],
+  error: "",
+};
+
+export class RestoreBook {
+  readonly #clock: Clock;
+  #status: RestoreStatus = IDLE;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get status(): RestoreStatus {
+    return this.#status;
+  }
+
+  get isRunning(): boolean {
+    return this.#status.started !== null && this.#status.ended === null;
+  }
+
+  /** One at a time. */
+  begin(force: boolean, bytes: number): void {
+    if (this.isRunning) throw restoreRunning();
+    this.#status = { ...IDLE, state: "receiving", force, bytes, started: this.#clock.now() };
+  }
+
+  tell(more: Partial<Omit<RestoreStatus, "started" | "ended">>): void {
+    this.#status = { ...this.#status, ...more };
+  }
+
+  end(state: "done" | "failed", error = ""): void {
+    this.#status = { ...this.#status, state, error, ended: this.#clock.now() };
+  }
+}

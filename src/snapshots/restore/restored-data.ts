@@ -1,0 +1,138 @@
+// The data of an archive in the place of what is here. With the keys of this server, what belongs to the node and its seal
+// stays (everything below core/), and what exists outside and the archive does not know is taken over; with other keys the
+// archive brings its own seal, and waits for its shares.
+
+import type { KeyObject } from "node:crypto";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import { uuidText } from "@holdfast/shared/text/uuid";
+import { Barrier } from "../../barrier/barrier.ts";
+import type { View } from "../../barrier/view.ts";
+import type { StorageEngine } from "../../storage/engines/engine.ts";
+import { type Beginning, Filler } from "../../storage/generations/filler.ts";
+import type { Head, LogPlace } from "../../storage/rows/head.ts";
+import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
+import { Store } from "../../storage/store.ts";
+import { notWhole } from "./failures.ts";
+import type { ReceivedArchive } from "./receiving.ts";
+import type { RestoreBook } from "./restore-book.ts";
+
+const NODE = "core/";
+const PAGE = 64;
+
+/** Of everything below shared/ and local/. */
+export interface DataViews {
+  readonly shared: View;
+  readonly local: View;
+}
+
+/** Takes over what exists outside and is known to `from` alone. */
+export type Adopt = (
+  from: DataViews,
+  to: DataViews,
+) => Promise<{ readonly adopted: number; readonly left: number }>;
+
+export interface RestoredDataOptions {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly clusterId: () => string;
+  readonly adopt: Adopt;
+  readonly book: RestoreBook;
+}
+
+/** In the words of the exchange of houses. */
+export interface RestoredData {
+  fill(engine: StorageEngine, signal: AbortSignal): Promise<void>;
+  finish(engine: StorageEngine): Promise<KeyObject | null>;
+}
+
+/** `treeKey`: where the archive is of this server's keys; null where it is of others. */
+export function restoredData(
+  received: ReceivedArchive,
+  treeKey: KeyObject | null,
+  options: RestoredDataOptions,
+): RestoredData {
+  const { store, barrier, book, clusterId, random } = options;
+  const { archive } = received;
+  let filler: Filler;
+  return {
+    fill: async (engine, signal) => {
+      book.tell({ state: "filling", bytesDone: 0 });
+      filler = new Filler({ engine, signal, ...options }, treeKey);
+      let entries = 0;
+      const tell = (bytesDone: number) => book.tell({ bytesDone, entries });
+      for await (const records of received.records(tell)) {
+        for (const record of records) {
+          if (treeKey === null || !record.key.startsWith(NODE)) await filler.add(record);
+        }
+        entries += records.length;
+      }
+      await filler.flush();
+      if (!filler.isCopyOf(archive.headRow)) throw notWhole();
+    },
+
+    finish: async (engine) => {
+      book.tell({ state: "exchanging" });
+      if (treeKey !== null) await carryOver(store, filler);
+      const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
+      const beginning = beginningAfter(archive.head, store.head, { cluster, random });
+      await filler.finish(beginning, archive.headRow);
+      filler.wipe();
+      if (treeKey === null) return null;
+      const { rootKey } = barrier;
+      book.tell(await adopted(engine, rootKey, options));
+      return rootKey;
+    },
+  };
+}
+
+/** Rows of the node and its seal, as they are now: nothing writes them any more. */
+async function carryOver(store: Store, filler: Filler): Promise<void> {
+  for (let after: string | undefined; ;) {
+    const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const rows = store.rows(NODE, page);
+    for (const { key, value } of rows) await filler.put({ key, value, scope: CORE_SCOPE });
+    after = rows.at(-1)?.key;
+    if (after === undefined) return;
+  }
+}
+
+/** Above everything that either of the two logs ever told. */
+function beginningAfter(
+  restored: Head,
+  now: Head | null,
+  { cluster, random }: { readonly cluster: string; readonly random: Random },
+): Beginning {
+  const index = now === null || restored.index > now.index ? restored.index : now.index;
+  return {
+    lineage: random.bytes(16),
+    epoch: Math.max(restored.epoch, now?.epoch ?? 0) + 1,
+    index: index + 1n,
+    cluster,
+    origin: { restored: placeOf(restored), replaced: now === null ? null : placeOf(now) },
+  };
+}
+
+function placeOf({ lineage, epoch, index }: Head): LogPlace {
+  return { lineage: uuidText(lineage), epoch, index: String(index) };
+}
+
+/** The next store is opened for a moment, before anybody uses it. That also shows that it opens. */
+async function adopted(engine: StorageEngine, rootKey: KeyObject, options: RestoredDataOptions) {
+  const { barrier, clock, timers, random, log, adopt } = options;
+  const store = new Store({ engine, clock, timers, log });
+  const next = new Barrier({ store, clock, timers, random, log, cacheBytes: 0 });
+  const viewsOf = (of: Barrier) => ({ shared: of.view("shared/"), local: of.view("local/") });
+  if (!next.unseal(rootKey)) throw notWhole();
+  try {
+    next.activate();
+    return await adopt(viewsOf(barrier), viewsOf(next));
+  } finally {
+    await next.seal();
+    await store.close();
+  }
+}
