@@ -4,6 +4,7 @@
 const STAY: readonly string[] = [
   "core/replication",
   "core/audit/heads",
+  "core/audit/checkpoints",
   "core/versions",
   "core/evidence",
   "core/node",

@@ -62,6 +62,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/versions/:x", "none"],
   ["core/upgrade/:x", "none"],
   ["core/audit/heads/*", "none"],
+  ["core/audit/checkpoints/*", "none"],
   ["core/evidence/*", "none"],
   ["core/snapshots/*", "none"],
 ];
