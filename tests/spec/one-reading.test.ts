@@ -311,7 +311,9 @@ class Row {
 }
 
 function rowsOf(endpoints: readonly Endpoint<never>[], mount: string | null): [Served, Row][] {
-  const all = serve(null as never, endpoints);
+  // No room stands behind them: how long a body may be is not what is looked at here.
+  const declared = serve(null as never, endpoints);
+  const all = declared.map((endpoint) => ({ ...endpoint, longBody: null }));
   return all.map((endpoint) => [endpoint, new Row(endpoint, all, mount)]);
 }
 

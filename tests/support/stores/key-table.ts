@@ -61,8 +61,9 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/cluster", "none"],
   ["core/versions/:x", "none"],
   ["core/upgrade/:x", "none"],
-  ["core/audit/heads/*", "none"],
-  ["core/audit/checkpoints/*", "none"],
+  ["core/audit/*", "none"],
+  ["core/attention/*", "none"],
+  ["local/snapshots/*", "core"],
   ["core/evidence/*", "none"],
   ["core/snapshots/*", "none"],
 ];
