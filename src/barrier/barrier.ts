@@ -38,7 +38,7 @@ const MIN_INTERVAL: Nanos = 24n * 3600n * SECOND;
 const NONCE_BYTES = 12;
 /** The keyring and the tree's key are sealed by the root key, under this term in their header. */
 const ROOT_TERM = 1;
-const KEYRING_UPDATE = 1;
+export const KEYRING_UPDATE = 1;
 const UPDATE_PURPOSE = "holdfast keyring update 1";
 
 export interface BarrierOptions {
@@ -566,7 +566,7 @@ export class Barrier {
 }
 
 /** A keyring update of the log; null when it was sealed under another root key. */
-function openUpdate(rootKey: KeyObject, body: Uint8Array): NewTerm | null {
+export function openUpdate(rootKey: KeyObject, body: Uint8Array): NewTerm | null {
   const term = entryTerm(body);
   if (term === null) return null;
   const wrapper = deriveKey(rootKey, UPDATE_PURPOSE);

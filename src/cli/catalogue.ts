@@ -100,6 +100,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "snapshot save": async () => (await import("./snapshot/save.ts")).snapshotSave,
   "snapshot inspect": async () => (await import("./snapshot/inspect.ts")).snapshotInspect,
   "snapshot verify": async () => (await import("./snapshot/inspect.ts")).snapshotVerify,
+  "snapshot drill": async () => (await import("./snapshot/drill.ts")).snapshotDrill,
   "path-help": async () => (await import("./commands/path.ts")).pathHelp,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   completion: async () => (await import("./commands/completion.ts")).completion,

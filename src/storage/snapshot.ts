@@ -13,13 +13,12 @@ import {
 } from "./rows/head.ts";
 import { headDamaged } from "./failures.ts";
 import { afterKey, classOf, hasClass } from "./key.ts";
-import { CORE_SCOPE, SCOPE_BYTES } from "./rows/log-entry.ts";
+import { CORE_SCOPE, LOST_SCOPE } from "./rows/log-entry.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./commit/slices.ts";
 
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
-const LOST_SCOPE: Uint8Array = Buffer.alloc(SCOPE_BYTES, 0xff);
 
 /** A row with the scope of the mount or namespace that it belongs to. */
 export interface ScopedRow extends Row {

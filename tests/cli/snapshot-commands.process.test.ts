@@ -143,3 +143,87 @@ test("verify has the server look, and ends with 1 when the snapshot is not of it
   assert.equal(damaged.code, 1, damaged.all);
   assert.match(damaged.stderr, /the snapshot is damaged/);
 });
+
+test("drill opens every entry with the shares of its day, without a server", async (t) => {
+  const { cli, file, home, shares, env, token, server } = await stage(t);
+  await run(["write", "sys/policies/acl/p", 'policy=path "a" { capabilities = ["read"] }'], {
+    env,
+  });
+  assert.equal((await cli("save", file)).code, 0);
+  const alone = { HOME: home, HOLDFAST_ADDR: "http://127.0.0.1:1" };
+  const typed = await run(["snapshot", "drill", file], {
+    env: alone,
+    typed: [shares[2]!, shares[0]!],
+  });
+  assert.equal(typed.code, 0, typed.all);
+  assert.match(typed.stdout, /Success! Every entry opens/);
+  for (const share of shares) assert.ok(!typed.all.includes(share));
+
+  const list = join(home, "shares.txt");
+  writeFileSync(list, `${shares[1]}\n\n${shares[2]}\n`);
+  const json = await run(["snapshot", "drill", "-shares", list, "-format", "json", file], {
+    env: alone,
+  });
+  assert.equal(json.code, 0, json.all);
+  const data = JSON.parse(json.stdout) as Record<string, unknown>;
+  assert.equal(data["ok"], true);
+  assert.deepEqual(data["problems"], []);
+  assert.ok(Number(data["opened_entries"]) > 0);
+
+  writeFileSync(list, `${shares[1]}\n`);
+  const few = await run(["snapshot", "drill", "-shares", list, file], { env: alone });
+  assert.equal(few.code, 2);
+  assert.match(few.stderr, /1 shares are there, and the snapshot takes 2/);
+  const other = await stage(t);
+  writeFileSync(list, other.shares.join("\n"));
+  const foreign = await run(["snapshot", "drill", "-shares", list, file], { env: alone });
+  assert.notEqual(foreign.code, 0);
+  assert.match(
+    foreign.stderr,
+    /the shares are not those of the snapshot[^]*a rekey makes new ones/,
+  );
+
+  // After a rekey: the shares of its day open it still, the new ones do not.
+  const started = await server.call("POST", "/v1/sys/rekey/init", {
+    token,
+    body: { secret_shares: 1, secret_threshold: 1 },
+  });
+  const { nonce } = started.json as { nonce: string };
+  let rekeyed = started;
+  for (const key of shares.slice(0, 2)) {
+    rekeyed = await server.call("POST", "/v1/sys/rekey/update", { token, body: { key, nonce } });
+  }
+  const [fresh] = (rekeyed.json as { keys: string[] }).keys;
+  writeFileSync(list, `${fresh}\n${fresh}`);
+  assert.notEqual(
+    (await run(["snapshot", "drill", "-shares", list, file], { env: alone })).code,
+    0,
+  );
+  writeFileSync(list, `${shares[0]}\n${shares[1]}`);
+  assert.equal((await run(["snapshot", "drill", "-shares", list, file], { env: alone })).code, 0);
+  const verified = await cli("verify", file);
+  assert.equal(verified.code, 1);
+  assert.match(verified.stderr, /does not open with today's root key/);
+});
+
+test("drill of a damaged, cut, foreign or too new file says what is wrong with it", async (t) => {
+  const { cli, file, home, shares } = await stage(t);
+  await cli("save", file);
+  const list = join(home, "shares.txt");
+  writeFileSync(list, shares.join("\n"));
+  const whole = readFileSync(file);
+  const drilled = async (bytes: Uint8Array) => {
+    writeFileSync(file, bytes);
+    const ran = await run(["snapshot", "drill", "-shares", list, file], { env: { HOME: home } });
+    assert.notEqual(ran.code, 0);
+    return ran.stderr;
+  };
+  const flipped = Buffer.from(whole);
+  flipped[whole.length - 4000]! ^= 1;
+  assert.match(await drilled(flipped), /the snapshot is damaged: /);
+  assert.match(await drilled(whole.subarray(0, 3000)), /ends early: it has 3000 bytes/);
+  assert.match(await drilled(Buffer.from("PK…")), /ends early|not a snapshot of Holdfast/);
+  const newer = Buffer.from(whole);
+  newer.write('"Version":9', whole.indexOf('"Version":1'));
+  assert.match(await drilled(newer), /later form than this version reads: version 9/);
+});

@@ -58,8 +58,8 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["outbound", ["base", "@plugin-sdk"]],
-  // Of snapshots it reads archives itself: they are of use without a server too.
-  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots"]],
+  // It reads archives and opens them with shares by itself: they are of use without a server too.
+  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots", "seal"]],
   ["config", ["base", "document"]],
   ["surface.ts", [HOUSE, "mounts", "server", "@engines"]], // every declaration, without a server around it
   ["server", BELOW_SERVER],

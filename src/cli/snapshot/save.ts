@@ -38,6 +38,7 @@ export const snapshotSave = command({
     await out.show(data, summaryView(data, clock.now()));
     const { bytes, meta } = summary.archive;
     out.done(`Success! ${sizeText(bytes)} with ${meta.entries} entries are in ${file}.`);
+    out.hint(`Next: \`holdfast snapshot drill ${file}\` proves with key shares that it restores.`);
   },
 });
 
