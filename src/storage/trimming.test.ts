@@ -68,11 +68,14 @@ test("the last entry can go too, and the store still opens", async () => {
   await assertWhole(made);
 });
 
-test("by default 16,384 entries are kept whatever else is said", async () => {
+test("by default 16,384 entries are kept however old they are, but no more than the bytes", async () => {
   const made = await withEntries(50);
   assert.equal(await trimLog(made.store, made.world), 0);
-  const all = { bytes: 0n, age: 0n, acknowledged: 50n };
-  assert.equal(await trimLog(made.store, made.world, all), 0);
+  const old = { age: 0n, acknowledged: 50n };
+  assert.equal(await trimLog(made.store, made.world, old), 0);
+  const one = BigInt(made.store.logs(50n, 1)[0]!.entry.length);
+  assert.equal(await trimLog(made.store, made.world, { ...old, bytes: 20n * one }), 30);
+  await assertWhole(made);
 });
 
 test("what a known secondary has not acknowledged is kept", async () => {
@@ -105,9 +108,9 @@ test("nor older than the age", async () => {
   await assertWhole(made);
 });
 
-test("and never less than the least number, even if too large and too old", async () => {
+test("and never less than the least number, even if too old", async () => {
   const made = await withEntries(100);
-  const retention = { minEntries: 33n, bytes: 0n, age: 0n, acknowledged: null };
+  const retention = { minEntries: 33n, age: 0n, acknowledged: null };
   await trimLog(made.store, made.world, retention);
   assert.equal(firstKept(made), 68n);
 });
@@ -194,6 +197,21 @@ test("the trimmer works by itself every 1,024 entries until it is stopped", asyn
   assert.ok(firstKept(made) > 1949n);
   await trimmer.close();
   assert.deepEqual(errors(made), []);
+});
+
+test("the trimmer looks when a sixteenth of the bytes has been added, however few entries that is", async () => {
+  const made = await madeStore();
+  const retention = { bytes: 64n * 1024n };
+  const trimmer = new Trimmer({ store: made.store, ...made.world, retention: () => retention });
+  trimmer.open();
+  for (let i = 0; i < 40; i++) {
+    await made.store.write((tx) => tx.put("shared/large", new Uint8Array(8 * 1024)));
+    await write(made, 1);
+    const { head, tail } = made.store;
+    assert.ok(head!.logBytes - tail!.logBytesBefore <= 80n * 1024n, `after ${i + 1}`);
+  }
+  await trimmer.close();
+  await assertWhole(made);
 });
 
 test("the trimmer reports an error and tries again later", async () => {

@@ -1,5 +1,6 @@
-// How long the log is kept: everything that a known secondary has not
-// acknowledged, but never more than a size or an age, and never less than 16,384 entries.
+// How long the log is kept: everything that a known secondary has not acknowledged, but not what is too old,
+// unless it is among the last 16,384 entries; and never more than a size, since an entry may have many
+// megabytes.
 
 import { HOUR } from "@holdfast/shared/text/duration";
 import type { Log } from "@holdfast/shared/log";
@@ -12,6 +13,8 @@ import { Slices } from "./commit/slices.ts";
 import type { Store } from "./store.ts";
 
 const EVERY = 1024n; // transactions between two looks
+const PARTS = 16n; // of the size: one of them more is a look as well
+const MAX_BYTES = 2n * 1024n ** 3n;
 const CHUNK = 64; // entries removed in one transaction
 // Each is read whole, and what is removed is overwritten: commits wait that long.
 const CHUNK_BYTES = 1024 * 1024;
@@ -56,14 +59,16 @@ export interface TrimmerParts {
   readonly retention: () => Retention;
 }
 
-/** Trims by itself, when it opens and after every 1,024 entries. */
+/** Trims by itself, when it opens, after every 1,024 entries, and when much has been added. */
 export class Trimmer {
   readonly #store: Store;
   readonly #work: Recurring;
+  readonly #retention: () => Retention;
   #unwatch: (() => void) | null = null;
 
   constructor({ store, clock, timers, log, retention }: TrimmerParts) {
     this.#store = store;
+    this.#retention = retention;
     this.#work = new Recurring({
       trouble: "could not trim the log",
       run: async (isOpen) => {
@@ -88,23 +93,37 @@ export class Trimmer {
 
   #watch(): void {
     this.#unwatch?.();
-    this.#unwatch = this.#store.onIndex(this.#store.index + EVERY, () => this.#work.wake());
+    const store = this.#store;
+    const part = (this.#retention().bytes ?? MAX_BYTES) / PARTS;
+    const enough = (store.head?.logBytes ?? 0n) + part;
+    const wake = () => {
+      unwatch();
+      this.#work.wake();
+    };
+    const ends = [
+      store.onIndex(store.index + EVERY, wake),
+      store.onCommit(() => {
+        if ((store.head?.logBytes ?? 0n) > enough) wake();
+      }),
+    ];
+    const unwatch = () => ends.forEach((end) => end());
+    this.#unwatch = unwatch;
   }
 }
 
 function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention: Retention): Tail {
   const min = retention.minEntries ?? 16_384n;
-  const max = retention.bytes ?? 2n * 1024n ** 3n;
+  const max = retention.bytes ?? MAX_BYTES;
   const age = retention.age ?? 24n * HOUR;
   const acknowledged = retention.acknowledged ?? head.index;
   let { first, chainBefore, logBytesBefore } = tail;
   // Entries may have megabytes: those that stay whatever they hold are not read.
   const beyond = head.index - tail.first - min + 1n;
-  const limit = beyond < CHUNK ? Number(beyond) : CHUNK;
-  for (const { index, entry: bytes } of oldest(store, tail.first, limit)) {
-    if (head.index - index < min) break; // the log has a gap
-    const entry = decodeEntryHeader(bytes);
+  const few = beyond < CHUNK && head.logBytes - logBytesBefore <= max;
+  for (const { index, entry: bytes } of oldest(store, tail.first, few ? Number(beyond) : CHUNK)) {
     const tooLarge = head.logBytes - logBytesBefore > max;
+    if (head.index - index < min && !tooLarge) break;
+    const entry = decodeEntryHeader(bytes);
     const tooOld = now - entry.time > age;
     if (index > acknowledged && !tooLarge && !tooOld) break;
     first = index + 1n;
