@@ -34,6 +34,8 @@ export interface CallOptions {
   readonly held?: Nanos;
   /** Warnings that whoever asks deals with, and nobody else needs to be told. */
   readonly untold?: RegExp;
+  /** Beside those that every request has, by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Ask extends CallOptions {
@@ -197,7 +199,7 @@ export class Client implements Caller {
     const { transport, watcher, region } = this.#options;
     const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
     const body = ask.stream ?? (ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body)));
-    const headers = this.#headers(method, body);
+    const headers = { ...ask.headers, ...this.#headers(method, body) };
     const ended = watcher?.started(method, path, ask.held !== undefined);
     let received: R | null = null;
     try {

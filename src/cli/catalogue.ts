@@ -98,6 +98,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "acl token one-time create": async () => (await import("./token/holder.ts")).oneTimeCreate,
   "acl token one-time exchange": async () => (await import("./token/holder.ts")).oneTimeExchange,
   "snapshot save": async () => (await import("./snapshot/save.ts")).snapshotSave,
+  "snapshot restore": async () => (await import("./snapshot/restore.ts")).snapshotRestore,
   "snapshot inspect": async () => (await import("./snapshot/inspect.ts")).snapshotInspect,
   "snapshot verify": async () => (await import("./snapshot/inspect.ts")).snapshotVerify,
   "snapshot drill": async () => (await import("./snapshot/drill.ts")).snapshotDrill,

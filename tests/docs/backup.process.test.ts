@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -20,7 +21,11 @@ sqlite3() {
 }
 `;
 
-async function shell(home: string, block: string): Promise<void> {
+async function shell(
+  home: string,
+  block: string,
+  more: Record<string, string> = {},
+): Promise<void> {
   const here = adapted(block, [
     ["/var/backups/holdfast", join(home, "backups")],
     ["/var/lib/holdfast", join(home, "data")],
@@ -29,14 +34,14 @@ async function shell(home: string, block: string): Promise<void> {
     ["runuser -u holdfast -- ", ""],
   ]);
   const path = `${join(ROOT, "bin")}:${process.env["PATH"] ?? ""}`;
-  const env = { PATH: path, HOME: home, NODE: process.execPath };
+  const env = { PATH: path, HOME: home, NODE: process.execPath, ...more };
   const script = `set -eu\n${SQLITE}\n${here}\n`;
   // It rejects, with what was printed, unless the exit code is 0.
   await promisify(execFile)("bash", ["-c", script], { env });
 }
 
 function block(heading: string): string {
-  const [, part = ""] = PAGE.split(`\n## ${heading}\n`);
+  const [, part = ""] = PAGE.split(new RegExp(`\n##+ ${heading}\n`));
   const found = blocksOf(part).find(({ kind, byHand }) => kind === "sh" && !byHand);
   assert.ok(found, heading);
   return found.text;
@@ -84,7 +89,7 @@ test("a copy taken while the server writes is restored with what was acknowledge
   await Promise.all(writing);
   assert.equal(await first.stop(), 0);
 
-  await shell(home, block("Restore"));
+  await shell(home, block("Putting a copy back"));
   const second = await new StartedServer(t, home, command).ready();
   await opened(second, share);
   for (const at of before) {
@@ -102,4 +107,43 @@ test("a copy taken while the server writes is restored with what was acknowledge
   assert.equal(await refused.ended, 2);
   const [, promised = "?"] = /refuses it\s+\(`([^`]+)`/.exec(PAGE) ?? [];
   assert.ok(refused.log.includes(promised), refused.log);
+});
+
+test("a snapshot that was saved is restored, and again when the data directory is gone", async (t) => {
+  const { home, config } = configured(t);
+  mkdirSync(join(home, "backups"), { mode: 0o700 });
+  const command = [PROGRAM, "server", "--config", config];
+  const address = (server: StartedServer) => /addresses=(\S+)/.exec(server.log)?.[1] ?? "";
+  const first = await new StartedServer(t, home, command).ready();
+  const body = { secret_shares: 1, secret_threshold: 1 };
+  const made = (await first.call("POST", "/v1/sys/init", { body })).json as {
+    keys_base64: readonly [string];
+    root_token: string;
+  };
+  const [share] = made.keys_base64;
+  const token = made.root_token;
+  await opened(first, share);
+  const valueOf = async (server: StartedServer) => {
+    const { json } = await server.call("GET", "/v1/kv/a", { token });
+    return (json as { data?: { value?: string } }).data?.value;
+  };
+  const put = (value: string) => first.call("POST", "/v1/kv/a", { token, body: { value } });
+  const mount = { type: "kv", options: { version: "1" } };
+  assert.equal((await first.call("POST", "/v1/sys/mounts/kv", { token, body: mount })).status, 204);
+  await put("saved");
+  const env = { HOLDFAST_ADDR: address(first), HOLDFAST_TOKEN: token };
+  await shell(home, block("Saving a snapshot"), env);
+  await put("later");
+  await shell(home, block("Restoring a snapshot"), env);
+  assert.equal(await valueOf(first), "saved");
+  assert.equal(await first.stop(), 0);
+
+  rmSync(join(home, "data"), { recursive: true });
+  const second = await new StartedServer(t, home, command).ready();
+  assert.match(second.log, /initialized=false/);
+  const [restore = ""] = block("On an empty machine").split("\n");
+  await shell(home, restore, { HOLDFAST_ADDR: address(second) });
+  await opened(second, share);
+  assert.equal(await valueOf(second), "saved");
+  assert.equal(await second.stop(), 0);
 });

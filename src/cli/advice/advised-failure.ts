@@ -53,6 +53,8 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
  * @remedy Give parameters as name=value after the path.
  * @code redirected The server sends the request on to another address, which is not followed.
  * @remedy Point HOLDFAST_ADDR at the address that the text names, if it is yours.
+ * @code restore-failed A snapshot was sent and verified, and could not be restored; the data is as it was.
+ * @remedy Read the cause in the text and in the server's log.
  * @code server-uninitialised The server is not initialised, so there are no shares.
  * @remedy Run `holdfast operator init` once if it is new; if not, mount its disk.
  * @code single-node The server is a single node, so no other can take over.
