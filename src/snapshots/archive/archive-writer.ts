@@ -73,7 +73,7 @@ export async function writeArchive(
   await add(state.begin({ head: snapshot.headRow, timeline: snapshot.timelineRow }));
   for await (const chunk of snapshot.records(options.signal)) {
     options.signal?.throwIfAborted();
-    for (const record of chunk) if (!stays(record.key)) await add(state.record(record));
+    await add(state.records(chunk.filter(({ key }) => !stays(key))));
   }
   await add(state.end());
 

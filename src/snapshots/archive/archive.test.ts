@@ -448,7 +448,8 @@ describe("state.bin", () => {
         const writer = new StateWriter();
         const bin = Buffer.concat([
           writer.begin({ head: bytes("head"), timeline: bytes("timeline") }),
-          ...sorted.map((record) => writer.record(record)),
+          writer.records(sorted.slice(0, 3)),
+          writer.records(sorted.slice(3)),
           writer.end(),
         ]);
         const parser = new StateParser();
@@ -471,7 +472,7 @@ describe("state.bin", () => {
       const parser = new StateParser();
       parser.push(writer.begin({ head: bytes("h"), timeline: bytes("t") }));
       for (const one of keys) {
-        parser.push(writer.record({ key: one, scope: SCOPE, value: bytes("v") }));
+        parser.push(writer.records([{ key: one, scope: SCOPE, value: bytes("v") }]));
       }
       parser.push(writer.end());
       parser.end();
