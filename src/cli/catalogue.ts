@@ -102,6 +102,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "snapshot inspect": async () => (await import("./snapshot/inspect.ts")).snapshotInspect,
   "snapshot verify": async () => (await import("./snapshot/inspect.ts")).snapshotVerify,
   "snapshot drill": async () => (await import("./snapshot/drill.ts")).snapshotDrill,
+  "snapshot diff": async () => (await import("./snapshot/diff.ts")).snapshotDiff,
   "path-help": async () => (await import("./commands/path.ts")).pathHelp,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   completion: async () => (await import("./commands/completion.ts")).completion,
