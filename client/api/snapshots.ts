@@ -2,8 +2,10 @@
 // Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
 // the wire.
 
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions, StreamedAnswer } from "../client.ts";
 import type { StreamedBody } from "../transport.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 /** Take a snapshot of everything stored */
 export async function takeSnapshot(client: Caller, options?: CallOptions): Promise<StreamedAnswer> {
@@ -139,6 +141,311 @@ export async function restoreStatus(
 ): Promise<Answer<RestoreStatusAnswer>> {
   return client.call(
     { method: "GET", path: "sys/storage/raft/restore-status", answer: "data" },
+    options,
+  );
+}
+
+export type ListSnapshotConfigsAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List configurations of automated snapshots */
+export async function listSnapshotConfigs(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListSnapshotConfigsAnswer>> {
+  return client.call(
+    { method: "LIST", path: "sys/storage/raft/snapshot-auto/config", answer: "data" },
+    options,
+  );
+}
+
+export type ReadSnapshotConfigInput = {
+  /** Name of the configuration */
+  readonly name: string;
+};
+
+export type ReadSnapshotConfigAnswer = {
+  /** Seconds from start to start */
+  readonly interval: number;
+  /** Snapshots that are kept */
+  readonly retain: number;
+  /** Directory, or folder in the bucket */
+  readonly path_prefix: string;
+  /** What names begin with */
+  readonly file_prefix: string;
+  /** Where snapshots go; the fields below are those of its type */
+  readonly storage_type: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store";
+  /** Bytes that all of them may have there */
+  readonly local_max_space?: number;
+  /** Bucket */
+  readonly clouda_store_bucket?: string;
+  /** Region */
+  readonly clouda_store_region?: string;
+  /** Access key */
+  readonly clouda_access_key_id?: string;
+  /** Whether its secret is set; it is never told */
+  readonly clouda_secret_access_key_set?: boolean;
+  /** Whether a session token is set; it is never told */
+  readonly clouda_session_token_set?: boolean;
+  /** Endpoint */
+  readonly clouda_store_endpoint?: string;
+  /** Whether http is spoken */
+  readonly clouda_store_disable_tls?: boolean;
+  /** Whether the bucket is part of the path */
+  readonly clouda_store_force_path_style?: boolean;
+  /** Whether KMS encrypts */
+  readonly clouda_store_enable_kms?: boolean;
+  /** Whether AES256 encrypts */
+  readonly clouda_store_server_side_encryption?: boolean;
+  /** KMS key */
+  readonly clouda_store_kms_key?: string;
+  /** Container */
+  readonly cloudb_container_name?: string;
+  /** Account */
+  readonly cloudb_account_name?: string;
+  /** Whether its key is set; it is never told */
+  readonly cloudb_account_key_set?: boolean;
+  /** Cloud */
+  readonly cloudb_blob_environment?: string;
+  /** Endpoint */
+  readonly cloudb_endpoint?: string;
+  /** Bucket */
+  readonly cloudc_store_bucket?: string;
+  /** Whether a service account is set; it is never told */
+  readonly cloudc_service_account_key_set?: boolean;
+  /** Endpoint */
+  readonly cloudc_endpoint?: string;
+  /** Whether http is spoken */
+  readonly cloudc_disable_tls?: boolean;
+};
+
+/** Read a configuration of automated snapshots */
+export async function readSnapshotConfig(
+  client: Caller,
+  input: ReadSnapshotConfigInput,
+  options?: CallOptions,
+): Promise<Answer<ReadSnapshotConfigAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/storage/raft/snapshot-auto/config/${oneSegment(name)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type WriteSnapshotConfigInput = {
+  /** Name of the configuration */
+  readonly name: string;
+  /** Time from the start of one snapshot to the start of the next; required at first */
+  readonly interval?: string | number | undefined;
+  /** Snapshots that are kept: 1 unless said; older ones are deleted after a new one */
+  readonly retain?: number | undefined;
+  /** For local the directory, below one of snapshot_roots; else the folder in the bucket, which for cloudb-blob and cloudc-store ends with a slash; required at first */
+  readonly path_prefix?: string | undefined;
+  /** What names begin with: service-snapshot unless said */
+  readonly file_prefix?: string | undefined;
+  /** Where snapshots go; required at first and the same ever after */
+  readonly storage_type?: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store" | undefined;
+  /** local: bytes that all snapshots of this prefix may have there; required */
+  readonly local_max_space?: number | undefined;
+  /** clouda-store: the bucket; required */
+  readonly clouda_store_bucket?: string | undefined;
+  /** clouda-store: the bucket's region; required */
+  readonly clouda_store_region?: string | undefined;
+  /** clouda-store: access key; left out, keys come from the server's environment or files */
+  readonly clouda_access_key_id?: string | undefined;
+  /** clouda-store: its secret */
+  readonly clouda_secret_access_key?: string | undefined;
+  /** clouda-store: its session token */
+  readonly clouda_session_token?: string | undefined;
+  /** clouda-store: another endpoint, for stores of others */
+  readonly clouda_store_endpoint?: string | undefined;
+  /** clouda-store: speak http; for tests */
+  readonly clouda_store_disable_tls?: boolean | undefined;
+  /** clouda-store: endpoint/bucket instead of bucket.endpoint */
+  readonly clouda_store_force_path_style?: boolean | undefined;
+  /** clouda-store: encrypt with KMS */
+  readonly clouda_store_enable_kms?: boolean | undefined;
+  /** clouda-store: encrypt with AES256 */
+  readonly clouda_store_server_side_encryption?: boolean | undefined;
+  /** clouda-store: name of the KMS key */
+  readonly clouda_store_kms_key?: string | undefined;
+  /** cloudb-blob: the container; required */
+  readonly cloudb_container_name?: string | undefined;
+  /** cloudb-blob: account; left out, it comes from the server's environment or files */
+  readonly cloudb_account_name?: string | undefined;
+  /** cloudb-blob: its key */
+  readonly cloudb_account_key?: string | undefined;
+  /** cloudb-blob: CloudBPublicCloud unless said, CloudBUSGovernmentCloud or CloudBChinaCloud */
+  readonly cloudb_blob_environment?: string | undefined;
+  /** cloudb-blob: another endpoint, for stores of others; http for this machine alone */
+  readonly cloudb_endpoint?: string | undefined;
+  /** cloudc-store: the bucket; required */
+  readonly cloudc_store_bucket?: string | undefined;
+  /** cloudc-store: JSON of the service account; left out, it comes from the server's environment or files */
+  readonly cloudc_service_account_key?: string | undefined;
+  /** cloudc-store: another endpoint, for stores of others */
+  readonly cloudc_endpoint?: string | undefined;
+  /** cloudc-store: speak http; for tests */
+  readonly cloudc_disable_tls?: boolean | undefined;
+  /** Whether a test object is written first: where the place is new unless said */
+  readonly verify?: boolean | undefined;
+};
+
+/** Create or change a configuration of automated snapshots */
+export async function writeSnapshotConfig(
+  client: Caller,
+  input: WriteSnapshotConfigInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  const { name, ...body } = needInput(input);
+  return client.call(
+    {
+      method: "POST",
+      path: `sys/storage/raft/snapshot-auto/config/${oneSegment(name)}`,
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type DeleteSnapshotConfigInput = ReadSnapshotConfigInput;
+
+/** Delete a configuration of automated snapshots */
+export async function deleteSnapshotConfig(
+  client: Caller,
+  input: DeleteSnapshotConfigInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "DELETE",
+      path: `sys/storage/raft/snapshot-auto/config/${oneSegment(name)}`,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type ReadSnapshotStatusInput = ReadSnapshotConfigInput;
+
+export type ReadSnapshotStatusAnswer = {
+  /** What is done; disabled: this node makes no snapshots */
+  readonly state: "waiting" | "running" | "uploading" | "rotating" | "disabled";
+  /** Start of the attempt that runs, or of the last one */
+  readonly snapshot_start: string | null;
+  /** Where it writes */
+  readonly snapshot_url: string;
+  /** Start of the last attempt that has ended */
+  readonly last_snapshot_start: string | null;
+  /** End of it */
+  readonly last_snapshot_end: string | null;
+  /** What kept it from success; empty when nothing did */
+  readonly last_snapshot_error: string;
+  /** Where the last one that succeeded lies */
+  readonly last_snapshot_url: string;
+  /** Its bytes */
+  readonly last_snapshot_size: number;
+  /** Its SHA-256 in hex */
+  readonly last_snapshot_sha256: string;
+  /** Index of the last write in it */
+  readonly last_snapshot_index: number;
+  /** When it was there */
+  readonly last_success: string | null;
+  /** When the next attempt starts */
+  readonly next_snapshot_start: string;
+  /** Attempts that failed since one succeeded */
+  readonly consecutive_errors: number;
+  /** Why older ones could not be deleted; empty when they were */
+  readonly rotation_error: string;
+  /** Snapshots there, as of the last one */
+  readonly stored_count: number;
+  /** Bytes of all of them */
+  readonly stored_bytes: number;
+};
+
+/** Read how automated snapshots go */
+export async function readSnapshotStatus(
+  client: Caller,
+  input: ReadSnapshotStatusInput,
+  options?: CallOptions,
+): Promise<Answer<ReadSnapshotStatusAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/storage/raft/snapshot-auto/status/${oneSegment(name)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type RunSnapshotInput = ReadSnapshotConfigInput;
+
+export type RunSnapshotAnswer = ReadSnapshotStatusAnswer;
+
+/** Make an automated snapshot now */
+export async function runSnapshot(
+  client: Caller,
+  input: RunSnapshotInput,
+  options?: CallOptions,
+): Promise<Answer<RunSnapshotAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "POST",
+      path: `sys/storage/raft/snapshot-auto/run/${oneSegment(name)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type ReadSnapshotHistoryInput = ReadSnapshotConfigInput;
+
+export type ReadSnapshotHistoryAnswer = {
+  /** Newest first, at most 64 */
+  readonly attempts: readonly {
+    /** Start */
+    readonly start: string;
+    /** End */
+    readonly end: string;
+    /** Where it was written */
+    readonly url: string;
+    /** Bytes; 0 when it failed */
+    readonly size: number;
+    /** SHA-256 in hex; empty when it failed */
+    readonly sha256: string;
+    /** Index of the last write in it; 0 when it failed */
+    readonly index: number;
+    /** What kept it from success; empty when nothing did */
+    readonly error: string;
+    /** Why older ones could not be deleted */
+    readonly rotation_error: string;
+  }[];
+};
+
+/** Read the last attempts at automated snapshots */
+export async function readSnapshotHistory(
+  client: Caller,
+  input: ReadSnapshotHistoryInput,
+  options?: CallOptions,
+): Promise<Answer<ReadSnapshotHistoryAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/storage/raft/snapshot-auto/history/${oneSegment(name)}`,
+      answer: "data",
+    },
     options,
   );
 }

@@ -97,6 +97,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "acl token import": async () => (await import("./token/transfer.ts")).tokenImport,
   "acl token one-time create": async () => (await import("./token/holder.ts")).oneTimeCreate,
   "acl token one-time exchange": async () => (await import("./token/holder.ts")).oneTimeExchange,
+  "snapshot list": async () => (await import("./snapshot/list.ts")).snapshotList,
   "snapshot save": async () => (await import("./snapshot/save.ts")).snapshotSave,
   "snapshot restore": async () => (await import("./snapshot/restore.ts")).snapshotRestore,
   "snapshot inspect": async () => (await import("./snapshot/inspect.ts")).snapshotInspect,

@@ -67,6 +67,10 @@ export function makeConfig(top: Top, making: Making): Config {
           : values.audit_file_roots.map(path),
       allowPrefix: values.audit_allow_prefix,
     },
+    snapshotRoots:
+      values.snapshot_roots.length === 0
+        ? [directories.snapshots]
+        : values.snapshot_roots.map(path),
     log: {
       level: values.log_level,
       format: values.log_format,

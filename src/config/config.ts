@@ -43,6 +43,8 @@ export interface Config {
     readonly fileRoots: readonly string[];
     readonly allowPrefix: boolean;
   };
+  /** Below these local snapshots may lie; the first is ours to make. */
+  readonly snapshotRoots: readonly string[];
   readonly log: LogConfig;
   /** Bytes for decrypted entries; 0 is no cache. */
   readonly cacheBytes: number;

@@ -11,12 +11,16 @@ export interface Area {
 }
 
 /** Directories that must be apart from each other. */
-export function areasOf({ directories, audit }: Pick<Config, "directories" | "audit">): Area[] {
-  const { store, server, snapshots } = directories;
+export function areasOf({
+  directories,
+  audit,
+  snapshotRoots,
+}: Pick<Config, "directories" | "audit" | "snapshotRoots">): Area[] {
+  const { store, server } = directories;
   return [
     ...(store === null ? [] : [{ setting: "the store", path: store }]),
     { setting: "the server's own files", path: server },
-    { setting: "snapshots", path: snapshots },
+    ...snapshotRoots.map((path) => ({ setting: "snapshot_roots", path })),
     ...audit.fileRoots.map((path) => ({ setting: "audit_file_roots", path })),
   ];
 }

@@ -71,6 +71,7 @@ test("a listener is all that must be said, and everything else has its default",
     compat: true,
     ui: true,
     audit: { devices: [], fileRoots: ["/srv/data/audit"], allowPrefix: false },
+    snapshotRoots: ["/srv/data/snapshots"],
     log: {
       level: "info",
       format: "standard",

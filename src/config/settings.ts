@@ -246,6 +246,10 @@ export const SETTINGS = {
     "`audit` in `data_dir`",
   ),
   audit_allow_prefix: flag("Devices made over the API may have a `prefix`", false),
+  snapshot_roots: list(
+    "Directories below which automated snapshots of type `local` may lie",
+    "`snapshots` in `data_dir`",
+  ),
 
   log_level: oneOf("Least level that is logged", LEVELS, "info", {
     env: "HOLDFAST_LOG_LEVEL",
@@ -312,8 +316,7 @@ export const SETTINGS = {
   service_registration: absent("clusters of several nodes"),
   raw_storage_endpoint: absent("reading raw storage over the API"),
   introspection_endpoint: absent("looking into the server's objects over the API"),
-  snapshot_roots: absent("automated snapshots"),
-  trust_roots: absent("automated snapshots"),
+  trust_roots: absent("authorities of one's own for calls outside"),
   disable_mlock: absent("locked memory; instead forbid swap for the process (see the manual)"),
   license_path: absent("a licence: everything is free"),
 };

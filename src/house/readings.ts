@@ -24,4 +24,6 @@ export interface Readings {
   /** Whether there is a mount of this accessor. */
   readonly mounted: (accessor: string) => boolean;
   readonly snapshots: () => readonly SnapshotReading[];
+  /** How full the fullest allowance of local snapshots is, from 0 to 1. */
+  readonly snapshotSpaceUsed: () => number | null;
 }

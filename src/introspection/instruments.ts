@@ -280,7 +280,8 @@ function readTokens(registry: Registry, sources: InstrumentSources): void {
   );
 }
 
-function readSnapshots(registry: Registry, { snapshots }: InstrumentSources): void {
+function readSnapshots(registry: Registry, sources: InstrumentSources): void {
+  const { snapshots, snapshotSpaceUsed } = sources;
   if (snapshots === undefined) return;
   const each = (
     name: string,
@@ -317,6 +318,14 @@ function readSnapshots(registry: Registry, { snapshots }: InstrumentSources): vo
     "Snapshots that could not be made.",
     "counter",
     (reading) => reading.errors,
+  );
+  registry.reads(
+    {
+      name: "holdfast_snapshot_space_used_ratio",
+      help: "How full the fullest allowance of local snapshots is.",
+    },
+    "gauge",
+    () => snapshotSpaceUsed?.() ?? null,
   );
 }
 

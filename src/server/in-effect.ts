@@ -6,7 +6,8 @@ import type { Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 
 /** As it could be written in a file, without secrets. Blocks that were left out are there as well. */
-export function inEffect({ effective, storage, seal, audit, directories }: Config): JsonObject {
+export function inEffect(config: Config): JsonObject {
+  const { effective, storage, seal, audit, snapshotRoots, directories } = config;
   const { store } = directories;
   return {
     ...effective,
@@ -15,6 +16,7 @@ export function inEffect({ effective, storage, seal, audit, directories }: Confi
     ],
     seal: orNull(effective["seal"]) ?? [{ type: seal.type }],
     audit_file_roots: [...audit.fileRoots],
+    snapshot_roots: [...snapshotRoots],
   };
 }
 

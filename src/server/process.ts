@@ -244,6 +244,7 @@ export class ServerProcess {
       orphans: () => (sealed() ? [] : (read().orphans?.() ?? [])),
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
       snapshots: () => read().snapshots?.() ?? [],
+      snapshotSpaceUsed: () => (sealed() ? null : (read().snapshotSpaceUsed?.() ?? null)),
     });
   }
 

@@ -15,6 +15,7 @@ import type { NamespaceContents } from "../namespaces/contents.ts";
 import { AUDIT_CHECKPOINT } from "../signed/kinds.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
+import { SystemSnapshotFiles } from "../system/snapshot-files.ts";
 import { SystemWorkFiles } from "../system/work-file.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
@@ -242,7 +243,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       connector: new SystemConnector(isAuditTarget),
       places: {
         roots: config.audit.fileRoots,
-        forbidden: [config.directories.server, config.directories.snapshots].concat(
+        forbidden: [config.directories.server, ...config.snapshotRoots].concat(
           config.directories.store ?? [],
         ),
       },
@@ -315,6 +316,25 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         return { adopted: records.adopted + leases.adopted, left: records.left + leases.left };
       },
       version,
+      local,
+      node,
+      targets: {
+        outbound: ground.outbound.for("snapshots"),
+        clock,
+        timers,
+        random,
+        environment: host.environment,
+        files: host.operatorFiles,
+        local: {
+          files: new SystemSnapshotFiles(),
+          places: {
+            roots: config.snapshotRoots,
+            forbidden: [config.directories.server, ...config.audit.fileRoots].concat(
+              config.directories.store ?? [],
+            ),
+          },
+        },
+      },
     }),
   };
 }

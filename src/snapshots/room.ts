@@ -2,7 +2,11 @@
 
 import type { Log } from "@holdfast/shared/log";
 import type { Fs, Timers, WorkFiles, Instant } from "@holdfast/shared/world";
+import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
+import { autoApi } from "./auto/api-auto.ts";
+import { AutoSnapshots } from "./auto/auto-snapshots.ts";
+import { spooled } from "./auto/spool.ts";
 import { SnapshotFigures } from "./figures.ts";
 import { ArchiveMaking, type MakingOptions } from "./making.ts";
 import { snapshotApi } from "./manual/api-snapshot.ts";
@@ -10,6 +14,7 @@ import { restoreApi } from "./restore/api-restore.ts";
 import { RestoreSecret } from "./restore/restore-secret.ts";
 import { Restores, type RestoresOptions } from "./restore/restores.ts";
 import { ManualSnapshots } from "./manual/manual-snapshots.ts";
+import type { TargetNeeds } from "./targets/open-target.ts";
 
 export interface SnapshotNeeds
   extends MakingOptions, Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions> {
@@ -23,6 +28,11 @@ export interface SnapshotNeeds
   readonly spoolDirectory: string;
   /** When the root key was made. */
   readonly keyedAt: () => Instant;
+  /** Of everything below local/ and core/. */
+  readonly local: View;
+  readonly node: View;
+  /** What places outside are reached with. */
+  readonly targets: TargetNeeds;
 }
 
 export interface SnapshotParts {
@@ -30,6 +40,7 @@ export interface SnapshotParts {
   readonly making: ArchiveMaking;
   readonly figures: SnapshotFigures;
   readonly restores: Restores;
+  readonly auto: AutoSnapshots;
 }
 
 export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
@@ -45,6 +56,7 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       restoreApi,
       ({ restores }: SnapshotParts) => restores,
     ),
+    declares("src/snapshots/auto/api-auto.ts", autoApi, ({ auto }: SnapshotParts) => auto),
   ],
   build: (needs) => {
     const { barrier, clock, timers, files, clusterId, keyedAt, spoolDirectory: directory } = needs;
@@ -63,13 +75,27 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
     });
     const secret = new RestoreSecret({ ...needs, path: needs.restoreSecret });
     const restores = new Restores({ ...needs, directory, secret });
+    const auto = new AutoSnapshots({
+      configs: needs.local.sub("snapshots/configs/"),
+      states: needs.node.sub("snapshots/auto/"),
+      targets: needs.targets,
+      make: (signal) => spooled({ making, files, directory }, signal),
+      measured: (about, run) => figures.measured("automated", about, run),
+      clock,
+      timers,
+      random: needs.random,
+      log: needs.log.child("snapshots"),
+    });
     return {
       manual,
       making,
       figures,
       restores,
       open: () => secret.remove(),
-      metrics: { snapshots: () => figures.readings },
+      auto,
+      interrupt: () => auto.interrupt(),
+      jobs: [auto.job],
+      metrics: { snapshots: () => figures.readings, snapshotSpaceUsed: () => auto.spaceUsed },
     };
   },
 };

@@ -227,3 +227,43 @@ test("drill of a damaged, cut, foreign or too new file says what is wrong with i
   newer.write('"Version":9', whole.indexOf('"Version":1'));
   assert.match(await drilled(newer), /later form than this version reads: version 9/);
 });
+
+test("list tells how automated snapshots go, and fails when the last one did", async (t) => {
+  const { cli, env, server, home } = await stage(t);
+  const none = await cli("list");
+  assert.equal(none.code, 3, none.all);
+  assert.match(none.all, /There are no configurations of automated snapshots/);
+  const base = "sys/storage/raft/snapshot-auto";
+  const place = join(server.directory, "snapshots");
+  const fields = [
+    "storage_type=local",
+    `path_prefix=${place}`,
+    "local_max_space=100000000",
+    "interval=24h",
+    "retain=2",
+  ];
+  const written = await run(["write", `${base}/config/nightly`, ...fields], { env });
+  assert.equal(written.code, 0, written.all);
+  const waiting = await cli("list");
+  assert.equal(waiting.code, 0, waiting.all);
+  assert.match(waiting.stdout, /^nightly +waiting /m);
+  assert.equal((await cli("list", "nightly")).code, 3);
+  const made = await run(["write", "-force", `${base}/run/nightly`], { env });
+  assert.equal(made.code, 0, made.all);
+  const [name = ""] = readdirSync(place);
+  const listed = await cli("list", "nightly");
+  assert.equal(listed.code, 0, listed.all);
+  assert.ok(listed.stdout.includes(name.slice(0, 30)), listed.stdout);
+  // What was stored is an archive like any other.
+  const inspected = await run(["snapshot", "inspect", join(place, name)], { env: { HOME: home } });
+  assert.equal(inspected.code, 0, inspected.all);
+  const verified = await cli("verify", join(place, name));
+  assert.equal(verified.code, 0, verified.all);
+  await run(["write", `${base}/config/nightly`, "local_max_space=1"], { env });
+  const failed = await run(["write", "-force", `${base}/run/nightly`], { env });
+  assert.match(failed.stderr, /local_max_space is 1 bytes/);
+  assert.equal((await cli("list")).code, 1);
+  assert.equal((await cli("list", "nightly")).code, 1);
+  const json = await run(["snapshot", "list", "-format", "json"], { env });
+  assert.equal(JSON.parse(json.stdout)[0].consecutive_errors, 1);
+});

@@ -20,6 +20,8 @@ export interface LocalNeeds {
 
 /** How much is written between two looks at the allowance. */
 const LOOK_EVERY = 64 * 1024 * 1024;
+/** Stays free on the disk: the store, which may share it, takes no writes below 64 MiB. */
+const KEPT_FREE = 128 * 1024 * 1024;
 
 export class LocalTarget implements Target {
   readonly #settings: LocalSettings;
@@ -49,7 +51,7 @@ export class LocalTarget implements Target {
       try {
         await this.#write(directory, temporary, source, options);
         await this.#check(directory, temporary, source);
-        await this.#checkRoom(directory, source.size);
+        await this.#checkRoom(directory, source.size, 0);
         await directory.rename(temporary, name);
       } catch (error) {
         await directory.remove(temporary).catch(() => {}); // the first cause is the one to tell
@@ -123,7 +125,7 @@ export class LocalTarget implements Target {
         progress?.(written);
         if (written - looked < LOOK_EVERY) continue;
         looked = written;
-        await this.#checkRoom(directory, source.size);
+        await this.#checkRoom(directory, source.size, source.size - written);
       }
       await file.sync();
     } finally {
@@ -144,8 +146,16 @@ export class LocalTarget implements Target {
     checkWhole(source, sum.digest());
   }
 
-  async #checkRoom(directory: HeldDirectory, bytes: number): Promise<void> {
+  /** By the allowance and, for what is not written yet, by the disk. */
+  async #checkRoom(directory: HeldDirectory, bytes: number, ahead = bytes): Promise<void> {
     const { maxSpace } = this.#settings;
+    const free = await directory.freeBytes();
+    if (ahead > 0 && free - ahead < KEPT_FREE) {
+      throw storeRefuses(
+        "looking for space",
+        `${free} bytes are free there, ${ahead} are needed and ${KEPT_FREE} stay free`,
+      );
+    }
     const ours = await this.#ours(directory);
     const used = ours.reduce((sum, { size }) => sum + size, 0);
     if (used + bytes <= maxSpace) return;

@@ -59,3 +59,15 @@ export function objectFolder(pathPrefix: string): string {
   const folder = pathPrefix.replace(/^\/+|\/+$/g, "");
   return folder === "" ? "" : `${folder}/`;
 }
+
+/** Clouds of cloudb by the names that operators write, and the domain of each. In lower case: the case of letters
+ *  does not matter. The empty one is the usual. */
+export const CLOUDB_DOMAINS: ReadonlyMap<string, string> = new Map([
+  ["", "core.windows.net"],
+  ["cloudbpubliccloud", "core.windows.net"],
+  ["azurepubliccloud", "core.windows.net"],
+  ["cloudbusgovernmentcloud", "core.usgovcloudapi.net"],
+  ["azureusgovernmentcloud", "core.usgovcloudapi.net"],
+  ["cloudbchinacloud", "core.chinacloudapi.cn"],
+  ["azurechinacloud", "core.chinacloudapi.cn"],
+]);

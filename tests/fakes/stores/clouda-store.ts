@@ -8,6 +8,8 @@ export interface FakeS3Options {
   readonly region?: string;
   /** Entries of one page of a listing, at most. */
   readonly page?: number;
+  /** Its clock, in ms. Default: the real one. */
+  readonly now?: () => number;
   /** Whether sums are kept and visible, as stores of others do not. Default true. */
   readonly checksums?: boolean;
 }
@@ -59,6 +61,7 @@ export async function startFakeS3({
   bucket = "backups",
   region = "eu-central-1",
   page = 1000,
+  now = Date.now,
   checksums = true,
 }: FakeS3Options = {}): Promise<FakeS3> {
   const objects = new Map<string, StoredObject>();
@@ -247,7 +250,7 @@ export async function startFakeS3({
     const at = Date.parse(
       stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"),
     );
-    if (!stamp.startsWith(day) || !(Math.abs(Date.now() + control.skewMs - at) < 900_000)) {
+    if (!stamp.startsWith(day) || !(Math.abs(now() + control.skewMs - at) < 900_000)) {
       const said = "The difference between the request time and the current time is too large.";
       throw new Refusal(403, "RequestTimeTooSkewed", said);
     }

@@ -6,6 +6,8 @@ import { type StoreAnswer, type StoreFront, type StoreRequest, startFront } from
 export interface FakeBlobOptions {
   readonly container?: string;
   readonly page?: number;
+  /** Its clock, in ms. Default: the real one. */
+  readonly now?: () => number;
 }
 
 export interface StoredBlob {
@@ -51,6 +53,7 @@ const SIGNED = [
 export async function startFakeBlob({
   container = "backups",
   page = 1000,
+  now = Date.now,
 }: FakeBlobOptions = {}): Promise<FakeBlob> {
   const account = "holdfasttest";
   const key = Buffer.from(
@@ -198,7 +201,7 @@ export async function startFakeBlob({
       new Refusal(403, "AuthenticationFailed", `Server failed to authenticate the request. ${why}`);
     if (headers["x-ms-version"] === undefined) throw failed("x-ms-version is missing.");
     const at = Date.parse(String(headers["x-ms-date"] ?? ""));
-    if (!(Math.abs(Date.now() - at) < 900_000)) throw failed("Request date header is too old.");
+    if (!(Math.abs(now() - at) < 900_000)) throw failed("Request date header is too old.");
     const [scheme = "", credential = ""] = (headers.authorization ?? "").split(" ");
     const [named = "", signature = ""] = credential.split(":");
     if (scheme !== "SharedKey" || named !== account) throw failed("The account is another.");

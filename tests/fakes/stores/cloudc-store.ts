@@ -7,6 +7,8 @@ import { type StoreAnswer, type StoreFront, type StoreRequest, startFront } from
 export interface FakeGcsOptions {
   readonly bucket?: string;
   readonly page?: number;
+  /** Its clock, in ms. Default: the real one. */
+  readonly now?: () => number;
 }
 
 export interface StoredItem {
@@ -53,6 +55,7 @@ const SCOPES = ["https://www.googleapis.com/auth/devstorage.read_write"];
 export async function startFakeGcs({
   bucket = "backups",
   page = 1000,
+  now = Date.now,
 }: FakeGcsOptions = {}): Promise<FakeGcs> {
   const objects = new Map<string, StoredItem>();
   const sessions = new Map<string, Session>();
@@ -113,14 +116,14 @@ export async function startFakeGcs({
       JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
     const { alg } = decoded(head);
     const { iss, scope, aud, iat, exp } = decoded(claims);
-    const now = Date.now() / 1000;
+    const seconds = now() / 1000;
     return (
       alg === "RS256" &&
       iss === email &&
       SCOPES.includes(String(scope)) &&
       aud === tokenUri &&
       Number(exp) - Number(iat) <= 3600 &&
-      Math.abs(now - Number(iat)) < 300 &&
+      Math.abs(seconds - Number(iat)) < 300 &&
       verify(
         "sha256",
         Buffer.from(`${head}.${claims}`),

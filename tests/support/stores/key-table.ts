@@ -50,6 +50,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["shared/identity/*", "core"],
   ["shared/audit/*", "core"],
   ["local/audit/declared/:x", "core"],
+  ["local/snapshots/configs/:x", "core"],
   ["shared/browser/*", "core"],
   // core/: this node and this cluster; they are sent to nobody
   ["core/keyring", "none"],

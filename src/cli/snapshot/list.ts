@@ -1,0 +1,69 @@
+// `holdfast snapshot list`: how automated snapshots go.
+
+import { ApiError } from "@holdfast/client/api-error";
+import * as snapshots from "@holdfast/client/api/snapshots";
+import type { Client } from "@holdfast/client/client";
+import { command } from "../command.ts";
+import { argument } from "../line/argument.ts";
+import { shortTime } from "../terminal/relative-time.ts";
+import { sizeText } from "../terminal/size.ts";
+
+export const snapshotList = command({
+  name: "snapshot list",
+  summary: "List configurations of automated snapshots and how they go, or the attempts of one",
+  description:
+    "With a name: its last attempts, newest first. Needs `list` with `sudo` on " +
+    "sys/storage/raft/snapshot-auto/config and `read` on status/ or history/ beside it. Ends with 1 when the last " +
+    "attempt of one of them has failed.",
+  examples: ["holdfast snapshot list", "holdfast snapshot list nightly"],
+  flags: {},
+  args: { name: argument.optional("Of a configuration") },
+  async run({ client, out, clock }, { name }) {
+    const now = clock.now();
+    const size = (bytes: number) => (bytes === 0 ? "" : sizeText(bytes));
+    if (name !== undefined) {
+      const { attempts } = (await snapshots.readSnapshotHistory(client, { name })).data;
+      if (attempts.length === 0) out.hint("There was no attempt yet.");
+      if (attempts.length === 0 && out.forPeople) return 3;
+      const rows = attempts.map((attempt) => [
+        shortTime(attempt.start, now),
+        size(attempt.size),
+        attempt.error === "" ? attempt.url : attempt.error,
+      ]);
+      await out.show(attempts, { columns: ["Start", "Size", "Where, or what went wrong"], rows });
+      return attempts.length === 0 ? 3 : attempts[0]?.error === "" ? 0 : 1;
+    }
+    const names = await namesOf(client);
+    const found = await Promise.all(
+      names.map(async (one) => ({
+        name: one,
+        ...(await snapshots.readSnapshotStatus(client, { name: one })).data,
+      })),
+    );
+    if (found.length === 0) out.hint("There are no configurations of automated snapshots.");
+    if (found.length === 0 && out.forPeople) return 3;
+    const rows = found.map((status) => [
+      status.name,
+      status.state,
+      shortTime(status.last_success, now),
+      size(status.last_snapshot_size),
+      status.stored_count,
+      shortTime(status.next_snapshot_start, now),
+      status.last_snapshot_error,
+    ]);
+    const columns = ["Name", "State", "Last Success", "Size", "Stored", "Next", "Error"];
+    await out.show(found, { columns, rows, whole: ["Name"] });
+    if (found.length === 0) return 3;
+    return found.some((status) => status.last_snapshot_error !== "") ? 1 : 0;
+  },
+});
+
+async function namesOf(client: Client): Promise<readonly string[]> {
+  try {
+    return (await snapshots.listSnapshotConfigs(client)).data.keys;
+  } catch (error) {
+    // The API answers an empty list as "not found" and gives no text with it.
+    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return [];
+    throw error;
+  }
+}

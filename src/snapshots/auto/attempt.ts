@@ -1,0 +1,116 @@
+// One attempt: an archive is made beside, put where the configuration says, checked there, and older ones make way.
+// Nothing is deleted before the new one is there.
+
+import { describe } from "@holdfast/shared/failure";
+import { fromHex, hex } from "@holdfast/shared/bytes";
+import type { Source, StoredSnapshot, Target } from "../targets/target.ts";
+import type { StoredPut } from "./state.ts";
+
+/** An archive that lies where nobody else sees it until it is put. */
+export interface SpooledArchive {
+  readonly source: Source;
+  /** Of the last write that it holds. */
+  readonly index: number;
+  close(): Promise<void>;
+}
+
+export type Phase = "running" | "uploading" | "rotating";
+
+export interface AttemptPlan {
+  readonly name: string;
+  readonly target: Target;
+  readonly retain: number;
+  /** Bytes that it will take as far as one knows. */
+  readonly estimate: number;
+  /** What an earlier one has left. */
+  readonly leftOver: StoredPut | null;
+  readonly signal: AbortSignal;
+  readonly make: (signal: AbortSignal) => Promise<SpooledArchive>;
+  readonly enter: (phase: Phase) => void;
+  /** Durable when it resolves. */
+  readonly remember: (put: StoredPut | null) => Promise<void>;
+}
+
+export interface StoredArchive {
+  readonly size: number;
+  readonly sha256: string;
+  readonly index: number;
+  /** What is there now. */
+  readonly stored: readonly StoredSnapshot[];
+  readonly deleted: readonly string[];
+  /** Why older ones could not all be deleted; empty when they were. */
+  readonly rotationError: string;
+}
+
+export async function attempt(plan: AttemptPlan): Promise<StoredArchive> {
+  const { target, estimate, leftOver, signal } = plan;
+  plan.enter("running");
+  if (leftOver !== null) await settle(plan, leftOver);
+  await target.checkRoom(estimate, signal);
+  const archive = await plan.make(signal);
+  try {
+    await target.checkRoom(archive.source.size, signal);
+    plan.enter("uploading");
+    await put(plan, archive.source);
+    plan.enter("rotating");
+    const { size, sha256 } = archive.source;
+    return { size, sha256: hex(sha256), index: archive.index, ...(await rotate(plan)) };
+  } finally {
+    await archive.close();
+  }
+}
+
+async function put(plan: AttemptPlan, source: Source): Promise<void> {
+  const { name, target, signal } = plan;
+  let begun: StoredPut = {
+    name,
+    size: source.size,
+    sha256: hex(source.sha256),
+    handle: null,
+  };
+  await plan.remember(begun);
+  const note = async (handle: string) => {
+    begun = { ...begun, handle };
+    await plan.remember(begun);
+  };
+  try {
+    await target.put(name, source, { signal, note });
+  } catch (error) {
+    // When the server stops, the next start does this.
+    if (!signal.aborted) await settle(plan, begun).catch(() => {});
+    throw error;
+  }
+}
+
+async function settle({ target, signal, remember }: AttemptPlan, put: StoredPut): Promise<void> {
+  const { name, size, handle } = put;
+  await target.settle(
+    { name, size, sha256: fromHex(put.sha256) ?? Buffer.alloc(0), handle },
+    signal,
+  );
+  await remember(null);
+}
+
+async function rotate(
+  plan: AttemptPlan,
+): Promise<Pick<StoredArchive, "stored" | "deleted" | "rotationError">> {
+  const { name, target, retain, signal } = plan;
+  const deleted: string[] = [];
+  let stored: readonly StoredSnapshot[] = [];
+  try {
+    stored = await target.list(signal);
+    // Its own name is never among them: a clock that went back would make the newest the oldest.
+    const older = stored.filter((one) => one.name !== name);
+    for (const one of older.slice(0, Math.max(0, older.length + 1 - retain))) {
+      await target.delete(one.name, signal);
+      deleted.push(one.name);
+    }
+    return { stored: without(stored, deleted), deleted, rotationError: "" };
+  } catch (error) {
+    return { stored: without(stored, deleted), deleted, rotationError: describe(error) };
+  }
+}
+
+function without(stored: readonly StoredSnapshot[], deleted: readonly string[]): StoredSnapshot[] {
+  return stored.filter(({ name }) => !deleted.includes(name));
+}

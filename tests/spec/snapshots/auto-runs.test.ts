@@ -1,0 +1,473 @@
+// Automated snapshots as time goes by: schedule, status, retention, failures, crashes.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { ArchiveParser } from "../../../src/snapshots/archive/archive-parser.ts";
+import { FORMAT } from "../../../src/storage/engines/sqlite-format.ts";
+import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
+import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
+import { startFakeGcs } from "../../fakes/stores/cloudc-store.ts";
+import { at } from "../../support/http-client.ts";
+import {
+  dataOf,
+  done,
+  HOUR,
+  MINUTE,
+  refused,
+  SECOND,
+} from "../../support/servers/engine-server.ts";
+import {
+  AUTO,
+  autoServer,
+  cloudaConfig,
+  cloudbConfig,
+  cloudcConfig,
+  secondsBetween,
+} from "../../support/snapshots/auto-server.ts";
+import { until } from "../../support/until.ts";
+
+const BOUND = { timeout: 60_000 };
+
+test(
+  "case 116: status before the first run, during one, after success and after failure",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3)));
+    const fresh = await server.status("a");
+    assert.deepEqual(fresh, {
+      state: "waiting",
+      snapshot_start: null,
+      snapshot_url: "",
+      last_snapshot_start: null,
+      last_snapshot_end: null,
+      last_snapshot_error: "",
+      last_snapshot_url: "",
+      last_snapshot_size: 0,
+      last_snapshot_sha256: "",
+      last_snapshot_index: 0,
+      last_success: null,
+      next_snapshot_start: fresh.next_snapshot_start,
+      consecutive_errors: 0,
+      rotation_error: "",
+      stored_count: 0,
+      stored_bytes: 0,
+    });
+
+    s3.faults.push({ action: "PutObject", kind: "hang" });
+    const running = server.run("a");
+    await until(() => s3.hanging() === 1);
+    const during = await server.status("a");
+    assert.equal(during.state, "uploading");
+    assert.match(
+      during.snapshot_url,
+      /^http:\/\/127\.0\.0\.1:\d+\/backups\/east\/daily\/nightly-\d{19}\.snap$/,
+    );
+    assert.equal(during.last_snapshot_start, null);
+    // The store does not answer: the call is given up and made again.
+    await server.passUntil(
+      async () => (await server.status("a")).state === "waiting",
+      10n * SECOND,
+    );
+    const answer = await running;
+    const after = await server.status("a");
+    assert.equal(answer.status, 202, "it took longer than is waited for");
+    const [[key, object] = ["", undefined], ...others] = [...s3.objects];
+    assert.equal(others.length, 0);
+    assert.ok(object !== undefined);
+    assert.ok(after.last_snapshot_url.endsWith(`/backups/${key}`));
+    assert.equal(after.snapshot_url, after.last_snapshot_url);
+    assert.equal(after.last_snapshot_error, "");
+    assert.equal(after.last_snapshot_size, object.bytes.length);
+    assert.equal(
+      after.last_snapshot_sha256,
+      createHash("sha256").update(object.bytes).digest("hex"),
+    );
+    const parser = new ArchiveParser(FORMAT);
+    parser.push(object.bytes);
+    assert.equal(after.last_snapshot_index, parser.end().meta.index);
+    assert.deepEqual([after.stored_count, after.stored_bytes], [1, object.bytes.length]);
+    assert.equal(after.last_success, after.last_snapshot_end);
+
+    s3.control.denied.add("PutObject");
+    refused(await server.run("a"), 502, /the snapshot failed: .*AccessDenied/);
+    refused(await server.run("a"), 502, /AccessDenied/);
+    const failed = await server.status("a");
+    assert.match(
+      failed.last_snapshot_error,
+      /writing the snapshot: the store answered 403: AccessDenied/,
+    );
+    assert.equal(failed.consecutive_errors, 2);
+    assert.equal(failed.last_snapshot_url, after.last_snapshot_url);
+    assert.equal(failed.last_success, after.last_success);
+    s3.control.denied.clear();
+    assert.equal((await server.run("a")).status, 200);
+    assert.equal((await server.status("a")).consecutive_errors, 0);
+
+    const { attempts } = dataOf(await server.ask("GET", `${AUTO}/history/a`)) as unknown as {
+      attempts: { error: string; url: string; size: number }[];
+    };
+    assert.deepEqual(
+      attempts.map(({ error }) => error === ""),
+      [true, false, false, true],
+    );
+  },
+);
+
+test(
+  "case 117: the first run is one interval after the configuration; a restart keeps the schedule",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const written = server.milliseconds;
+    done(await server.write("a", server.local({ retain: 10 })));
+    const { next_snapshot_start: next } = await server.status("a");
+    assert.ok(Math.abs(Date.parse(next) - written - 3_600_000) < 2000, next);
+    await server.time.passSlowly(HOUR - 10n * SECOND, MINUTE);
+    assert.deepEqual(server.files(), []);
+    await server.crash();
+    assert.equal((await server.status("a")).next_snapshot_start, next);
+    const first = await server.ended("a");
+    assert.ok(secondsBetween(next, first.last_snapshot_start) < 3, `${first.last_snapshot_start}`);
+    assert.equal(server.files().length, 1);
+    assert.equal(secondsBetween(first.last_snapshot_start, first.next_snapshot_start), 3600);
+    // What fell due while nobody was there starts soon, and not at once with everything else.
+    await server.die();
+    server.time.clock.pass(5n * HOUR);
+    const back = server.milliseconds;
+    await server.restart();
+    await until(async () => Date.parse((await server.status("a")).next_snapshot_start) >= back);
+    const overdue = await server.status("a");
+    assert.ok(Date.parse(overdue.next_snapshot_start) - back <= 300_000, "within 5 minutes");
+    const second = await server.ended("a");
+    assert.equal(server.files().length, 2);
+    assert.equal(secondsBetween(second.last_snapshot_start, second.next_snapshot_start), 3600);
+  },
+);
+
+test(
+  "an interval that is changed counts from the last start, and a manual run from then on",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    done(await server.write("a", server.local({ retain: 10 })));
+    assert.equal((await server.run("a")).status, 200);
+    const ran = await server.status("a");
+    assert.equal(secondsBetween(ran.last_snapshot_start, ran.next_snapshot_start), 3600);
+    await server.time.passSlowly(10n * MINUTE, MINUTE);
+    done(await server.write("a", { interval: "30m" }));
+    const shorter = await server.status("a");
+    assert.equal(secondsBetween(ran.last_snapshot_start, shorter.next_snapshot_start), 1800);
+    done(await server.write("a", { interval: "1m" }));
+    const due = await server.status("a");
+    assert.ok(
+      Date.parse(due.next_snapshot_start) >= server.milliseconds - 5000,
+      "never in the past",
+    );
+    done(await server.write("a", { retain: 9 }));
+    await server.ended("a");
+    assert.equal(server.files().length, 2);
+  },
+);
+
+test(
+  "case 118: an allowance that is too small fails the attempt before it writes; nothing is deleted or left",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    done(await server.write("a", server.local({ retain: 5 })));
+    assert.equal((await server.run("a")).status, 200);
+    const [kept = ""] = server.files();
+    const { last_snapshot_size: size } = await server.status("a");
+    const before = readFileSync(join(server.place, kept));
+    done(await server.write("a", { local_max_space: size + 10 }));
+    refused(
+      await server.run("a"),
+      502,
+      /local_max_space is \d+ bytes; 1 snapshots have \d+ and this one needs \d+/,
+    );
+    assert.deepEqual(server.files(), [kept]);
+    assert.ok(readFileSync(join(server.place, kept)).equals(before));
+    const status = await server.status("a");
+    assert.match(status.last_snapshot_error, /local_max_space/);
+    assert.equal(status.consecutive_errors, 1);
+  },
+);
+
+test("case 119: of five runs the three newest remain, and foreign files", BOUND, async (t) => {
+  const server = await autoServer(t);
+  const digits = "1234567890123456789";
+  const foreign = [
+    "nightly-1.snap",
+    `nightly-${digits}.snap.bak`,
+    `nightly-${digits}0.snap`,
+    `nightly-x-${digits}.snap`,
+    `weekly-${digits}.snap`,
+  ];
+  for (const name of foreign) writeFileSync(join(server.place, name), "foreign");
+  mkdirSync(join(server.place, "nightly-0000000000000000001.snap"));
+  symlinkSync("/etc/hostname", join(server.place, "nightly-0000000000000000002.snap"));
+  const strange = [
+    ...foreign,
+    "nightly-0000000000000000001.snap",
+    "nightly-0000000000000000002.snap",
+  ];
+  done(await server.write("a", server.local({ retain: 3, interval: "10m" })));
+  const urls: string[] = [];
+  for (let i = 0; i < 5; i++) urls.push((await server.ended("a", 5n * SECOND)).last_snapshot_url);
+  const names = urls.slice(-3).map((url) => url.split("/").at(-1) ?? "");
+  assert.deepEqual(server.files(), [...names, ...strange].toSorted());
+  const status = await server.status("a");
+  assert.deepEqual([status.stored_count, status.rotation_error], [3, ""]);
+  for (const name of foreign) {
+    assert.equal(readFileSync(join(server.place, name), "utf8"), "foreign");
+  }
+  assert.ok(server.test.lines.some((line) => line.includes("snapshot.rotated")));
+});
+
+test("older ones that cannot be deleted are told of, and the snapshot counts", BOUND, async (t) => {
+  const server = await autoServer(t);
+  const s3 = await startFakeS3({ now: () => server.milliseconds });
+  t.after(() => s3.close());
+  done(await server.write("a", cloudaConfig(s3)));
+  assert.equal((await server.run("a")).status, 200);
+  s3.control.denied.add("DeleteObject");
+  assert.equal((await server.run("a")).status, 200);
+  const status = await server.status("a");
+  assert.match(status.rotation_error, /deleting an object: .*AccessDenied/);
+  assert.deepEqual([status.last_snapshot_error, status.stored_count], ["", 2]);
+  s3.control.denied.clear();
+  assert.equal((await server.run("a")).status, 200);
+  assert.deepEqual((await server.status("a")).rotation_error, "");
+  assert.equal(s3.objects.size, 1);
+});
+
+test(
+  "case 120: a bucket that refuses is told of and tried again ever more rarely, until it recovers",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3, { interval: "24h" })));
+    s3.control.denied.add("PutObject");
+    await server.time.passSlowly(24n * HOUR - MINUTE, HOUR);
+    const pauses: number[] = [];
+    for (let i = 1; i <= 4; i++) {
+      const status = await server.ended("a", 5n * SECOND);
+      assert.match(status.last_snapshot_error, /403: AccessDenied: Access Denied/);
+      assert.equal(status.consecutive_errors, i);
+      pauses.push(secondsBetween(status.last_snapshot_end, status.next_snapshot_start));
+    }
+    assert.deepEqual(pauses, [60, 120, 240, 480]);
+    s3.control.denied.clear();
+    const recovered = await server.ended("a", 5n * SECOND);
+    assert.deepEqual([recovered.last_snapshot_error, recovered.consecutive_errors], ["", 0]);
+    assert.equal(
+      secondsBetween(recovered.last_snapshot_start, recovered.next_snapshot_start),
+      86_400,
+    );
+    assert.equal(s3.objects.size, 1);
+  },
+);
+
+test("throttling is waited out within a run", BOUND, async (t) => {
+  const server = await autoServer(t);
+  const s3 = await startFakeS3({ now: () => server.milliseconds });
+  t.after(() => s3.close());
+  done(await server.write("a", cloudaConfig(s3)));
+  const answer = s3Error(503, "SlowDown", "Please reduce your request rate.");
+  s3.faults.push({ action: "PutObject", kind: "refuse", answer, times: 3 });
+  const running = server.run("a");
+  await server.passUntil(() => s3.objects.size === 1, SECOND);
+  assert.ok((await running).status < 300);
+  await until(async () => (await server.status("a")).state === "waiting");
+  assert.equal((await server.status("a")).consecutive_errors, 0);
+});
+
+/** More than one part. */
+async function grown(server: Awaited<ReturnType<typeof autoServer>>): Promise<void> {
+  await server.enable("kv", "kv", { options: { version: "1" } });
+  for (let i = 0; i < 40; i++) {
+    await server.must("POST", `kv/large-${i}`, {
+      value: String(i).repeat(450_000).slice(0, 450_000),
+    });
+  }
+}
+
+for (const [kind, start] of [
+  [
+    "clouda-store",
+    async (now: () => number) => {
+      const fake = await startFakeS3({ now });
+      return {
+        fake,
+        config: (change: object) => cloudaConfig(fake, change),
+        part: "UploadPart",
+        visible: () => [...fake.objects.keys()],
+        left: () => fake.uploads.size,
+      };
+    },
+  ],
+  [
+    "cloudb-blob",
+    async (now: () => number) => {
+      const fake = await startFakeBlob({ now });
+      return {
+        fake,
+        config: (change: object) => cloudbConfig(fake, change),
+        part: "PutBlock",
+        visible: () => [...fake.blobs.keys()],
+        left: () => fake.blocks.size,
+      };
+    },
+  ],
+  [
+    "cloudc-store",
+    async (now: () => number) => {
+      const fake = await startFakeGcs({ now });
+      return {
+        fake,
+        config: (change: object) => cloudcConfig(fake, change),
+        part: "SessionPut",
+        visible: () => [...fake.objects.keys()],
+        left: () => [...fake.sessions.values()].filter((session) => !session.done).length,
+      };
+    },
+  ],
+] as const) {
+  test(
+    `case 121: ${kind}: a server that dies in an upload leaves no visible part, and the next clears away what is left`,
+    BOUND,
+    async (t) => {
+      const server = await autoServer(t);
+      const store = await start(() => server.milliseconds);
+      t.after(() => store.fake.close());
+      await grown(server);
+      done(await server.write("a", store.config({ retain: 1 })));
+      assert.equal((await server.run("a")).status, 200);
+      const [first = ""] = store.visible();
+      store.fake.faults.push({ action: store.part, kind: "hang", after: 1 });
+      const running = server.run("a");
+      running.catch(() => {});
+      await until(() => store.fake.hanging() === 1);
+      await server.die();
+      assert.deepEqual(store.visible(), [first], "the one before stays");
+      assert.equal(store.left(), 1);
+      await server.restart();
+      const status = await server.ended("a", 10n * SECOND);
+      assert.equal(status.last_snapshot_error, "");
+      assert.equal(store.left(), 0);
+      assert.equal(store.visible().length, 1);
+      assert.notEqual(store.visible()[0], first);
+    },
+  );
+}
+
+test(
+  "case 121: a server that dies while it deletes older ones keeps the newest, and goes on",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3, { retain: 3 })));
+    for (let i = 0; i < 3; i++) assert.equal((await server.run("a")).status, 200);
+    done(await server.write("a", { retain: 1 }));
+    s3.faults.push({ action: "DeleteObject", kind: "hang", after: 1 });
+    const running = server.run("a");
+    running.catch(() => {});
+    await until(() => s3.hanging() === 1);
+    const newest = [...s3.objects.keys()].toSorted().at(-1) ?? "";
+    await server.die();
+    assert.equal(s3.objects.size, 3);
+    await server.restart();
+    assert.ok(s3.objects.has(newest), "the newest stays while nobody is there");
+    const status = await server.ended("a", 10n * SECOND);
+    assert.equal(status.last_snapshot_error, "");
+    assert.equal(s3.objects.size, 1);
+  },
+);
+
+test(
+  "a server that is stopped in the middle goes on after the next start; one that is deleted is not",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3)));
+    s3.faults.push({ action: "PutObject", kind: "hang" });
+    const running = server.run("a");
+    running.catch(() => {});
+    await until(() => s3.hanging() === 1);
+    await server.must("PUT", "sys/seal");
+    await server.test.unseal(server.shares);
+    const status = await server.ended("a", 10n * SECOND);
+    assert.equal(status.last_snapshot_error, "");
+    assert.equal(s3.objects.size, 1);
+    s3.faults.push({ action: "PutObject", kind: "hang" });
+    const again = server.run("a");
+    again.catch(() => {});
+    await until(() => s3.hanging() === 2);
+    done(await server.ask("DELETE", `${AUTO}/config/a`));
+    await again;
+    assert.equal(s3.objects.size, 1);
+    assert.deepEqual(server.storedKeys("snapshots/"), []);
+  },
+);
+
+test("a node that does not lead makes no snapshots, and says so", BOUND, async (t) => {
+  let leads = true;
+  const server = await autoServer(t, { leads: () => leads });
+  done(await server.write("a", server.local()));
+  leads = false;
+  await server.crash();
+  await server.time.passSlowly(2n * HOUR, MINUTE);
+  assert.equal((await server.status("a")).state, "disabled");
+  assert.deepEqual(server.files(), []);
+});
+
+test(
+  "a run of one configuration is one, however often it is asked for; more than two wait",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    for (const name of ["a", "b", "c"]) {
+      done(await server.write(name, cloudaConfig(s3, { path_prefix: name })));
+    }
+    s3.faults.push({ action: "PutObject", kind: "hang", times: 2 });
+    const runs = ["a", "a", "b"].map((name) => server.run(name));
+    await until(() => s3.hanging() === 2);
+    refused(await server.run("c"), 503, /2 snapshots are under way/);
+    await server.passUntil(() => s3.objects.size === 2, 10n * SECOND);
+    for (const answer of await Promise.all(runs)) assert.ok(answer.status < 300, answer.text);
+    assert.equal(s3.objects.size, 2);
+  },
+);
+
+test("metrics tell of success, size, failures and how full the allowance is", BOUND, async (t) => {
+  const server = await autoServer(t);
+  done(await server.write("a", server.local({ local_max_space: 10_000_000 })));
+  assert.equal((await server.run("a")).status, 200);
+  const { last_snapshot_size: size } = await server.status("a");
+  const { text } = await server.ask("GET", "sys/metrics?format=prometheus");
+  assert.match(text, new RegExp(`holdfast_snapshot_size_bytes\\{kind="automated"\\} ${size}\n`));
+  assert.match(text, new RegExp(`holdfast_snapshot_space_used_ratio ${size / 10_000_000}\n`));
+  assert.match(text, /holdfast_snapshot_errors_total\{kind="automated"\} 0\n/);
+  const events = server.test.lines.filter((line) => line.includes("snapshot."));
+  for (const event of ["snapshot.configured", "snapshot.started", "snapshot.succeeded"]) {
+    assert.ok(
+      events.some((line) => line.includes(event)),
+      event,
+    );
+  }
+  assert.ok(at(await server.ask("GET", `${AUTO}/history/a`), "data", "attempts") !== null);
+});
