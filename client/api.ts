@@ -14,6 +14,7 @@ export * as evidence from "./api/evidence.ts";
 export * as audit from "./api/audit.ts";
 export * as quotas from "./api/quotas.ts";
 export * as browser from "./api/browser.ts";
+export * as attention from "./api/attention.ts";
 export * as introspection from "./api/introspection.ts";
 export * as snapshots from "./api/snapshots.ts";
 export * as cubbyhole from "./api/cubbyhole.ts";

@@ -202,6 +202,25 @@ export class Audit {
     return [...usable, ...unusable].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
+  /** Of each device what somebody should know, at no cost. */
+  facts(): readonly {
+    readonly path: string;
+    readonly healthy: boolean;
+    readonly raw: boolean;
+    readonly broken: string | null;
+  }[] {
+    const usable = this.#set.active.map(({ record, healthy, options, file }) => ({
+      path: record.path,
+      healthy,
+      raw: options.raw,
+      broken: file?.source.broken ?? null,
+    }));
+    const unusable = this.#set.unusable.map(({ path }) => {
+      return { path, healthy: false, raw: false, broken: null };
+    });
+    return [...usable, ...unusable];
+  }
+
   /** How far the devices with a chain have come: by it evidence can be placed among their records. */
   anchors(): readonly AuditAnchor[] {
     return this.#set.active.flatMap(({ record, file }) => {

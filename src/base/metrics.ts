@@ -271,6 +271,20 @@ export class Registry {
     );
   }
 
+  /** A gauge by words that only the server has, and has few of. */
+  readsPairs(
+    about: About,
+    labels: readonly string[],
+    read: () => readonly { readonly at: readonly string[]; readonly value: number }[],
+  ): void {
+    this.#add(about, "gauge", () =>
+      read().map(({ at, value }) => ({
+        labels: labels.map((name, i) => [name, at[i] ?? OTHER]),
+        value,
+      })),
+    );
+  }
+
   /** See NamedCounters. */
   namedCounters(about: About, labels: readonly string[], max: number): NamedCounters {
     const counters = new NamedCounters(max);

@@ -17,6 +17,7 @@ import * as failures from "./failures.ts";
 
 const CORS = "cors";
 const HEADERS = "ui-headers/";
+const POLICY = "Content-Security-Policy";
 const MAX_HEADERS = 64;
 
 export interface BrowserOptions {
@@ -41,6 +42,12 @@ export class Browser {
   open(): void {
     this.#stopWatching = this.#view.watch("", () => this.#load());
     this.#load();
+  }
+
+  /** Whether operators have put another content policy in the place of the console's own. */
+  get policyIsSet(): boolean {
+    const { [POLICY]: own } = DEFAULT_CONSOLE_HEADERS;
+    return this.#consoleHeaders[POLICY] !== own;
   }
 
   close(): void {

@@ -21,6 +21,12 @@ export interface Readings {
   readonly leases: () => { readonly leases: number; readonly irrevocable: number } | null;
   /** What engines made outside and could not remove, by the accessor of the mount. */
   readonly orphans: () => readonly { readonly accessor: string; readonly count: number }[];
+  /** What needs attention, by its code. */
+  readonly attention: () => readonly {
+    readonly code: string;
+    readonly severity: string;
+    readonly count: number;
+  }[];
   /** Whether there is a mount of this accessor. */
   readonly mounted: (accessor: string) => boolean;
   readonly snapshots: () => readonly SnapshotReading[];

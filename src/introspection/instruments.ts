@@ -140,6 +140,7 @@ export class Instruments {
     const { clock, mounted = () => false } = sources;
     this.engines = new EngineInstruments(registry, clock, mounted);
     readNode(registry, sources);
+    readAttention(registry, sources);
     readLeases(registry, sources);
     readBarrier(registry, sources);
     readTokens(registry, sources);
@@ -245,6 +246,15 @@ function readLeases(registry: Registry, { leases, orphans }: InstrumentSources):
     "mount",
     MAX_MOUNTS,
     () => orphans().map(({ accessor, count }) => ({ at: accessor, value: count })),
+  );
+}
+
+function readAttention(registry: Registry, { attention }: InstrumentSources): void {
+  if (attention === undefined) return;
+  registry.readsPairs(
+    { name: "holdfast_attention", help: "What needs attention, and was not put off." },
+    ["code", "severity"],
+    () => attention().map(({ code, severity, count }) => ({ at: [code, severity], value: count })),
   );
 }
 

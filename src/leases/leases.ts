@@ -243,6 +243,12 @@ export class Leases {
     return { leases, irrevocable };
   }
 
+  /** Mounts with leases that could not be revoked, at no cost. */
+  stuckByMount(): readonly { readonly uuid: string; readonly count: number }[] {
+    const stuck = Array.from(this.#counts).filter(([, { irrevocable }]) => irrevocable > 0);
+    return stuck.map(([uuid, { irrevocable: count }]) => ({ uuid, count }));
+  }
+
   /** Of a namespace that goes away, some. True when none is left. */
   async wipe(namespaceId: string): Promise<boolean> {
     const { signal } = this.#stop;

@@ -216,12 +216,16 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return this.#options.ttls;
   }
 
-  /** Records that rollback cannot undo, by accessor: for metrics. */
-  orphanCounts(): { readonly accessor: string; readonly count: number }[] {
+  /** Records that rollback cannot undo, by mount. */
+  orphansByMount(): { readonly uuid: string; readonly accessor: string; readonly count: number }[] {
     return [...this.#table.all()].flatMap(({ record: { uuid, accessor } }) => {
       const count = this.#rollback.orphansOf(uuid);
-      return count === 0 ? [] : [{ accessor, count }];
+      return count === 0 ? [] : [{ uuid, accessor, count }];
     });
+  }
+
+  recordOf(uuid: string): MountRecord | null {
+    return this.#table.byUuid(uuid)?.record ?? null;
   }
 
   // --- changing ---

@@ -39,7 +39,7 @@ export const mountsRoom: RoomPlan<MountsNeeds, MountsParts> = {
       jobs: mounts.jobs,
       wipe: { reachesOutside: true, run: (namespaceId) => mounts.wipe(namespaceId) },
       metrics: {
-        orphans: () => mounts.orphanCounts(),
+        orphans: () => mounts.orphansByMount(),
         mounted: (accessor) => mounts.hasAccessor(accessor),
       },
     };

@@ -242,6 +242,7 @@ export class ServerProcess {
       auditDevicesHealthy: () => read().auditDevicesHealthy?.() ?? null,
       leases: () => (sealed() ? null : (read().leases?.() ?? null)),
       orphans: () => (sealed() ? [] : (read().orphans?.() ?? [])),
+      attention: () => (sealed() ? [] : (read().attention?.() ?? [])),
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
       snapshots: () => read().snapshots?.() ?? [],
       snapshotSpaceUsed: () => (sealed() ? null : (read().snapshotSpaceUsed?.() ?? null)),

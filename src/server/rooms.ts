@@ -2,6 +2,7 @@
 // what each is given stands in who-gets-what.ts.
 
 import { invariant } from "@holdfast/shared/invariant";
+import { attentionRoom } from "../attention/room.ts";
 import { auditRoom } from "../audit/room.ts";
 import { browserRoom } from "../browser/room.ts";
 import { evidenceRoom } from "../evidence/room.ts";
@@ -31,6 +32,7 @@ export const ROOMS = {
   audit: auditRoom,
   quotas: quotasRoom,
   browser: browserRoom,
+  attention: attentionRoom,
   introspection: introspectionRoom,
   snapshots: snapshotsRoom,
 } as const;

@@ -2,6 +2,7 @@
 // (process.ts) and that of the house (house.ts, rooms.ts), and a table of who gets what.
 
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Attention } from "../attention/attention.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Config } from "../config/config.ts";
@@ -27,6 +28,7 @@ export interface Server {
   readonly mounts: Mounts;
   readonly audit: Audit;
   readonly evidence: Evidence;
+  readonly attention: Attention;
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
@@ -69,6 +71,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     get evidence() {
       return now().rooms.evidence.evidence;
+    },
+    get attention() {
+      return now().rooms.attention.attention;
     },
     get endpoints() {
       return now().endpoints;

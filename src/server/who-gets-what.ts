@@ -18,6 +18,7 @@ import { SystemAppendFiles } from "../system/append-file.ts";
 import { SystemSnapshotFiles } from "../system/snapshot-files.ts";
 import { SystemWorkFiles } from "../system/work-file.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
+import { attentionFacts } from "./attention-facts.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
 import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
@@ -266,6 +267,15 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
     }),
 
     browser: () => ({ shared, aliases: aliasHeaders(config) }),
+
+    attention: () => ({
+      node,
+      facts: attentionFacts(rooms, ground),
+      clock,
+      timers,
+      log,
+      reachOf: (caller, namespace) => rooms.policies.rights.reachOf(caller, namespace),
+    }),
 
     introspection: () => ({
       node,

@@ -58,11 +58,13 @@ export class Store implements StoreReads {
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
   readonly #foreignListeners = new Set<(keys: readonly string[]) => void>();
+  readonly #reserveBytes: number;
   #closing: Promise<void> | null = null;
 
   constructor(options: StoreOptions) {
     const { engine, clock, timers, log } = options;
     this.#engine = engine;
+    this.#reserveBytes = options.reserveBytes ?? 64 * MIB;
     this.#world = { clock, timers };
     this.#life = new Life(hasBegun(engine));
     this.#failStop = new FailStop(this.#life, log);
@@ -79,7 +81,7 @@ export class Store implements StoreReads {
       life: this.#life,
       failStop: this.#failStop,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
-      reserveBytes: options.reserveBytes ?? 64 * MIB,
+      reserveBytes: this.#reserveBytes,
       durable: (changed, foreign) => {
         for (const call of this.#commitListeners) call(changed);
         if (foreign.length > 0) for (const call of this.#foreignListeners) call(foreign);
@@ -100,6 +102,12 @@ export class Store implements StoreReads {
 
   get locked(): boolean {
     return isLocked(this.#life.state);
+  }
+
+  /** What is free where it lies, and what of it is kept in reserve; null where that is not known. */
+  get room(): { readonly free: number; readonly reserve: number } | null {
+    const free = this.#engine.freeBytes();
+    return free === null ? null : { free, reserve: this.#reserveBytes };
   }
 
   /** How often a row was found to have vanished since the start. */

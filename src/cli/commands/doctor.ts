@@ -11,6 +11,7 @@ import type { Setting } from "@holdfast/client/node/environment";
 import { probeTls } from "@holdfast/client/node/tls-probe";
 import { tokenFileProblem } from "@holdfast/client/node/token-file";
 import { isLocal } from "@holdfast/client/server-address";
+import * as attention from "@holdfast/client/api/attention";
 import { adviceFor, another, ON_UNINITIALISED } from "../advice/advice.ts";
 import { onGovernedDenial } from "../advice/policy-advice.ts";
 import { command, type Context } from "../command.ts";
@@ -61,16 +62,38 @@ async function examine(context: Context): Promise<Finding[]> {
   const took = context.clock.now() - before;
   findings.push(good("server", `answers in ${showDuration(took - (took % MILLISECOND))}`));
   findings.push(clockFinding(data, before + took / 2n), sealFinding(data), versionFinding(data));
-  if (data["acl_bootstrap_open"] === true) {
-    findings.push(
-      watch("bootstrap", "anybody can make the first token", "run `holdfast acl bootstrap` now"),
-    );
-  }
-  if (data["sealed"] !== false) return findings;
-  findings.push(...(await tokenFindings(context)), await auditFinding(context));
-  findings.push(...(await diskFindings(context)));
+  const open = data["acl_bootstrap_open"] === true ? [bootstrapFinding()] : [];
+  if (data["sealed"] !== false) return [...findings, ...open];
+  findings.push(...(await tokenFindings(context)));
+  const onServer = await attentionFindings(context);
+  if (onServer !== null) return [...findings, ...onServer];
+  // An older server, or a token that may not ask: what can be seen from here.
+  findings.push(...open, await auditFinding(context), ...(await diskFindings(context)));
   return findings;
 }
+
+function bootstrapFinding(): Finding {
+  return watch("bootstrap", "anybody can make the first token", "run `holdfast acl bootstrap` now");
+}
+
+/** What the server itself says; null where it does not tell. */
+async function attentionFindings({ client }: Context): Promise<Finding[] | null> {
+  try {
+    const { data } = await attention.readAttention(client.inRoot());
+    const items = data.items.map(({ code, severity, subject, text, remedy, snoozed_until }) => {
+      const found = subject === null || subject === "" ? text : `${subject}: ${text}`;
+      const now = severity === "act" && snoozed_until === null;
+      return now ? wrong(code, found, remedy) : watch(code, found, remedy);
+    });
+    if (!data.complete) items.push(watch("attention", "a check could not be made", "see the log"));
+    return items.length === 0 ? [good("attention", "nothing on the server needs any")] : items;
+  } catch (error) {
+    if (error instanceof ApiError && UNTOLD.includes(error.kind)) return null;
+    return [failed("attention", error)];
+  }
+}
+
+const UNTOLD: readonly ApiError["kind"][] = ["denied", "not-found", "unsupported"];
 
 function addressFinding({ settings }: Context): Finding {
   const { value: address, from } = settings.address;
@@ -218,12 +241,10 @@ async function diskFindings({ client }: Context): Promise<Finding[]> {
     const next = "make room: when it is nearly full nothing new is written";
     return [free < LITTLE_ROOM ? wrong("disk", found, next) : watch("disk", found, next)];
   } catch (error) {
-    if (error instanceof ApiError && DISK_UNTOLD.includes(error.kind)) return [];
+    if (error instanceof ApiError && UNTOLD.includes(error.kind)) return [];
     return [failed("disk", error)];
   }
 }
-
-const DISK_UNTOLD: readonly ApiError["kind"][] = ["denied", "not-found", "unsupported"];
 
 async function auditFinding({ client }: Context): Promise<Finding> {
   try {

@@ -75,11 +75,11 @@ test("failures are tried after 1, 2, 4 … minutes, an hour at most, and after a
   const gaps = times.slice(1).map((time, i) => (time - times[i]!) / MINUTE);
   assert.deepEqual(gaps.slice(0, 7), [1n, 2n, 4n, 8n, 16n, 32n, 60n]);
   assert.deepEqual(mounts.orphans.list(ref()).keys, []);
-  assert.equal(mounts.orphanCounts().length, 0);
+  assert.equal(mounts.orphansByMount().length, 0);
   await assert.rejects(mounts.orphans.forget(ref(), id), refused("orphan-unknown"));
   await walk(DAY);
   assert.deepEqual(mounts.orphans.list(ref()).keys, [id]);
-  assert.equal(mounts.orphanCounts()[0]?.count, 1);
+  assert.equal(mounts.orphansByMount()[0]?.count, 1);
   assert.equal(mounts.orphans.list(ref()).key_info[id]?.["last_error"], "the provider is down");
   const before = times.length;
   await walk(2n * DAY);

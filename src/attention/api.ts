@@ -1,0 +1,151 @@
+// The endpoints of attention: what there is, what there was, and putting one off.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Attention } from "./attention.ts";
+import { SEVERITIES } from "./checks.ts";
+import { snoozeTooLong } from "./failures.ts";
+
+const endpoint = endpointsOf<Attention>();
+
+const MAX_LISTED = 1000;
+
+export const attentionApi = [
+  endpoint({
+    name: "readAttention",
+    method: "GET",
+    path: "/sys/attention",
+    summary: "Read what needs attention, with what to do about it",
+    description:
+      "Of the namespace and those below it. Severity act: now; soon: before it hurts; note: to be known. " +
+      "A subject that the caller's policies do not reach is null. A list without items is an all-clear only " +
+      "if complete is true.",
+    access: access.capability,
+    onDrSecondary: true,
+    runs: "here",
+    input: {},
+    output: out.object({
+      items: out.list(
+        out.object({
+          code: out.string("What it is"),
+          severity: out.oneOf(SEVERITIES, "How soon"),
+          subject: out.nullable(
+            out.string("What it is about; empty for the server, null where it may not be known"),
+          ),
+          namespace: out.string("Path of its namespace; empty for root"),
+          since: out.time("When it was first seen"),
+          text: out.string("What is the matter"),
+          remedy: out.string("A command, or what to do"),
+          evidence: out.nullable(out.string("Id of a signed report about it")),
+          snoozed_until: out.nullable(out.time("Until when it was put off")),
+          snooze_reason: out.string("Why; empty where it was not"),
+        }),
+        "The most urgent first",
+      ),
+      checks: out.object({
+        ran: out.integer("Checks that were made"),
+        failed: out.integer("Of them, those that could not be ended; each is an item"),
+        skipped: out.integer("Checks that do not apply to this server"),
+      }),
+      complete: out.boolean("Whether every check was made to its end"),
+    }),
+    async handler(attention, _, { caller, namespace }) {
+      invariant(caller !== null, "a capability has a caller");
+      const { items, checks, complete } = await attention.lookFor(caller, namespace);
+      const order = items.toSorted(
+        (a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity),
+      );
+      return {
+        items: order.map((item) => ({
+          code: item.code,
+          severity: item.severity,
+          subject: item.subject,
+          namespace: item.namespace.path,
+          since: item.since,
+          text: item.text,
+          remedy: item.remedy,
+          evidence: null,
+          snoozed_until: item.snoozed === null ? null : showTime(item.snoozed.until),
+          snooze_reason: item.snoozed?.reason ?? "",
+        })),
+        checks,
+        complete,
+      };
+    },
+  }),
+
+  endpoint({
+    name: "readAttentionHistory",
+    method: "GET",
+    path: "/sys/attention/history",
+    summary: "Read what needed attention once",
+    description: "The newest first. The last 10,000 are kept.",
+    access: access.sudo,
+    onDrSecondary: true,
+    input: {
+      before: wire.query("before").integer("Only those before this number", { min: 1 }).optional(),
+      limit: wire
+        .query("limit")
+        .integer("How many at most", { min: 1, max: MAX_LISTED })
+        .default(MAX_LISTED),
+    },
+    output: out.object({
+      items: out.list(
+        out.object({
+          number: out.integer("Counts what has closed"),
+          code: out.string("What it was"),
+          severity: out.oneOf(SEVERITIES, "How soon"),
+          subject: out.string("What it was about; empty for the server"),
+          opened: out.time("When it was first seen"),
+          closed: out.time("When it was no longer there"),
+        }),
+        "What has closed",
+      ),
+    }),
+    handler: (attention, { before, limit }, { namespace }) => ({
+      items: attention.history(namespace, before ?? null, limit).map(({ number, item }) => ({
+        number,
+        code: item.code,
+        severity: item.severity,
+        subject: item.subject,
+        opened: item.since,
+        closed: item.closed,
+      })),
+    }),
+  }),
+
+  endpoint({
+    name: "snoozeAttention",
+    method: "POST",
+    path: "/sys/attention/:code/snooze",
+    summary: "Put off something that needs attention",
+    description:
+      "It is still shown, and neither counted nor failed on. Never what has to be acted on now.",
+    access: access.sudo,
+    input: {
+      code: wire.path("code").string("What it is"),
+      subject: wire.body("subject").string("What it is about; empty for the server").default(""),
+      until: wire.body("until").string("Until when: a time of RFC 3339, within 30 days"),
+      reason: wire.body("reason").string("Why", { max: 512 }),
+    },
+    output: out.nothing,
+    async handler(attention, { code, subject, until, reason }, { namespace }) {
+      await attention.snooze(namespace, { code, subject, until: timeOf(until), reason });
+      return undefined;
+    },
+  }),
+];
+
+function timeOf(text: string): bigint {
+  try {
+    const time = parseTime(text);
+    if (time !== null) return time;
+  } catch {
+    // told below: what is accepted is the same
+  }
+  throw snoozeTooLong();
+}

@@ -1,0 +1,226 @@
+// What needs attention: a row for each code. To add one: a row here, a fact below if none tells it yet, and what
+// the fact is in src/server/attention-facts.ts. Facts are counters and settings in memory: a check never searches.
+// Texts and remedies name nothing: who may not see the subject is told the rest.
+
+import { DAY } from "@holdfast/shared/text/duration";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+
+export const SEVERITIES = ["act", "soon", "note"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** A mount, and how many of something it has. */
+export interface MountFact {
+  readonly namespace: NamespaceRef;
+  /** With a slash at the end. */
+  readonly path: string;
+  readonly count: number;
+}
+
+export interface AuditFact {
+  readonly path: string;
+  readonly healthy: boolean;
+  /** Its records are not hashed. */
+  readonly raw: boolean;
+  /** What was wrong with its file when the server went on with it; null for nothing. */
+  readonly broken: string | null;
+}
+
+/** Null: it cannot be told here, and the checks that need it are passed over. */
+export interface Facts {
+  readonly audit: () => readonly AuditFact[];
+  /** How many shares open the server, or make a root token where it opens by itself. */
+  readonly sharesNeeded: () => number;
+  readonly bootstrapOpen: () => boolean;
+  readonly stuckLeases: () => readonly MountFact[];
+  readonly orphans: () => readonly MountFact[];
+  readonly disk: () => { readonly free: number; readonly reserve: number } | null;
+  /** When the certificates of the listeners end. */
+  readonly certificates: () => readonly { readonly listener: string; readonly ends: Instant }[];
+  readonly dataKeyInstalled: () => Instant;
+  /** Whether operators have put another policy in the place of the console's. */
+  readonly consolePolicySet: () => boolean;
+  readonly dev: () => boolean;
+}
+
+/** What a check has found; `subject` is empty where it is about the server. */
+export interface Found {
+  readonly subject: string;
+  readonly namespace: NamespaceRef;
+  /** Who can reach this path in the namespace may know the subject. */
+  readonly seenBy: string;
+  readonly text: string;
+}
+
+export interface Check {
+  readonly code: string;
+  readonly severity: Severity;
+  /** A command, or what to do where no command does it. */
+  readonly remedy: string;
+  /** Null: the check does not apply here. */
+  readonly find: (facts: Facts, now: Instant) => readonly Found[] | null;
+}
+
+const CERTIFICATE_SOON: Nanos = 30n * DAY;
+const KEY_OLD: Nanos = 365n * DAY;
+
+export const CHECKS: readonly Check[] = [
+  {
+    code: "audit.none",
+    severity: "act",
+    remedy: "holdfast audit enable file file_path=PATH",
+    find: (facts) =>
+      server(facts.audit().length === 0, "no audit device is enabled: requests leave no trail"),
+  },
+  {
+    code: "audit.failing",
+    severity: "act",
+    remedy: "see the server's log, mend the place that the device writes to, and reload the server",
+    find: (facts) =>
+      devices(
+        facts.audit().filter(({ healthy }) => !healthy),
+        () => "an audit device does not take records",
+      ),
+  },
+  {
+    code: "audit.broken",
+    severity: "act",
+    remedy: "holdfast audit verify -keys KEYS FILE, and compare with copies elsewhere",
+    find: (facts) =>
+      devices(
+        facts.audit().filter(({ broken }) => broken !== null),
+        ({ broken }) => `the chain of an audit file was broken when the server went on: ${broken}`,
+      ),
+  },
+  {
+    code: "seal.share-one",
+    severity: "act",
+    remedy: "holdfast operator rekey -key-shares 5 -key-threshold 3",
+    find: (facts) =>
+      server(facts.sharesNeeded() === 1, "one share alone opens the server or makes a root token"),
+  },
+  {
+    code: "bootstrap.open",
+    severity: "act",
+    remedy: "holdfast acl bootstrap",
+    find: (facts) =>
+      server(facts.bootstrapOpen(), "anybody who reaches the server can make the first token"),
+  },
+  {
+    code: "lease.irrevocable",
+    severity: "act",
+    remedy: "holdfast lease list -irrevocable",
+    find: (facts) =>
+      mounts(facts.stuckLeases(), (count) =>
+        count === 1
+          ? "a lease could not be revoked: its credential may still work"
+          : `${count} leases could not be revoked: their credentials may still work`,
+      ),
+  },
+  {
+    code: "disk.reserve",
+    severity: "act",
+    remedy: "make room where data is kept",
+    find: (facts) => {
+      const disk = facts.disk();
+      if (disk === null) return null;
+      const text = "the disk is down to its reserve: only deletions and revocations are written";
+      return server(disk.free < disk.reserve, text);
+    },
+  },
+  {
+    code: "orphans",
+    severity: "soon",
+    remedy: "holdfast list MOUNT/orphans",
+    find: (facts) =>
+      mounts(facts.orphans(), (count) =>
+        count === 1
+          ? "something that was made outside could not be removed"
+          : `${count} things that were made outside could not be removed`,
+      ),
+  },
+  {
+    code: "certificate.ending",
+    severity: "soon",
+    remedy: "renew the certificate, and reload the server",
+    find: (facts, now) =>
+      facts
+        .certificates()
+        .filter(({ ends }) => ends - now < CERTIFICATE_SOON)
+        .map(({ listener, ends }) => ({
+          subject: listener,
+          namespace: ROOT_NAMESPACE,
+          seenBy: "sys/config/state/sanitized",
+          text:
+            ends <= now
+              ? "the certificate of a listener has ended"
+              : `the certificate of a listener ends in ${(ends - now) / DAY} days`,
+        })),
+  },
+  {
+    code: "key.old",
+    severity: "soon",
+    remedy: "holdfast operator rotate",
+    find: (facts, now) =>
+      server(
+        now - facts.dataKeyInstalled() >= KEY_OLD,
+        "the key that data is encrypted with is older than a year",
+      ),
+  },
+  {
+    code: "audit.single",
+    severity: "note",
+    remedy: "enable a second audit device of another kind or on another disk",
+    find: (facts) =>
+      server(
+        facts.audit().length === 1,
+        "there is one audit device: when it fails, all requests do",
+      ),
+  },
+  {
+    code: "csp.weakened",
+    severity: "note",
+    remedy: "holdfast delete sys/config/ui/headers/Content-Security-Policy",
+    find: (facts) =>
+      server(facts.consolePolicySet(), "the content policy of the console is not the default one"),
+  },
+  {
+    code: "log-raw",
+    severity: "note",
+    remedy: "disable the device, and enable it without log_raw",
+    find: (facts) =>
+      devices(
+        facts.audit().filter(({ raw }) => raw),
+        () => "an audit device records values in clear",
+      ),
+  },
+  {
+    code: "dev-mode",
+    severity: "note",
+    remedy: "start the server with a configuration, without --dev",
+    find: (facts) =>
+      server(facts.dev(), "the server runs in development mode: nothing it holds is safe"),
+  },
+];
+
+function server(applies: boolean, text: string): Found[] {
+  return applies ? [{ subject: "", namespace: ROOT_NAMESPACE, seenBy: "", text }] : [];
+}
+
+function devices(found: readonly AuditFact[], text: (one: AuditFact) => string): Found[] {
+  return found.map((one) => ({
+    subject: `${one.path}/`,
+    namespace: ROOT_NAMESPACE,
+    seenBy: "sys/audit",
+    text: text(one),
+  }));
+}
+
+function mounts(found: readonly MountFact[], text: (count: number) => string): Found[] {
+  return found.map(({ namespace, path, count }) => ({
+    subject: path,
+    namespace,
+    seenBy: path,
+    text: text(count),
+  }));
+}

@@ -1,0 +1,75 @@
+// What is asked about when somebody wants to know what needs attention: counters and settings of the rooms, and of the
+// process. Nothing here reads the store.
+
+import { X509Certificate } from "node:crypto";
+import { MILLISECOND, MINUTE } from "@holdfast/shared/text/duration";
+import type { Clock, Fs, Instant, Nanos } from "@holdfast/shared/world";
+import type { Facts, MountFact } from "../attention/checks.ts";
+import type { Config } from "../config/config.ts";
+import type { Ground } from "./ground.ts";
+import type { Rooms } from "./rooms.ts";
+
+const LOOK_EVERY: Nanos = 10n * MINUTE;
+const MAX_CERTIFICATE = 2 ** 20;
+
+export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
+  const { config, world, dev, operatorFiles } = host;
+  const certificates = new CertificateEnds(config, operatorFiles, world.clock);
+  const mountFact = (uuid: string, count: number): MountFact[] => {
+    const record = rooms.mounts.mounts.recordOf(uuid);
+    const namespace = record === null ? null : rooms.namespaces.namespaces.byId(record.namespaceId);
+    if (record === null || namespace === null) return [];
+    return [{ namespace, path: record.path, count }];
+  };
+  return {
+    audit: () => rooms.audit.audit.facts(),
+    sharesNeeded: () => rooms.seal.keeper.status().t,
+    bootstrapOpen: () => rooms.tokens.tokens.bootstrapOpen,
+    stuckLeases: () =>
+      rooms.leases.leases.stuckByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
+    orphans: () =>
+      rooms.mounts.mounts.orphansByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
+    disk: () => store.room,
+    certificates: () => certificates.now(),
+    dataKeyInstalled: () => rooms.seal.keeper.keyStatus.installed,
+    consolePolicySet: () => rooms.browser.browser.policyIsSet,
+    dev: () => dev !== undefined,
+  };
+}
+
+/** When the certificates in the files of the listeners end. Looked up now and then: files change slowly. */
+class CertificateEnds {
+  readonly #config: Config;
+  readonly #files: Pick<Fs, "read">;
+  readonly #clock: Clock;
+  #found: readonly { readonly listener: string; readonly ends: Instant }[] = [];
+  #lookAgainAt: Nanos | null = null;
+
+  constructor(config: Config, files: Pick<Fs, "read">, clock: Clock) {
+    this.#config = config;
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  now(): readonly { readonly listener: string; readonly ends: Instant }[] {
+    const now = this.#clock.elapsed();
+    if (this.#lookAgainAt === null || now >= this.#lookAgainAt) {
+      this.#lookAgainAt = now + LOOK_EVERY;
+      this.#found = this.#config.listeners.flatMap((listener) => {
+        if (listener.tls === null) return [];
+        const ends = this.#endOf(listener.tls.certFile);
+        if (ends === null) return [];
+        const at = listener.kind === "tcp" ? `${listener.host}:${listener.port}` : listener.path;
+        return [{ listener: at, ends }];
+      });
+    }
+    return this.#found;
+  }
+
+  /** Null for what cannot be read: a reload that fails tells of that. */
+  #endOf(path: string): Instant | null {
+    const pem = this.#files.read(path, MAX_CERTIFICATE);
+    if (pem === null) return null;
+    return BigInt(Date.parse(new X509Certificate(pem).validTo)) * MILLISECOND;
+  }
+}

@@ -1,0 +1,369 @@
+// What needs attention, through HTTP and the command line: each code with its cause, what a narrow token sees, and
+// that it costs next to nothing.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { DAY, MINUTE } from "@holdfast/shared/text/duration";
+import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { showTime } from "@holdfast/shared/text/time";
+import { Attention } from "../../../src/attention/attention.ts";
+import { CHECKS, type Facts, type MountFact } from "../../../src/attention/checks.ts";
+import { run } from "../../cli/harness.ts";
+import { nextTurn } from "../../support/fake-world.ts";
+import { type Answer, at } from "../../support/http-client.ts";
+import { madeBarrier } from "../../support/made/made-barrier.ts";
+import { processorTime } from "../../support/processor-time.ts";
+import { type EngineServer, engineServer } from "../../support/servers/engine-server.ts";
+import { startServer } from "../../support/servers/test-server.ts";
+import { WatchedEngine } from "../../support/stores/watched-engine.ts";
+
+interface WireItem {
+  readonly code: string;
+  readonly severity: string;
+  readonly subject: string | null;
+  readonly namespace: string;
+  readonly since: string;
+  readonly text: string;
+  readonly remedy: string;
+  readonly snoozed_until: string | null;
+}
+
+const itemsIn = (answer: Answer) => at(answer, "data", "items") as WireItem[];
+
+class Watched {
+  readonly server: EngineServer;
+  readonly seen = new Set<string>();
+
+  constructor(server: EngineServer) {
+    this.server = server;
+  }
+
+  async items(code: string): Promise<WireItem[]> {
+    const answer = await this.server.must("GET", "sys/attention");
+    assert.equal(at(answer, "data", "complete"), true, answer.text);
+    return itemsIn(answer).filter((item) => item.code === code);
+  }
+
+  /** The item is there; a cause and its end are told apart by `closed`. */
+  async opened(code: string): Promise<WireItem> {
+    const [item] = await this.items(code);
+    assert.ok(item !== undefined, `${code} is not open`);
+    assert.ok(item.text !== "" && item.remedy !== "");
+    this.seen.add(code);
+    return item;
+  }
+
+  async closed(code: string): Promise<void> {
+    assert.deepEqual(await this.items(code), [], `${code} is still open`);
+  }
+}
+
+async function watched(t: TestContext, options = {}): Promise<Watched> {
+  return new Watched(await engineServer(t, options));
+}
+
+function facts(change: Partial<Facts> = {}): Facts {
+  return {
+    audit: () => [],
+    sharesNeeded: () => 3,
+    bootstrapOpen: () => false,
+    stuckLeases: () => [],
+    orphans: () => [],
+    disk: () => null,
+    certificates: () => [],
+    dataKeyInstalled: () => 0n,
+    consolePolicySet: () => false,
+    dev: () => false,
+    ...change,
+  };
+}
+
+test("PV55: each code is opened and closed by its cause", async (t) => {
+  let disk: WatchedEngine | null = null;
+  const stage = await watched(t, {
+    engine: (inner: ConstructorParameters<typeof WatchedEngine>[0]) =>
+      (disk = new WatchedEngine(inner)),
+  });
+  const { server } = stage;
+  const file = (name: string) => join(server.test.auditDirectory, `${name}.log`);
+  const enable = (name: string, more: object = {}) => {
+    const options = { file_path: file(name), ...more };
+    return server.must("POST", `sys/audit/${name}`, { type: "file", options });
+  };
+
+  // audit
+  await stage.opened("audit.none");
+  await enable("first");
+  await stage.closed("audit.none");
+  await stage.opened("audit.single");
+  await enable("second", { log_raw: "true" });
+  await stage.closed("audit.single");
+  assert.equal((await stage.opened("log-raw")).subject, "second/");
+  await server.must("DELETE", "sys/audit/second");
+  await stage.closed("log-raw");
+  const dead = { type: "socket", options: { address: "127.0.0.1:9" }, skip_test: true };
+  await server.must("POST", "sys/audit/dead", dead);
+  assert.equal((await stage.opened("audit.failing")).subject, "dead/");
+  await server.must("DELETE", "sys/audit/dead");
+  await stage.closed("audit.failing");
+
+  // An audit file that is edited while the server is sealed.
+  await server.must("PUT", "sys/seal");
+  const lines = readFileSync(file("first"), "utf8").split("\n");
+  const kept = lines.slice(0, -2); // without the checkpoint that nobody could have forged
+  writeFileSync(
+    file("first"),
+    `${kept.with(-1, kept.at(-1)!.replace('"time":"20', '"time":"21')).join("\n")}\n`,
+  );
+  await server.test.unseal(server.shares);
+  assert.equal((await stage.opened("audit.broken")).subject, "first/");
+  await server.must("PUT", "sys/seal");
+  await server.test.unseal(server.shares);
+  await stage.closed("audit.broken");
+
+  // seal and keys
+  await stage.opened("seal.share-one");
+  const begun = await server.must("POST", "sys/rekey/init", {
+    secret_shares: 3,
+    secret_threshold: 2,
+  });
+  const nonce = at(begun, "data", "nonce") ?? at(begun, "nonce");
+  await server.must("POST", "sys/rekey/update", { key: server.shares[0], nonce });
+  await stage.closed("seal.share-one");
+  await server.time.passSlowly(366n * DAY, 30n * DAY);
+  await server.must("GET", "sys/attention");
+  await stage.opened("key.old");
+  await server.must("PUT", "sys/rotate");
+  await stage.closed("key.old");
+
+  // leases and what engines left behind
+  await server.counting("count", { ttl: 600 });
+  const lease = await server.issue();
+  server.outside.fail("revoke", () => new PermanentFailure("gone for good"), 1);
+  await server.revoke(lease.id, { sync: true });
+  const stuck = await stage.opened("lease.irrevocable");
+  assert.deepEqual([stuck.subject, stuck.namespace], ["count/", ""]);
+  await server.must("POST", `sys/leases/revoke-force/${lease.id}`);
+  await stage.closed("lease.irrevocable");
+  server.outside.fail("made", () => new Error("no"), 1);
+  server.outside.fail("undo", () => new Error("not now"));
+  await server.ask("GET", "count/creds/r");
+  await server.passUntil(
+    async () => (await stage.items("orphans")).length > 0,
+    3600n * 1_000_000_000n,
+  );
+  await stage.opened("orphans");
+  const [orphan = ""] = at(await server.must("LIST", "count/orphans"), "data", "keys") as string[];
+  await server.must("DELETE", `count/orphans/${orphan}`);
+  await server.passUntil(async () => (await stage.items("orphans")).length === 0);
+
+  // the disk, and the console
+  assert.ok(disk !== null);
+  (disk as WatchedEngine).free = 20 * 1024 * 1024;
+  await stage.opened("disk.reserve");
+  (disk as WatchedEngine).free = 1024 ** 3;
+  await stage.closed("disk.reserve");
+  const header = "sys/config/ui/headers/Content-Security-Policy";
+  await server.must("POST", header, { values: ["default-src 'self'"] });
+  await stage.opened("csp.weakened");
+  await server.must("DELETE", header);
+  await stage.closed("csp.weakened");
+
+  // The bootstrap is open on another server, which runs in development mode; certificates are by facts.
+  const dev = await startServer({ dev: { rootToken: "dev-root" } });
+  t.after(() => dev.stop());
+  await dev.open();
+  const codesOf = async () =>
+    itemsIn(await dev.call("GET", "/v1/sys/attention", { token: "dev-root" })).map(
+      ({ code }) => code,
+    );
+  const before = await codesOf();
+  assert.ok(before.includes("dev-mode") && before.includes("bootstrap.open"));
+  assert.equal((await dev.call("POST", "/acl/bootstrap")).status, 200);
+  assert.ok(!(await codesOf()).includes("bootstrap.open"));
+  const ending = CHECKS.find(({ code }) => code === "certificate.ending");
+  const certificate = (ends: bigint) => facts({ certificates: () => [{ listener: "l", ends }] });
+  assert.equal(ending?.find(certificate(20n * DAY), 0n)?.length, 1);
+  assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
+  for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
+  assert.deepEqual(
+    CHECKS.map(({ code }) => code).filter((code) => !stage.seen.has(code)),
+    [],
+    "every code has its cause here",
+  );
+
+  // Openings and closings are written down.
+  await server.time.pass(2n * MINUTE);
+  await server.passUntil(async () => {
+    const history = itemsIn(await server.must("GET", "sys/attention/history"));
+    return history.some(({ code }) => code === "key.old");
+  });
+  const [single] = await stage.items("audit.single");
+  await server.time.passSlowly(10n * MINUTE, MINUTE);
+  assert.equal((await stage.opened("audit.single")).since, single?.since, "since the first time");
+});
+
+test("PV56: a check that fails is an item, and the list is not complete", async () => {
+  const { barrier, world } = await madeBarrier();
+  const broken = facts({
+    dataKeyInstalled: () => {
+      throw new TypeError("hunter2");
+    },
+  });
+  const attention = new Attention({
+    ...world,
+    view: barrier.view("core/").sub("attention/"),
+    facts: broken,
+    reachOf: async () => () => true,
+  });
+  attention.open();
+  const { items, checks, complete } = attention.look();
+  assert.equal(complete, false);
+  assert.deepEqual([checks.failed, checks.skipped], [1, 1]); // no disk in memory
+  assert.ok(items.some(({ code, text }) => code === "key.old" && text.includes("could not be")));
+  assert.ok(!world.lines.join().includes("hunter2"));
+  attention.close();
+});
+
+test("PV57: a narrow token sees that something is the matter, and no name that is not its own", async (t) => {
+  const stage = await watched(t);
+  const { server } = stage;
+  await server.namespaces("team", "other");
+  for (const namespace of ["team", "other"]) {
+    for (const mount of ["mine", "theirs"]) {
+      await server.counting(mount, {}, namespace);
+      const lease = await server.issue(`${mount}/creds/r`, { namespace });
+      server.outside.fail("revoke", () => new PermanentFailure("no"), 1);
+      await server.revoke(lease.id, { sync: true }, { namespace });
+    }
+  }
+  const rules =
+    'path "sys/attention" { capabilities = ["read"] } path "mine/*" { capabilities = ["read"] }';
+  const token = await server.client(rules, {}, "team");
+  const inTeam = itemsIn(
+    await server.must("GET", "sys/attention", undefined, { token, namespace: "team" }),
+  );
+  const subjects = inTeam.map(({ code, subject, namespace }) => [code, subject, namespace]);
+  assert.deepEqual(subjects, [
+    ["lease.irrevocable", "mine/", "team"],
+    ["lease.irrevocable", null, "team"],
+  ]);
+  assert.ok(!JSON.stringify(inTeam).includes("theirs"));
+  const blind = await server.client('path "kv/*" { capabilities = ["read"] }', {}, "team");
+  const refused = await server.ask("GET", "sys/attention", undefined, {
+    token: blind,
+    namespace: "team",
+  });
+  assert.equal(refused.status, 403);
+  // The operators of the server see what is below them.
+  assert.equal((await stage.items("lease.irrevocable")).length, 4);
+  const narrow = await server.client('path "sys/attention" { capabilities = ["read"] }');
+  const seen = itemsIn(await server.must("GET", "sys/attention", undefined, { token: narrow }));
+  assert.ok(
+    seen
+      .filter(({ code }) => code === "lease.irrevocable")
+      .every(({ subject }) => subject === null),
+  );
+});
+
+test("PV58: with 100,000 leases on 10,000 mounts a look takes no more than 5 ms", async (t) => {
+  const { barrier, world } = await madeBarrier();
+  const namespace: NamespaceRef = { id: "ns1", path: "team", created: 1n };
+  const counts = new Map<string, MountFact>();
+  for (let i = 0; i < 10_000; i++) {
+    counts.set(`m${i}`, { namespace, path: `m${i}/`, count: i % 100 === 0 ? 10 : 0 });
+  }
+  const byMount = () => [...counts.values()].filter(({ count }) => count > 0);
+  const view = barrier.view("core/").sub("attention/");
+  const many = facts({ stuckLeases: byMount, orphans: byMount });
+  const attention = new Attention({ ...world, view, facts: many, reachOf: async () => () => true });
+  attention.open();
+  await staysBelow(5, () => void attention.look());
+  attention.close();
+
+  // The counters of a whole server are as quick.
+  const server = await engineServer(t);
+  for (let i = 0; i < 50; i++) await server.enable(`kv${i}`, "kv");
+  await server.counting("count");
+  for (let i = 0; i < 50; i++) await server.issue();
+  await staysBelow(5, () => void server.test.server.attention.look());
+});
+
+/** The quickest of many tries: what is ours comes every time, what is the machine's does not. */
+async function staysBelow(milliseconds: number, work: () => void): Promise<void> {
+  let quickest = Infinity;
+  for (let i = 0; i < 50 && quickest >= milliseconds; i++) {
+    await nextTurn();
+    const began = processorTime();
+    work();
+    quickest = Math.min(quickest, processorTime() - began);
+  }
+  assert.ok(quickest < milliseconds, `${quickest} ms`);
+}
+
+test("putting off: not what has to be acted on, not for long, and it fails no pipeline until then", async (t) => {
+  const stage = await watched(t);
+  const { server } = stage;
+  const { time } = server;
+  const file_path = join(server.test.auditDirectory, "one.log");
+  await server.must("POST", "sys/audit/one", { type: "file", options: { file_path } });
+  const until = (length: bigint) => showTime(time.clock.now() + length);
+  const snooze = (code: string, body: object) =>
+    server.ask("POST", `sys/attention/${code}/snooze`, body);
+  const reason = "the second disk is ordered";
+  const refusals: [string, object, number][] = [
+    ["seal.share-one", { until: until(DAY), reason }, 400],
+    ["audit.single", { until: until(31n * DAY), reason }, 400],
+    ["audit.single", { until: until(-DAY), reason }, 400],
+    ["audit.single", { until: "tomorrow", reason }, 400],
+    ["audit.single", { until: until(DAY) }, 400],
+    ["audit.single", { until: until(DAY), reason, subject: "x/" }, 404],
+    ["log-raw", { until: until(DAY), reason }, 404],
+    ["nothing", { until: until(DAY), reason }, 404],
+  ];
+  for (const [code, body, status] of refusals) {
+    const answer = await snooze(code, body);
+    assert.equal(answer.status, status, `${code}: ${answer.text}`);
+  }
+  const token = await server.client('path "sys/attention*" { capabilities = ["read", "update"] }');
+  const unentitled = await server.ask(
+    "POST",
+    "sys/attention/audit.single/snooze",
+    { until: until(DAY), reason },
+    { token },
+  );
+  assert.equal(unentitled.status, 403);
+
+  const cli = (...args: string[]) =>
+    run(["attention", ...args, "-address", server.test.url], {
+      env: { HOLDFAST_TOKEN: server.root },
+    });
+  assert.equal((await cli()).code, 0);
+  const failing = await cli("-fail-on", "act");
+  assert.equal(failing.code, 2, failing.all);
+  assert.match(failing.stdout, /seal\.share-one/);
+  const begun = await server.must("POST", "sys/rekey/init", {
+    secret_shares: 3,
+    secret_threshold: 2,
+  });
+  await server.must("POST", "sys/rekey/update", {
+    key: server.shares[0],
+    nonce: at(begun, "data", "nonce") ?? at(begun, "nonce"),
+  });
+  assert.equal((await cli("-fail-on", "soon")).code, 0);
+  assert.equal((await cli("-fail-on", "note")).code, 2);
+  assert.equal((await snooze("audit.single", { until: until(DAY), reason })).status, 204);
+  assert.equal((await cli("-fail-on", "note")).code, 0);
+  const metrics = await server.ask("GET", "sys/metrics?format=prometheus");
+  assert.match(metrics.text, /holdfast_attention\{code="audit.single",severity="note"\} 0/);
+  assert.match(metrics.text, /holdfast_attention\{code="audit.none",severity="act"\} 0/);
+  await time.passSlowly(2n * DAY, 6n * 3600n * 1_000_000_000n);
+  assert.equal((await cli("-fail-on", "note")).code, 2);
+  const doctor = await run(["doctor", "-address", server.test.url], {
+    env: { HOLDFAST_TOKEN: server.root },
+  });
+  assert.match(doctor.stdout, /audit\.single/);
+});
