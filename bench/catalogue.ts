@@ -14,6 +14,7 @@ import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
+import { snapshotRows } from "./stores/snapshots.ts";
 import { slowSyncRows } from "./stores/slow-sync.ts";
 import { tokenRows } from "./tokens.ts";
 
@@ -29,6 +30,7 @@ export const ROWS: readonly Row[] = [
   ...cloudRows,
   ...tokenRows,
   ...millionRows,
+  ...snapshotRows,
   ...policyRows,
   ...governingRows,
   ...policyParserRows,
