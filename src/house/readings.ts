@@ -11,6 +11,16 @@ export interface SnapshotReading {
   readonly errors: number;
 }
 
+/** Of the configurations of automated snapshots, remembered over restarts. */
+export interface AutomatedReading {
+  /** Seconds since 1970; null before the first. */
+  readonly lastSuccess: number | null;
+  /** Those whose last attempt failed. */
+  readonly failing: number;
+  /** How full the fullest allowance of local ones is, from 0 to 1; null without one. */
+  readonly spaceUsed: number | null;
+}
+
 export interface Readings {
   readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly barrierEncryptions: () => number | null;
@@ -30,6 +40,5 @@ export interface Readings {
   /** Whether there is a mount of this accessor. */
   readonly mounted: (accessor: string) => boolean;
   readonly snapshots: () => readonly SnapshotReading[];
-  /** How full the fullest allowance of local snapshots is, from 0 to 1. */
-  readonly snapshotSpaceUsed: () => number | null;
+  readonly automatedSnapshots: () => AutomatedReading | null;
 }

@@ -291,8 +291,16 @@ function readTokens(registry: Registry, sources: InstrumentSources): void {
 }
 
 function readSnapshots(registry: Registry, sources: InstrumentSources): void {
-  const { snapshots, snapshotSpaceUsed } = sources;
+  const { snapshots, automatedSnapshots = () => null } = sources;
   if (snapshots === undefined) return;
+  // What was made before the last start is remembered of automated ones.
+  const known = (): readonly SnapshotReading[] => {
+    const readings = snapshots();
+    if (readings.some(({ kind }) => kind === "automated")) return readings;
+    if ((automatedSnapshots()?.lastSuccess ?? null) === null) return readings;
+    const none = { lastSuccess: null, seconds: null, bytes: null, errors: 0 };
+    return [...readings, { kind: "automated", ...none }];
+  };
   const each = (
     name: string,
     help: string,
@@ -300,7 +308,7 @@ function readSnapshots(registry: Registry, sources: InstrumentSources): void {
     pick: (reading: SnapshotReading) => number | null,
   ) =>
     registry.readsEach({ name, help }, kind, [SNAPSHOT_KIND], () =>
-      snapshots().flatMap((reading) => {
+      known().flatMap((reading) => {
         const value = pick(reading);
         return value === null ? [] : [{ at: [reading.kind] as const, value }];
       }),
@@ -309,7 +317,8 @@ function readSnapshots(registry: Registry, sources: InstrumentSources): void {
     "holdfast_snapshot_last_success_timestamp_seconds",
     "When a snapshot was last made.",
     "gauge",
-    (reading) => reading.lastSuccess,
+    ({ kind, lastSuccess }) =>
+      lastSuccess ?? (kind === "automated" ? (automatedSnapshots()?.lastSuccess ?? null) : null),
   );
   each(
     "holdfast_snapshot_duration_seconds",
@@ -335,7 +344,15 @@ function readSnapshots(registry: Registry, sources: InstrumentSources): void {
       help: "How full the fullest allowance of local snapshots is.",
     },
     "gauge",
-    () => snapshotSpaceUsed?.() ?? null,
+    () => automatedSnapshots()?.spaceUsed ?? null,
+  );
+  registry.reads(
+    {
+      name: "holdfast_snapshot_failing_configurations",
+      help: "Configurations of automated snapshots whose last attempt failed.",
+    },
+    "gauge",
+    () => automatedSnapshots()?.failing ?? null,
   );
 }
 

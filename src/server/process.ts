@@ -245,7 +245,7 @@ export class ServerProcess {
       attention: () => (sealed() ? [] : (read().attention?.() ?? [])),
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
       snapshots: () => read().snapshots?.() ?? [],
-      snapshotSpaceUsed: () => (sealed() ? null : (read().snapshotSpaceUsed?.() ?? null)),
+      automatedSnapshots: () => (sealed() ? null : (read().automatedSnapshots?.() ?? null)),
     });
   }
 

@@ -95,7 +95,7 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       auto,
       interrupt: () => auto.interrupt(),
       jobs: [auto.job],
-      metrics: { snapshots: () => figures.readings, snapshotSpaceUsed: () => auto.spaceUsed },
+      metrics: { snapshots: () => figures.readings, automatedSnapshots: () => auto.reading },
     };
   },
 };

@@ -4,6 +4,7 @@
 import { describe } from "@holdfast/shared/failure";
 import { fromHex, hex } from "@holdfast/shared/bytes";
 import type { Source, StoredSnapshot, Target } from "../targets/target.ts";
+import { StoreError } from "../targets/store-error.ts";
 import type { StoredPut } from "./state.ts";
 
 /** An archive that lies where nobody else sees it until it is put. */
@@ -27,6 +28,8 @@ export interface AttemptPlan {
   readonly signal: AbortSignal;
   readonly make: (signal: AbortSignal) => Promise<SpooledArchive>;
   readonly enter: (phase: Phase) => void;
+  /** What an earlier one has left could not be cleared away, and why. */
+  readonly letGo: (name: string, why: string) => void;
   /** Durable when it resolves. */
   readonly remember: (put: StoredPut | null) => Promise<void>;
 }
@@ -45,7 +48,7 @@ export interface StoredArchive {
 export async function attempt(plan: AttemptPlan): Promise<StoredArchive> {
   const { target, estimate, leftOver, signal } = plan;
   plan.enter("running");
-  if (leftOver !== null) await settle(plan, leftOver);
+  if (leftOver !== null) await settleLeftOver(plan, leftOver);
   await target.checkRoom(estimate, signal);
   const archive = await plan.make(signal);
   try {
@@ -79,6 +82,16 @@ async function put(plan: AttemptPlan, source: Source): Promise<void> {
     // When the server stops, the next start does this.
     if (!signal.aborted) await settle(plan, begun).catch(() => {});
     throw error;
+  }
+}
+
+/** What the store refuses for good must not keep every later snapshot from being made: it is told and let go. */
+async function settleLeftOver(plan: AttemptPlan, put: StoredPut): Promise<void> {
+  try {
+    await settle(plan, put);
+  } catch (error) {
+    if (plan.signal.aborted || (error instanceof StoreError && error.passes)) throw error;
+    plan.letGo(put.name, describe(error));
   }
 }
 

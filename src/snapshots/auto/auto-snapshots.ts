@@ -66,6 +66,15 @@ export interface SnapshotStatus extends SnapshotState {
   readonly state: Phase | "waiting" | "disabled";
 }
 
+export interface AutoReading {
+  /** In seconds since 1970, of whichever configuration; null before the first. */
+  readonly lastSuccess: number | null;
+  /** Configurations whose last attempt failed. */
+  readonly failing: number;
+  /** How full the fullest allowance of a local directory is, from 0 to 1; null without one. */
+  readonly spaceUsed: number | null;
+}
+
 interface Run {
   phase: Phase;
   readonly stop: AbortController;
@@ -212,14 +221,23 @@ export class AutoSnapshots {
     return true;
   }
 
-  /** How full the fullest allowance of a local directory is, from 0 to 1; null without one. */
-  get spaceUsed(): number | null {
-    const ratios = this.names().flatMap((name) => {
+  /** What a scrape reads: remembered over restarts. */
+  get reading(): AutoReading {
+    const known = this.names().flatMap((name) => {
       const config = this.#find(name);
-      if (config?.settings.storageType !== "local") return [];
-      return [this.#stateOf(name, config).storedBytes / config.settings.maxSpace];
+      return config === null ? [] : [{ config, state: this.#stateOf(name, config) }];
     });
-    return ratios.length === 0 ? null : Math.max(...ratios);
+    const successes = known.flatMap(({ state: { lastSuccess } }) =>
+      lastSuccess === null ? [] : [Number(lastSuccess) / 1e9],
+    );
+    const ratios = known.flatMap(({ config: { settings }, state }) =>
+      settings.storageType === "local" ? [state.storedBytes / settings.maxSpace] : [],
+    );
+    return {
+      lastSuccess: successes.length === 0 ? null : Math.max(...successes),
+      failing: known.filter(({ state }) => state.consecutiveErrors > 0).length,
+      spaceUsed: ratios.length === 0 ? null : Math.max(...ratios),
+    };
   }
 
   // --- time ---
@@ -343,6 +361,7 @@ export class AutoSnapshots {
           signal,
           make: this.#options.make,
           enter: (phase) => (run.phase = phase),
+          letGo: (left, cause) => this.#letGo(name, left, cause),
           remember: (begun) => this.#change(name, (state) => ({ ...state, begun })),
         }),
       );
@@ -426,16 +445,20 @@ export class AutoSnapshots {
 
   /** After its configuration was deleted: what an upload has left, as far as that can still be had. */
   async #clearAway(name: string, config: SnapshotConfig, signal: AbortSignal): Promise<void> {
-    const { states, log } = this.#options;
+    const { states } = this.#options;
     const put = states.get(STATE + name, stateCodec)?.begun ?? null;
     if (put === null) return;
     try {
       const target = await this.#open(config.settings);
       await target.settle({ ...put, sha256: fromHex(put.sha256) ?? Buffer.alloc(0) }, signal);
     } catch (error) {
-      const about = { config: name, snapshot: put.name, cause: describe(error) };
-      log.warn("what an upload has left could not be cleared away", about);
+      this.#letGo(name, put.name, describe(error));
     }
+  }
+
+  #letGo(name: string, snapshot: string, cause: string): void {
+    const about = { config: name, snapshot, cause };
+    this.#options.log.warn("what an upload has left could not be cleared away", about);
   }
 
   async #change(name: string, change: (state: SnapshotState) => SnapshotState): Promise<void> {

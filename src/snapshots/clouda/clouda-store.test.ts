@@ -216,3 +216,16 @@ test("credentials that are left out come from the environment, else from the use
   const named = { AWS_PROFILE: "backup", AWS_SHARED_CREDENTIALS_FILE: join(home, "elsewhere") };
   await listed(named);
 });
+
+test("an upload whose id is known is aborted also where uploads may not be listed", async (t) => {
+  const { fake, open } = await store(t);
+  const upload = { key: `east/daily/${NAME}`, headers: {}, parts: new Map() };
+  fake.uploads.set("ours", upload);
+  fake.control.denied.add("ListMultipartUploads");
+  const { size, sha256 } = sourceOf(someBytes(1));
+  const target = await open();
+  const begun = { name: NAME, size, sha256 };
+  await assert.rejects(target.settle({ ...begun, handle: null }, signal), /AccessDenied/);
+  assert.equal(await target.settle({ ...begun, handle: "ours" }, signal), false);
+  assert.equal(fake.uploads.size, 0);
+});

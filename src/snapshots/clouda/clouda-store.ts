@@ -149,9 +149,15 @@ export class CloudAStore implements Target {
     await this.#deleteKey(key, signal);
   }
 
-  async settle({ name, size, sha256 }: BegunPut, signal: AbortSignal): Promise<boolean> {
+  async settle({ name, size, sha256, handle }: BegunPut, signal: AbortSignal): Promise<boolean> {
     const key = this.#folder + name;
-    await this.#abortUploads(key, signal);
+    if (handle !== null) await this.#abortUpload(key, handle, signal);
+    try {
+      await this.#abortUploads(key, signal);
+    } catch (error) {
+      // Whoever may not look for more has aborted the one that is known.
+      if (handle === null || !(error instanceof StoreError) || error.passes) throw error;
+    }
     const head = await this.#head(key, signal);
     if (head === null) return false;
     if (Number(head["content-length"]) === size && head[SHA256] === hex(sha256)) return true;
@@ -296,10 +302,13 @@ export class CloudAStore implements Target {
     const answer = await this.#send({ step, method: "GET", query }, signal);
     for (const upload of childrenOf(readXml(answer.text), "Upload")) {
       if (textOf(upload, "Key") !== key) continue;
-      const uploadId = textOf(upload, "UploadId");
-      const abort = { step: "aborting an upload", method: "DELETE", key, query: { uploadId } };
-      await orGone(this.#send(abort, signal));
+      await this.#abortUpload(key, textOf(upload, "UploadId"), signal);
     }
+  }
+
+  async #abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void> {
+    const abort = { step: "aborting an upload", method: "DELETE", key, query: { uploadId } };
+    await orGone(this.#send(abort, signal));
   }
 
   #about({ sha256 }: Source): Record<string, string> {

@@ -10,7 +10,6 @@ import { FORMAT } from "../../../src/storage/engines/sqlite-format.ts";
 import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
 import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
 import { startFakeGcs } from "../../fakes/stores/cloudc-store.ts";
-import { at } from "../../support/http-client.ts";
 import {
   dataOf,
   done,
@@ -408,7 +407,10 @@ test(
     await until(() => s3.hanging() === 1);
     await server.must("PUT", "sys/seal");
     await server.test.unseal(server.shares);
+    const unsealed = server.milliseconds;
     const status = await server.ended("a", 10n * SECOND);
+    const waited = Date.parse(status.last_snapshot_start ?? "") - unsealed;
+    assert.ok(waited <= 310_000, `it starts soon and not at its next time, after ${waited} ms`);
     assert.equal(status.last_snapshot_error, "");
     assert.equal(s3.objects.size, 1);
     s3.faults.push({ action: "PutObject", kind: "hang" });
@@ -462,6 +464,7 @@ test("metrics tell of success, size, failures and how full the allowance is", BO
   assert.match(text, new RegExp(`holdfast_snapshot_size_bytes\\{kind="automated"\\} ${size}\n`));
   assert.match(text, new RegExp(`holdfast_snapshot_space_used_ratio ${size / 10_000_000}\n`));
   assert.match(text, /holdfast_snapshot_errors_total\{kind="automated"\} 0\n/);
+  assert.match(text, /holdfast_snapshot_failing_configurations 0\n/);
   const events = server.test.lines.filter((line) => line.includes("snapshot."));
   for (const event of ["snapshot.configured", "snapshot.started", "snapshot.succeeded"]) {
     assert.ok(
@@ -469,5 +472,32 @@ test("metrics tell of success, size, failures and how full the allowance is", BO
       event,
     );
   }
-  assert.ok(at(await server.ask("GET", `${AUTO}/history/a`), "data", "attempts") !== null);
+  // What was made before a restart is not forgotten, and one that fails is not hidden by others.
+  done(await server.write("b", server.local({ file_prefix: "other", local_max_space: 1 })));
+  assert.equal((await server.run("b")).status, 502);
+  await server.crash();
+  const { text: later } = await server.ask("GET", "sys/metrics?format=prometheus");
+  assert.match(later, /holdfast_snapshot_last_success_timestamp_seconds\{kind="automated"\} \d/);
+  assert.match(later, /holdfast_snapshot_failing_configurations 1\n/);
 });
+
+test(
+  "left-overs that the store does not let us clear away keep no later snapshot from being made",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3)));
+    s3.faults.push({ action: "PutObject", kind: "hang" });
+    const running = server.run("a");
+    running.catch(() => {});
+    await until(() => s3.hanging() === 1);
+    await server.die();
+    s3.control.denied.add("ListMultipartUploads");
+    await server.restart();
+    const status = await server.ended("a", 10n * SECOND);
+    assert.deepEqual([status.last_snapshot_error, s3.objects.size], ["", 1]);
+    assert.ok(server.test.lines.some((line) => line.includes("could not be cleared away")));
+  },
+);
