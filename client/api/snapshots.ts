@@ -12,6 +12,11 @@ export async function takeSnapshot(client: Caller, options?: CallOptions): Promi
   return client.stream({ method: "GET", path: "sys/storage/raft/snapshot" }, options);
 }
 
+export type VerifySnapshotInput = {
+  /** Open every entry in it with the keys of this server */
+  readonly deep?: boolean | undefined;
+};
+
 export type VerifySnapshotAnswer = {
   /** Of the archive */
   readonly id: string;
@@ -45,16 +50,23 @@ export type VerifySnapshotAnswer = {
   readonly opens: boolean;
   /** Why not; empty when it does */
   readonly reason: string;
+  /** With `deep`: whether everything opened and added up */
+  readonly proven?: boolean;
+  /** With `deep`: what did not, in words */
+  readonly problems?: readonly string[];
+  /** With `deep`: entries that opened */
+  readonly opened_entries?: number;
 };
 
 /** Check a snapshot without restoring it */
 export async function verifySnapshot(
   client: Caller,
   stream: StreamedBody,
+  query: VerifySnapshotInput = {},
   options?: CallOptions,
 ): Promise<Answer<VerifySnapshotAnswer>> {
   return client.call(
-    { method: "POST", path: "sys/storage/raft/snapshot-verify", stream, answer: "bare" },
+    { method: "POST", path: "sys/storage/raft/snapshot-verify", query, stream, answer: "bare" },
     options,
   );
 }

@@ -132,6 +132,9 @@ test("verify has the server look, and ends with 1 when the snapshot is not of it
   const verified = await cli("verify", file);
   assert.equal(verified.code, 0, verified.all);
   assert.match(verified.stdout, /Success! It is whole and opens/);
+  const deep = await cli("verify", "-deep", file);
+  assert.equal(deep.code, 0, deep.all);
+  assert.match(deep.stdout, /Success! All \d+ entries open/);
   const other = await stage(t);
   const foreign = await other.cli("verify", file);
   assert.equal(foreign.code, 1);

@@ -3,6 +3,7 @@
 import * as snapshots from "@holdfast/client/api/snapshots";
 import { command } from "../command.ts";
 import { argument } from "../line/argument.ts";
+import { flag } from "../line/flag.ts";
 import { chunksOf, summaryData, summaryView, SummingParser, withArchive } from "./archive-file.ts";
 
 const FILE = "The snapshot";
@@ -37,24 +38,36 @@ export const snapshotVerify = command({
   description:
     "Exit code 1 when the file is whole but does not open with the server's root key of today: it is of another " +
     "cluster, or from before a rekey. Needs `update` on sys/storage/raft/snapshot-verify.",
-  examples: ["holdfast snapshot verify backup.snap"],
-  flags: {},
+  examples: ["holdfast snapshot verify backup.snap", "holdfast snapshot verify -deep backup.snap"],
+  flags: {
+    deep: flag.switch("Have it open every entry with its own keys: a drill without shares"),
+  },
   args: { file: argument.required(FILE) },
-  async run(context, { file: path }) {
+  async run(context, { file: path, deep }) {
     const { client, out, clock } = context;
     const { data } = await withArchive(context, path, async (file) =>
-      snapshots.verifySnapshot(client.inRoot(), {
-        chunks: chunksOf(context, file, "sending"),
-        length: file.size,
-        contentType: "application/gzip",
-      }),
+      snapshots.verifySnapshot(
+        client.inRoot(),
+        {
+          chunks: chunksOf(context, file, "sending"),
+          length: file.size,
+          contentType: "application/gzip",
+        },
+        deep ? { deep } : {},
+      ),
     );
     await out.show(data, summaryView(data, clock.now()));
     if (!data.opens) {
       out.error(data.reason, null);
       return 1;
     }
-    out.done("Success! It is whole and opens with the root key of this server.");
+    for (const problem of data.problems ?? []) out.error(problem, null);
+    if (data.proven === false) return 1;
+    out.done(
+      data.proven === true
+        ? `Success! All ${data.opened_entries ?? 0} entries open, and everything adds up: this snapshot restores.`
+        : "Success! It is whole and opens with the root key of this server.",
+    );
     return 0;
   },
 });

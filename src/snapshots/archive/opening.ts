@@ -4,6 +4,7 @@ import type { KeyObject } from "node:crypto";
 import type { Failure } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
 import type { ParsedArchive } from "./archive-parser.ts";
+import type { ArchiveMeta } from "./meta.ts";
 import * as failures from "./failures.ts";
 import { openSums } from "./sums.ts";
 
@@ -21,9 +22,12 @@ export function whyNotOurs(
 ): Failure | null {
   const sealed = openSums(own.rootKey, sealedSums);
   if (sealed !== null) return sealed === sums ? null : failures.sealedSumsDiffer();
-  if (meta.clusterId !== own.clusterId) {
-    return failures.archiveOfOtherCluster(meta.clusterId, meta.created);
-  }
-  if (meta.created < own.keyedAt) return failures.archiveBeforeRekey(meta.created, own.keyedAt);
-  return failures.archiveNotOpened(meta.created);
+  return whyNotOpened(meta, own);
+}
+
+/** Of an archive that today's root key does not open. */
+export function whyNotOpened({ clusterId, created }: ArchiveMeta, own: OwnKeys): Failure {
+  if (clusterId !== own.clusterId) return failures.archiveOfOtherCluster(clusterId, created);
+  if (created < own.keyedAt) return failures.archiveBeforeRekey(created, own.keyedAt);
+  return failures.archiveNotOpened(created);
 }

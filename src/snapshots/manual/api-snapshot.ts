@@ -4,6 +4,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { SECOND } from "@holdfast/shared/text/duration";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { checkedView, type ManualSnapshots } from "./manual-snapshots.ts";
 
 const endpoint = endpointsOf<ManualSnapshots>();
@@ -47,12 +48,18 @@ export const snapshotApi = [
     summary: "Check a snapshot without restoring it",
     description:
       "Reads the archive to its end: its form, every checksum, and whether the sums were sealed under today's " +
-      "root key. Nothing is kept of it.",
+      "root key. With `deep` every entry in it is opened and both hash trees are made anew, which proves that it " +
+      "restores; that needs an archive of this cluster and of today's root key. Nothing is kept of it.",
     access: access.capability,
     rootOnly: true,
     family: "bare",
     bodyStream: ARCHIVE_BODY,
-    input: {},
+    input: {
+      deep: wire
+        .query("deep")
+        .boolean("Open every entry in it with the keys of this server")
+        .default(false),
+    },
     output: out.object({
       id: out.string("Of the archive"),
       index: out.integer("The last index that it holds"),
@@ -70,10 +77,17 @@ export const snapshotApi = [
       core_entries: out.integer("Those of seal and keyring"),
       opens: out.boolean("Whether today's root key opens its seal"),
       reason: out.string("Why not; empty when it does"),
+      proven: out.optional(out.boolean("With `deep`: whether everything opened and added up")),
+      problems: out.optional(
+        out.list(out.string("A problem"), "With `deep`: what did not, in words"),
+      ),
+      opened_entries: out.optional(out.integer("With `deep`: entries that opened")),
     }),
-    handler: async (manual, _input, context) => {
+    handler: async (manual, { deep }, context) => {
       context.allow(PATIENCE);
-      return checkedView(await manual.verify(context.stream));
+      const { stream } = context;
+      const checked = deep ? manual.prove(stream, context.signal) : manual.verify(stream);
+      return checkedView(await checked);
     },
   }),
 ];

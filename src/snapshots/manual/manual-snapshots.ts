@@ -13,9 +13,11 @@ import { Slices } from "../../storage/commit/slices.ts";
 import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
 import type { WrittenArchive } from "../archive/archive-writer.ts";
-import { whyNotOurs } from "../archive/opening.ts";
+import { type OwnKeys, whyNotOurs } from "../archive/opening.ts";
 import type { SnapshotFigures } from "../figures.ts";
 import type { ArchiveMaking } from "../making.ts";
+import type { DeepReport } from "../proof/deep-check.ts";
+import { proveOwn } from "../proof/own-proof.ts";
 import { archiveMissing, snapshotsBusy } from "./failures.ts";
 
 const MAX_AT_ONCE = 2;
@@ -43,6 +45,8 @@ export interface CheckedArchive {
   readonly opens: boolean;
   /** Why not; empty when they do. */
   readonly reason: string;
+  /** Where every entry was opened. */
+  readonly proof?: Pick<DeepReport, "ok" | "problems" | "opened">;
 }
 
 export class ManualSnapshots {
@@ -109,11 +113,27 @@ export class ManualSnapshots {
     }
   }
 
-  #judged(archive: ParsedArchive): Pick<CheckedArchive, "archive" | "opens" | "reason"> {
+  /** The same, and opens every entry in it with the keys of this server. */
+  async prove(stream: BodyStream | undefined, signal: AbortSignal): Promise<CheckedArchive> {
+    if (stream === undefined || stream.length === 0) throw archiveMissing();
+    const leave = this.#enter();
+    try {
+      const { clock, timers } = this.#options;
+      const report = await proveOwn(stream, this.#own(), { clock, timers, signal });
+      const { archive, entries: rows } = report;
+      return { archive, rows, opens: true, reason: "", proof: report };
+    } finally {
+      leave();
+    }
+  }
+
+  #own(): OwnKeys {
     const { barrier, clusterId, keyedAt } = this.#options;
-    const { rootKey } = barrier;
-    const own = { rootKey, clusterId: clusterId(), keyedAt: keyedAt() };
-    const failure = whyNotOurs(archive, own);
+    return { rootKey: barrier.rootKey, clusterId: clusterId(), keyedAt: keyedAt() };
+  }
+
+  #judged(archive: ParsedArchive): Pick<CheckedArchive, "archive" | "opens" | "reason"> {
+    const failure = whyNotOurs(archive, this.#own());
     // Who changed it after it was made has made it another one; an older key or another cluster is no damage.
     if (failure !== null && /-(?:changed|not-opened)$/.test(failure.code)) throw failure;
     return { archive, opens: failure === null, reason: failure?.message ?? "" };
@@ -154,7 +174,7 @@ function headersOf({ meta, bytes }: WrittenArchive): Record<string, string> {
 }
 
 /** As the endpoint tells it. */
-export function checkedView({ archive, rows, opens, reason }: CheckedArchive) {
+export function checkedView({ archive, rows, opens, reason, proof }: CheckedArchive) {
   const { meta, bytes, sha256 } = archive;
   return {
     id: meta.id,
@@ -173,5 +193,8 @@ export function checkedView({ archive, rows, opens, reason }: CheckedArchive) {
     core_entries: rows.core,
     opens,
     reason,
+    ...(proof === undefined
+      ? {}
+      : { proven: proof.ok, problems: proof.problems, opened_entries: proof.opened }),
   };
 }

@@ -4,6 +4,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { hex, wipe } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import { KEYRING_PATH, TREE_KEY_PATH } from "../../barrier/barrier.ts";
 import { StoredKeys } from "../../barrier/stored-keys.ts";
@@ -22,6 +23,7 @@ import {
   TREES,
 } from "../../storage/rows/merkle.ts";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
+import type { ArchiveMeta } from "../archive/meta.ts";
 import type { StateRecord } from "../archive/state.ts";
 import { openSums } from "../archive/sums.ts";
 import { CoreRows } from "./core-rows.ts";
@@ -43,7 +45,7 @@ export interface CheckOptions {
   readonly timers: Timers;
   readonly signal?: AbortSignal;
   /** The root key that these rows were made with. Throws where there is none. */
-  readonly rootKeyFor: (rows: CoreRows) => KeyObject | Promise<KeyObject>;
+  readonly rootKeyFor: (rows: CoreRows, meta: ArchiveMeta) => KeyObject | Promise<KeyObject>;
   /** Is shown every entry in clear, in key order; the bytes are wiped when it returns. */
   readonly visit?: (record: StateRecord, plaintext: Uint8Array) => void;
 }
@@ -75,14 +77,14 @@ export async function deepCheck(
       for (const record of parser.push(chunk)) {
         if (record.key.startsWith("core/")) check.core.add(record);
         else {
-          if (!check.hasKeys) await check.unlock();
+          if (!check.hasKeys) await check.unlock(parser.meta);
           check.row(record);
         }
       }
       await slices.pause();
     }
     const archive = parser.end();
-    if (!check.hasKeys) await check.unlock();
+    if (!check.hasKeys) await check.unlock(parser.meta);
     return check.end(archive);
   } finally {
     check.wipe();
@@ -110,8 +112,9 @@ class Check {
   }
 
   /** All rows below core/ are there. */
-  async unlock(): Promise<void> {
-    const rootKey = await this.#options.rootKeyFor(this.core);
+  async unlock(meta: ArchiveMeta | null): Promise<void> {
+    invariant(meta !== null, "what an archive is of comes before its rows");
+    const rootKey = await this.#options.rootKeyFor(this.core, meta);
     const keys = StoredKeys.open(this.core, rootKey);
     if (keys === null) throw archiveKeysMissing();
     this.#rootKey = rootKey;

@@ -273,3 +273,45 @@ test("more than two at once are asked to wait", BOUND, async (t) => {
   assert.ok(Number(third.headers["retry-after"]) > 0);
   for (const sent of both) sent.destroy();
 });
+
+test(
+  "deep: the server proves with its own keys that an archive restores, and says where it cannot",
+  BOUND,
+  async (t) => {
+    const { server, url, take } = await filled(t, 20);
+    await server.must("POST", "sys/rotate");
+    await server.must("POST", "kv/after-rotation", { value: CANARY });
+    const { body } = await take();
+    const prove = (archive: Uint8Array) =>
+      sendSnapshot(url, server.root, "snapshot-verify?deep=true", archive);
+    const proven = await prove(body);
+    assert.equal(proven.status, 200, proven.text);
+    assert.equal(proven.json["proven"], true);
+    assert.deepEqual(proven.json["problems"], []);
+    assert.ok(Number(proven.json["opened_entries"]) > 20);
+    assert.ok(!proven.text.includes(CANARY));
+    const shallow = await sendSnapshot(url, server.root, "snapshot-verify", body);
+    assert.ok(!("proven" in shallow.json));
+
+    const other = await filled(t, 1);
+    const foreign = await sendSnapshot(
+      other.url,
+      other.server.root,
+      "snapshot-verify?deep=true",
+      body,
+    );
+    assert.equal(foreign.status, 400);
+    assert.match(foreign.text, /is of another cluster/);
+    const flipped = Buffer.from(body);
+    flipped[body.length - 5000]! ^= 1;
+    assert.equal((await prove(flipped)).status, 400);
+  },
+);
+
+test("deep: others are answered while a large archive is proven", BOUND, async (t) => {
+  const { server, url, take } = await filled(t, 300);
+  const { body } = await take();
+  const proving = sendSnapshot(url, server.root, "snapshot-verify?deep=true", body);
+  for (let i = 0; i < 5; i++) assert.equal((await server.ask("GET", "sys/health")).status, 200);
+  assert.equal((await proving).json["proven"], true);
+});
