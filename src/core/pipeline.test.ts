@@ -6,9 +6,17 @@ import { endpointsOf, serve } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { Reply, reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { SmallHouse } from "../../tests/support/small-house.ts";
+import { type AskOptions, SmallHouse } from "../../tests/support/small-house.ts";
+import { until } from "../../tests/support/until.ts";
 
-const endpoint = endpointsOf<{ present: boolean; fault: (() => unknown) | null }>();
+interface Room {
+  present: boolean;
+  fault: (() => unknown) | null;
+  /** What handlers wait for that wait. */
+  turn: Promise<void>;
+}
+
+const endpoint = endpointsOf<Room>();
 const any = out.anyObject("anything");
 
 const declared = [
@@ -96,7 +104,23 @@ const declared = [
     login: true,
     input: {},
     output: any,
-    handler: () => ({ in: true }),
+    handler: async ({ turn }, _, context) => {
+      await context.waitFor(turn);
+      return { in: true };
+    },
+  }),
+  endpoint({
+    name: "look",
+    method: "GET",
+    path: "/sys/look",
+    summary: "shows more to whoever has a token",
+    access: access.openWithCaller,
+    input: {},
+    output: any,
+    handler: async ({ turn }, _, context) => {
+      await context.waitFor(turn);
+      return { caller: context.caller?.name ?? null };
+    },
   }),
   endpoint({
     name: "keep",
@@ -125,7 +149,7 @@ const declared = [
 ];
 
 function house() {
-  const room: { present: boolean; fault: (() => unknown) | null } = { present: false, fault: null };
+  const room: Room = { present: false, fault: null, turn: Promise.resolve() };
   const made = new SmallHouse(serve(room, declared));
   made.namespaces.set("team", { id: "n1", path: "team", created: 3n });
   made.namespaces.set("team/deep", { id: "n2", path: "team/deep", created: 4n });
@@ -212,6 +236,62 @@ test("a login is governed though nobody is known, and tells nothing", async () =
   assert.deepEqual(result.texts, ["permission denied"]);
   small.failing.clear();
   assert.equal(await small.answer("POST", "/sys/login", { body: {} }), "ok");
+});
+
+/** Asks, and has something change while that waits for its turn. */
+async function meanwhile(
+  small: ReturnType<typeof house>,
+  [verb, path, options]: readonly [string, string, AskOptions?],
+  change: () => void,
+) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  small.room.turn = promise;
+  const outcome = small.ask(verb, path, options);
+  await until(() => small.trace.some((word) => word.startsWith("run ")));
+  change();
+  small.node = { ...small.node, index: small.node.index + 1n };
+  resolve();
+  return (await outcome).result;
+}
+
+test("a login that waited is governed as of its turn", async () => {
+  const small = house();
+  const result = await meanwhile(small, ["POST", "/sys/login"], () =>
+    small.failing.add("egp sys/login"),
+  );
+  assert.ok(result instanceof Failure);
+  assert.deepEqual([result.kind, result.texts], ["denied", ["permission denied"]]);
+  const last = small.records.at(-1);
+  assert.deepEqual([last?.kind, last?.request.judgement?.allowed], ["response", false]);
+  small.failing.clear();
+  assert.ok((await meanwhile(house(), ["POST", "/sys/login"], () => {})) instanceof Reply);
+});
+
+test("a token that ends while its request waits is as none where none is needed, as at the door", async () => {
+  const small = house();
+  const go = () => small.tokens.delete("client");
+  const result = await meanwhile(small, ["GET", "/sys/look", { token: "client" }], go);
+  assert.ok(result instanceof Reply);
+  assert.deepEqual(result.data, { caller: null });
+  assert.equal(small.records.at(-1)?.request.caller, null);
+  const { result: atTheDoor } = await small.ask("GET", "/sys/look", { token: "client" });
+  assert.ok(atTheDoor instanceof Reply);
+  assert.deepEqual(atTheDoor.data, result.data);
+  const other = house();
+  const still = await meanwhile(other, ["GET", "/sys/look", { token: "client" }], () => {});
+  assert.deepEqual(still instanceof Reply && still.data, { caller: "client" });
+});
+
+test("T-A14: who waits without a token where one is needed meanwhile learns what it would at the door", async () => {
+  const small = house();
+  const team = { namespace: "team" };
+  const result = await meanwhile(small, ["POST", "/sys/login", team], () => {
+    small.namespaces.delete("team");
+  });
+  assert.ok(result instanceof Failure);
+  const { result: atTheDoor } = await small.ask("POST", "/sys/login", team);
+  assert.ok(atTheDoor instanceof Failure);
+  assert.deepEqual([result.code, result.texts], [atTheDoor.code, atTheDoor.texts]);
 });
 
 test("who may act on a path where there is nothing is governed before it learns so", async () => {

@@ -194,11 +194,13 @@ export class Pipeline implements Core {
         if (!(error instanceof failures.ChangedMeanwhile) || tries === MAX_TRIES) throw error;
         state.exists = error.exists;
       }
-      state.decision = await this.#decide(state, context);
-      this.#recording.judgedAgain(state);
-      authorise(state);
-      await this.#govern(state, context, this.#parts.clock.now());
-      this.#recording.judgedAgain(state);
+      try {
+        state.decision = await this.#decide(state, context);
+        authorise(state);
+        await this.#govern(state, context, this.#parts.clock.now());
+      } finally {
+        this.#recording.judgedAgain(state);
+      }
     }
   }
 
@@ -264,7 +266,7 @@ export class Pipeline implements Core {
       if (need === "optional") return;
       // Whoever tries out secrets is slowed down; those who have one are not.
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
-      throw state.endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
+      throw nobodysToken(state);
     }
     // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
     const wraps = caller.wrapping !== undefined;
@@ -313,7 +315,7 @@ export class Pipeline implements Core {
   }
 
   async #judgeAsOfNow(state: RequestState, context: RequestContext): Promise<void> {
-    const { node, tokens, clock } = this.#parts;
+    const { node, clock } = this.#parts;
     const { found: before } = state;
     state.asOf = node.sealed ? 0n : node.index;
     try {
@@ -322,22 +324,32 @@ export class Pipeline implements Core {
       this.#place(state);
       const isSame = state.found.isSamePlace(before);
       if (isSame) state.found = before; // its input is read already
-      if (state.caller !== null) {
-        const caller = callerAgain(state, tokens);
-        if (caller === null) throw failures.invalidToken(); // the record still names who it was
-        state.caller = caller;
-        state.decision = await this.#decide(state, context);
-        this.#recording.judgedAgain(state);
-        authorise(state);
-        await this.#govern(state, context, clock.now());
-        this.#recording.judgedAgain(state);
-      }
+      this.#identifyAgain(state, isSame);
+      // Also where nobody is known: programs judge logins.
+      state.decision = await this.#decide(state, context);
+      authorise(state);
+      await this.#govern(state, context, clock.now());
       if (isSame) return;
       chosen(state);
       throw failures.placeChanged();
     } finally {
       state.found = before; // what was sent, and what was recorded of it, belongs there
+      this.#recording.judgedAgain(state);
     }
+  }
+
+  /** As at the door: where no token is needed, one that is good no more is as none. */
+  #identifyAgain(state: RequestState, isSame: boolean): void {
+    const { node, tokens } = this.#parts;
+    if (state.caller === null) {
+      // What was open to all may have given way to what needs a token, and to nobody else tells what it is.
+      if (!isSame) this.#identify(state);
+      return;
+    }
+    const caller = node.sealed ? null : callerAgain(state, tokens);
+    // The record of a refusal still names who it was.
+    if (caller === null && needOf(state) === "required") throw nobodysToken(state);
+    state.caller = caller;
   }
 
   /** Of parallel requests with a last use, one gets it. What unwraps a wrapping token also spends it. */
@@ -482,6 +494,10 @@ export class Pipeline implements Core {
     if (endpoint.unwraps) throw failures.wrappedAlready();
     this.#parts.wrapping.admit(wrapTtl, context);
   }
+}
+
+function nobodysToken({ endpoint }: RequestState): Failure {
+  return endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
 }
 
 /** By somebody who is not on this machine: only those are slowed down. */

@@ -98,6 +98,44 @@ test(
   },
 );
 
+/** Logins of one user, side by side, of which the first is through: they are checked one after the other. */
+async function logins(stage: Scene, count: number) {
+  await stage.must("POST", "/v1/sys/auth/userpass", { body: { type: "userpass" } });
+  const body = { password: "a long password" };
+  await stage.must("POST", "/v1/auth/userpass/users/ann", { body });
+  const logIn = () => stage.server.call("POST", "/v1/auth/userpass/login/ann", { body });
+  let ended = 0;
+  const all = Array.from({ length: count }, () =>
+    logIn().then((answer) => {
+      ended += 1;
+      return answer;
+    }),
+  );
+  await until(() => ended > 0);
+  return { all, logIn, ended: () => ended };
+}
+
+test(
+  "T-B05: a login that waits is refused by an EGP that is there when its turn comes",
+  LONG,
+  async (t) => {
+    const stage = await scene(t);
+    const { all, ended, logIn } = await logins(stage, 16);
+    await stage.must("PUT", "/v1/sys/policies/egp/nologin", {
+      body: {
+        policy: "false",
+        enforcement_level: "hard-mandatory",
+        paths: ["auth/userpass/login/*"],
+      },
+    });
+    const when = ended();
+    assert.equal((await logIn()).status, 403);
+    const through = await served(all, 403);
+    // One was being checked, and one may have been on its way back.
+    assert.ok(through <= when + 2, `${when} when it was written, ${through} in the end`);
+  },
+);
+
 test("T-B05: who is revoked while its policy is read writes none", LONG, async (t) => {
   const stage = await scene(t);
   const token = await stage.clientWith(rule("sys/policies/acl/*", EVERYTHING));
