@@ -3,6 +3,7 @@
 // operator can start it anew. Time is the one that never goes back.
 
 import { RecentMap } from "@holdfast/shared/recent-map";
+import type { Waiting } from "@holdfast/shared/waiting";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { LockoutConfig } from "@holdfast/plugin-sdk/lockout";
 import { lockedOut, tooManyLogins } from "./failures.ts";
@@ -18,7 +19,8 @@ interface Count {
   pending: number;
   last: Nanos;
   locked: boolean;
-  readonly waiting: (() => void)[];
+  /** Those that wait, in the order in which they came: each is told whether it may run, or is locked. */
+  readonly line: ((may: boolean) => void)[];
 }
 
 export interface LockoutOptions {
@@ -46,9 +48,16 @@ export class Lockout {
 
   /** Runs the check, unless the name is locked. Null is a failure; a throw is none. Of parallel ones no
    *  more run than may still fail: the others wait for how those end. */
-  async attempt<T>(name: string, check: () => Promise<T | null>): Promise<T | null> {
+  async attempt<T>(
+    request: Waiting,
+    name: string,
+    check: () => Promise<T | null>,
+  ): Promise<T | null> {
     if (this.#config().disabled) return check();
-    const count = await this.#enter(name);
+    const count = this.#current(name);
+    if (count.locked) throw this.#refusal(count);
+    if (this.#mayFail(count)) count.pending += 1;
+    else await this.#wait(request, name, count);
     let result: T | null = null;
     let failed = false;
     try {
@@ -65,21 +74,47 @@ export class Lockout {
     const count = this.#counts.peek(name);
     if (count === undefined) return;
     reset(count);
-    wake(count);
+    this.#admit(count);
     if (count.pending === 0) this.#counts.delete(name);
   }
 
-  async #enter(name: string): Promise<Count> {
-    for (;;) {
-      const { threshold, duration } = this.#config();
-      const count = this.#current(name);
-      if (count.locked) throw lockedOut(count.last + duration - this.#clock.elapsed());
-      if (count.failures + count.pending < threshold) {
-        count.pending += 1;
-        return count;
-      }
-      if (count.waiting.length >= MAX_WAITING) throw tooManyLogins();
-      await new Promise<void>((resolve) => count.waiting.push(resolve));
+  /** Whether one more may run: as if each that runs failed. */
+  #mayFail({ failures, pending }: Count): boolean {
+    return failures + pending < this.#config().threshold;
+  }
+
+  #refusal({ last }: Count): Error {
+    return lockedOut(last + this.#config().duration - this.#clock.elapsed());
+  }
+
+  /** Until this one counts among those that run. */
+  async #wait(request: Waiting, name: string, count: Count): Promise<void> {
+    if (count.line.length >= MAX_WAITING) throw tooManyLogins();
+    const { promise: turn, resolve } = Promise.withResolvers<boolean>();
+    let came = false;
+    const place = (may: boolean) => {
+      came = may;
+      resolve(may);
+    };
+    count.line.push(place);
+    try {
+      if (!(await request.waitFor(turn))) throw this.#refusal(count);
+    } catch (error) {
+      const at = count.line.indexOf(place);
+      if (at >= 0) count.line.splice(at, 1);
+      if (came) this.#leave(name, count, "fault"); // the next one has its turn
+      throw error;
+    }
+  }
+
+  /** Those at the front of the line, as many as may run now; all are refused where the name is locked. Whoever
+   *  waits does so behind one that runs, and is looked for when that ends. */
+  #admit(count: Count): void {
+    this.#renew(count);
+    if (count.locked) for (const tell of count.line.splice(0)) tell(false);
+    while (count.line.length > 0 && this.#mayFail(count)) {
+      count.pending += 1;
+      count.line.shift()?.(true);
     }
   }
 
@@ -91,25 +126,29 @@ export class Lockout {
       count.last = this.#clock.elapsed();
       count.locked = count.failures >= this.#config().threshold;
     }
-    wake(count);
+    this.#admit(count);
     const idle = count.failures === 0 && count.pending === 0 && !count.locked;
     if (idle && this.#counts.peek(name) === count) this.#counts.delete(name);
   }
 
-  /** Starts anew what its time has undone. */
   #current(name: string): Count {
-    const { duration, counterReset, threshold } = this.#config();
     let count = this.#counts.get(name);
     if (count === undefined) {
-      count = { failures: 0, pending: 0, last: 0n, locked: false, waiting: [] };
+      count = { failures: 0, pending: 0, last: 0n, locked: false, line: [] };
       this.#counts.set(name, count);
       this.#bound();
     }
+    this.#renew(count);
+    return count;
+  }
+
+  /** Starts anew what its time has undone. */
+  #renew(count: Count): void {
+    const { duration, counterReset, threshold } = this.#config();
     const since = this.#clock.elapsed() - count.last;
     if (since >= (count.locked ? duration : counterReset)) reset(count);
     // The threshold may have been lowered since.
     if (count.failures >= threshold) count.locked = true;
-    return count;
   }
 
   #bound(): void {
@@ -123,8 +162,4 @@ export class Lockout {
 function reset(count: Count): void {
   count.failures = 0;
   count.locked = false;
-}
-
-function wake(count: Count): void {
-  for (const call of count.waiting.splice(0)) call();
 }

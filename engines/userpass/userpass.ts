@@ -49,7 +49,7 @@ export class Userpass {
     const name = username;
     if (!isLoginName(name)) throw failures.loginRefused(); // nobody can have it
     this.#passwords.checkLine(login.address); // a flood costs no look at the store
-    const user = await this.#lockout.attempt(name, async () => {
+    const user = await this.#lockout.attempt(login.request, name, async () => {
       const found = await storage.get(userKey(name), userCodec);
       const { password, request, address } = login;
       const asking = { address, request };
