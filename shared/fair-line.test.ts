@@ -111,3 +111,47 @@ test("a request that is refused when its turn comes, or before, hands its place 
   await ask("d", "d");
   assert.deepEqual(done, ["b", "c", "d"], "and the place is free");
 });
+
+test("tenants take turns, and those of a tenant within its own; who has the most gives way", async () => {
+  const line = new FairLine(
+    { atOnce: 1, atOncePerAddress: 1, waiting: 6, waitingPerAddress: 4, waitingWithin: 4 },
+    () => new Error("full"),
+  );
+  const done: string[] = [];
+  const { promise: held, resolve: begin } = Promise.withResolvers<void>();
+  const ask = (within: string, client: string) =>
+    line
+      .run(OWN_WORK, client, () => Promise.resolve(void done.push(`${within}${client}`)), within)
+      .catch(() => void done.push(`${within}${client} refused`));
+  const all: Promise<void>[] = [line.run(OWN_WORK, "", () => held)];
+  for (let i = 0; i < 5; i++) all.push(ask("A", "a")); // the fifth is too many for a tenant
+  all.push(ask("A", "b")); // instead of the fourth
+  all.push(ask("B", "a"), ask("B", "b")); // now all places are taken
+  all.push(ask("C", "a")); // instead of one of the longest line, in the largest tenant
+  all.push(ask("A", "c")); // has to take one of its own
+  begin();
+  await Promise.all(all);
+  assert.deepEqual(done.filter((name) => name.endsWith("refused")).toSorted(), [
+    "Aa refused",
+    "Aa refused",
+    "Aa refused",
+    "Aa refused",
+  ]);
+  assert.deepEqual(
+    done.filter((name) => !name.endsWith("refused")),
+    ["Aa", "Ba", "Ca", "Ab", "Bb", "Ac"],
+  );
+  await ask("A", "a");
+  assert.equal(done.at(-1), "Aa", "and nothing is left behind");
+});
+
+test("one whose place is given away while it leaves by itself is no fault of anybody", async () => {
+  const { line, ask, begin } = made({ ...LIMITS, waiting: 2 });
+  const leaves: Waiting = { waitFor: () => Promise.reject(new Error("sealed")) };
+  const never = () => assert.fail("it ran");
+  const left = [1, 2].map(() => assert.rejects(line.run(leaves, "a", never), /sealed/));
+  const all = [ask("b", "b")]; // in the place of one that has not left yet
+  await Promise.all(left);
+  await begin();
+  await Promise.all(all);
+});

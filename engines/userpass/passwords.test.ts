@@ -2,13 +2,14 @@ import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemRandom } from "../../src/system/random.ts";
+import { type Caller, type Origin, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { Secret } from "@holdfast/shared/secret";
 import { refused } from "../../tests/support/made/made-tokens.ts";
 import { Passwords, DEFAULT_COST } from "./passwords.ts";
 
 const CHEAP = { n: 16, r: 1, p: 1 };
 const random = new SystemRandom();
-const request = { ...OWN_WORK, signal: new AbortController().signal };
+const request = { ...OWN_WORK, signal: new AbortController().signal, caller: null };
 const asking = { address: "192.0.2.1", request };
 const setting = { namespace: "", request };
 
@@ -57,7 +58,7 @@ test("who has gone before its turn costs no work, and a tenant has one line howe
   const left = Array.from({ length: 60 }, () =>
     passwords.hash(new Secret("x"), random, {
       namespace: "n1",
-      request: { ...OWN_WORK, signal: gone.signal },
+      request: { ...request, signal: gone.signal },
     }),
   );
   const seen = Promise.allSettled(left);
@@ -93,11 +94,59 @@ test("sixty wait to set one, each tenant behind its own: whatever others do, and
   );
 });
 
+function callerWith(accessor: string, origin: Partial<Origin> = {}): Caller {
+  const none = { namespaceId: "root", mount: null, login: "", name: "", metadata: {} };
+  return {
+    accessor,
+    type: "client",
+    name: "",
+    policies: [],
+    namespace: ROOT_NAMESPACE,
+    global: false,
+    created: 0n,
+    expires: null,
+    origin: { ...none, ...origin },
+  };
+}
+
+test("no caller has all the places of its tenant, however many tokens it has: another finds one, and is next", async () => {
+  const login = { mount: "m1", login: "login/eve", name: "people-eve" };
+  for (const floods of [
+    () => callerWith("one"),
+    (i: number) => callerWith(`child-${i}`, { first: "one" }),
+    (i: number) => callerWith(`login-${i}`, login),
+  ]) {
+    const passwords = new Passwords(CHEAP);
+    const done: string[] = [];
+    const set = (name: string, caller: Caller, namespace = "n1") =>
+      passwords.hash(new Secret("x"), random, { namespace, request: { ...request, caller } }).then(
+        () => void done.push(name),
+        () => void done.push(`${name} refused`),
+      );
+    const flood = Array.from({ length: 65 }, (_, i) => set("flood", floods(i)));
+    const others = [set("ops", callerWith("ops")), set("tenant", callerWith("x"), "n2")];
+    others.push(set("ops", callerWith("ops")), set("ann", callerWith("ann")));
+    await Promise.all([...flood, ...others]);
+    assert.equal(done.filter((name) => name === "flood").length, 65 - 3);
+    assert.equal(done.filter((name) => name === "flood refused").length, 3);
+    const served = done.filter((name) => !name.endsWith("refused"));
+    assert.deepEqual(served.slice(0, 7), [
+      "flood",
+      "flood",
+      "tenant",
+      "ops",
+      "ann",
+      "flood",
+      "ops",
+    ]);
+  }
+});
+
 test("a caller that has gone costs no work", async () => {
   const gone = AbortSignal.abort();
   const passwords = new Passwords(CHEAP);
   await assert.rejects(
-    passwords.matches(new Secret("x"), null, { ...asking, request: { ...OWN_WORK, signal: gone } }),
+    passwords.matches(new Secret("x"), null, { ...asking, request: { ...request, signal: gone } }),
     refused(/did not wait/, "timed-out"),
   );
   assert.equal(await passwords.matches(new Secret("x"), null, asking), false);

@@ -38,11 +38,14 @@ export interface Asking {
   readonly request: Waiter;
 }
 
-/** Who sets one: on behalf of which tenant, and whether it still waits. */
+/** The request that sets one. */
+export type Setter = Waiter & Pick<EngineRequest, "caller">;
+
+/** Who sets one: on behalf of which tenant, who that is, and whether it still waits. */
 export interface Setting {
   /** Path of the mount's namespace. */
   readonly namespace: string;
-  readonly request: Waiter;
+  readonly request: Setter;
 }
 
 const SALT_BYTES = 16;
@@ -59,7 +62,8 @@ const SETTING = {
   atOnce: 1,
   atOncePerAddress: 1,
   waiting: 256,
-  waitingPerAddress: 64, // scripts set up whole teams side by side, and wait longer than people do
+  waitingWithin: 64, // scripts set up whole teams side by side, and wait longer than people do
+  waitingPerAddress: 64, // of a caller: as long as no other of its tenant comes
 };
 
 export class Passwords {
@@ -79,9 +83,9 @@ export class Passwords {
       if (from.request.signal.aborted) throw failures.callerGone();
       return derived(bytes, salt, this.#cost);
     };
-    // By tenant alone: one that comes from many addresses would have as many turns.
+    // By caller and not by address: one that comes from many would have as many turns.
     const key = await this.#setting
-      .run(from.request, "", work, tenantOf(from))
+      .run(from.request, callerOf(from.request), work, tenantOf(from))
       .finally(() => wipe(bytes));
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
@@ -119,6 +123,15 @@ export class Passwords {
 /** The whole of a tenant is one, however many namespaces it has made below its own. */
 function tenantOf({ namespace }: Setting): string {
   return namespace.split("/", 1)[0] ?? "";
+}
+
+/** Who is behind a token: whoever makes itself many of them is still one. */
+function callerOf({ caller }: Setter): string {
+  const origin = caller?.origin;
+  if (caller === null || origin === undefined || origin.mount === null) {
+    return origin?.first ?? caller?.accessor ?? "";
+  }
+  return `${origin.mount} ${origin.login} ${origin.name}`;
 }
 
 /** Composed, so that it is the same from every keyboard; null for what is no password. */

@@ -18,7 +18,13 @@ import {
 import { userpassApi } from "./api.ts";
 import * as failures from "./failures.ts";
 import { Lockout } from "./lockout.ts";
-import { type PasswordCost, type PasswordHash, Passwords, type Waiter } from "./passwords.ts";
+import {
+  type PasswordCost,
+  type PasswordHash,
+  Passwords,
+  type Setter,
+  type Waiter,
+} from "./passwords.ts";
 import { type User, userCodec, userKey, USERS } from "./user.ts";
 
 export interface UserChange extends LoginChange {
@@ -94,7 +100,7 @@ export class Userpass {
   async write(
     username: string,
     change: UserChange,
-    context: Waiter & Pick<EngineRequest, "confirmExists">,
+    context: Setter & Pick<EngineRequest, "confirmExists">,
   ): Promise<void> {
     const name = nameOf(username);
     const hash = await this.#hashOf(change, context);
@@ -102,7 +108,7 @@ export class Userpass {
   }
 
   /** Of one who is there. */
-  async change(username: string, change: UserChange, request: Waiter): Promise<void> {
+  async change(username: string, change: UserChange, request: Setter): Promise<void> {
     const name = nameOf(username);
     if (!(await this.has(name))) throw failures.noUser(); // before the work of a password
     await this.#change(name, change, await this.#hashOf(change, request), (exists) => {
@@ -115,7 +121,7 @@ export class Userpass {
     await this.#needs.storage.write((tx) => tx.delete(key));
   }
 
-  async #hashOf({ password }: UserChange, request: Waiter): Promise<PasswordHash | null> {
+  async #hashOf({ password }: UserChange, request: Setter): Promise<PasswordHash | null> {
     const { random, mount } = this.#needs;
     if (password === undefined) return null;
     return this.#passwords.hash(password, random, { request, namespace: mount.namespace.path });
