@@ -9,6 +9,7 @@ import { cloudCrash } from "./clouds/cloud-crash.ts";
 import { cloudRate } from "./clouds/cloud-rate.ts";
 import { cloudThrottle } from "./clouds/cloud-throttle.ts";
 import { engineKill9 } from "./engine-kill9.ts";
+import { exchange } from "./exchange/exchange.ts";
 import { fsyncfail } from "./disk/fsyncfail.ts";
 import { compareParsers } from "./hostile/fuzz-http.ts";
 import { fuzzServer } from "./hostile/fuzz-server.ts";
@@ -34,6 +35,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   powerloss      images of lost and torn writes     --images N (2000)
   fsyncfail      the n-th call fails, for every n   --stride N (1)
   bitflip        damaged files                      --images N (1000)
+  exchange       all of these, while data is exchanged  --images N (200)  --stride N (1)
   api-kill9      kill9 on the server, by its API    --cycles N (300)  --clients N (16)
   api-powerloss  powerloss on the server            --images N (300)
   waiters        blocking queries, one write        --n N (10000)
@@ -54,7 +56,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
 
   --seed N   repeats a run (default: chosen by the clock)
   --plant    with the planted bug: exit 0 only if it is caught
-powerloss, api-powerloss and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
+powerloss, api-powerloss, exchange and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
 `;
 
 /** Which sizes each experiment takes; one that it does not take is refused, not passed over. */
@@ -63,6 +65,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   powerloss: ["images", "seed", "plant"],
   fsyncfail: ["stride", "plant"],
   bitflip: ["images", "seed", "plant"],
+  exchange: ["images", "stride", "seed", "plant"],
   "api-kill9": ["cycles", "clients", "seed", "plant"],
   "api-powerloss": ["images", "seed", "plant"],
   waiters: ["n", "seed", "plant"],
@@ -142,6 +145,14 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     fsyncfail({ stride, say, ...(plant ? { plant: "swallow-errors" } : {}) }),
   bitflip: ({ images }, plant) =>
     bitflip({ images: images ?? 1000, seed, say, ...(plant ? { plant: "no-leaf-check" } : {}) }),
+  exchange: ({ images, stride }, plant) =>
+    exchange({
+      images: images ?? 200,
+      stride,
+      seed,
+      say,
+      ...(plant ? { plant: "unsynced-pointer" } : {}),
+    }),
   "api-kill9": ({ cycles, clients }, plant) =>
     apiKill9({
       cycles: cycles ?? 300,

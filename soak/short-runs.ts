@@ -24,6 +24,10 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "cloud-crash": { green: ["--stride", "12"], red: "tested" },
   fsyncfail: { green: ["--stride", "19"], red: ["--stride", "12"] },
   powerloss: { green: ["--images", "100"], red: ["--images", "60"] },
+  exchange: {
+    green: ["--images", "15", "--stride", "41"],
+    red: ["--images", "40", "--stride", "7"],
+  },
   kill9: { green: ["--cycles", "20"], red: "tested" },
   "cloud-throttle": { green: ["--n", "8"], red: ["--n", "4"] },
   "cloud-rate": { green: ["--n", "24"], red: ["--n", "8"] },

@@ -101,10 +101,17 @@ test("one that was begun and not taken into use is gone after discard, and after
   const left = await generations.begin();
   await put(left.engine, "shared/a", "half");
   await left.engine.close();
+  files.writeFileSync(join(directory, "1", ".store.db.0123456789ab.tmp"), "", { mode: 0o600 });
   files.mkdirSync(join(directory, "7"), { mode: 0o700 }); // made, and not even marked
+  files.mkdirSync(join(directory, "8"), { mode: 0o700 });
+  files.writeFileSync(join(directory, "8", ".filling.0123456789ab.tmp"), "", { mode: 0o600 });
   await generations.close(); // as by a crash
   assert.equal(lookAtPlace(directory, fs), "there");
-  assert.deepEqual(names(directory), ["1", "7", "lock.db", "store.db"], "looking removes nothing");
+  assert.deepEqual(
+    names(directory),
+    ["1", "7", "8", "lock.db", "store.db"],
+    "looking removes nothing",
+  );
   const engine = await SqliteEngine.open({ directory, fs });
   assert.equal(valueOf(engine, "shared/a"), "one");
   await engine.close();

@@ -17,6 +17,8 @@ import { generationUnclear, storageFileMissing } from "../failures.ts";
 export const DATABASE = "store.db";
 const POINTER = "current";
 const FILLING = "filling";
+/** What a crash leaves of a file that was about to get its name. */
+const UNWRITTEN = /^\.(?:filling|store\.db)\.[0-9a-f]+\.tmp$/;
 const NAME = /^[1-9][0-9]{0,8}$/;
 const LINE = /^([1-9][0-9]{0,8})(?: replaces (store\.db|[1-9][0-9]{0,8}))?\n$/;
 
@@ -93,21 +95,22 @@ export function settleLayout(fs: Fs, directory: string, inUse: number): void {
   fs.replace(join(directory, POINTER), utf8(`${inUse}\n`));
 }
 
-/** The directory of a generation whose database is gone. */
+/** The directory of a generation whose database is gone. What somebody has put there stays, and so does it. */
 export function removeEmptied(fs: Fs, directory: string, generation: number): void {
   const emptied = directoryOf(directory, generation);
+  for (const name of fs.list(emptied)) if (UNWRITTEN.test(name)) fs.remove(join(emptied, name));
   fs.remove(join(emptied, FILLING)); // last: until then it is known as one that nobody uses
-  fs.removeDirectory(emptied);
+  if (fs.list(emptied).length === 0) fs.removeDirectory(emptied);
 }
 
 function generationOf(name: string): Generation {
   return name === DATABASE ? null : Number(name);
 }
 
-/** Half filled, or made and not even marked so. */
+/** Half filled, or made and not even marked so: a crash may come while the mark is written. */
 function isUnused(fs: Fs, directory: string, number: number): boolean {
-  const path = directoryOf(directory, number);
-  return fs.info(join(path, FILLING)) !== null || fs.list(path).length === 0;
+  const names = fs.list(directoryOf(directory, number));
+  return names.includes(FILLING) || names.every((name) => UNWRITTEN.test(name));
 }
 
 function pointerMissing(directory: string, kept: readonly number[], apart: boolean) {
