@@ -107,6 +107,8 @@ function troubled(): string {
     orphans: () => [{ accessor: "clouda_1", count: 1 }],
     mounted: () => true,
     openDescriptors: () => 1,
+    snapshots: () => [],
+    automatedSnapshots: () => ({ lastSuccess: 1, failing: 1, spaceUsed: 1 }),
   });
   instruments.requestDone("read", "kv", 500, 1);
   instruments.auditWritten("file", "failed", 1);
