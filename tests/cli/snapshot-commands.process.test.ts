@@ -270,3 +270,32 @@ test("list tells how automated snapshots go, and fails when the last one did", a
   const json = await run(["snapshot", "list", "-format", "json"], { env });
   assert.equal(JSON.parse(json.stdout)[0].consecutive_errors, 1);
 });
+
+test("drill of a snapshot under an auto seal: by its key, or by recovery shares that unseal", async (t) => {
+  const home = makeHome((call) => t.after(call));
+  const keyFile = join(home, "seal.key");
+  writeFileSync(keyFile, Buffer.alloc(32, 7).toString("hex"), { mode: 0o600 });
+  const server = await startServer({
+    config: (config) => ({ ...config, seal: { type: "static", key: { file: keyFile } } }),
+  });
+  t.after(() => server.stop());
+  const made = await server.call("POST", "/v1/sys/init", {
+    body: { recovery_shares: 2, recovery_threshold: 2 },
+  });
+  assert.equal(made.status, 200, made.text);
+  const answer = made.json as { root_token: string; recovery_keys: string[] };
+  const env = { HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: answer.root_token, HOME: home };
+  const file = join(home, "a.snap");
+  assert.equal((await run(["snapshot", "save", file], { env })).code, 0);
+  const drill = (...args: string[]) =>
+    run(["snapshot", "drill", ...args, file], { env: { HOME: home } });
+  const byKey = await drill("-seal-key", keyFile);
+  assert.equal(byKey.code, 0, byKey.all);
+  const list = join(home, "recovery.txt");
+  writeFileSync(list, answer.recovery_keys.join("\n"));
+  assert.equal((await drill("-shares", list)).code, 0);
+  writeFileSync(keyFile, Buffer.alloc(32, 8).toString("hex"));
+  const wrong = await drill("-seal-key", keyFile);
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.stderr, /is not that of the snapshot's seal/);
+});

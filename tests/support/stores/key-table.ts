@@ -59,6 +59,8 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/seal-config", "none"],
   ["core/root-key", "none"],
   ["core/root-key-copy", "none"],
+  ["core/recovery-root-key", "none"],
+  ["core/recovery-key-copy", "none"],
   ["core/cluster", "none"],
   ["core/versions/:x", "none"],
   ["core/upgrade/:x", "none"],
