@@ -11,7 +11,7 @@ import type { Context, Figures, Row } from "./row.ts";
 import { withTokensNode } from "./stores/tokens-node.ts";
 
 /** Raise it when what is filled in changes, or how it is stored. */
-const CONTENT = 2;
+const CONTENT = 3;
 const MIB = 2 ** 20;
 
 async function storeWith(context: Context, leases: number, directory: string): Promise<KeptStore> {

@@ -10,7 +10,7 @@ import { ask } from "../processes.ts";
 import type { Context } from "../row.ts";
 
 /** Raise it when what is filled in changes. */
-const CONTENT = 2;
+const CONTENT = 3;
 
 export const VALUE_BYTES = 200;
 /** Under `shared/`: as many records as the store's size says, all in one folder. */

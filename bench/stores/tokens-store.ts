@@ -7,7 +7,7 @@ import type { Context } from "../row.ts";
 import type { TokensFillInput } from "./tokens-fill-process.ts";
 
 /** Raise it when what is filled in changes, or how it is stored. */
-const CONTENT = 4;
+const CONTENT = 5;
 
 /** What half of the accessors begin with: pages with this prefix are full in small stores as well. */
 export const PREFIX = "a5";

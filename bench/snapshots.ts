@@ -1,0 +1,170 @@
+// Snapshots of a store with a million entries, taken from and put back into a running server: how fast, how
+// much memory, and what those who write meanwhile notice of it.
+
+import { createReadStream, createWriteStream, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Caller, call, requestBytes } from "./api/api-caller.ts";
+import { residentBytesOf } from "./api/api-usage.ts";
+import { load } from "./load/load.ts";
+import { LONGEST_BLOCK_MS, median, quantile, roundMillis, rounds } from "./measure.ts";
+import type { Context, Figures, Row } from "./row.ts";
+import { type TokensNode, withTokensNode } from "./stores/tokens-node.ts";
+import { copiedStore } from "./stores/tokens-store.ts";
+
+const TOKENS = 150_000; // each has about seven rows
+const QUICK_TOKENS = 1000;
+const CLIENTS = 8;
+const MIB = 2 ** 20;
+const SNAPSHOT = "/v1/sys/storage/raft/snapshot";
+
+interface Saved {
+  readonly megabytes: number; // for each second
+  readonly grown: number; // MiB
+  readonly block: number; // ms
+  readonly writes: number; // p99 of writes meanwhile by that before
+}
+
+async function save(context: Context): Promise<Figures> {
+  const store = await copiedStore(
+    context,
+    context.quick ? QUICK_TOKENS : TOKENS,
+    join(context.directory, "store"),
+  );
+  const file = join(context.directory, "taken.snap");
+  return await withTokensNode({ directory: context.directory, ...store }, async (node) => {
+    const found = await rounds(context, () => saveOnce(context, node, file));
+    const of = (name: keyof Saved) => found.map((each) => each[name]);
+    return {
+      samples: of("megabytes"),
+      also: [
+        { what: "more memory", unit: "MiB", samples: of("grown"), budget: { atMost: 64 } },
+        {
+          what: "longest block of the event loop",
+          unit: "ms",
+          samples: of("block"),
+          budget: { atMost: LONGEST_BLOCK_MS },
+        },
+        {
+          what: "p99 of writes meanwhile / before",
+          unit: "×",
+          samples: of("writes"),
+          budget: { atMost: 1.5 },
+        },
+      ],
+    };
+  });
+}
+
+async function saveOnce(context: Context, node: TokensNode, file: string): Promise<Saved> {
+  const { caller, pid } = node;
+  const before = await writesFor(context, caller);
+  await longestBlock(caller); // what was before does not count
+  const resident = residentBytesOf(pid);
+  const began = performance.now();
+  const saving = download(caller, file).then(() => performance.now() - began);
+  let over = false;
+  void saving.finally(() => {
+    over = true;
+  });
+  const p99s: number[] = [];
+  let most = resident;
+  const watching = (async () => {
+    while (!over) {
+      most = Math.max(most, residentBytesOf(pid));
+      await pause(20);
+    }
+  })();
+  while (!over) p99s.push(await writesFor(context, caller));
+  const millis = await saving;
+  await watching;
+  const bytes = statSync(file).size;
+  rmSync(file);
+  return {
+    megabytes: bytes / 1e6 / (millis / 1000),
+    grown: (most - resident) / MIB,
+    block: await longestBlock(caller),
+    writes: median(p99s) / before,
+  };
+}
+
+async function writesFor(context: Context, caller: Caller): Promise<number> {
+  const clients = Array.from({ length: CLIENTS }, (_, i) => [
+    requestBytes(caller, "POST", "acl/token", {
+      Name: `service ${i}`,
+      Type: "client",
+      Policies: ["default"],
+      ExpirationTTL: "12h",
+    }),
+  ]);
+  const millis = roundMillis(context, 1000);
+  const { latencies } = await load(new URL(caller.url), { clients, statuses: [200] }, millis);
+  return quantile(latencies, 0.99);
+}
+
+async function download({ url, headers }: Caller, file: string): Promise<void> {
+  const answer = await fetch(url + SNAPSHOT, { headers });
+  if (answer.status !== 200 || answer.body === null) throw new Error(`status ${answer.status}`);
+  await pipeline(Readable.fromWeb(answer.body), createWriteStream(file));
+}
+
+/** Since it was last asked, in ms. */
+async function longestBlock({ url, headers }: Caller): Promise<number> {
+  const answer = await fetch(`${url}/v1/sys/metrics?format=prometheus`, { headers });
+  const found = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await answer.text())?.[1];
+  return Number(found) * 1000;
+}
+
+/** From the request to the first answer of the house that has the data. */
+async function restore(context: Context): Promise<Figures> {
+  const tokens = context.quick ? QUICK_TOKENS : TOKENS;
+  const store = await copiedStore(context, tokens, join(context.directory, "store"));
+  const file = join(context.directory, "taken.snap");
+  return await withTokensNode({ directory: context.directory, ...store }, async ({ caller }) => {
+    await download(caller, file);
+    const samples = await rounds(context, async () => {
+      const began = performance.now();
+      const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
+      const { url, headers } = caller;
+      const answer = await fetch(url + SNAPSHOT, { method: "POST", headers, body, duplex: "half" });
+      if (answer.status !== 204) throw new Error(`status ${answer.status}: ${await answer.text()}`);
+      await restored(caller);
+      return (performance.now() - began) / 1000;
+    });
+    return { samples };
+  });
+}
+
+async function restored(caller: Caller): Promise<void> {
+  for (;;) {
+    const status = await fetch(`${caller.url}/v1/sys/storage/raft/restore-status`, {
+      headers: caller.headers,
+    });
+    if (status.status === 200) {
+      const text = await status.text();
+      if (/"state":"done"/.test(text)) break;
+      if (/"state":"failed"/.test(text)) throw new Error(text);
+    }
+    await pause(20);
+  }
+  await call(caller, "GET", "acl/tokens?per_page=1");
+}
+
+export const snapshotRows: readonly Row[] = [
+  {
+    name: "snapshots/save",
+    what: "a snapshot of 1,000,000 entries beside writes",
+    unit: "MB/s",
+    budget: { atLeast: 30 },
+    run: save,
+  },
+  {
+    name: "snapshots/restore",
+    what: "the same put back, until it is served",
+    unit: "s",
+    run: restore,
+  },
+];
