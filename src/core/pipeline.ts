@@ -5,6 +5,7 @@ import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { FairLine } from "@holdfast/shared/fair-line";
 import { invariant } from "@holdfast/shared/invariant";
+import { JSON_LIMITS } from "@holdfast/shared/json/json-limits";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
@@ -54,6 +55,11 @@ const MANY = 1000;
 const TAKES_TURNS = 64 * 1024;
 /** Two, so that one is masked while the other is written; and of an address one, so that others find a place. */
 const TURNS = { atOnce: 2, atOncePerAddress: 1, waiting: 4096, waitingPerAddress: 1024 };
+
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+const PART_BYTES = 80; // an empty object and the place that points to it
 
 /** What has taken longer since it was complete is looked at again before it begins. */
 const LONG = 50n * MILLISECOND;
@@ -127,6 +133,22 @@ export class Pipeline implements Core {
     entry.waits = true;
     const body = await this.#receiveBody(state);
     entry.waits = false;
+    // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
+    const context =
+      body !== null && body.length > TAKES_TURNS
+        ? await this.#inTurn(state, this.#whoHasBegunNothing(state, entry), () =>
+            this.#judgeAndRecord(state, entry, body),
+          )
+        : await this.#judgeAndRecord(state, entry, body);
+    return this.#serve(state, context);
+  }
+
+  /** Everything up to the record of the request. */
+  async #judgeAndRecord(
+    state: RequestState,
+    entry: RunningRequest,
+    body: Uint8Array | null,
+  ): Promise<HandlerContext> {
     if (body !== null) this.#lookAgain(state);
     // One that waits for its body has begun nothing: a mount that goes does not wait for it.
     if (state.mount !== null) entry.mount = state.mount.uuid;
@@ -144,11 +166,16 @@ export class Pipeline implements Core {
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
-    if (state.bytes > TAKES_TURNS) {
-      await this.#inTurn(state, context, () => this.#recording.request(state, endpoint));
-    } else await this.#recording.request(state, endpoint);
+    await this.#recording.request(state, endpoint);
+    return context;
+  }
+
+  /** What was judged and recorded is done. */
+  async #serve(state: RequestState, context: HandlerContext): Promise<Reply> {
+    const large = state.bytes > LARGE;
     if (large) await this.#parts.timers.turn();
     if (large || this.#tookLong(state)) await this.#judgeAgain(state, context);
+    const endpoint = chosen(state);
     if (endpoint === null) return help(state);
     if (endpoint.bodyStream !== null) state.stream = state.incoming.stream(endpoint.bodyStream);
     const { input, warnings } = readInput(state);
@@ -173,11 +200,25 @@ export class Pipeline implements Core {
 
   /** Addresses take turns with what is long to mask and record: a thousand of one are between nobody else's.
    *  What is small does not wait for it, neither here nor behind many such records at the devices. */
-  #inTurn({ incoming }: RequestState, request: Waiting, work: () => Promise<void>): Promise<void> {
+  #inTurn<T>({ incoming }: RequestState, request: Waiting, work: () => Promise<T>): Promise<T> {
     return this.#line.run(request, incoming.remote.address, async () => {
       await this.#parts.timers.turn(); // those that wait for the event loop first
-      await work();
+      return await work();
     });
+  }
+
+  /** It is judged when its turn has come, and not before. */
+  #whoHasBegunNothing({ incoming }: RequestState, entry: RunningRequest): Waiting {
+    const { running, node } = this.#parts;
+    const { signal } = incoming;
+    const refusal = failures.sealed;
+    const served = !node.sealed;
+    return {
+      waitFor: (turn) => {
+        if (served && node.sealed) throw refusal();
+        return running.wait(entry, turn, { refusal, signal });
+      },
+    };
   }
 
   /** Whether a write creates or updates is looked at when it is judged. Where the handler finds it otherwise it
@@ -402,7 +443,10 @@ export class Pipeline implements Core {
     const options = { foldCase: endpoint.family === "acl" };
     try {
       if (bytes.length <= LARGE) state.body = readJson(bytes, options);
-      else state.body = await readLargeJson(bytes, options, () => this.#parts.timers.turn());
+      else {
+        state.incoming.hold?.(weightOfParts(bytes));
+        state.body = await readLargeJson(bytes, options, () => this.#parts.timers.turn());
+      }
     } catch (error) {
       if (!(error instanceof Failure) || endpoint.bodyUnreadable === "") throw error;
       throw failures.bodyUnreadable(endpoint.bodyUnreadable, error);
@@ -517,6 +561,13 @@ function isLarge(value: unknown, seen = { parts: 0 }): boolean {
     if (++seen.parts > MANY || isLarge((value as Record<string, unknown>)[name], seen)) return true;
   }
   return false;
+}
+
+/** About what the parts of a JSON text take when it is read, beside its texts: `{}` becomes thirty times as much. */
+function weightOfParts(bytes: Uint8Array): number {
+  let parts = 1;
+  for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) parts++;
+  return Math.min(parts, JSON_LIMITS.tokens) * PART_BYTES;
 }
 
 /** About as many bytes as it has when it is sent. */

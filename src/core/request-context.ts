@@ -196,7 +196,8 @@ export class HandlerContext implements RequestContext {
     const { node, running } = this.#parts;
     // What began on a sealed node (initialising, unsealing) is served by one.
     if (node.sealed && this.#state.asOf > 0n) throw sealed();
-    const value = await running.wait(this.#entry, turn, sealed);
+    const { signal } = this.#state.incoming;
+    const value = await running.wait(this.#entry, turn, { refusal: sealed, signal });
     const judged = this.#judges.again(this.#state, this);
     if (judged !== null) await judged;
     return value;

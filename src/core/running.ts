@@ -1,6 +1,8 @@
 // The requests that are being answered now: for whoever wants to see them, and for the seal, which
 // waits for them, and so does a mount that goes.
 
+import { CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
+import { Failure } from "@holdfast/shared/failure";
 import { RenewedMap } from "@holdfast/shared/renewed-map";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 
@@ -15,6 +17,11 @@ export interface RunningRequest {
   /** It waits for its body or for a turn, and has begun nothing. */
   waits: boolean;
   readonly address: string;
+}
+
+/** Who has only ended its side of the connection waits for its answer. */
+function mayStillRead(reason: unknown): boolean {
+  return reason instanceof Failure && reason.code === CLIENT_ENDED;
 }
 
 export class Running {
@@ -56,9 +63,19 @@ export class Running {
     for (const wake of waiting) wake();
   }
 
-  /** Waits for a turn, but not longer than until the node seals: then with a refusal. */
-  async wait<T>(request: RunningRequest, turn: Promise<T>, refusal: () => Error): Promise<T> {
+  /** Waits for a turn, but not longer than until the node seals, then with a refusal, or until nobody is there
+   *  any more who would get the answer: its place is for others. */
+  async wait<T>(
+    request: RunningRequest,
+    turn: Promise<T>,
+    { refusal, signal }: { readonly refusal: () => Error; readonly signal: AbortSignal },
+  ): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
+    const left = () => {
+      if (!mayStillRead(signal.reason)) reject(signal.reason as Error);
+    };
+    if (signal.aborted) left();
+    else signal.addEventListener("abort", left, { once: true });
     request.waits = true;
     this.#lines.set(request, () => {
       request.waits = false; // it ends at once, which is waited for
@@ -67,6 +84,7 @@ export class Running {
     try {
       return await Promise.race([turn, promise]);
     } finally {
+      signal.removeEventListener("abort", left);
       this.#lines.delete(request);
       request.waits = false;
     }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { aRequest } from "../../../tests/support/made/made-audit.ts";
-import { FakeClock, START } from "../../../tests/support/fake-world.ts";
+import { FakeClock, nextTurn, START } from "../../../tests/support/fake-world.ts";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { SystemRandom } from "../../system/random.ts";
 import { freshKey } from "../../crypto/aead.ts";
@@ -144,6 +146,29 @@ test("a request record is the same without a response, at the time when the requ
   assert.equal(first.request.policy_override, true);
   assert.equal(second.response.data, null);
   assert.equal(second.error, "no");
+});
+
+test("a request that was judged again leaves nothing behind when it is answered", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const both = records();
+  const judgedAgain = () => {
+    const first = aRequest({ data: { large: "x".repeat(100_000) } });
+    both.request(first, "");
+    const second = { ...first, policyOverride: true };
+    const text = both.response(second, { data: undefined, warnings: [], error: "" });
+    assert.equal(
+      JSON.parse(text).request.policy_override,
+      true,
+      "what was judged last is recorded",
+    );
+    return new WeakRef(first);
+  };
+  const kept = Array.from({ length: 10 }, judgedAgain);
+  return nextTurn().then(() => {
+    collect();
+    assert.equal(kept.filter((one) => one.deref() !== undefined).length, 0);
+  });
 });
 
 test("what governing policies said is recorded, with or without a token", () => {

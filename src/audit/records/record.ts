@@ -18,7 +18,9 @@ import { quote } from "@holdfast/shared/json/json-text";
 import { maskedJson } from "./masking.ts";
 import { TimeText } from "./time-text.ts";
 
-const MAX_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
+// More than may be parked; beyond, some texts are made twice.
+const MAX_UNANSWERED = 16_384;
+const MAX_KEPT = 32 * 1024 * 1024; // characters of them
 
 export interface RecordFormat {
   readonly hmacAccessor: boolean;
@@ -51,8 +53,10 @@ export class Records {
   readonly #parts: RecordParts;
   readonly #times = new TimeText();
   readonly #issued = new ClearingMap<Instant, string>(1024);
-  /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
-  readonly #middles = new RenewedMap<AuditedRequest, string>();
+  /** Of requests that are not answered yet, by their id: one that is judged again has another value, and
+   *  the first would stay here. A WeakMap would cost the collector more than it saves. */
+  readonly #middles = new RenewedMap<string, { of: AuditedRequest; text: string }>();
+  #kept = 0; // characters of them
   /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */
   #lastData: {
     readonly data: JsonValue;
@@ -66,8 +70,7 @@ export class Records {
 
   request(request: AuditedRequest, error: string): string {
     const middle = this.#middle(request);
-    if (this.#middles.size >= MAX_UNANSWERED) this.#middles.clear();
-    this.#middles.set(request, middle);
+    this.#keep(request, middle);
     const time = this.#times.show(request.time);
     const { prefix } = this.#parts.format;
     return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
@@ -75,8 +78,7 @@ export class Records {
 
   response(request: AuditedRequest, answer: AuditedAnswer): string {
     const { data, warnings, error, auth = null, leaseId = "", wrapInfo = null } = answer;
-    const middle = this.#middles.get(request) ?? this.#middle(request);
-    this.#middles.delete(request);
+    const middle = this.#taken(request) ?? this.#middle(request);
     const time = this.#times.show(this.#parts.clock.now());
     const { prefix } = this.#parts.format;
     const dataText = this.#answer(request, data);
@@ -85,6 +87,26 @@ export class Records {
       `${quote(request.mountType)},"data":${dataText},${auth === null ? "" : `"auth":${this.#authText(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
       `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
     );
+  }
+
+  #keep(request: AuditedRequest, text: string): void {
+    this.#taken(request);
+    if (this.#middles.size >= MAX_UNANSWERED) {
+      this.#middles.clear();
+      this.#kept = 0;
+    }
+    if (this.#kept + text.length > MAX_KEPT) return;
+    this.#kept += text.length;
+    this.#middles.set(request.id, { of: request, text });
+  }
+
+  /** What was kept of this very request; of whatever else had its id nothing is left either. */
+  #taken(request: AuditedRequest): string | null {
+    const kept = this.#middles.get(request.id);
+    if (kept === undefined) return null;
+    this.#middles.delete(request.id);
+    this.#kept -= kept.text.length;
+    return kept.of === request ? kept.text : null;
   }
 
   /** Says nothing but that the device works. */

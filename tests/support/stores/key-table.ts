@@ -49,8 +49,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["shared/quotas/*", "core"],
   ["shared/identity/*", "core"],
   ["shared/audit/*", "core"],
-  ["local/audit/declared/:x", "core"],
-  ["local/snapshots/configs/:x", "core"],
+  ["local/audit/*", "core"],
   ["shared/browser/*", "core"],
   // core/: this node and this cluster; they are sent to nobody
   ["core/keyring", "none"],

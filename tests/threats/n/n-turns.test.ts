@@ -5,8 +5,11 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { AuditedAnswer, AuditedRequest } from "../../../src/endpoint/audited.ts";
 import type { Answer } from "../../support/http-client.ts";
+import { nextTurn } from "../../support/fake-world.ts";
 import { until } from "../../support/until.ts";
 import { scene } from "../scene.ts";
 
@@ -102,3 +105,32 @@ for (const [what, method, body] of [
     }
   });
 }
+
+test("T-N03: what waits for its turn has not been read: it would be thirty times as much", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { from, held } = await turnStage(t);
+  const parts = Array.from({ length: 9 }, () => Array.from({ length: 4990 }, () => ({})));
+  const body = { data: { value: SECRET, parts } };
+  const used = () => {
+    collect();
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  };
+  const sent = [from("192.0.2.1", "POST", "/v1/kv/data/large", body)];
+  await until(() => held.length === 1);
+  const before = used();
+  for (let i = 1; i < 3 * FLOOD; i++) {
+    sent.push(from("192.0.2.1", "POST", "/v1/kv/data/large", body));
+  }
+  const inFlight = async () => {
+    const { json } = await from("192.0.2.3", "GET", "/v1/sys/in-flight-req");
+    return Object.keys((json as { data: object }).data).length;
+  };
+  while ((await inFlight()) < 3 * FLOOD) await nextTurn();
+  const grown = used() - before;
+  assert.ok(grown < 40, `${grown.toFixed(0)} MiB more`); // some 110 if they were read
+  const small = () => from("192.0.2.3", "GET", "/v1/kv/data/small");
+  await letGo(3 * FLOOD, held, small);
+  for (const { status, text } of await Promise.all(sent))
+    assert.equal(status, 200, text.slice(0, 200));
+});
