@@ -16,7 +16,7 @@ import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
 import { snapshotRows } from "./stores/snapshots.ts";
 import { slowSyncRows } from "./stores/slow-sync.ts";
-import { snapshotRows } from "./snapshots.ts";
+import { savedRows } from "./snapshots.ts";
 import { tokenRows } from "./tokens.ts";
 
 export const ROWS: readonly Row[] = [
@@ -30,7 +30,7 @@ export const ROWS: readonly Row[] = [
   ...leaseRows,
   ...cloudRows,
   ...tokenRows,
-  ...snapshotRows,
+  ...savedRows,
   ...millionRows,
   ...snapshotRows,
   ...policyRows,

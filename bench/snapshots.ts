@@ -153,7 +153,7 @@ async function restored(caller: Caller): Promise<void> {
   await call(caller, "GET", "acl/tokens?per_page=1");
 }
 
-export const snapshotRows: readonly Row[] = [
+export const savedRows: readonly Row[] = [
   {
     name: "snapshots/save",
     what: "a snapshot of 1,000,000 entries beside writes",

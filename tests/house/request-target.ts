@@ -10,9 +10,10 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   {
     // Resolves "..", turns "\" into "/" and reads "//host" as an address.
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
-    // Addresses of others: of servers that commands call, and of clouds that engines call.
+    // Addresses of others: of servers that commands call, of clouds that engines and snapshots go to; and the
+    // forms in which a secret could stand in a text.
     files:
-      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$|system\/own-modules\.ts$))/,
+      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$|system\/own-modules\.ts$|snapshots\/(?:auto|cloud[abc])\/)|shared\/text\/scrubbed\.ts$)/,
   },
   {
     // Documents of policies come percent-encoded from their provider.
