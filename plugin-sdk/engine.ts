@@ -125,6 +125,9 @@ export interface SecretType<E> {
     | null;
   /** Ends it outside. "Already gone" is success. A PermanentFailure is not tried again. */
   readonly revoke: (engine: E, lease: LeaseFacts, signal: AbortSignal) => Promise<void>;
+  /** What the provider calls what was made, for the receipt that is left when it has ended: names and ids, no
+   *  secret. Default: nothing is said. */
+  readonly objects?: (lease: LeaseFacts) => readonly string[];
 }
 
 export interface Renewal {

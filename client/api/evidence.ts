@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { needInput, oneSegment } from "../request-path.ts";
+import { needInput, oneSegment, restOfPath } from "../request-path.ts";
 
 export type ListEvidenceInput = {
   /** Only those after this number or id */
@@ -106,6 +106,70 @@ export async function readEvidence(
   const { id } = needInput(input);
   return client.call(
     { method: "GET", path: `sys/evidence/${oneSegment(id)}`, answer: "data" },
+    options,
+  );
+}
+
+export type ListReceiptsInput = {
+  /** Only those after this id */
+  readonly after?: string | undefined;
+  /** How many at most */
+  readonly limit?: number | undefined;
+};
+
+export type ListReceiptsAnswer = ListEvidenceAnswer;
+
+/** List the leases that have ended */
+export async function listReceipts(
+  client: Caller,
+  query: ListReceiptsInput = {},
+  options?: CallOptions,
+): Promise<Answer<ListReceiptsAnswer>> {
+  return client.call(
+    { method: "LIST", path: "sys/evidence/receipts", query, answer: "data" },
+    options,
+  );
+}
+
+export type ReadReceiptInput = {
+  /** Id of the lease */
+  readonly id: string;
+};
+
+export type ReadReceiptAnswer = {
+  /** Id of the lease */
+  readonly lease_id: string;
+  /** Of the request that it was issued to */
+  readonly path: string;
+  /** What kind of secret it was */
+  readonly secret_type: string;
+  /** What the provider calls what was made */
+  readonly objects: readonly string[];
+  /** Of the token that it was issued to; empty for none */
+  readonly accessor: string;
+  /** When it was issued */
+  readonly issued: string;
+  /** When it ended */
+  readonly ended: string;
+  /** Why it ended */
+  readonly why: "expiry" | "revoke" | "token" | "unmount";
+  /** ended: the engine says that it is gone outside; given-up: it may still be there */
+  readonly result: "ended" | "given-up";
+  /** How often ending it was tried */
+  readonly tries: number;
+  /** Why the last try that failed did; empty where none has */
+  readonly error: string;
+};
+
+/** Read how a lease ended */
+export async function readReceipt(
+  client: Caller,
+  input: ReadReceiptInput,
+  options?: CallOptions,
+): Promise<Answer<ReadReceiptAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    { method: "GET", path: `sys/evidence/receipts/${restOfPath(id)}`, answer: "data" },
     options,
   );
 }

@@ -50,6 +50,8 @@ export const cloudaType: EngineType<CloudA> = {
       // By what holds now, whatever has become of the role.
       renew: ({ leaseConfig }) => leaseConfig.terms(),
       revoke: removeUser,
+      objects: ({ internal }) =>
+        typeof internal["username"] === "string" ? [internal["username"]] : [],
     },
     sts: stsSecret(),
   },

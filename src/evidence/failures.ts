@@ -27,3 +27,12 @@ export function afterUnknown(): Failure {
   const text = "after: give the number or the id of evidence that is kept";
   return new Failure("invalid", "evidence-after", text);
 }
+
+/**
+ * @code receipt-unknown No lease of this id has ended in the namespace, or so long ago that its receipt is gone.
+ * @remedy Give the id as the answer with the secret told it.
+ */
+export function receiptUnknown(): Failure {
+  const text = "there is no receipt of a lease of this id here";
+  return new Failure("not-found", "receipt-unknown", text);
+}

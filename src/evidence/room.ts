@@ -1,13 +1,15 @@
 // The room of evidence: reports that can be checked by people who have nothing but a file and a fingerprint.
 
-import { DAY } from "@holdfast/shared/text/duration";
+import { DAY, HOUR } from "@holdfast/shared/text/duration";
 import type { Log } from "@holdfast/shared/log";
 import type { Timers } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
 import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { evidenceApi } from "./api.ts";
+import { receiptsApi } from "./api-receipts.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
+import { Receipts } from "./receipts.ts";
 
 export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
   /** Of everything below core/. */
@@ -18,12 +20,18 @@ export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
 
 export interface EvidenceParts {
   readonly evidence: Evidence;
+  readonly receipts: Receipts;
 }
 
 export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
   name: "evidence",
   declares: [
     declares("src/evidence/api.ts", evidenceApi, ({ evidence }: EvidenceParts) => evidence),
+    declares(
+      "src/evidence/api-receipts.ts",
+      receiptsApi,
+      ({ receipts }: EvidenceParts) => receipts,
+    ),
   ],
   build: (needs) => {
     const { node, timers, log } = needs;
@@ -36,13 +44,27 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
       timers,
       log: log.child("evidence"),
     });
+    const view = node.sub("evidence/receipts/");
+    const receipts = new Receipts({ view, evidence, clock: needs.clock, timers });
+    const reporting = new Recurring({
+      trouble: "could not sign for leases that have ended",
+      run: (isOpen) => receipts.report(isOpen),
+      period: HOUR,
+      atOnce: false,
+      timers,
+      log: log.child("evidence"),
+    });
     return {
       evidence,
+      receipts,
       created: (tx) => evidence.created(tx),
       open: () => evidence.open(),
       lead: () => evidence.tidy(), // a store of an older version has no key yet
       close: () => evidence.close(),
-      jobs: [{ name: "tidy up evidence", when: "while-active", work: tidying }],
+      jobs: [
+        { name: "tidy up evidence", when: "while-active", work: tidying },
+        { name: "sign for leases that have ended", when: "while-active", work: reporting },
+      ],
     };
   },
 };

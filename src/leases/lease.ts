@@ -34,7 +34,12 @@ export interface Lease extends LeasePlace {
   /** Why the last of them did; empty when none has. */
   readonly error: string;
   readonly irrevocable: boolean;
+  /** Why it is to end before its time. Default: nobody has said so. */
+  readonly ending?: LeaseCause | undefined;
 }
+
+/** Who ends a lease: somebody who asks for it, the end of its token, or that of its mount or namespace. */
+export type LeaseCause = "revoke" | "token" | "unmount";
 
 type Stored = Omit<Lease, "issued" | "expires" | "renewed" | "due"> & {
   readonly issued: string;

@@ -10,10 +10,12 @@ import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/req
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
-import { attempt } from "./revocation/attempt.ts";
+import { attempt, factsOf } from "./revocation/attempt.ts";
 import { LeaseExpiry } from "./revocation/expiry.ts";
 import * as failures from "./failures.ts";
 import type {
+  LeaseEnded,
+  LeaseReceipts,
   CubbyholeContents,
   LeaseLimit,
   LeaseLimits,
@@ -61,6 +63,8 @@ export interface LeasesOptions {
   readonly limits?: LeaseLimits | undefined;
   /** Default: tokens have no private space. */
   readonly cubbyholes?: CubbyholeContents | undefined;
+  /** Default: none are kept. */
+  readonly receipts?: LeaseReceipts | undefined;
   /** Default: nobody counts. */
   readonly metrics?: LeaseMetrics | undefined;
 }
@@ -92,13 +96,23 @@ export class Leases {
     const time = new LeaseTime(clock, log);
     const now = () => time.now();
     const count: LeaseMetrics["revoked"] = (result) => options.metrics?.revoked(result);
-    const outcomes = new Outcomes({ rows, now, random, count });
+    const ended: LeaseEnded = (tx, lease, { cause, result, now: when }) => {
+      const secret = mounts.byUuid(lease.mountUuid)?.type.secrets?.[lease.secretType];
+      let objects: readonly string[] = [];
+      try {
+        objects = secret?.objects?.(factsOf(lease)) ?? [];
+      } catch {
+        log.warn("an engine does not say what a lease stood for"); // that it has ended counts for more
+      }
+      options.receipts?.(tx, { lease, cause, result, objects }, when);
+    };
+    const outcomes = new Outcomes({ rows, now, random, count, ended });
     const revocations: Revocations = new Revocations({
       local: options.local,
       clock,
       timers,
       attempt: (lease, stop) => attempt(lease, { mounts, timers, log }, stop),
-      record: (lease, attempted) => outcomes.record(lease, attempted),
+      record: (lease, attempted, cause) => outcomes.record(lease, attempted, cause),
       onRoom: (uuid, unwritten) => this.#expiry.onRoom(uuid, unwritten),
     });
     const sweeps = new Sweeps({ rows, now, timers, random, log });
@@ -130,7 +144,17 @@ export class Leases {
     const isEnding = revocations.has.bind(revocations);
     this.renewing = new Renewing({ rows, mounts, now, isEnding });
     const { logins = { endBelow: async () => {} } } = options;
-    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, count, logins });
+    this.revoking = new Revoking({
+      rows,
+      revocations,
+      sweeps,
+      now,
+      timers,
+      log,
+      count,
+      logins,
+      ended,
+    });
     this.stuck = new StuckLeases({ rows, mounts, namespaces, timers, now });
     this.tidying = new Tidying({ rows, owners, now, timers, log });
   }

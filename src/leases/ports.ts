@@ -3,7 +3,8 @@
 import type { Tx } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
-import type { LeaseOwner } from "./lease.ts";
+import type { Instant } from "@holdfast/shared/world";
+import type { Lease, LeaseCause, LeaseOwner } from "./lease.ts";
 import type { MountTtls } from "./lifetime.ts";
 
 /** A mount whose engine is open. */
@@ -68,3 +69,27 @@ export interface LeaseMetrics {
 }
 
 export type RevocationResult = "ok" | "failed" | "throttled" | "forced";
+
+/** A lease has ended and is being forgotten, in this transaction. `cause`: null where its time was over. */
+export type LeaseEnded = (
+  tx: Tx,
+  lease: Lease,
+  end: {
+    readonly cause: LeaseCause | null;
+    /** "given-up": what it stands for may still be there outside. */
+    readonly result: "ended" | "given-up";
+    readonly now: Instant;
+  },
+) => void;
+
+/** What a receipt of it says. */
+export interface EndedLease {
+  readonly lease: Lease;
+  readonly cause: LeaseCause | null;
+  readonly result: "ended" | "given-up";
+  /** What the provider calls what was made. */
+  readonly objects: readonly string[];
+}
+
+/** Keeps receipts of what has ended, in the transaction that forgets it. */
+export type LeaseReceipts = (tx: Tx, ended: EndedLease, now: Instant) => void;

@@ -94,7 +94,7 @@ export class Tidying {
     const now = this.#parts.now();
     if (lease === null || lease.owner === null || lease.expires <= now) return mended;
     if (owners.isThere(tx, lease.owner)) return mended;
-    rows.change(tx, lease, queued(lease, now), now);
+    rows.change(tx, lease, queued(lease, now, "token"), now);
     return true;
   }
 }

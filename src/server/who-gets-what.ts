@@ -4,10 +4,15 @@
 import { join } from "node:path";
 import { hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
+import type { Receipt } from "../evidence/receipts.ts";
 import type { Room } from "../house/room.ts";
+import type { Lease } from "../leases/lease.ts";
+import type { EndedLease } from "../leases/ports.ts";
 import { adoptLeases } from "../leases/adoption.ts";
 import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
@@ -172,6 +177,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       random,
       log,
       cubbyholes,
+      receipts: (tx, { lease, cause, result, objects }, now) =>
+        rooms.evidence.receipts.put(tx, receiptOf(lease, { cause, result, objects, now }), now),
       metrics: { revoked: (result) => instruments.leaseRevoked(result) },
       limits: {
         on: (mount, path) => rooms.quotas.leaseQuotas.on(mount, path),
@@ -346,6 +353,26 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         },
       },
     }),
+  };
+}
+
+function receiptOf(
+  lease: Lease,
+  end: Omit<EndedLease, "lease"> & { readonly now: Instant },
+): Receipt {
+  return {
+    lease_id: lease.id,
+    namespace_id: lease.namespaceId,
+    path: lease.path,
+    secret_type: lease.secretType,
+    objects: end.objects,
+    accessor: lease.owner?.accessor ?? "",
+    issued: showTime(lease.issued),
+    ended: showTime(end.now),
+    why: end.cause ?? "expiry",
+    result: end.result,
+    tries: lease.attempts + 1,
+    error: lease.error,
   };
 }
 

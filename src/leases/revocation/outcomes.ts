@@ -7,8 +7,8 @@ import type { Instant, Random } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
 import type { Attempted } from "./attempt.ts";
 import * as failures from "../failures.ts";
-import type { RevocationResult } from "../ports.ts";
-import type { Lease } from "../lease.ts";
+import type { LeaseEnded, RevocationResult } from "../ports.ts";
+import type { Lease, LeaseCause } from "../lease.ts";
 import type { LeaseRows } from "../rows/lease-rows.ts";
 import { afterAttempt } from "./schedule.ts";
 
@@ -26,6 +26,8 @@ export type Outcome =
 interface Waiting {
   readonly lease: Lease;
   readonly attempted: Exclude<Attempted, { readonly kind: "cut-off" }>;
+  /** Who asked for it; null: its time was over, or the lease says it. */
+  readonly cause: LeaseCause | null;
   readonly settle: (outcome: Outcome) => void;
 }
 
@@ -34,6 +36,7 @@ export interface OutcomesParts {
   readonly now: () => Instant;
   readonly random: Random;
   readonly count: (result: RevocationResult) => void;
+  readonly ended: LeaseEnded;
 }
 
 export class Outcomes {
@@ -46,12 +49,12 @@ export class Outcomes {
   }
 
   /** Resolves when it is durable. */
-  record(lease: Lease, attempted: Attempted): Promise<Outcome> {
+  record(lease: Lease, attempted: Attempted, cause: LeaseCause | null = null): Promise<Outcome> {
     if (attempted.kind === "cut-off") {
       return Promise.resolve({ kind: "unknown", failure: attempted.failure });
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
-    this.#waiting.push({ lease, attempted, settle: resolve });
+    this.#waiting.push({ lease, attempted, cause, settle: resolve });
     if (this.#writing < MAX_AT_ONCE) void this.#write();
     return promise;
   }
@@ -85,16 +88,18 @@ export class Outcomes {
   }
 
   /** By the lease as it is now: it may have been changed meanwhile, or forgotten. */
-  #settle(tx: Tx, { lease, attempted }: Waiting): Outcome {
-    const { rows, random } = this.#parts;
+  #settle(tx: Tx, { lease, attempted, cause }: Waiting): Outcome {
+    const { rows, random, ended } = this.#parts;
     const now = this.#parts.now();
     const current = rows.at(lease, tx);
     if (current === null) return { kind: "revoked" };
     if (attempted.kind === "revoked") {
       rows.remove(tx, current, now);
+      ended(tx, current, { cause: cause ?? current.ending ?? null, result: "ended", now });
       return { kind: "revoked" };
     }
-    const after = afterAttempt(current, attempted, { now, random });
+    const tried = afterAttempt(current, attempted, { now, random });
+    const after = cause === null ? tried : { ...tried, ending: cause };
     rows.change(tx, current, after, now);
     return { kind: attempted.kind, failure: attempted.failure, due: after.due };
   }

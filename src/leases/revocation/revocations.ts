@@ -8,7 +8,7 @@ import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { Attempted } from "./attempt.ts";
 import * as failures from "../failures.ts";
-import type { Lease, LeasePlace } from "../lease.ts";
+import type { Lease, LeaseCause, LeasePlace } from "../lease.ts";
 import { recordKey } from "../rows/lease-keys.ts";
 import type { Outcome } from "./outcomes.ts";
 
@@ -27,9 +27,17 @@ export interface Job {
   readonly done: Promise<Outcome>;
 }
 
+export interface TakeOptions {
+  /** Default false. */
+  readonly urgent?: boolean;
+  /** Who asks for it. Default null: their time is over, or they say it themselves. */
+  readonly cause?: LeaseCause | null;
+}
+
 interface OwnJob extends Job {
   readonly settle: (outcome: Outcome) => void;
   readonly urgent: boolean;
+  readonly cause: LeaseCause | null;
 }
 
 interface Line {
@@ -48,7 +56,11 @@ export interface RevocationsParts {
   readonly clock: Pick<Clock, "elapsed">;
   readonly timers: Timers;
   readonly attempt: (lease: Lease, stop: AbortSignal) => Promise<Attempted>;
-  readonly record: (lease: Lease, attempted: Attempted) => Promise<Outcome>;
+  readonly record: (
+    lease: Lease,
+    attempted: Attempted,
+    cause: LeaseCause | null,
+  ) => Promise<Outcome>;
   /** One of a mount is over: there may be room for more. `unwritten`: its lease is as it was. */
   readonly onRoom: (mountUuid: string, unwritten: boolean) => void;
 }
@@ -106,13 +118,16 @@ export class Revocations {
    * changes these leases but their owner's end. Those that are claimed already are shared. `urgent` ones
    * go before others of their mount.
    */
-  async take(find: (tx: Tx) => readonly Lease[], { urgent = false } = {}): Promise<Job[]> {
+  async take(
+    find: (tx: Tx) => readonly Lease[],
+    { urgent = false, cause = null }: TakeOptions = {},
+  ): Promise<Job[]> {
     let fresh: OwnJob[] = [];
     const claim = (lease: Lease): Job => {
       const known = this.#jobs.get(recordKey(lease));
       if (known !== undefined) return known;
       const { promise, resolve } = Promise.withResolvers<Outcome>();
-      const job: OwnJob = { lease, urgent, done: promise, settle: resolve };
+      const job: OwnJob = { lease, urgent, cause, done: promise, settle: resolve };
       this.#jobs.set(recordKey(lease), job);
       this.#lineOf(lease.mountUuid).claimed++;
       fresh.push(job);
@@ -206,7 +221,7 @@ export class Revocations {
   }
 
   async #finish(line: Line, job: OwnJob, attempted: Attempted): Promise<void> {
-    const outcome = await this.#parts.record(job.lease, attempted);
+    const outcome = await this.#parts.record(job.lease, attempted, job.cause);
     this.#letGo(line, job);
     job.settle(outcome);
     if (this.#stop.signal.aborted) return;

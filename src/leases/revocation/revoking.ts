@@ -7,8 +7,8 @@ import type { Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import * as failures from "../failures.ts";
-import type { LeaseLogins, RevocationResult } from "../ports.ts";
-import type { Lease, LeaseOwner, LeasePlace } from "../lease.ts";
+import type { LeaseEnded, LeaseLogins, RevocationResult } from "../ports.ts";
+import type { Lease, LeaseCause, LeaseOwner, LeasePlace } from "../lease.ts";
 import { isKeyText, isLeaseIdOf } from "../rows/lease-id.ts";
 import type { Found, LeaseRows } from "../rows/lease-rows.ts";
 import type { Outcome } from "./outcomes.ts";
@@ -47,6 +47,7 @@ export interface RevokingParts {
   readonly log: Log;
   readonly count: (result: RevocationResult) => void;
   readonly logins: LeaseLogins;
+  readonly ended: LeaseEnded;
 }
 
 export class Revoking {
@@ -72,7 +73,7 @@ export class Revoking {
     const { owners, tokens } = await this.#endLogins(namespace, prefix, how.signal);
     if (how.sync) {
       for (const owner of owners) await this.revokeOwner(owner, how.signal);
-      await this.#all(this.#below(namespace.id, folder), how.signal);
+      await this.#all(this.#below(namespace.id, folder), "revoke", how.signal);
     } else await this.#parts.sweeps.below(namespace.id, folder);
     return leases || tokens > 0;
   }
@@ -81,7 +82,8 @@ export class Revoking {
   async revokeOwner(owner: LeaseOwner, signal: AbortSignal): Promise<void> {
     const { rows } = this.#parts;
     if (rows.ownedBy(owner, { limit: 1 }).length === 0) return; // most have none
-    await this.#all((tx, after) => rows.ownedBy(owner, { limit: AT_ONCE, after }, tx), signal);
+    const order: Order = (tx, after) => rows.ownedBy(owner, { limit: AT_ONCE, after }, tx);
+    await this.#all(order, "token", signal);
   }
 
   /** Whatever the engine says: gives what may remain outside. Null: there was nothing. */
@@ -99,7 +101,7 @@ export class Revoking {
     const order = place === null ? this.#below(namespace.id, folderOf(prefix)) : this.#just(place);
     const warnings: string[] = [];
     for (let after: string | undefined; ;) {
-      const { found, jobs } = await this.#page(order, after);
+      const { found, jobs } = await this.#page(order, after, "revoke");
       const last = found.at(-1);
       if (last === undefined) return capped(warnings);
       after = last.key;
@@ -124,13 +126,13 @@ export class Revoking {
   ): Promise<void> {
     const { rows } = this.#parts;
     const order: Order = (tx, after) => rows.timed(mountUuid, { limit: AT_ONCE, after }, tx);
-    await this.#all(order, signal, () => progress(rows.countOf(mountUuid).leases));
+    await this.#all(order, "unmount", signal, () => progress(rows.countOf(mountUuid).leases));
     await rows.local.write((tx) => rows.settleCount(tx, mountUuid), { essential: true });
   }
 
   /** Some of those of a namespace that goes away. True when none is left. */
   async wipe(namespaceId: string, signal: AbortSignal): Promise<boolean> {
-    const page = await this.#page(this.#below(namespaceId, ""), undefined);
+    const page = await this.#page(this.#below(namespaceId, ""), undefined, "unmount");
     if (page.found.length === 0) return true;
     const throttled = await this.#trouble(page.jobs, 0, signal);
     if (page.unreadable > 0) throw failures.unreadable(page.unreadable);
@@ -163,24 +165,29 @@ export class Revoking {
       const queue = (tx: Tx) => {
         const lease = rows.at(place, tx);
         const now = this.#parts.now();
-        if (lease !== null) rows.change(tx, lease, queued(lease, now), now);
+        if (lease !== null) rows.change(tx, lease, queued(lease, now, "revoke"), now);
       };
       await rows.local.write(queue, { essential: true });
       return;
     }
-    const { jobs } = await this.#page(this.#just(place), undefined);
+    const { jobs } = await this.#page(this.#just(place), undefined, "revoke");
     for (const outcome of (await this.#outcomes(jobs, signal)).values()) {
       if (outcome.kind !== "revoked") throw failures.notRevoked(outcome.failure);
     }
   }
 
   /** One page after the other; stops at the first that cannot be revoked. */
-  async #all(order: Order, signal: AbortSignal, progress = () => {}): Promise<void> {
+  async #all(
+    order: Order,
+    cause: LeaseCause,
+    signal: AbortSignal,
+    progress = () => {},
+  ): Promise<void> {
     let done = 0;
     let unreadable = 0;
     for (let after: string | undefined; ;) {
       if (signal.aborted) throw failures.requestOver();
-      const page = await this.#page(order, after);
+      const page = await this.#page(order, after, cause);
       const last = page.found.at(-1);
       if (last === undefined) break;
       const throttled = await this.#trouble(page.jobs, done, signal);
@@ -196,7 +203,7 @@ export class Revoking {
     if (unreadable > 0) throw failures.unreadable(unreadable);
   }
 
-  async #page(order: Order, after: string | undefined): Promise<Page> {
+  async #page(order: Order, after: string | undefined, cause: LeaseCause): Promise<Page> {
     const { rows, revocations } = this.#parts;
     let found: readonly Found[] = [];
     let unreadable = 0;
@@ -205,22 +212,22 @@ export class Revoking {
       unreadable = 0;
       return found.flatMap((place) => {
         const lease = rows.readable(place, tx);
-        if (lease !== null) return [this.#revivable(tx, lease)];
+        if (lease !== null) return [this.#revivable(tx, lease, cause)];
         if (rows.isThere(place, tx)) unreadable++;
         else rows.drop(tx, place.key); // nothing stands behind it any more
         return [];
       });
     };
-    const jobs = await revocations.take(find, { urgent: true });
+    const jobs = await revocations.take(find, { urgent: true, cause });
     return { found, jobs, unreadable };
   }
 
   /** Who asks for it by hand begins its tries anew. */
-  #revivable(tx: Tx, lease: Lease): Lease {
+  #revivable(tx: Tx, lease: Lease, cause: LeaseCause): Lease {
     const { rows } = this.#parts;
     if (!lease.irrevocable) return lease;
     const now = this.#parts.now();
-    const after = queued(lease, now);
+    const after = queued(lease, now, cause);
     rows.change(tx, lease, after, now);
     return after;
   }
@@ -257,7 +264,7 @@ export class Revoking {
   }
 
   async #forget(places: readonly LeasePlace[]): Promise<void> {
-    const { rows, count } = this.#parts;
+    const { rows, count, ended } = this.#parts;
     for (let at = 0; at < places.length; at += FORGOTTEN_AT_ONCE) {
       const some = places.slice(at, at + FORGOTTEN_AT_ONCE);
       const forget = (tx: Tx) => {
@@ -265,7 +272,10 @@ export class Revoking {
         for (const place of some) {
           const lease = rows.readable(place, tx);
           if (lease === null) rows.removeUnread(tx, place);
-          else rows.remove(tx, lease, now);
+          else {
+            rows.remove(tx, lease, now);
+            ended(tx, lease, { cause: "revoke", result: "given-up", now });
+          }
         }
       };
       await rows.local.write(forget, { essential: true });

@@ -7,7 +7,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { Recurring } from "../../base/recurring.ts";
 import type { Instant, Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
-import type { Lease, LeaseOwner } from "../lease.ts";
+import type { Lease, LeaseCause, LeaseOwner } from "../lease.ts";
 import { ownerSweepKey, SWEEPS } from "../rows/lease-keys.ts";
 import type { Found, LeaseRows } from "../rows/lease-rows.ts";
 
@@ -113,15 +113,15 @@ export class Sweeps {
     if (lease === null) return;
     const now = this.#parts.now();
     if ("owner" in sweep) {
-      if (lease.expires > now) rows.change(tx, lease, queued(lease, now), now);
+      if (lease.expires > now) rows.change(tx, lease, queued(lease, now, "token"), now);
     } else if (lease.issued <= BigInt(sweep.until)) {
-      rows.change(tx, lease, queued(lease, now), now);
+      rows.change(tx, lease, queued(lease, now, "revoke"), now);
     }
   }
 }
 
 /** Its time is over, and it is tried at once, whatever came of earlier tries. */
-export function queued(lease: Lease, now: Instant): Lease {
+export function queued(lease: Lease, now: Instant, ending: LeaseCause): Lease {
   const expires = lease.expires < now ? lease.expires : now;
-  return { ...lease, expires, due: now, attempts: 0, error: "", irrevocable: false };
+  return { ...lease, expires, due: now, attempts: 0, error: "", irrevocable: false, ending };
 }

@@ -1,0 +1,68 @@
+// The endpoints of receipts: what there was to be ended, and how it did.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import type { Receipts } from "./receipts.ts";
+
+const endpoint = endpointsOf<Receipts>();
+
+const MAX_LISTED = 1000;
+
+export const receiptsApi = [
+  endpoint({
+    name: "listReceipts",
+    method: "LIST",
+    path: "/sys/evidence/receipts",
+    summary: "List the leases that have ended",
+    description: "Of this namespace. Receipts are kept for 400 days, and 64 MiB of them.",
+    access: access.sudo,
+    onDrSecondary: true,
+    input: {
+      after: wire.query("after").string("Only those after this id").optional(),
+      limit: wire
+        .query("limit")
+        .integer("How many at most", { min: 1, max: MAX_LISTED })
+        .default(MAX_LISTED),
+    },
+    output: out.keys("Ids of leases"),
+    handler(receipts, { after, limit }, { namespace }) {
+      const keys = receipts.list(namespace, { after, limit });
+      const more =
+        keys.length < limit ? [] : [`there may be more; go on with after=${keys.at(-1)}`];
+      return reply({ keys }, { warnings: more });
+    },
+  }),
+
+  endpoint({
+    name: "readReceipt",
+    method: "GET",
+    path: "/sys/evidence/receipts/:id+",
+    summary: "Read how a lease ended",
+    access: access.sudo,
+    onDrSecondary: true,
+    input: { id: wire.path("id").string("Id of the lease") },
+    output: out.object({
+      lease_id: out.string("Id of the lease"),
+      path: out.string("Of the request that it was issued to"),
+      secret_type: out.string("What kind of secret it was"),
+      objects: out.list(out.string("Name"), "What the provider calls what was made"),
+      accessor: out.string("Of the token that it was issued to; empty for none"),
+      issued: out.time("When it was issued"),
+      ended: out.time("When it ended"),
+      why: out.oneOf(["expiry", "revoke", "token", "unmount"], "Why it ended"),
+      result: out.oneOf(
+        ["ended", "given-up"],
+        "ended: the engine says that it is gone outside; given-up: it may still be there",
+      ),
+      tries: out.integer("How often ending it was tried"),
+      error: out.string("Why the last try that failed did; empty where none has"),
+    }),
+    handler(receipts, { id }, { namespace }) {
+      const { namespace_id: _, ...receipt } = receipts.find(namespace, id);
+      return receipt;
+    },
+  }),
+];
