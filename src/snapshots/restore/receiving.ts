@@ -12,7 +12,7 @@ import { archiveMissing } from "../manual/failures.ts";
 import { noRoomToRestore, spoolChanged } from "./failures.ts";
 
 /** Stays free beside what is restored: the store takes no writes below 64 MiB. */
-const KEPT_FREE = 128 * 1024 * 1024;
+export const KEPT_FREE: number = 128 * 1024 * 1024;
 /** What a byte of an archive becomes in a store, with its leaf and what SQLite adds. */
 const GROWTH = 2.5;
 const LOOK_EVERY = 16 * 1024 * 1024;

@@ -13,8 +13,8 @@ import { type Beginning, Filler } from "../../storage/generations/filler.ts";
 import type { Head, LogPlace } from "../../storage/rows/head.ts";
 import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { Store } from "../../storage/store.ts";
-import { notWhole } from "./failures.ts";
-import type { ReceivedArchive } from "./receiving.ts";
+import { noRoomToRestore, notWhole } from "./failures.ts";
+import { KEPT_FREE, type ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
 
 const NODE = "core/";
@@ -70,6 +70,8 @@ export function restoredData(
           if (treeKey === null || !record.key.startsWith(NODE)) await filler.add(record);
         }
         entries += records.length;
+        const free = engine.freeBytes();
+        if (free !== null && free < KEPT_FREE) throw noRoomToRestore(free, KEPT_FREE);
       }
       await filler.flush();
       if (!filler.isCopyOf(archive.headRow)) throw notWhole();

@@ -9,7 +9,7 @@ import type { Slices } from "../commit/slices.ts";
 import type { LeafChange } from "../commit/tip.ts";
 
 /** Held in memory: a few megabytes, and sorted and packed within some milliseconds. */
-const MAX_LEAVES = 8192;
+const MAX_LEAVES = 4096;
 const MAX_KEY_BYTES = 4 * 1024 * 1024;
 const SUMS_AT_ONCE = 4096;
 

@@ -1,10 +1,13 @@
 // Snapshots that are brought back, over HTTP: by the same server, by others, and into one that has nothing.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import test, { type TestContext } from "node:test";
+import { SystemFs } from "../../../src/system/fs.ts";
 import { at, call } from "../../support/http-client.ts";
 import { type EngineServer, engineServer, SECOND } from "../../support/servers/engine-server.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
@@ -369,5 +372,61 @@ test(
     assert.equal((await slow).status, 204);
     assert.equal((await restored(server))["state"], "done");
     assert.equal(at(await server.must("GET", "kv/s1"), "data", "value"), "old-1");
+  },
+);
+
+test(
+  "a disk without room refuses before anything is written, and while it fills up: the data stays as it is",
+  BOUND,
+  async (t) => {
+    let free = 2 ** 40;
+    let calls = 0;
+    const fs = new SystemFs();
+    fs.freeBytes = () => (calls++ === 0 ? 2 ** 40 : free);
+    const server = await engineServer(t, { world: { fs } });
+    await server.enable("kv", "kv", { options: { version: "1" } });
+    await server.must("POST", "kv/s1", { value: "old-1" });
+    const archive = await taken(server);
+    free = 1024;
+    calls = 1;
+    const { status, text } = await send(server, archive);
+    assert.equal(status, 503, text);
+    assert.match(text, /no room to restore: 1024 bytes are free/);
+    free = 2 ** 40;
+    assert.equal(at(await server.must("GET", "kv/s1"), "data", "value"), "old-1");
+    assert.equal((await send(server, archive)).status, 204);
+    assert.equal((await restored(server))["state"], "done");
+  },
+);
+
+test(
+  "with a seal that opens by itself, one that was not initialised is open after its restore",
+  BOUND,
+  async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "holdfast-seal-"));
+    t.after(() => rmSync(directory, { recursive: true }));
+    const file = join(directory, "seal.key");
+    writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600 });
+    const settings = { seal: { static: { key_file: file } } };
+    const node = async () => {
+      const started = await startServer({ settings });
+      t.after(() => started.stop());
+      return started;
+    };
+    const source = await node();
+    const made = await source.call("POST", "/v1/sys/init", { body: {} });
+    assert.equal(made.status, 200, made.text);
+    const token = String(at(made, "root_token"));
+    const body = { type: "kv", options: { version: "1" } };
+    await source.call("POST", "/v1/sys/mounts/kv", { token, body });
+    await source.call("POST", "/v1/kv/a", { token, body: { value: "kept" } });
+    const { body: archive } = await takeSnapshot(source.url, token);
+    const empty = await node();
+    const answer = await sendSnapshot(empty.url, "", "snapshot-init", archive);
+    assert.equal(answer.status, 204, answer.text);
+    await until(() => empty.server.keeper.initialised && !empty.server.keeper.sealed);
+    await until(async () => (await empty.call("GET", "/v1/sys/seal-status")).status === 200);
+    const read = await call(empty.url, "GET", "/v1/kv/a", { token });
+    assert.equal(at(read, "data", "value"), "kept");
   },
 );

@@ -56,6 +56,8 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/unseal-key-copy", "none"],
   ["core/tree-key", "none"],
   ["core/seal-config", "none"],
+  ["core/recovery-key-copy", "none"],
+  ["core/recovery-root-key", "none"],
   ["core/root-key", "none"],
   ["core/root-key-copy", "none"],
   ["core/recovery-root-key", "none"],
