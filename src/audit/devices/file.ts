@@ -81,7 +81,8 @@ export class FileSource implements SinkSource {
   #saving: Timer | null = null;
   readonly #checkpoints: Checkpoints | null;
   #current: AppendFile | null = null; // where records go
-  #appending: Promise<void> | null = null;
+  #busy = false; // something is being appended
+  #appended: Promise<number> | null = null; // the last of it
   #missing: string | null = null; // at the end of the file, when this process went on with it
 
   constructor(target: FileTarget, parts: FileParts) {
@@ -177,23 +178,36 @@ export class FileSource implements SinkSource {
 
   /** Writes records behind an event of the chain, or none; after a failed write one is needed. One at a time: a
    *  file that opened late, or is being left, may come in between. */
-  async append(
+  append(file: AppendFile, records: readonly string[], event: ChainEvent | null): Promise<number> {
+    if (this.#busy) return this.#appendLater(file, records, event);
+    this.#busy = true;
+    const appended = this.#append(file, records, event);
+    this.#appended = appended;
+    return appended;
+  }
+
+  async #appendLater(
     file: AppendFile,
     records: readonly string[],
     event: ChainEvent | null,
   ): Promise<number> {
-    while (this.#appending !== null) await this.#appending;
-    const done = Promise.withResolvers<void>();
-    this.#appending = done.promise;
-    try {
-      return await this.#append(file, records, event);
-    } finally {
-      this.#appending = null;
-      done.resolve();
-    }
+    while (this.#busy) await this.#appended?.catch(() => {});
+    return this.append(file, records, event);
   }
 
   async #append(
+    file: AppendFile,
+    records: readonly string[],
+    event: ChainEvent | null,
+  ): Promise<number> {
+    try {
+      return await this.#appendNow(file, records, event);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #appendNow(
     file: AppendFile,
     records: readonly string[],
     event: ChainEvent | null,

@@ -7,6 +7,7 @@ const STAY: readonly string[] = [
   "core/audit/checkpoints",
   "core/versions",
   "core/evidence",
+  "core/attention",
   "core/node",
   "core/snapshots",
 ];
