@@ -41,6 +41,8 @@ export interface Facts {
   /** Whether operators have put another policy in the place of the console's. */
   readonly consolePolicySet: () => boolean;
   readonly dev: () => boolean;
+  /** Automated ones: how many are configured, and which of them are late. */
+  readonly snapshots: () => { readonly configured: number; readonly late: readonly string[] };
 }
 
 /** What a check has found; `subject` is empty where it is about the server. */
@@ -166,6 +168,28 @@ export const CHECKS: readonly Check[] = [
         now - facts.dataKeyInstalled() >= KEY_OLD,
         "the key that data is encrypted with is older than a year",
       ),
+  },
+  {
+    code: "snapshot.none",
+    severity: "soon",
+    remedy: "holdfast write sys/storage/raft/snapshot-auto/config/NAME storage_type=local ...",
+    find: (facts) =>
+      server(
+        facts.snapshots().configured === 0 && !facts.dev(),
+        "no automated snapshots are configured: what is lost with the disk is lost",
+      ),
+  },
+  {
+    code: "snapshot.late",
+    severity: "soon",
+    remedy: "holdfast snapshot list",
+    find: (facts) =>
+      facts.snapshots().late.map((name) => ({
+        subject: name,
+        namespace: ROOT_NAMESPACE,
+        seenBy: `sys/storage/raft/snapshot-auto/status/${name}`,
+        text: "an automated snapshot has not succeeded for two of its intervals",
+      })),
   },
   {
     code: "audit.single",

@@ -34,6 +34,7 @@ export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
     dataKeyInstalled: () => rooms.seal.keeper.keyStatus.installed,
     consolePolicySet: () => rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
+    snapshots: () => rooms.snapshots.auto.lateness,
   };
 }
 

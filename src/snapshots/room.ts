@@ -91,7 +91,11 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       making,
       figures,
       restores,
-      open: () => secret.remove(),
+      open: () => {
+        secret.remove();
+        auto.open();
+      },
+      close: () => auto.close(),
       auto,
       interrupt: () => auto.interrupt(),
       jobs: [auto.job],

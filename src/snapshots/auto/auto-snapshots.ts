@@ -75,6 +75,12 @@ export interface AutoReading {
   readonly spaceUsed: number | null;
 }
 
+interface Known {
+  readonly name: string;
+  readonly config: SnapshotConfig;
+  readonly state: SnapshotState;
+}
+
 interface Run {
   phase: Phase;
   readonly stop: AbortController;
@@ -86,6 +92,8 @@ const MAX_RUNS = 2;
 /** The wall clock may jump: no wait is longer. */
 const LONGEST_WAIT: Nanos = MINUTE;
 const WAITED_FOR: Nanos = 60n * SECOND;
+/** A slow store is not late yet. */
+const LATE_BY: Nanos = 10n * MINUTE;
 const STATE = "state/";
 const HISTORY = "history/";
 
@@ -96,6 +104,8 @@ export class AutoSnapshots {
   #leading = false;
   #resting = new AbortController(); // whoever waits for a run is answered
   #takingUp: Promise<void> | null = null;
+  #known: readonly Known[] | null = null;
+  #unwatch: readonly (() => void)[] = [];
 
   constructor(options: AutoOptions) {
     this.#options = options;
@@ -221,12 +231,41 @@ export class AutoSnapshots {
     return true;
   }
 
+  /** From opening on what is asked again and again is kept in memory until something changes. */
+  open(): void {
+    const { configs, states } = this.#options;
+    const forget = () => void (this.#known = null);
+    this.#unwatch = [configs.watch("", forget), states.watch(STATE, forget)];
+  }
+
+  close(): void {
+    for (const stop of this.#unwatch) stop();
+    this.#unwatch = [];
+    this.#known = null;
+  }
+
+  /** How many configurations there are, and those of which no snapshot came for two intervals. */
+  get lateness(): { readonly configured: number; readonly late: readonly string[] } {
+    const now = this.#options.clock.now();
+    const known = this.#all();
+    const late = known.filter(({ config, state }) => {
+      const last = BigInt(state.lastSuccess ?? config.created);
+      return now - last > 2n * lengthOf(config.interval) + LATE_BY;
+    });
+    return { configured: known.length, late: late.map(({ name }) => name) };
+  }
+
+  #all(): readonly Known[] {
+    this.#known ??= this.names().flatMap((name) => {
+      const config = this.#find(name);
+      return config === null ? [] : [{ name, config, state: this.#stateOf(name, config) }];
+    });
+    return this.#known;
+  }
+
   /** What a scrape reads: remembered over restarts. */
   get reading(): AutoReading {
-    const known = this.names().flatMap((name) => {
-      const config = this.#find(name);
-      return config === null ? [] : [{ config, state: this.#stateOf(name, config) }];
-    });
+    const known = this.#all();
     const successes = known.flatMap(({ state: { lastSuccess } }) =>
       lastSuccess === null ? [] : [Number(lastSuccess) / 1e9],
     );

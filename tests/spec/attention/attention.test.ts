@@ -77,6 +77,7 @@ function facts(change: Partial<Facts> = {}): Facts {
     dataKeyInstalled: () => 0n,
     consolePolicySet: () => false,
     dev: () => false,
+    snapshots: () => ({ configured: 1, late: [] }),
     ...change,
   };
 }
@@ -171,6 +172,19 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   await stage.opened("csp.weakened");
   await server.must("DELETE", header);
   await stage.closed("csp.weakened");
+
+  // snapshots
+  await stage.opened("snapshot.none");
+  const config = "sys/storage/raft/snapshot-auto/config/nightly";
+  const place = { storage_type: "local", path_prefix: join(server.test.directory, "snapshots") };
+  await server.must("POST", config, { ...place, local_max_space: 1, interval: "1h" });
+  await stage.closed("snapshot.none");
+  await stage.closed("snapshot.late");
+  await server.time.passSlowly(3n * 3600n * 1_000_000_000n, 10n * MINUTE);
+  assert.equal((await stage.opened("snapshot.late")).subject, "nightly");
+  await server.must("POST", config, { local_max_space: 1_000_000_000 });
+  await server.must("POST", "sys/storage/raft/snapshot-auto/run/nightly");
+  await stage.closed("snapshot.late");
 
   // The bootstrap is open on another server, which runs in development mode; certificates are by facts.
   const dev = await startServer({ dev: { rootToken: "dev-root" } });
@@ -352,6 +366,13 @@ test("putting off: not what has to be acted on, not for long, and it fails no pi
   await server.must("POST", "sys/rekey/update", {
     key: server.shares[0],
     nonce: at(begun, "data", "nonce") ?? at(begun, "nonce"),
+  });
+  assert.equal((await cli("-fail-on", "soon")).code, 2, "nothing is backed up");
+  await server.must("POST", "sys/storage/raft/snapshot-auto/config/weekly", {
+    storage_type: "local",
+    path_prefix: join(server.test.directory, "snapshots"),
+    local_max_space: 1_000_000_000,
+    interval: "168h",
   });
   assert.equal((await cli("-fail-on", "soon")).code, 0);
   assert.equal((await cli("-fail-on", "note")).code, 2);
