@@ -86,6 +86,14 @@ export interface FoundReport extends SignedReport {
   readonly kind: string;
 }
 
+/** Why there is a new key. */
+const REASONS = {
+  first: "it was made with the store",
+  rotated: "the one before it has signed for a year",
+  begun: "this store had none: it is of an older version, or was restored with keys of its own",
+  broken: "the private half of the one before it is lost",
+} as const;
+
 export class Evidence {
   readonly #options: EvidenceOptions;
   #key: SigningKey | null = null;
@@ -100,7 +108,7 @@ export class Evidence {
 
   /** In the transaction that makes the store. */
   created(tx: Tx): void {
-    this.#fingerprint = this.#currentKey(tx.on(this.#options.view)).fingerprint;
+    this.#fingerprint = this.#newKey(tx.on(this.#options.view), "first").fingerprint;
   }
 
   open(): void {
@@ -218,11 +226,10 @@ export class Evidence {
   /** The key that signs now: made where there is none, or where its year is over. */
   #currentKey(tx: Tx): SigningKey {
     const ring = rows.readRing(tx);
-    if (ring === null) return this.#newKey(tx, null, "the first");
+    if (ring === null) return this.#newKey(tx, "begun");
     const key = this.#storedKey(tx);
-    if (key === null) return this.#newKey(tx, null, "the private half of the last one is lost");
-    if (!isOver(ring, tx.time)) return key;
-    return this.#newKey(tx, key, "a year is over");
+    if (key === null) return this.#newKey(tx, "broken");
+    return isOver(ring, tx.time) ? this.#newKey(tx, "rotated", key) : key;
   }
 
   #isKeyDue(view: ViewReads, now: Instant): boolean {
@@ -241,22 +248,21 @@ export class Evidence {
   }
 
   /** Named by itself, and by the one before it, if that can still sign. */
-  #newKey(tx: Tx, before: SigningKey | null, why: string): SigningKey {
+  #newKey(tx: Tx, state: keyof typeof REASONS, before: SigningKey | null = null): SigningKey {
     const { key, der } = newSigningKey(this.#options.random);
     try {
       const { fingerprint, publicKey } = key;
-      const lost = before === null && rows.readRing(tx) !== null;
+      const isLinked = state === "first" || state === "rotated";
       const { envelope, made } = this.#append(
         tx,
         {
           kind: KEY_MADE,
           subject: { fingerprint, public_key: publicKey },
-          result: {
-            state: lost ? "broken" : before === null ? "first" : "rotated",
-            previous_key: before?.fingerprint ?? null,
-          },
-          statement: `From here on evidence is signed with the key ${fingerprint}: ${why}.`,
-          notProven: lost ? ["any link between this key and those before it"] : [],
+          result: { state, previous_key: before?.fingerprint ?? null },
+          statement: `From here on evidence is signed with the key ${fingerprint}: ${REASONS[state]}.`,
+          notProven: isLinked
+            ? []
+            : ["any link between this key and keys of this cluster before it"],
         },
         before === null ? [key] : [before, key],
       );

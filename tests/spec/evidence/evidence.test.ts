@@ -251,6 +251,22 @@ test("PV51: a key whose private half is lost begins anew, and says so", async (t
   assert.equal(pinned.code, 1, "nothing links the new key with the one that was noted");
 });
 
+test("PV51: a store without any key begins with one, and says that nothing leads to those before", async (t) => {
+  const stage = await evidenceStage(t);
+  const { store } = stage.test.server;
+  const first = (await stage.keys()).fingerprint;
+  const rows = store.keys("core/evidence/", { limit: 100 }).map(String);
+  await store.write((tx) => rows.forEach((key) => tx.delete(key, new Uint8Array(16))));
+  await stage.ask("PUT", "sys/seal");
+  await stage.test.unseal(stage.shares);
+  const { keys, fingerprint } = await stage.keys();
+  assert.equal(keys.length, 1);
+  assert.notEqual(fingerprint, first);
+  const made = payloadOf(keys[0]!.statement);
+  assert.equal((made["result"] as JsonObject)["state"], "begun");
+  assert.match(JSON.stringify(made["not_proven"]), /any link/);
+});
+
 test("PV54: no report and no kind is without something that it does not prove", async (t) => {
   const { NEVER_PROVEN, REPORT_KINDS, ...each } = kinds;
   const declared: readonly kinds.ReportKind[] = Object.values(each);
