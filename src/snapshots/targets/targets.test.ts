@@ -1,7 +1,7 @@
 // What every target does, against a real disk and fakes over real HTTP.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -156,3 +156,16 @@ for (const { name: kind, open } of KINDS) {
     assert.match(target.urlOf(name), /^(file|http):\/\/.*\/nightly-0000000000000000009\.snap$/);
   });
 }
+
+test("what speaks with a provider is imported by nobody else, and only when it is used", () => {
+  const room = join(import.meta.dirname, "..");
+  const files = globSync("**/*.ts", { cwd: room }).filter((file) => !file.endsWith(".test.ts"));
+  assert.ok(files.length > 20);
+  const importing = files.filter((file) => {
+    const source = readFileSync(join(room, file), "utf8");
+    return !/^cloud[abc]\//.test(file) && /from "[^"]*\/cloud[abc]\//.test(source);
+  });
+  assert.deepEqual(importing, []);
+  const opening = readFileSync(join(room, "targets", "open-target.ts"), "utf8");
+  assert.equal(opening.match(/await import\("\.\.\/cloud[abc]\//g)?.length, 3);
+});

@@ -26,6 +26,7 @@ import {
   cloudcConfig,
   secondsBetween,
 } from "../../support/snapshots/auto-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
 const BOUND = { timeout: 60_000 };
@@ -499,5 +500,33 @@ test(
     const status = await server.ended("a", 10n * SECOND);
     assert.deepEqual([status.last_snapshot_error, s3.objects.size], ["", 1]);
     assert.ok(server.test.lines.some((line) => line.includes("could not be cleared away")));
+  },
+);
+
+test(
+  "a restore brings configurations back; what is known of attempts stays, and those that are due are made",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    done(await server.write("kept", server.local({ retain: 10 })));
+    assert.equal((await server.run("kept")).status, 200);
+    done(await server.write("gone", server.local({ file_prefix: "other" })));
+    const { body } = await takeSnapshot(server.test.url, server.root);
+    done(await server.ask("DELETE", `${AUTO}/config/gone`));
+    assert.equal((await server.run("kept")).status, 200);
+    const before = await server.status("kept");
+    const sent = await sendSnapshot(server.test.url, server.root, "snapshot", body);
+    assert.equal(sent.status, 204);
+    await until(async () => {
+      const { json } = await server.ask("GET", "sys/storage/raft/restore-status");
+      return JSON.stringify(json).includes('"done"');
+    });
+    const after = await server.status("kept");
+    assert.equal(after.last_snapshot_url, before.last_snapshot_url);
+    assert.equal(after.next_snapshot_start, before.next_snapshot_start);
+    assert.equal((await server.status("gone")).last_success, null);
+    assert.equal((await server.ended("gone", 30n * SECOND)).last_snapshot_error, "");
+    assert.equal((await server.ended("kept", 30n * SECOND)).last_snapshot_error, "");
+    assert.ok(server.files().some((name) => name.startsWith("other-")));
   },
 );
