@@ -300,6 +300,13 @@ export class RawClient {
     const status = Number(match[1]);
     const length = headOnly || status === 204 ? 0 : Number(headers.get("content-length") ?? 0);
     const from = end + 4;
+    if (headers.get("transfer-encoding") === "chunked" && !headOnly) {
+      const chunked = chunksOf(received, from);
+      if (chunked === null) return null;
+      this.#chunks = [received.subarray(chunked.end)];
+      this.#length = received.length - chunked.end;
+      return { status, headers, body: chunked.body.toString("utf8") };
+    }
     this.#awaited = from + length;
     if (received.length < from + length) return null;
     const body = received.toString("utf8", from, from + length);
@@ -307,6 +314,23 @@ export class RawClient {
     this.#length = received.length - from - length;
     this.#awaited = 0;
     return { status, headers, body };
+  }
+}
+
+/** Null while some of it is missing. What follows the last chunk are trailers. */
+function chunksOf(received: Buffer, from: number): { body: Buffer; end: number } | null {
+  const parts: Buffer[] = [];
+  for (let start = from; ;) {
+    const line = received.indexOf("\r\n", start);
+    if (line < 0) return null;
+    const size = Number.parseInt(received.toString("latin1", start, line), 16);
+    if (size === 0) {
+      const end = received.indexOf("\r\n\r\n", line);
+      return end < 0 ? null : { body: Buffer.concat(parts), end: end + 4 };
+    }
+    start = line + 2 + size + 2;
+    if (received.length < start) return null;
+    parts.push(received.subarray(line + 2, line + 2 + size));
   }
 }
 

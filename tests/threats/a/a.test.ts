@@ -340,6 +340,7 @@ const OPEN = [
   "GET /acl/replication",
   "GET /identity/oidc/plugins/.well-known/keys",
   "GET /identity/oidc/plugins/.well-known/openid-configuration",
+  "GET /sys/evidence/keys",
   "GET /sys/health",
   "GET /sys/init",
   "GET /sys/internal/specs/openapi",
@@ -351,6 +352,7 @@ const OPEN = [
   "POST /acl/bootstrap",
   "POST /acl/token/onetime/exchange",
   "POST /sys/init",
+  "POST /sys/storage/raft/snapshot-init",
   "POST /sys/unseal",
   "POST /sys/wrapping/lookup",
 ];

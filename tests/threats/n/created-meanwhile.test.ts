@@ -51,6 +51,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: "sys/quotas/lease-count/q",
     body: { max_leases: 9, path: "one/q" },
   },
+  writeSnapshotConfig: {
+    path: "sys/storage/raft/snapshot-auto/config/nightly",
+    body: {
+      interval: "24h",
+      storage_type: "clouda-store",
+      path_prefix: "night",
+      clouda_store_bucket: "b",
+      clouda_store_region: "eu-west-1",
+      verify: false,
+    },
+  },
   enableMount: { path: "sys/mounts/new", body: { type: "kv" }, createsOnly: true },
   enableAuthMethod: { path: "sys/auth/new", body: { type: "userpass" }, createsOnly: true },
 };
