@@ -371,6 +371,10 @@ const SUDO = [
   / \/sys\/config\/(?:cors$|auditing\/|ui\/|reload\/)/,
   / \/auth\/token\/accessors$/,
   / \/sys\/inspect\/request$/,
+  /^POST \/sys\/storage\/raft\/snapshot(?:-force)?$/,
+  / \/sys\/storage\/raft\/snapshot-auto\/(?:config|run)(?:\/|$)/,
+  / \/sys\/evidence\/receipts(?:\/|$)/,
+  / \/sys\/attention\/(?:history|:code\/snooze)$/,
 ];
 /** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;
@@ -379,6 +383,13 @@ const MOUNTS =
   /^\/sys\/(?:mounts|auth|remount|leases|renew|revoke|revoke-prefix|revoke-force|wrapping|internal\/ui\/mounts)(?:\/|$)/;
 const IN_CHILDREN = [
   "/acl/replication",
+  "/sys/attention",
+  "/sys/attention/:code/snooze",
+  "/sys/attention/history",
+  "/sys/evidence",
+  "/sys/evidence/:id",
+  "/sys/evidence/receipts",
+  "/sys/evidence/receipts/:id+",
   "/sys/ha-status",
   "/sys/internal/specs/openapi",
   "/sys/internal/ui/namespaces",

@@ -57,7 +57,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       interval: "24h",
       storage_type: "clouda-store",
       path_prefix: "night",
-      clouda_store_bucket: "b",
+      clouda_store_bucket: "backups",
       clouda_store_region: "eu-west-1",
       verify: false,
     },
