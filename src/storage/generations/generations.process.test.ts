@@ -137,6 +137,22 @@ test("a crash after the switch: the next start uses the new one and removes the 
   }
 });
 
+test("what could not be removed is removed before the next one begins", async (t) => {
+  const directory = place(t);
+  const generations = await filled(directory);
+  for (const number of ["1", "2"]) {
+    const next = await generations.begin(); // nobody has removed what was replaced before
+    await put(next.engine, "shared/a", number);
+    await next.takeIntoUse();
+  }
+  assert.deepEqual(names(directory), ["1", "2", "current", "lock.db"]);
+  await generations.close();
+  const engine = await SqliteEngine.open({ directory, fs });
+  assert.equal(valueOf(engine, "shared/a"), "2");
+  await engine.close();
+  assert.deepEqual(names(directory), ["2", "current", "lock.db"]);
+});
+
 test("keys are overwritten in the file before it is unlinked", async (t) => {
   const directory = place(t);
   const generations = await filled(directory);

@@ -38,6 +38,7 @@ export class SqliteGenerations implements Generations {
 
   async begin(): Promise<NextGeneration> {
     const { directory } = this.#place;
+    await this.removeReplaced(); // what could not be removed the last time: one name has room in `current`
     const number = readLayout(this.#fs, directory).free;
     const made = beginGeneration(this.#fs, directory, number);
     const engine = await SqliteEngine.openIn(made, this.#options).catch(async (error: unknown) => {
