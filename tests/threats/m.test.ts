@@ -44,6 +44,9 @@ test("T-M02: what is stored never chooses the type of its answer, nor loses a me
   }
 });
 
+/** The one answer that is a file. */
+const ARCHIVE = "takeSnapshot";
+
 test("T-M02: every answer of the API is JSON without parameters, or the text its declaration names", async (t) => {
   const stage = await scene(t);
   for (const endpoint of stage.server.server.endpoints) {
@@ -59,7 +62,13 @@ test("T-M02: every answer of the API is JSON without parameters, or the text its
       assert.equal(answer.headers["x-content-type-options"], "nosniff", what);
       const type = answer.headers["content-type"];
       if (answer.text === "") assert.equal(type, undefined, what);
-      else assert.equal(type, "application/json", what);
+      else if (endpoint.name === ARCHIVE && answer.status === 200) {
+        assert.equal(type, "application/gzip", what);
+        assert.equal(
+          answer.headers["content-disposition"]?.toString().startsWith("attachment"),
+          true,
+        );
+      } else assert.equal(type, "application/json", what);
     }
   }
   const metrics = await stage.must("GET", "/v1/sys/metrics?format=prometheus");
