@@ -1,6 +1,7 @@
 // What the room keeps below core/evidence/: it stays in this cluster, goes over when the data is exchanged, and
 // comes back from no archive, so that no number is ever used twice.
 
+import { isUuid } from "@holdfast/shared/text/uuid";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { concat, EMPTY, fromHex, hex } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
@@ -113,6 +114,7 @@ export function readReport(view: ViewReads, number: number): KeptReport | null {
 }
 
 export function numberOfId(view: ViewReads, id: string): number | null {
+  if (!isUuid(id)) return null; // whatever else was sent is no key
   return view.get(idKey(id), numberOf);
 }
 

@@ -19,6 +19,7 @@ import { runTranscript } from "./transcript.ts";
 const OPEN = `
 $ holdfast operator init -acl-bootstrap-open -key-shares 1 -key-threshold 1
 Unseal Key 1: {{share}}
+...
 ! ...
 
 $ holdfast operator unseal -
