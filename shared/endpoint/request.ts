@@ -123,7 +123,7 @@ export interface MountRef {
   readonly engine: unknown;
 }
 
-/** The code of the reason for which `signal` is aborted where the client may still read an answer. */
+/** The code of the reason for which `ended` is aborted where the client may still read an answer. */
 export const CLIENT_ENDED = "client-ended";
 
 /** What the handlers of an engine may know. It waits for its turn itself, in every line and for every lock: who
@@ -161,8 +161,7 @@ export interface EngineRequest extends Waiting {
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */
   header(name: string): string | undefined;
-  /** Aborted when the client is gone, the time for this request is over, or the client has ended its side
-   *  of the connection (CLIENT_ENDED), in which case it may still read an answer. */
+  /** Aborted when the client is gone or the time for this request is over. */
   readonly signal: AbortSignal;
   /** Whether the caller's token has the operation's capability and `sudo` on this path: for the few
    *  handlers that let a nonce stand in for a right. */
@@ -179,6 +178,9 @@ export interface RequestContext extends EngineRequest {
   readonly listener: ListenerTraits;
   /** The body, where the endpoint declares that it takes one as it comes. */
   readonly stream?: BodyStream | undefined;
+  /** Aborted with `signal`, and also when the client has ended its side of the connection (CLIENT_ENDED): it
+   *  may still read an answer, but nobody can say whether it does. For what only waits. Default: `signal`. */
+  readonly ended?: AbortSignal;
   /** A header of the request by its lower-case name. */
   ownHeader(name: string): string | undefined;
   /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted

@@ -42,6 +42,8 @@ export interface Incoming {
   readonly listener: ListenerTraits;
   /** Aborted when the client goes away, and when the time for the request is over. */
   readonly signal: AbortSignal;
+  /** The same, and when the client has ended its side. Default: `signal`. */
+  readonly ended?: AbortSignal;
   /** Time for this request, counted from its start, in place of what the listener allows. */
   allow(duration: Nanos): void;
   /** The whole body, read on demand. More than `limit` bytes is a Failure of kind too-large. */

@@ -135,7 +135,7 @@ export class Pipeline implements Core {
     entry.waits = false;
     // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
     const context =
-      body !== null && body.length > TAKES_TURNS
+      body !== null && takesTurns(body)
         ? await this.#inTurn(state, this.#whoHasBegunNothing(state, entry), () =>
             this.#judgeAndRecord(state, entry, body),
           )
@@ -335,8 +335,7 @@ export class Pipeline implements Core {
     this.#answersNow(state);
     this.#place(state);
     // What takes its body in another way is not what this was sent to.
-    if (state.endpoint !== endpoint && state.endpoint !== null)
-      throw new failures.ChangedMeanwhile(true);
+    if (state.endpoint !== endpoint && state.endpoint !== null) throw failures.placeChanged();
     state.caller = null;
     this.#identify(state);
   }
@@ -563,11 +562,22 @@ function isLarge(value: unknown, seen = { parts: 0 }): boolean {
   return false;
 }
 
+/** Whether reading and recording it is so much that addresses take turns with it: long, or of many parts. */
+function takesTurns(body: Uint8Array): boolean {
+  if (body.length <= LARGE) return false;
+  return body.length > TAKES_TURNS || partsOf(body) > MANY;
+}
+
 /** About what the parts of a JSON text take when it is read, beside its texts: `{}` becomes thirty times as much. */
 function weightOfParts(bytes: Uint8Array): number {
+  return Math.min(partsOf(bytes), JSON_LIMITS.tokens) * PART_BYTES;
+}
+
+/** At least as many as there are. */
+function partsOf(bytes: Uint8Array): number {
   let parts = 1;
   for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) parts++;
-  return Math.min(parts, JSON_LIMITS.tokens) * PART_BYTES;
+  return parts;
 }
 
 /** About as many bytes as it has when it is sent. */

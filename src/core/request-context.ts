@@ -188,6 +188,11 @@ export class HandlerContext implements RequestContext {
     return this.#state.incoming.signal;
   }
 
+  get ended(): AbortSignal {
+    const { signal, ended = signal } = this.#state.incoming;
+    return ended;
+  }
+
   allow(duration: Nanos): void {
     this.#state.incoming.allow(duration);
   }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
 import { Failure } from "@holdfast/shared/failure";
 import { fakeWorld } from "../../tests/support/fake-world.ts";
 import { sealed } from "./failures.ts";
@@ -29,11 +28,11 @@ test("who waits for a turn leaves when its client is gone, at once if it is alre
   await assert.rejects(again, gone);
 });
 
-test("a client that has only ended its side gets its turn", async () => {
-  const { leaving, give, waited } = stage();
-  leaving.abort(new Failure("unavailable", CLIENT_ENDED, "the client has ended its side"));
+test("whose turn comes goes on", async () => {
+  const { give, waited, request } = stage();
   give("its turn");
   assert.equal(await waited, "its turn");
+  assert.equal(request.waits, false);
 });
 
 test("a seal refuses those that wait", async () => {

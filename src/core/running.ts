@@ -1,8 +1,6 @@
 // The requests that are being answered now: for whoever wants to see them, and for the seal, which
 // waits for them, and so does a mount that goes.
 
-import { CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
-import { Failure } from "@holdfast/shared/failure";
 import { RenewedMap } from "@holdfast/shared/renewed-map";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 
@@ -17,11 +15,6 @@ export interface RunningRequest {
   /** It waits for its body or for a turn, and has begun nothing. */
   waits: boolean;
   readonly address: string;
-}
-
-/** Who has only ended its side of the connection waits for its answer. */
-function mayStillRead(reason: unknown): boolean {
-  return reason instanceof Failure && reason.code === CLIENT_ENDED;
 }
 
 export class Running {
@@ -71,9 +64,7 @@ export class Running {
     { refusal, signal }: { readonly refusal: () => Error; readonly signal: AbortSignal },
   ): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
-    const left = () => {
-      if (!mayStillRead(signal.reason)) reject(signal.reason as Error);
-    };
+    const left = () => reject(signal.reason as Error);
     if (signal.aborted) left();
     else signal.addEventListener("abort", left, { once: true });
     request.waits = true;

@@ -100,6 +100,8 @@ export class Exchange implements Incoming {
   #holder: Holder | null = null; // as what they were counted
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
+  #end: AbortController | null = null;
+  #endedBy: Error | null = null;
   #body: Promise<Uint8Array> | null = null;
 
   constructor(id: string, arrival: Arrival, ground: ExchangeGround) {
@@ -136,10 +138,27 @@ export class Exchange implements Incoming {
     return this.#abort.signal;
   }
 
+  /** Who waits for nothing but a change looks at this one. */
+  get ended(): AbortSignal {
+    if (this.#end === null) {
+      this.#end = new AbortController();
+      const reason = this.#endedBy ?? this.#aborted;
+      if (reason !== null) this.#end.abort(reason);
+    }
+    return this.#end.signal;
+  }
+
   abort(reason: Error): void {
     if (this.#aborted !== null) return;
     this.#aborted = reason;
     this.#abort?.abort(reason);
+    this.#end?.abort(reason);
+  }
+
+  /** The client has ended its side of the connection. */
+  endSide(reason: Error): void {
+    this.#endedBy ??= reason;
+    this.#end?.abort(reason);
   }
 
   /** A request that is known to take longer, or must not take so long: counted from its start. */

@@ -116,7 +116,7 @@ export class Reception {
    *  still read the answer. */
   listenOnly(exchange: Exchange): void {
     if (exchange.over) return;
-    exchange.abort(clientEnded());
+    exchange.endSide(clientEnded());
   }
 
   /** For what is no request, or must not be one. The connection ends with it. */

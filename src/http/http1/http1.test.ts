@@ -411,8 +411,9 @@ describe("HTTP/1.1", () => {
     }
 
     test("that waits for an answer: it has it first", async () => {
-      front.script = async ({ signal }) => {
-        if (!signal.aborted) await once(signal, "abort");
+      front.script = async ({ signal, ended = signal }) => {
+        if (!ended.aborted) await once(ended, "abort");
+        assert.equal(signal.aborted, false, "it may still read");
         return { result: new Reply({ at: "last" }) };
       };
       await client.send(get("/v1/sys/a"));

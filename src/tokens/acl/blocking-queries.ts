@@ -124,7 +124,12 @@ export class BlockingQueries {
     try {
       context.allow(bound + ANSWERING);
       while (seen.index <= query.index && clock.elapsed() < deadline) {
-        const ended = await this.#sleep(context.signal, caller, seen.watched, deadline);
+        const ended = await this.#sleep(
+          context.ended ?? context.signal,
+          caller,
+          seen.watched,
+          deadline,
+        );
         if (!this.#open) throw failures.sealing();
         const found = context.recheck();
         const now = found instanceof Promise ? await found : found; // thousands need not wait

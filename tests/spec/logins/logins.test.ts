@@ -6,9 +6,24 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { at, errorsOf } from "../../support/http-client.ts";
+import { post, RawClient } from "../../support/http-front.ts";
 import { loggedIn, loginServer, PASSWORD } from "../../support/servers/login-server.ts";
 
 const WRAP = { "X-Service-Wrap-TTL": "60" };
+
+test("a client that ends its side of the connection when it has asked is logged in", async (t) => {
+  const server = await loginServer(t);
+  await server.people();
+  const body = JSON.stringify({ password: PASSWORD });
+  const { port } = new URL(server.server.test.url);
+  for (const path of ["auth/people/login/ada", "auth/people/login/ada"]) {
+    const client = await RawClient.connect(Number(port));
+    await client.send(post(`/v1/${path}`, body, "Content-Type: application/json"));
+    client.socket.end();
+    const answer = await client.answer();
+    assert.equal(answer.status, 200, answer.body);
+  }
+});
 
 test("a person logs in with the built-in method, at its full cost", async (t) => {
   const logins = await loginServer(t);

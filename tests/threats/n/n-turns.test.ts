@@ -15,6 +15,7 @@ import { scene } from "../scene.ts";
 
 const FLOOD = 12;
 const SECRET = "x".repeat(100_000);
+const MANY_PARTS = Array.from({ length: 3 }, () => Array.from({ length: 4900 }, () => ({})));
 
 interface After {
   after(call: () => Promise<void> | void): void;
@@ -61,7 +62,7 @@ async function turnStage(t: After) {
 }
 
 function isLarge(data: unknown): boolean {
-  return data !== undefined && JSON.stringify(data).length > SECRET.length;
+  return data !== undefined && JSON.stringify(data).length > 40_000;
 }
 
 /** Lets one after the other go, with a small request between. Gives whose it was, and how many were at it. */
@@ -86,6 +87,8 @@ async function letGo(
 for (const [what, method, body] of [
   ["answers", "GET", undefined],
   ["bodies", "POST", { data: { value: SECRET } }],
+  // Not long, but as much to read and to mask as one that is.
+  ["bodies of many parts", "POST", { data: { value: MANY_PARTS } }],
 ] as const) {
   test(`T-N03: large ${what} of an address are recorded one at a time, and addresses take turns`, async (t) => {
     const { from, held } = await turnStage(t);
