@@ -184,8 +184,11 @@ export class HandlerContext implements RequestContext {
     return this.#state.stream;
   }
 
+  /** Who asked for a secret outside and has ended its side is as gone: nobody can say whether it takes it, and
+   *  one that nobody takes is undone. */
   get signal(): AbortSignal {
-    return this.#state.incoming.signal;
+    const { endpoint, incoming } = this.#state;
+    return endpoint?.issues === true ? this.ended : incoming.signal;
   }
 
   get ended(): AbortSignal {
