@@ -314,8 +314,8 @@ describe("TLS", () => {
 
     test("that waits for an answer: it has it first", async () => {
       front = await makeTlsFront();
-      front.script = async ({ signal }) => {
-        if (!signal.aborted) await once(signal, "abort");
+      front.script = async ({ signal, ended = signal }) => {
+        if (!ended.aborted) await once(ended, "abort");
         return { result: new Reply({ at: "last" }) };
       };
       const client = await secure();
