@@ -49,6 +49,18 @@ test("save puts a whole private file under its name, and does not take another's
   assert.equal(JSON.parse(json.stdout).file, join(home, "b.snap"));
 });
 
+test("where the file cannot be made nothing is asked for, and the command ends", async (t) => {
+  const { cli, home, server } = await stage(t);
+  const asked = server.lines.length;
+  const saved = await cli("save", join(home, "no-such", "a.snap"));
+  assert.equal(saved.code, 1);
+  assert.match(saved.stderr, /cannot make .*no-such/);
+  assert.deepEqual(
+    server.lines.slice(asked).filter((line) => line.includes("snapshot")),
+    [],
+  );
+});
+
 test("what breaks off leaves nothing behind, whatever it came to", async (t) => {
   const { home, env, file, cli } = await stage(t);
   await cli("save", file);

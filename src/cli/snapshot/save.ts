@@ -50,11 +50,11 @@ async function save(
   const files = new SystemWorkFiles();
   const mark = hex(new SystemRandom().bytes(6));
   const temporary = join(dirname(target), `.${basename(target)}.${mark}.part`);
-  const answer = await snapshots.takeSnapshot(context.client.inRoot(), { held: MAKING });
-  const size = Number(answer.header("x-snapshot-size") ?? "") || null;
   const parser = new SummingParser();
-  const file = await files.create(temporary);
+  const file = await files.create(temporary); // before anything is made that nobody could put away
   try {
+    const answer = await snapshots.takeSnapshot(context.client.inRoot(), { held: MAKING });
+    const size = Number(answer.header("x-snapshot-size") ?? "") || null;
     let bytes = 0;
     for await (const chunk of answer.chunks) {
       signal.throwIfAborted();
