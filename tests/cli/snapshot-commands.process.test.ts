@@ -49,14 +49,14 @@ test("save puts a whole private file under its name, and does not take another's
   assert.equal(JSON.parse(json.stdout).file, join(home, "b.snap"));
 });
 
-test("where the file cannot be made nothing is asked for, and the command ends", async (t) => {
+test("where the file cannot be made nothing is before for, and the command ends", async (t) => {
   const { cli, home, server } = await stage(t);
-  const asked = server.lines.length;
+  const before = server.lines.length;
   const saved = await cli("save", join(home, "no-such", "a.snap"));
   assert.equal(saved.code, 1);
   assert.match(saved.stderr, /cannot make .*no-such/);
   assert.deepEqual(
-    server.lines.slice(asked).filter((line) => line.includes("snapshot")),
+    server.lines.slice(before).filter((line) => line.includes("snapshot")),
     [],
   );
 });
