@@ -49,7 +49,7 @@ test("save puts a whole private file under its name, and does not take another's
   assert.equal(JSON.parse(json.stdout).file, join(home, "b.snap"));
 });
 
-test("where the file cannot be made nothing is before for, and the command ends", async (t) => {
+test("where the file cannot be made nothing is requested, and the command ends", async (t) => {
   const { cli, home, server } = await stage(t);
   const before = server.lines.length;
   const saved = await cli("save", join(home, "no-such", "a.snap"));
