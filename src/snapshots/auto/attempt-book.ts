@@ -1,0 +1,156 @@
+// What is remembered of the attempts of each configuration: when the next is due, how the last ones went, and what an
+// upload that did not end has left. It is this cluster's own.
+
+import type { Instant } from "@holdfast/shared/world";
+import type { Tx, View } from "../../barrier/view.ts";
+import type { StoredArchive } from "./attempt.ts";
+import type { SnapshotConfig } from "./config.ts";
+import type { Configurations } from "./configurations.ts";
+import { afterFailure, afterStart, lengthOf } from "./schedule.ts";
+import {
+  type EndedAttempt,
+  freshState,
+  historyCodec,
+  MAX_HISTORY,
+  type SnapshotState,
+  stateCodec,
+} from "./state.ts";
+
+/** An attempt that has ended: with what is stored then, or with what kept it from success. */
+export interface AttemptEnd {
+  readonly start: Instant;
+  readonly end: Instant;
+  readonly url: string;
+  readonly outcome: StoredArchive | string;
+}
+
+const STATE = "state/";
+const HISTORY = "history/";
+
+export class AttemptBook {
+  /** core/snapshots/auto/ */
+  readonly #view: View;
+  readonly #configurations: Configurations;
+
+  constructor(view: View, configurations: Configurations) {
+    this.#view = view;
+    this.#configurations = configurations;
+  }
+
+  stateOf(name: string, config: SnapshotConfig): SnapshotState {
+    return this.#view.get(STATE + name, stateCodec) ?? firstState(config);
+  }
+
+  /** Newest first. */
+  history(name: string): readonly EndedAttempt[] {
+    return this.#view.get(HISTORY + name, historyCodec) ?? [];
+  }
+
+  watch(call: () => void): () => void {
+    return this.#view.watch(STATE, call);
+  }
+
+  /** In the transaction that writes the configuration. */
+  configured(
+    tx: Tx,
+    name: string,
+    { before, config }: { readonly before: SnapshotConfig | null; readonly config: SnapshotConfig },
+  ): void {
+    const at = tx.on(this.#view);
+    const state = at.get(STATE + name, stateCodec);
+    at.put(STATE + name, scheduled(state, before, config, tx), stateCodec);
+  }
+
+  async change(name: string, change: (state: SnapshotState) => SnapshotState): Promise<void> {
+    await this.#view.write((tx) => {
+      const config = this.#configurations.findIn(tx, name);
+      if (config === null) return; // deleted meanwhile
+      const state = tx.get(STATE + name, stateCodec) ?? firstState(config);
+      tx.put(STATE + name, change(state), stateCodec);
+    });
+  }
+
+  async note(name: string, ended: AttemptEnd): Promise<void> {
+    await this.#view.write((tx) => {
+      const config = this.#configurations.findIn(tx, name);
+      const state = tx.get(STATE + name, stateCodec);
+      if (config === null || state === null) return; // deleted meanwhile
+      tx.put(STATE + name, after(state, config, ended), stateCodec);
+      const history = tx.get(HISTORY + name, historyCodec) ?? [];
+      const attempts = [entryOf(ended), ...history].slice(0, MAX_HISTORY);
+      tx.put(HISTORY + name, attempts, historyCodec);
+    });
+  }
+
+  /** After its configuration was deleted. */
+  async forget(name: string): Promise<void> {
+    await this.#view.write((tx) => {
+      if (this.#configurations.findIn(tx, name) !== null) return; // written anew meanwhile
+      for (const key of [STATE + name, HISTORY + name]) {
+        if (tx.keys(key, { limit: 1 })[0] === key) tx.delete(key);
+      }
+    });
+  }
+}
+
+/** Of a configuration of which nothing is known here yet, as after it has come from another cluster. */
+function firstState({ created, interval }: SnapshotConfig): SnapshotState {
+  return freshState(BigInt(created) + lengthOf(interval));
+}
+
+function scheduled(
+  state: SnapshotState | null,
+  before: SnapshotConfig | null,
+  config: SnapshotConfig,
+  { time }: Pick<Tx, "time">,
+): SnapshotState {
+  const interval = lengthOf(config.interval);
+  if (state === null || before === null) return freshState(time + interval);
+  if (before.interval === config.interval) return state;
+  const from = BigInt(state.start ?? config.created);
+  return { ...state, next: String(afterStart(from, interval, time)) };
+}
+
+function after(
+  state: SnapshotState,
+  config: SnapshotConfig,
+  { start, end, url, outcome }: AttemptEnd,
+): SnapshotState {
+  const interval = lengthOf(config.interval);
+  const common = {
+    ...state,
+    underWay: false,
+    lastStart: String(start),
+    lastEnd: String(end),
+    url,
+  };
+  if (typeof outcome === "string") {
+    const errors = state.consecutiveErrors + 1;
+    const next = String(afterFailure(errors, interval, end));
+    return { ...common, lastError: outcome, consecutiveErrors: errors, next };
+  }
+  return {
+    ...common,
+    lastError: "",
+    lastUrl: url,
+    lastSize: outcome.size,
+    lastSha256: outcome.sha256,
+    lastIndex: outcome.index,
+    lastSuccess: String(end),
+    rotationError: outcome.rotationError,
+    storedCount: outcome.stored.length,
+    storedBytes: outcome.stored.reduce((sum, { size }) => sum + size, 0),
+    begun: null,
+    consecutiveErrors: 0,
+    next: String(afterStart(start, interval, end)),
+  };
+}
+
+function entryOf({ start, end, url, outcome }: AttemptEnd): EndedAttempt {
+  const common = { start: String(start), end: String(end), url };
+  if (typeof outcome === "string") {
+    return { ...common, size: 0, sha256: "", index: 0, error: outcome, rotationError: "" };
+  }
+  const { size, sha256, index, rotationError } = outcome;
+  return { ...common, size, sha256, index, error: "", rotationError };
+}

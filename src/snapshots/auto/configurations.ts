@@ -1,0 +1,140 @@
+// The configurations of automated snapshots: written by operators, checked against each other and against the place
+// that they name. They are data of the cluster and its disaster-recovery replicas.
+
+import type { Log } from "@holdfast/shared/log";
+import type { Clock } from "@holdfast/shared/world";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
+import { openTarget, type TargetNeeds } from "../targets/open-target.ts";
+import { StoreError } from "../targets/store-error.ts";
+import type { TargetSettings } from "../targets/settings.ts";
+import type { Target } from "../targets/target.ts";
+import {
+  checkName,
+  type ConfigInput,
+  meet,
+  merged,
+  samePlace,
+  type SnapshotConfig,
+} from "./config.ts";
+import * as failures from "./failures.ts";
+import { configCodec } from "./state.ts";
+
+export interface ConfigurationsOptions {
+  /** local/snapshots/configs/ */
+  readonly view: View;
+  readonly targets: TargetNeeds;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface WriteRequest {
+  readonly input: ConfigInput;
+  /** Whether a test is written. Default: where the place is new. */
+  readonly verify: boolean | undefined;
+  readonly signal: AbortSignal;
+  /** For the log. */
+  readonly accessor: string;
+  readonly confirmExists: (exists: boolean) => void;
+}
+
+/** In the transaction that writes it: what follows from it elsewhere. */
+export type Following = (tx: Tx, before: SnapshotConfig | null, config: SnapshotConfig) => void;
+
+const MAX_CONFIGS = 32;
+
+export class Configurations {
+  readonly #options: ConfigurationsOptions;
+
+  constructor(options: ConfigurationsOptions) {
+    this.#options = options;
+  }
+
+  get view(): View {
+    return this.#options.view;
+  }
+
+  names(reads: ViewReads = this.view): string[] {
+    return reads.keys("", { limit: MAX_CONFIGS + 1 });
+  }
+
+  find(name: string): SnapshotConfig | null {
+    return this.view.get(name, configCodec);
+  }
+
+  /** In a transaction of something else. */
+  findIn(tx: Tx, name: string): SnapshotConfig | null {
+    return tx.on(this.view).get(name, configCodec);
+  }
+
+  read(name: string): SnapshotConfig {
+    const found = this.find(name);
+    if (found === null) throw failures.configUnknown();
+    return found;
+  }
+
+  /** Gives warnings. */
+  async write(
+    name: string,
+    request: WriteRequest,
+    following: Following,
+  ): Promise<readonly string[]> {
+    checkName(name);
+    const { input, verify, signal, accessor } = request;
+    const { clock, log } = this.#options;
+    const before = this.find(name);
+    const { config, warnings } = merged(before, input, clock.now());
+    this.#checkAlone(name, config.settings, this.view);
+    const isNew = before === null || !samePlace(before.settings, config.settings);
+    const host = await this.#checkPlace(config.settings, verify ?? isNew, signal);
+    await this.view.write((tx) => {
+      const stored = tx.get(name, configCodec);
+      request.confirmExists(stored !== null);
+      if (stored === null && this.names(tx).length >= MAX_CONFIGS)
+        throw failures.tooManyConfigs(MAX_CONFIGS);
+      // As it is by now: somebody else may have been faster.
+      const { config: last } = merged(stored, input, tx.time);
+      this.#checkAlone(name, last.settings, tx);
+      tx.put(name, last, configCodec);
+      following(tx, stored, last);
+    });
+    if (isNew) {
+      const about = { event: "snapshot.configured", config: name, host, accessor };
+      log.info("snapshots go to another place from now on", about);
+    }
+    return warnings;
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.view.write((tx) => {
+      if (tx.get(name, configCodec) !== null) tx.delete(name);
+    });
+  }
+
+  openTarget({ settings }: Pick<SnapshotConfig, "settings">): Promise<Target> {
+    return openTarget(settings, this.#options.targets);
+  }
+
+  /** Gives the host for the log. */
+  async #checkPlace(
+    settings: TargetSettings,
+    verify: boolean,
+    signal: AbortSignal,
+  ): Promise<string> {
+    try {
+      const target = await this.openTarget({ settings });
+      if (verify) await target.probe(signal);
+      else if (settings.storageType === "local") await target.list(signal);
+      return new URL(target.urlOf("x")).host;
+    } catch (error) {
+      if (!verify && error instanceof StoreError) return "";
+      throw failures.probeFailure(error);
+    }
+  }
+
+  #checkAlone(name: string, settings: TargetSettings, reads: ViewReads): void {
+    for (const other of this.names(reads)) {
+      const found = other === name ? null : reads.get(other, configCodec);
+      if (found !== null && meet(found.settings, settings)) throw failures.placeTaken(other);
+    }
+  }
+}

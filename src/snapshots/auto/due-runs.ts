@@ -1,0 +1,169 @@
+// Work that falls due by name, while this node is the active one: started when its time has come, one of a name and so
+// many at once, joined by whoever asks for it, stopped when the node rests. What is due, and what is done, is said
+// by whoever owns it.
+
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { pause } from "@holdfast/shared/pause";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
+
+export interface Due {
+  readonly name: string;
+  readonly next: Instant;
+}
+
+export interface Run<Phase> {
+  /** As status tells it. */
+  phase: Phase;
+  /** The node rests, or what it is about was removed. */
+  readonly signal: AbortSignal;
+}
+
+export interface DueRunsOptions<Phase> {
+  /** For the log. */
+  readonly what: { readonly one: string; readonly many: string };
+  readonly first: Phase;
+  readonly max: number;
+  /** Everything that is to be done some day. */
+  readonly due: () => readonly Due[];
+  readonly run: (name: string, run: Run<Phase>) => Promise<void>;
+  /** Brings the schedule up to date, before anything starts. */
+  readonly takeUp: (isLeading: () => boolean) => Promise<void>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+interface Started<Phase> {
+  readonly run: Run<Phase>;
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** The wall clock may jump: no wait is longer. */
+const LONGEST_WAIT: Nanos = MINUTE;
+const WAITED_FOR: Nanos = 60n * SECOND;
+
+export class DueRuns<Phase> {
+  readonly #options: DueRunsOptions<Phase>;
+  readonly #runs = new Map<string, Started<Phase>>();
+  #timer: Timer | null = null;
+  #leading = false;
+  #resting = new AbortController(); // whoever waits for a run is answered
+  #takingUp: Promise<void> | null = null;
+
+  constructor(options: DueRunsOptions<Phase>) {
+    this.#options = options;
+  }
+
+  get isLeading(): boolean {
+    return this.#leading;
+  }
+
+  open(): void {
+    this.#leading = true;
+    this.#resting = new AbortController();
+    this.#takingUp = this.#takeUp();
+  }
+
+  async close(): Promise<void> {
+    this.#leading = false;
+    await this.#takingUp;
+    this.#timer?.cancel();
+    this.#timer = null;
+    const runs = [...this.#runs.values()];
+    for (const { stop } of runs) stop.abort();
+    await Promise.all(runs.map(({ done }) => done));
+  }
+
+  /** Whoever waits for a run is answered: it goes on without them. */
+  interrupt(): void {
+    this.#resting.abort();
+  }
+
+  /** Undefined while nothing of that name runs. */
+  phaseOf(name: string): Phase | undefined {
+    return this.#runs.get(name)?.run.phase;
+  }
+
+  /** Whether something of that name runs, or could start now. */
+  hasRoomFor(name: string): boolean {
+    return this.#runs.has(name) || this.#runs.size < this.#options.max;
+  }
+
+  /** Now, or the one that is under way. False when it takes longer than is waited for: it goes on. */
+  async join(name: string, signal: AbortSignal): Promise<boolean> {
+    const { done } = this.#runs.get(name) ?? this.#start(name);
+    const waiting = new AbortController();
+    const over = AbortSignal.any([waiting.signal, this.#resting.signal, signal]);
+    const waited = pause(this.#options.timers, WAITED_FOR, over).then(() => false);
+    const ended = await Promise.race([done.then(() => true), waited]);
+    waiting.abort();
+    return ended;
+  }
+
+  /** When it resolves, nothing of that name runs. */
+  async stop(name: string): Promise<void> {
+    const started = this.#runs.get(name);
+    started?.stop.abort();
+    await started?.done;
+  }
+
+  /** Looks again at what is due next. */
+  arm(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (!this.#leading) return;
+    const now = this.#options.clock.now();
+    const waits = this.#waiting().map(({ next }) => (next > now ? next - now : 0n));
+    if (waits.length === 0 || this.#runs.size >= this.#options.max) return; // the end of a run arms it again
+    const soonest = waits.reduce((one, other) => (one < other ? one : other), LONGEST_WAIT);
+    this.#timer = this.#options.timers.after(soonest, () => this.#tick());
+  }
+
+  async #takeUp(): Promise<void> {
+    const { takeUp, what, log } = this.#options;
+    try {
+      await takeUp(() => this.#leading);
+    } catch (error) {
+      log.error(`could not take up the schedule of ${what.many}`, { cause: describe(error) });
+    }
+    this.arm();
+  }
+
+  #tick(): void {
+    this.#timer = null;
+    const now = this.#options.clock.now();
+    for (const { name, next } of this.#waiting()) {
+      if (next <= now && this.#runs.size < this.#options.max) this.#start(name);
+    }
+    this.arm();
+  }
+
+  /** Longest due first. */
+  #waiting(): Due[] {
+    return this.#options
+      .due()
+      .filter(({ name }) => !this.#runs.has(name))
+      .sort((one, other) => (one.next < other.next ? -1 : one.next > other.next ? 1 : 0));
+  }
+
+  #start(name: string): Started<Phase> {
+    const { run: start, first, what, log } = this.#options;
+    const stop = new AbortController();
+    const run: Run<Phase> = { phase: first, signal: stop.signal };
+    const done = Promise.resolve()
+      .then(() => start(name, run))
+      .catch((error: unknown) => {
+        log.error(`could not note how ${what.one} went`, { config: name, cause: describe(error) });
+      })
+      .finally(() => {
+        this.#runs.delete(name);
+        this.arm();
+      });
+    const started = { run, stop, done };
+    this.#runs.set(name, started);
+    return started;
+  }
+}
