@@ -52,7 +52,7 @@ export async function readAttention(
 export type ReadAttentionHistoryInput = {
   /** Only those before this number */
   readonly before?: number | undefined;
-  /** How many at most */
+  /** How many at most. */
   readonly limit?: number | undefined;
 };
 

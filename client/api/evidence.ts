@@ -7,9 +7,9 @@ import type { Answer, Caller, CallOptions } from "../client.ts";
 import { needInput, oneSegment, restOfPath } from "../request-path.ts";
 
 export type ListEvidenceInput = {
-  /** Only those after this number or id */
+  /** Only those after this number or id. */
   readonly after?: string | undefined;
-  /** How many at most */
+  /** How many at most. */
   readonly limit?: number | undefined;
 };
 
@@ -111,9 +111,9 @@ export async function readEvidence(
 }
 
 export type ListReceiptsInput = {
-  /** Only those after this id */
+  /** Only those after this id. */
   readonly after?: string | undefined;
-  /** How many at most */
+  /** How many at most. */
   readonly limit?: number | undefined;
 };
 

@@ -605,10 +605,10 @@ export type SearchInput = {
   readonly q: string;
   /** Only in this folder. */
   readonly under?: string | undefined;
-  /** How many at most. */
-  readonly limit?: number | undefined;
   /** The `next` of the answer before. */
   readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
 };
 
 export type SearchAnswer = {

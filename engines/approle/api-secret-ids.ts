@@ -6,10 +6,11 @@ import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
+import { namesPage } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { inSeconds } from "@holdfast/plugin-sdk/login-terms";
 import type { AppRole } from "./approle.ts";
-import { MAX_USES, pageFields, pageOf, roleNameField } from "./fields.ts";
+import { listing, MAX_USES, roleNameField } from "./fields.ts";
 import type { SecretId } from "./secret-id.ts";
 import type { MadeSecretId } from "./secret-ids.ts";
 
@@ -122,11 +123,12 @@ const plain = [
     path: "/role/:role_name/secret-id",
     summary: "List the accessors of a role's secret ids.",
     access: access.capability,
-    input: { name, ...pageFields },
+    input: { name, ...listing },
     output: out.keys("Accessors in their order."),
-    handler: async ({ roles, secretIds }, { name: role, ...page }) => ({
-      keys: await secretIds.accessors(await roles.read(role), pageOf(page)),
-    }),
+    handler: async ({ roles, secretIds }, { name, ...page }) => {
+      const role = await roles.read(name);
+      return namesPage(page, (read) => secretIds.accessors(role, read));
+    },
   }),
   endpoint({
     name: "approleLookUpSecretId",

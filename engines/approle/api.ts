@@ -5,19 +5,12 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
+import { namesPage } from "@holdfast/shared/endpoint/page";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { AppRole } from "./approle.ts";
 import { mustExist } from "./roles.ts";
-import {
-  pageFields,
-  pageOf,
-  roleChange,
-  roleFields,
-  roleNameField,
-  roleOutput,
-  showRole,
-} from "./fields.ts";
+import { listing, roleChange, roleFields, roleNameField, roleOutput, showRole } from "./fields.ts";
 
 const endpoint = engineEndpoints<AppRole>();
 
@@ -46,9 +39,9 @@ export const approleApi = [
     path: "/role",
     summary: "List the names of all roles.",
     access: access.capability,
-    input: pageFields,
+    input: listing,
     output: out.keys("Names in their order."),
-    handler: async ({ roles }, page) => ({ keys: await roles.names(pageOf(page)) }),
+    handler: ({ roles }, page) => namesPage(page, (read) => roles.names(read)),
   }),
   endpoint({
     name: "approleReadRole",

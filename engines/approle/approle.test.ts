@@ -5,7 +5,7 @@ import test from "node:test";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
-import { Reply } from "@holdfast/shared/endpoint/reply";
+import { Reply, reply } from "@holdfast/shared/endpoint/reply";
 import { HOUR, madeLoginEngine, MINUTE } from "../../tests/support/made/made-login-engine.ts";
 import { refused } from "../../tests/support/made/made-tokens.ts";
 import { approleType } from "./approle.ts";
@@ -200,7 +200,7 @@ test("secret ids are found, listed and ended by their accessors", async () => {
   const two = await secret("ci");
   const accessor = one.secret_id_accessor;
   const listed = await ask("approleSecretIds", { role_name: "ci" });
-  assert.deepEqual(listed, { keys: [accessor, two.secret_id_accessor].toSorted() });
+  assert.deepEqual(listed, reply({ keys: [accessor, two.secret_id_accessor].toSorted() }));
   const facts = await lookUp("ci", accessor);
   assert.equal(facts["secret_id_ttl"], 90);
   assert.deepEqual(facts["metadata"], { a: "b" });

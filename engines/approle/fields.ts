@@ -3,6 +3,7 @@
 import { rangeForm } from "@holdfast/plugin-sdk/login-terms";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import {
   inSeconds,
@@ -22,17 +23,7 @@ export const roleNameField = loginNameField(
   "Name of the role; the case of letters is the same.",
 );
 
-export const pageFields = {
-  after: wire.query("after").string("Only what comes after this.").optional(),
-  limit: wire
-    .query("limit")
-    .integer("How many at most.", { min: 1, max: MAX_LISTED })
-    .default(MAX_LISTED),
-};
-
-export function pageOf({ after, limit }: InputOf<typeof pageFields>) {
-  return { limit, ...(after === undefined ? {} : { after }) };
-}
+export const listing = pageFields(MAX_LISTED, "Only what comes after this.");
 
 export const roleFields = {
   ...loginFields,

@@ -5,6 +5,7 @@ import { inAuth } from "@holdfast/shared/endpoint/auth";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
+import { namesPage, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import {
   loginFields,
@@ -47,18 +48,9 @@ export const userpassApi = [
     path: "/users",
     summary: "List the names of all users.",
     access: access.capability,
-    input: {
-      after: wire.query("after").string("Only those after this name.").optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most.", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
-    },
+    input: pageFields(MAX_LISTED),
     output: out.keys("Names in their order."),
-    handler: async (room, { after, limit }) => {
-      const page = { limit, ...(after === undefined ? {} : { after }) };
-      return { keys: await room.names(page) };
-    },
+    handler: (room, page) => namesPage(page, (read) => room.names(read)),
   }),
   endpoint({
     name: "userpassReadUser",

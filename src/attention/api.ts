@@ -3,6 +3,8 @@
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { limitField, more } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import { invariant } from "@holdfast/shared/invariant";
@@ -83,15 +85,14 @@ export const attentionApi = [
     method: "GET",
     path: "/sys/attention/history",
     summary: "Read what needed attention once",
-    description: "The newest first. The last 10,000 are kept.",
+    description:
+      "The newest first. The last 10,000 are kept. A page looks at as many as `limit` says, of all namespaces, and " +
+      "may show fewer.",
     access: access.sudo,
     onDrSecondary: true,
     input: {
       before: wire.query("before").integer("Only those before this number", { min: 1 }).optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
+      limit: limitField(MAX_LISTED),
     },
     output: out.object({
       items: out.list(
@@ -106,16 +107,18 @@ export const attentionApi = [
         "What has closed",
       ),
     }),
-    handler: (attention, { before, limit }, { namespace }) => ({
-      items: attention.history(namespace, before ?? null, limit).map(({ number, item }) => ({
+    handler: (attention, { before, limit }, { namespace }) => {
+      const { found, last } = attention.history(namespace, before ?? null, limit);
+      const items = found.map(({ number, item }) => ({
         number,
         code: item.code,
         severity: item.severity,
         subject: item.subject,
         opened: item.since,
         closed: item.closed,
-      })),
-    }),
+      }));
+      return reply({ items }, more(last, "before"));
+    },
   }),
 
   endpoint({

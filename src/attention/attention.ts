@@ -10,6 +10,7 @@ import {
   type NamespaceRef,
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
+import { cut } from "@holdfast/shared/endpoint/page";
 import type { Log } from "@holdfast/shared/log";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
@@ -153,10 +154,13 @@ export class Attention {
     this.#load();
   }
 
-  /** The newest first. Of a namespace and below. */
+  /** The newest first, of a namespace; to root, of all. `last` is where those before it begin, if there are any. */
   history(namespace: NamespaceRef, before: number | null, limit: number) {
-    const found = rows.readHistory(this.#options.view, { before, limit });
-    return found.filter(({ item }) => namespace.path === "" || item.namespaceId === namespace.id);
+    const looked = rows.readHistory(this.#options.view, { before, limit: limit + 1 });
+    const { page, last } = cut(looked, limit);
+    const isOurs = ({ namespaceId }: rows.ClosedItem) =>
+      namespace.path === "" || namespaceId === namespace.id;
+    return { found: page.filter(({ item }) => isOurs(item)), last: last?.number ?? null };
   }
 
   /** Puts one off: it is still in the answer, and neither counted nor failed on. */

@@ -3,7 +3,7 @@
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
-import { reply } from "@holdfast/shared/endpoint/reply";
+import { namesPage, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Receipts } from "./receipts.ts";
 
@@ -20,20 +20,10 @@ export const receiptsApi = [
     description: "Of this namespace. Receipts are kept for 400 days, and 64 MiB of them.",
     access: access.sudo,
     onDrSecondary: true,
-    input: {
-      after: wire.query("after").string("Only those after this id").optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
-    },
+    input: pageFields(MAX_LISTED, "Only those after this id."),
     output: out.keys("Ids of leases"),
-    handler(receipts, { after, limit }, { namespace }) {
-      const keys = receipts.list(namespace, { after, limit });
-      const more =
-        keys.length < limit ? [] : [`there may be more; go on with after=${keys.at(-1)}`];
-      return reply({ keys }, { warnings: more });
-    },
+    handler: (receipts, page, { namespace }) =>
+      namesPage(page, (read) => receipts.list(namespace, read)),
   }),
 
   endpoint({

@@ -5,6 +5,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
+import { cut, more, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { fromBase64, text } from "@holdfast/shared/bytes";
 import type { Evidence } from "./evidence.ts";
@@ -37,31 +38,22 @@ export const evidenceApi = [
     description: "The oldest first. Kept for 400 days, and 64 MiB of them.",
     access: access.capability,
     onDrSecondary: true,
-    input: {
-      after: wire.query("after").string("Only those after this number or id").optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
-    },
+    input: pageFields(MAX_LISTED, "Only those after this number or id."),
     output: out.keys("Ids, with number, kind, made_at and digest of each"),
     handler(evidence, { after, limit }, { namespace }) {
-      const found = evidence.list(namespace, { after, limit });
-      const last = found.at(-1);
+      const found = evidence.list(namespace, { after, limit: limit + 1 });
+      const { page, last } = cut(found, limit);
       return reply(
         {
-          keys: found.map(({ id }) => id),
+          keys: page.map(({ id }) => id),
           key_info: Object.fromEntries(
-            found.map(({ id, number, kind, made, digest }) => [
+            page.map(({ id, number, kind, made, digest }) => [
               id,
               { number, kind, made_at: made, digest },
             ]),
           ),
         },
-        {
-          warnings:
-            found.length < limit ? [] : [`there may be more; go on with after=${last?.number}`],
-        },
+        more(last?.number ?? null),
       );
     },
   }),

@@ -98,7 +98,7 @@ export class Receipts {
   /** Ids of one namespace, in their order. */
   list(
     namespace: NamespaceRef,
-    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+    { after, limit }: { readonly after?: string; readonly limit: number },
   ): string[] {
     const prefix = idKey(namespace.id, "");
     const page = after === undefined ? { limit } : { limit, after: prefix + after };

@@ -7,6 +7,7 @@ import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { namesPage, type Page, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { MINUTE, secondsLeft } from "@holdfast/shared/text/duration";
 import type { Lease } from "./lease.ts";
@@ -111,27 +112,11 @@ function emptyBelow(leases: Leases, path: string, { namespace }: RequestContext)
   return `no lease${path.startsWith("auth/") ? " and no login" : ""} is below ${path}`;
 }
 
-function listed(leases: Leases, path: string, page: ListPage, { namespace }: RequestContext) {
-  const { after, limit } = page;
-  const keys = leases.list(namespace, path, { after, limit: limit + 1 });
-  const visible = keys.slice(0, limit);
-  const last = visible.at(-1) ?? "";
-  const warnings = keys.length > limit ? [`there are more; go on with after=${last}`] : [];
-  return reply({ keys: visible }, { warnings });
+function listed(leases: Leases, path: string, page: Page, { namespace }: RequestContext) {
+  return namesPage(page, (read) => leases.list(namespace, path, read));
 }
 
-interface ListPage {
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
-const listPage = {
-  after: wire.query("after").string("Only those after this name.").optional(),
-  limit: wire
-    .query("limit")
-    .integer("How many at most.", { min: 1, max: MAX_LISTED })
-    .default(MAX_LISTED),
-};
+const listPage = pageFields(MAX_LISTED);
 
 /** Under their own path, and under the one that older clients know. */
 function changes(base: string, suffix: string): Endpoint<Leases>[] {

@@ -8,6 +8,7 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out, type Output } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Field } from "@holdfast/shared/endpoint/field";
+import { more, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { METADATA_LIMITS, type MetadataPatch, readPatch } from "./custom-metadata.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -51,13 +52,7 @@ export const namespacesApi = [
     path: "/sys/namespaces",
     summary: "List the direct child namespaces.",
     access: access.capability,
-    input: {
-      after: wire.query("after").string("Only those after this name.").optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most.", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
-    },
+    input: pageFields(MAX_LISTED),
     output: out.keys(
       "Names of the children, each with a slash, and id, path and metadata of each.",
     ),
@@ -70,7 +65,7 @@ export const namespacesApi = [
       const info = records.map(({ uuid: _uuid, ...child }) => showListed(child));
       return reply(
         { keys, key_info: Object.fromEntries(keys.map((key, i) => [key, info[i] ?? {}])) },
-        { warnings: next === null ? [] : [`there are more; go on with after=${next}`] },
+        more(next),
       );
     },
   }),

@@ -5,9 +5,10 @@ import { atOnce } from "@holdfast/shared/sliced";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
+import { more } from "@holdfast/shared/endpoint/page";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { listing, prefix } from "./policy-fields.ts";
-import { more, openPage, PAGE_BOUNDS } from "./policy-pages.ts";
+import { openPage, PAGE_BOUNDS } from "./policy-pages.ts";
 import type { NamePage, Names } from "./policy-rows.ts";
 
 /** The policies of one kind, as lists need them. */

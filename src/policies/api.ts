@@ -3,13 +3,13 @@
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
+import { more } from "@holdfast/shared/endpoint/page";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { Policies } from "./policies.ts";
 import { listing, named, part, whole } from "./policy-fields.ts";
-import { more } from "./policy-pages.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 import type { NamePage } from "./policy-rows.ts";
 import { aclOf, olderList, olderOf, shapes, trials } from "./policy-view.ts";

@@ -7,6 +7,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { ENFORCEMENT_LEVELS } from "./governing/governing-record.ts";
 import { plainPolicyText } from "./policy-text.ts";
@@ -101,13 +102,7 @@ export const part = {
   },
 };
 
-export const listing = {
-  after: wire.query("after").string("Only those after this name.").optional(),
-  limit: wire
-    .query("limit")
-    .integer("How many at most.", { min: 1, max: MAX_LISTED })
-    .default(MAX_LISTED),
-};
+export const listing = pageFields(MAX_LISTED);
 
 export const prefix = wire
   .path("prefix", { folds: "case" })

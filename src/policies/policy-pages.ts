@@ -45,8 +45,3 @@ export function* openPage<R extends { readonly text: string }, T>(
   }
   return page(next);
 }
-
-/** What the answer to a list says of the page that follows. */
-export function more(next: string | null): { readonly warnings: readonly string[] } {
-  return { warnings: next === null ? [] : [`there are more; go on with after=${next}`] };
-}

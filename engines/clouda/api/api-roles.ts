@@ -7,7 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import * as fields from "../../cloud/fields.ts";
 import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
-import { checkName, listed, nameField, pageFields } from "./fields.ts";
+import { checkName, listed, listing, nameField } from "./fields.ts";
 import { bothLegacy, legacyMixed } from "../roles/role-failures.ts";
 import { legacyFields, roleFields, roleOutput, showRole, withPresentNames } from "./role-fields.ts";
 
@@ -20,7 +20,7 @@ export const rolesApi = [
     path: "/roles",
     summary: "List the names of all roles.",
     access: access.capability,
-    input: pageFields,
+    input: listing,
     output: out.keys("Names in their order."),
     handler: async ({ roles }, page) => ({
       keys: await listed(page, (part) => roles.names(part)),

@@ -14,7 +14,7 @@ import * as fields from "../../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../../cloud/rotation-fields.ts";
 import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
-import { checkName, listed, nameField, pageFields } from "./fields.ts";
+import { checkName, listed, listing, nameField } from "./fields.ts";
 import { seconds } from "./role-fields.ts";
 import { dueOf } from "../keys/static-role.ts";
 import type { StaticState } from "../keys/static-roles.ts";
@@ -81,7 +81,7 @@ export const staticApi = [
     path: "/static-roles",
     summary: "List the names of all static roles.",
     access: access.capability,
-    input: pageFields,
+    input: listing,
     output: out.keys("Names in their order."),
     handler: async ({ staticRoles }, page) => ({
       keys: await listed(page, (part) => staticRoles.names(part)),

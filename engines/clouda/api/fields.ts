@@ -1,6 +1,7 @@
 // What the endpoints of this engine share on the wire.
 
 import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { unsupportedPath } from "../failures.ts";
 
@@ -21,8 +22,8 @@ export function checkName(name: string): string {
 const PAGE = 1000;
 const MAX_PAGE = 10_000;
 
-export const pageFields = {
-  after: wire.query("after").string("Only what comes after this.").optional(),
+export const listing = {
+  ...pageFields(MAX_PAGE, "Only what comes after this."),
   limit: wire
     .query("limit")
     .integer("How many at most; all unless given.", { min: 1, max: MAX_PAGE })
@@ -31,7 +32,7 @@ export const pageFields = {
 
 /** A list that was cut without being asked for would look like the whole. */
 export async function listed(
-  { after, limit }: InputOf<typeof pageFields>,
+  { after, limit }: InputOf<typeof listing>,
   names: (page: { readonly after?: string; readonly limit: number }) => Promise<string[]>,
 ): Promise<string[]> {
   const pageFrom = (from: string | undefined, max: number) =>

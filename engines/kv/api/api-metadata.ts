@@ -7,13 +7,13 @@ import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
+import { more, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { metadataPatch, wholeMetadata } from "../custom-metadata.ts";
 import * as failures from "../failures.ts";
 import {
   folder,
   listing,
-  more,
   MAX_PAGE,
   path,
   secretOutput,
@@ -39,13 +39,7 @@ const scan = wire
   )
   .default(false);
 
-const detailed = {
-  after: listing.after,
-  limit: wire
-    .query("limit")
-    .integer("How many at most.", { min: 1, max: MAX_DETAILED })
-    .default(MAX_DETAILED),
-};
+const detailed = pageFields(MAX_DETAILED);
 
 const DETAILED =
   "Needs list on the same folder of metadata/ as well. Metadata is shown of those secrets that the " +

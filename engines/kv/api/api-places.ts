@@ -10,10 +10,11 @@ import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
+import { more, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { deleteAll, MAX_DELETED } from "../places/bulk-deletion.ts";
 import * as failures from "../failures.ts";
-import { listing, more } from "./fields.ts";
+import { listing } from "./fields.ts";
 import { relocateFolder } from "../places/folder-relocation.ts";
 import { MAX_COPIED } from "../places/judged-source.ts";
 import type { Kv } from "../kv.ts";
@@ -117,11 +118,7 @@ export const placesApi = [
         .query("under")
         .string("Only in this folder.", { form: withoutSlashes })
         .default(""),
-      limit: wire
-        .query("limit")
-        .integer("How many at most.", { min: 1, max: MAX_FOUND })
-        .default(MAX_FOUND),
-      after: wire.query("after").string("The `next` of the answer before.").optional(),
+      ...pageFields(MAX_FOUND, "The `next` of the answer before."),
     },
     output: out.object({
       keys: out.list(out.string("Path."), "Paths of what was found."),

@@ -6,6 +6,7 @@ import { showTime } from "@holdfast/shared/text/time";
 import { out } from "@holdfast/shared/endpoint/output";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
 import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
 import { MAX_VERSIONS } from "../mount-settings.ts";
@@ -25,13 +26,7 @@ export const version = wire
   .integer("Number of the version; 0 is the newest.", { min: 0 })
   .default(0);
 
-export const listing = {
-  after: wire.query("after").string("Only those after this name.").optional(),
-  limit: wire
-    .query("limit")
-    .integer("How many at most.", { min: 1, max: MAX_LISTED })
-    .default(MAX_LISTED),
-};
+export const listing = pageFields(MAX_LISTED);
 
 export const secretSettings = {
   maxVersions: wire
@@ -187,9 +182,4 @@ function members({ created, deletion, destroyed }: Version) {
     deletion_time: deletion === null ? "" : showTime(deletion),
     destroyed,
   };
-}
-
-/** What the answer to a list says of the page that follows. */
-export function more(next: string | null): { readonly warnings: readonly string[] } {
-  return { warnings: next === null ? [] : [`there are more; go on with after=${next}`] };
 }

@@ -1,5 +1,6 @@
 // `holdfast kv list` and `search`: which secrets there are, page by page.
 
+import { MORE } from "@holdfast/shared/endpoint/page";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
 import { ApiError } from "@holdfast/client/api-error";
@@ -65,9 +66,6 @@ function detailedListOf(client: Client, { mount, key, secret }: KvPlace): ReadLi
       ? kv.listDetailed(client, mount, page, options)
       : kv.listDetailedBelow(client, mount, { ...secret, ...page }, options);
 }
-
-// How the server says that a list goes on.
-const MORE = /^there are more; go on with after=(.+)$/s;
 
 interface Page {
   readonly data: kv.ListAnswer;

@@ -5,6 +5,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import type { GoverningKind } from "../../endpoint/judgement.ts";
 import { out } from "@holdfast/shared/endpoint/output";
+import { more } from "@holdfast/shared/endpoint/page";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints, type Shelf } from "../api-listing.ts";
@@ -12,7 +13,7 @@ import { absent } from "../failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";
 import type { GoverningRecord } from "./governing-record.ts";
 import { listing, named, part, whole } from "../policy-fields.ts";
-import { more, openPage, PAGE_BOUNDS } from "../policy-pages.ts";
+import { openPage, PAGE_BOUNDS } from "../policy-pages.ts";
 import { egpList, egpOf, guardedBy, rgpOf, shapes, trials } from "../policy-view.ts";
 
 const endpoint = endpointsOf<GoverningPolicies>();

@@ -11,6 +11,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply, type Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { more, pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { AuthTokens, IssuedToken } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "../acl/token-view.ts";
@@ -252,13 +253,7 @@ export const authTokenApi = [
     path: "/auth/token/accessors",
     summary: "List the accessors of all tokens.",
     access: access.sudo,
-    input: {
-      after: wire.query("after").string("Only those after this accessor.").optional(),
-      limit: wire
-        .query("limit")
-        .integer("How many at most.", { min: 1, max: MAX_LISTED })
-        .default(MAX_LISTED),
-    },
+    input: pageFields(MAX_LISTED, "Only those after this accessor."),
     output: out.keys("Accessors in their order; name, policies and remaining time of each."),
     handler: async (room, { after, limit }, { namespace, signal }) => {
       if (after !== undefined && !isUuid(after)) throw afterInvalid();
@@ -272,7 +267,7 @@ export const authTokenApi = [
             tokens.map((token) => [token.accessor, summaryOf(token, now)]),
           ),
         },
-        { warnings: next === null ? [] : [`there are more; go on with after=${next}`] },
+        more(next),
       );
     },
   }),
