@@ -365,6 +365,7 @@ export class SealKeeper {
   async #unlock(rootKey: KeyObject): Promise<void> {
     const { store, barrier } = this.#options;
     if (store.unhashed !== null) await barrier.complete(rootKey);
+    await store.readSums();
     if (!barrier.unseal(rootKey)) throw failures.keyringMismatch();
   }
 

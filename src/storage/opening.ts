@@ -28,6 +28,7 @@ import {
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
 import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
 import { MalformedBytes, u8 } from "./rows/row-bytes.ts";
+import type { Slices } from "./commit/slices.ts";
 import { Tip } from "./commit/tip.ts";
 
 const PAGE_ROWS = 1024;
@@ -44,7 +45,28 @@ export interface Opened {
   readonly mended: readonly string[];
 }
 
-export function openTip(engine: StorageEngine, treeKey: KeyObject, repair: boolean): Opened {
+/** Sums that were read before the key came, without holding anybody up, and the head that they go with. */
+export interface ReadSums {
+  readonly headRow: Uint8Array;
+  readonly sums: Forest;
+  readonly durable: Forest;
+}
+
+/** Null where there is no head yet. */
+export async function readSums(engine: Reads, slices: Slices): Promise<ReadSums | null> {
+  const headRow = engine.meta(HEAD_ROW);
+  if (headRow === null) return null;
+  const sums = await storedSums(engine, slices);
+  return { headRow, sums, durable: sums.copy() };
+}
+
+/** `ahead`: what was read before; of no use when something was committed since. */
+export function openTip(
+  engine: StorageEngine,
+  treeKey: KeyObject,
+  repair: boolean,
+  ahead: ReadSums | null = null,
+): Opened {
   const mended: string[] = [];
   let head = authenticHead(engine, treeKey);
   if (head === null) {
@@ -57,9 +79,10 @@ export function openTip(engine: StorageEngine, treeKey: KeyObject, repair: boole
   if (wrong !== null) mended.push(`log given up: ${wrong}`);
   const abandoned = wrong === null ? null : logAbandoned(engine, head);
 
-  const stored = storedSums(engine);
+  const known = ahead !== null && isOfHead(engine, ahead) ? ahead : null;
+  const stored = known?.sums ?? storedSumsNow(engine);
   if (mended.length === 0 && addUp(stored, head)) {
-    const durable = stored.copy();
+    const durable = known?.durable ?? stored.copy();
     return { tip: new Tip(treeKey, head, stored), durable, mendedSums: [], abandoned, mended };
   }
   const recomputed = sumsOfLeaves(engine);
@@ -84,7 +107,7 @@ export function openCopy(engine: StorageEngine): Pick<Opened, "tip" | "durable">
   if (head === null) throw headDamaged("it makes no sense");
   const wrong = wrongEnd(engine, head);
   if (wrong !== null) throw headDamaged(wrong);
-  const stored = storedSums(engine);
+  const stored = storedSumsNow(engine);
   const sums = addUp(stored, head) ? stored : sumsOfLeaves(engine);
   if (!addUp(sums, head)) throw headDamaged("the leaves do not add up to its totals");
   return { tip: new Tip(null, head, sums), durable: sums.copy() };
@@ -179,14 +202,33 @@ function addUp(forest: Forest, head: Head): boolean {
   return sameTotal(totals.shared, head.shared) && sameTotal(totals.local, head.local);
 }
 
-/** The sums as they are stored, read in pages: there may be 131,072 of them. */
-function storedSums(engine: Reads): Forest {
+function isOfHead(engine: Reads, { headRow }: ReadSums): boolean {
+  const now = engine.meta(HEAD_ROW);
+  return now !== null && equalBytes(now, headRow);
+}
+
+/** The sums as they are stored. There may be 131,072 of them, so others get their turns meanwhile. */
+export async function storedSums(reads: Reads, slices: Slices): Promise<Forest> {
   const forest = new Forest();
+  for (const rows of pagesOfSums(reads)) {
+    for (const row of rows) forest.of(row.slot).set(row);
+    await slices.pause();
+  }
+  return forest;
+}
+
+function storedSumsNow(engine: Reads): Forest {
+  const forest = new Forest();
+  for (const rows of pagesOfSums(engine)) for (const row of rows) forest.of(row.slot).set(row);
+  return forest;
+}
+
+function* pagesOfSums(reads: Reads): Generator<SumRow[]> {
   for (let from: number | undefined; ;) {
-    const page = engine.sums(from, PAGE_ROWS);
-    for (const row of page.filter(isSumRow)) forest.of(row.slot).set(row);
+    const page = reads.sums(from, PAGE_ROWS);
+    yield page.filter(isSumRow);
     const last = page.at(-1);
-    if (last === undefined || page.length < PAGE_ROWS) return forest;
+    if (last === undefined || page.length < PAGE_ROWS) return;
     from = last.slot + 1;
   }
 }

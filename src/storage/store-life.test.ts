@@ -293,6 +293,43 @@ test("a damaged sum row is healed from the leaves at unlock, and written", async
   assert.equal(reopen().engine.batches.length, 0);
 });
 
+test("sums that were read ahead are not read again, unless something was committed since", async () => {
+  const { engine, store: other, reopen } = await filled();
+  class Counting extends WatchedEngine {
+    reads = 0;
+
+    override sums(from?: number, limit?: number) {
+      this.reads++;
+      return super.sums(from, limit);
+    }
+  }
+  const counting = new Counting(engine.inner);
+  const { store } = openedStore(counting);
+  await store.readSums();
+  counting.reads = 0;
+  store.unlock(TREE_KEY);
+  assert.equal(counting.reads, 0);
+  assert.deepEqual(store.trees.compositeRoot(), other.trees.compositeRoot());
+  await put(store, "shared/more");
+  assert.ok((await store.check()).ok);
+
+  const late = reopen().store;
+  await late.readSums();
+  await put(store, "shared/since");
+  late.unlock(TREE_KEY);
+  assert.deepEqual(late.trees.compositeRoot(), store.trees.compositeRoot());
+  assert.ok((await late.check()).ok);
+
+  await tamper(engine.inner, {
+    sums: [{ slot: slotOf("shared", "shared/3")!, sum: new Uint8Array(32), count: 7 }],
+  });
+  const healed = reopen().store;
+  await healed.readSums();
+  healed.unlock(TREE_KEY);
+  await healed.settled();
+  assert.ok((await healed.check()).ok);
+});
+
 test("leaves that do not add up are refused, and taken as they are with repair", async () => {
   const { engine, reopen } = await filled();
   const slot = slotOf("shared", "shared/3")!;

@@ -251,6 +251,11 @@ export class Store implements StoreReads {
     this.#writing.unlock(treeKey, options);
   }
 
+  /** Before unlocking a large store: its sums are read in slices. */
+  readSums(): Promise<void> {
+    return this.#writing.readSums();
+  }
+
   /** There where it was filled without its keys and cannot be unlocked yet: see complete. */
   get unhashed(): Unhashed | null {
     return this.#failStop.read(() => readUnhashed(this.#engine));

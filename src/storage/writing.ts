@@ -10,6 +10,7 @@ import { Acceptance, type AcceptanceOptions, type Held, NOTHING } from "./commit
 import type { AcceptedState } from "./commit/accepted-state.ts";
 import type { Accepted } from "./commit/committer.ts";
 import type { FailStop } from "./commit/fail-stop.ts";
+import { Slices } from "./commit/slices.ts";
 import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import type { Tip } from "./commit/tip.ts";
 import { EngineError, type Leaf, type Range, type StorageEngine } from "./engines/engine.ts";
@@ -20,7 +21,14 @@ import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { hashLeaves } from "./generations/unhashed.ts";
 import { classOf, hasClass } from "./key.ts";
 import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
-import { creation, type Identity, type Opened, openTip } from "./opening.ts";
+import {
+  creation,
+  type Identity,
+  type Opened,
+  openTip,
+  type ReadSums,
+  readSums,
+} from "./opening.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, slotOf } from "./rows/merkle.ts";
 import { type StoreTx, Transaction } from "./transaction.ts";
@@ -65,6 +73,7 @@ export class Writing {
   #unmended: readonly number[] = []; // slots whose sums wait to be written until the store leads
   #inside = false; // a transaction's function
   #hashing = false; // the storage is used by hashLeaves alone
+  #readAhead: ReadSums | null = null; // for the next unlock
 
   constructor(options: WritingOptions) {
     const { engine, clock, timers, log, life, failStop, durable } = options;
@@ -120,7 +129,9 @@ export class Writing {
     assertUnlockable(state);
     const repair = options.repair ?? false;
     if (repair && following) throw failures.storeFollowing();
-    const opened = this.#failStop.read(() => openTip(this.#engine, treeKey, repair));
+    const ahead = this.#readAhead;
+    this.#readAhead = null;
+    const opened = this.#failStop.read(() => openTip(this.#engine, treeKey, repair, ahead));
     const tip = keyed(opened.tip, treeKey, heldOf(state));
     for (const mended of opened.mended) this.#log.error("damage in storage", { mended });
     const held = { treeKey, unchecked: null, tip, trees: opened.durable };
@@ -128,6 +139,16 @@ export class Writing {
     this.#acceptance.openedAt(opened.tip.head);
     if (following) this.#unmended = opened.mendedSums.map(({ slot }) => slot);
     else if (opened.mendedSums.length > 0 || opened.mended.length > 0) this.#pushMended(opened);
+  }
+
+  /** Reads what unlocking needs, so that it holds nobody up. It reads it itself where this was not called. */
+  async readSums(): Promise<void> {
+    try {
+      this.#readAhead = await readSums(this.#engine, new Slices(this.#world));
+    } catch (error) {
+      if (error instanceof EngineError) this.#failStop.fail(error);
+      throw error;
+    }
   }
 
   /** Of a store that was filled without its keys: has its leaves hashed, so that it can be unlocked. */

@@ -16,7 +16,7 @@ export const KEPT_FREE: number = 128 * 1024 * 1024;
 /** What a byte of an archive becomes in a store, with its leaf and what SQLite adds. */
 const GROWTH = 2.5;
 const LOOK_EVERY = 16 * 1024 * 1024;
-const PIECE = 256 * 1024;
+const PIECE = 64 * 1024; // its rows are parsed in one go
 
 export interface ReceivingOptions {
   readonly files: WorkFiles;

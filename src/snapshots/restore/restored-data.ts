@@ -129,6 +129,7 @@ async function adopted(engine: StorageEngine, rootKey: KeyObject, options: Resto
   const store = new Store({ engine, clock, timers, log });
   const next = new Barrier({ store, clock, timers, random, log, cacheBytes: 0 });
   const viewsOf = (of: Barrier) => ({ shared: of.view("shared/"), local: of.view("local/") });
+  await store.readSums();
   if (!next.unseal(rootKey)) throw notWhole();
   try {
     next.activate();

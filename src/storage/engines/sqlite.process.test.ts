@@ -343,7 +343,7 @@ describe("sums that changed lately", () => {
     assert.deepEqual(engine.sums(2, 2), sums.slice(1, 3));
     assert.deepEqual(before.sums(), [sumRow(1, 1), sumRow(5, 1), sumRow(9, 1)]);
     before.close();
-    const many = Array.from({ length: 1000 }, (_, n) => sumRow(20 + n, 3));
+    const many = Array.from({ length: 1000 }, (_, n) => sumRow(20 + 9 * n, 3));
     for (let n = 0; count(directory, "recent") !== 1; n++) {
       assert.ok(n < 100, "after some ten thousand they go to their places");
       await engine.commit({ ...putting(`k/${n}`, Buffer.alloc(8192)), sums: many });
@@ -354,6 +354,25 @@ describe("sums that changed lately", () => {
     await engine.close();
     assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [0, 1004]);
     assert.deepEqual((await open(directory)).sums(), [...sums, ...many]);
+  });
+
+  test("go to their places at once where many come in order and nothing else waits", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const range = (first: number, count: number) =>
+      Array.from({ length: 4096 }, (_, n) => sumRow(first + n, count));
+    await engine.commit(batchOf({ sums: range(0, 1) }));
+    await engine.commit(batchOf({ sums: range(4096, 1) }));
+    assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [0, 8192]);
+    // One that waits must not be read in the place of what comes after it.
+    await engine.commit(batchOf({ sums: [sumRow(9, 2)] }));
+    await engine.commit(batchOf({ sums: range(0, 3) }));
+    assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [2, 8192]);
+    assert.deepEqual(engine.sums(8, 3), [sumRow(8, 3), sumRow(9, 3), sumRow(10, 3)]);
+    await engine.close();
+    const again = await open(directory);
+    assert.deepEqual(again.sums(8, 3), [sumRow(8, 3), sumRow(9, 3), sumRow(10, 3)]);
+    await again.close();
   });
 
   test("are there after a crash", async () => {

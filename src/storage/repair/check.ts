@@ -19,7 +19,6 @@ import { decodeEntry, followsFrom, type LogEntry, LOST_SCOPE } from "../rows/log
 import {
   Forest,
   isSlot,
-  isSumRow,
   LeafHasher,
   sha256,
   slotOf,
@@ -29,10 +28,10 @@ import {
 } from "../rows/merkle.ts";
 import { MalformedBytes } from "../rows/row-bytes.ts";
 import { Slices } from "../commit/slices.ts";
+import { storedSums } from "../opening.ts";
 
 const CHUNK = 256;
 const CHUNK_VALUES = 16; // rows with their values, and log entries: each may have megabytes
-const SUM_CHUNK = 1024;
 const MAX_NAMED = 1000;
 
 export interface CheckOptions {
@@ -115,17 +114,6 @@ export async function wrongSlots(view: ReadView, slices: Slices): Promise<number
     leaves.of(slot).replace(slot, null, hash);
   }
   return leaves.differing(await storedSums(view, slices));
-}
-
-async function storedSums(view: ReadView, slices: Slices): Promise<Forest> {
-  const stored = new Forest();
-  for (let from: number | undefined; ; await slices.pause()) {
-    const page = view.sums(from, SUM_CHUNK);
-    for (const row of page.filter(isSumRow)) stored.of(row.slot).set(row);
-    const last = page.at(-1);
-    if (last === undefined || page.length < SUM_CHUNK) return stored;
-    from = last.slot + 1;
-  }
 }
 
 /** What stands for a row in the comparison: its leaf, or in a shallow check only its key. */
