@@ -1,15 +1,15 @@
 // Checkpoints of one file: every ten thousand records or ten minutes a line that anybody can check, with the SHA-256 of
 // the bytes since the last one and a signature. Bytes are hashed as they are written, since what lies in the file
-// later may have been edited; signing is left to another thread, and its line comes behind whatever was written
-// meanwhile.
+// later may have been edited; hashing and signing are left to other threads, and the line comes behind whatever was
+// written meanwhile.
 
-import { createHash, type Hash } from "node:crypto";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { showTime } from "@holdfast/shared/text/time";
 import type { AppendFile, Clock, Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Hmac } from "../../crypto/hmac.ts";
+import { LongHash } from "../../crypto/long-hash.ts";
 import {
   checkpointLine,
   type CheckpointRegion,
@@ -57,6 +57,12 @@ export interface CheckpointOptions extends CheckpointParts {
   readonly log: Log;
 }
 
+/** What a line is about, before its bytes are hashed. */
+interface Marked extends Omit<CheckpointRegion, "digest"> {
+  readonly digest: Promise<string>;
+  readonly since: Instant;
+}
+
 interface Line {
   readonly text: string;
   readonly head: CheckpointHead;
@@ -64,7 +70,7 @@ interface Line {
 
 export class Checkpoints {
   readonly #options: CheckpointOptions;
-  #hash: Hash = createHash("sha256");
+  readonly #hash = new LongHash();
   #bytes = 0;
   #before = 0; // number of the record before the first
   #last = 0;
@@ -117,7 +123,7 @@ export class Checkpoints {
 
   /** From here on, in a file of its own or behind what is left uncovered. */
   begin(last: number): void {
-    this.#hash = createHash("sha256");
+    this.#hash.forget();
     this.#bytes = 0;
     this.#before = last;
     this.#last = last;
@@ -161,6 +167,7 @@ export class Checkpoints {
 
   stop(): void {
     this.#disarm();
+    this.#hash.close();
   }
 
   async #make(): Promise<void> {
@@ -179,28 +186,30 @@ export class Checkpoints {
     }
   }
 
-  #mark(): (CheckpointRegion & { readonly since: Instant }) | null {
+  #mark(): Marked | null {
     if (!this.#worth || !this.#whole || this.#last === this.#before) return null;
-    const digest = this.#hash.digest("hex");
-    const region = { first: this.#before + 1, last: this.#last, bytes: this.#bytes, digest };
+    const digest = this.#hash.digest();
+    digest.catch(() => {}); // told where it is signed, behind those before it
+    const region = { first: this.#before + 1, last: this.#last, bytes: this.#bytes };
     const since = this.#since;
     this.begin(this.#last);
-    return { ...region, since };
+    return { ...region, digest, since };
   }
 
   /** One after another: each names the one before it. */
-  #signed(region: CheckpointRegion & { readonly since: Instant }): Promise<Line | null> {
+  #signed(region: Marked): Promise<Line | null> {
     const signed = this.#signing.then(() => this.#sign(region));
     this.#signing = signed;
     return signed;
   }
 
-  async #sign({ since, ...region }: CheckpointRegion & { since: Instant }): Promise<Line | null> {
+  async #sign({ since, ...marked }: Marked): Promise<Line | null> {
     const { sign, device, deviceId, prefix, clock, log } = this.#options;
     const now = clock.now();
     const head = this.#head;
     const place = { number: (head?.number ?? 0) + 1, previous: head?.digest ?? null };
     try {
+      const region = { ...marked, digest: await marked.digest };
       const report = regionReport(device, deviceId, region, this.#problem);
       const period = { from: since, to: now };
       const { digest, envelope } = await sign({ ...report, period }, place);
