@@ -3,40 +3,39 @@
 
 import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
-import { FairLine } from "@holdfast/shared/fair-line";
 import { invariant } from "@holdfast/shared/invariant";
-import { JSON_LIMITS } from "@holdfast/shared/json/json-limits";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
-import type { Instant } from "@holdfast/shared/world";
-import type { Decision } from "../endpoint/decision.ts";
+import { OWN_WORK } from "@holdfast/shared/waiting";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
+import type { ReadInput } from "@holdfast/shared/endpoint/input";
+import { MEANING } from "@holdfast/shared/endpoint/operation";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { programInput } from "../policies/governing/program-request.ts";
-import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
-import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { HandlerContext } from "./request-context.ts";
-import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import { Finding } from "./finding.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
-import { governedRequest } from "./governed-request.ts";
-import type { ReadInput } from "@holdfast/shared/endpoint/input";
-import { isPublic, needOf, reaches } from "./need.ts";
-import { MEANING } from "@holdfast/shared/endpoint/operation";
-import { runsHere } from "./placement.ts";
+import { chosen, Judging } from "./judging.ts";
+import { needOf } from "./need.ts";
 import { Recording } from "./recording.ts";
 import { RequestState } from "./request-state.ts";
-
 import { Routing } from "./routing.ts";
 import type { RunningRequest } from "./running.ts";
-import type * as seams from "./seams.ts";
 import type { PipelineParts } from "./seams.ts";
+import {
+  hasBegunNothing,
+  isLarge,
+  LARGE,
+  TAKES_TURNS,
+  takesTurns,
+  Turns,
+  weightOf,
+  weightOfParts,
+} from "./turns.ts";
 
 /** What a query may say to the server itself, beside the endpoint's own parameters. */
 // Clients of the API that /acl/ has in common with another server send their own namespace along.
@@ -44,22 +43,8 @@ const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty", "namespa
 
 const NONE: readonly string[] = [];
 
-/** Bytes of a body from which on others get their turn between the steps. */
-const LARGE = 16 * 1024;
 /** Bytes of a body that anybody may send, without a token. */
 const MAX_OPEN_BODY = 64 * 1024;
-/** Members and elements of an answer from which on they get it there. */
-const MANY = 1000;
-
-/** Bytes from which on masking, recording and encoding take long enough that callers take turns. */
-const TAKES_TURNS = 64 * 1024;
-/** Two, so that one is masked while the other is written; and of an address one, so that others find a place. */
-const TURNS = { atOnce: 2, atOncePerAddress: 1, waiting: 4096, waitingPerAddress: 1024 };
-
-const COMMA = 0x2c;
-const BRACKET = 0x5b;
-const BRACE = 0x7b;
-const PART_BYTES = 80; // an empty object and the place that points to it
 
 /** What has taken longer since it was complete is looked at again before it begins. */
 const LONG = 50n * MILLISECOND;
@@ -72,20 +57,23 @@ export class Pipeline implements Core {
   readonly routing: Routing;
   readonly #finding: Finding;
   readonly #recording: Recording;
-  readonly #line = new FairLine(TURNS, failures.largeWaiting);
+  readonly #judging: Judging;
+  readonly #turns: Turns;
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
-  readonly #judges = {
-    govern: (state: RequestState, context: RequestContext) =>
-      this.#govern(state, context, this.#parts.clock.now()),
-    again: (state: RequestState, context: RequestContext) => this.#judgeAgain(state, context),
-  };
+  readonly #judges: ConstructorParameters<typeof HandlerContext>[3];
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.routing = new Routing(parts);
     this.#finding = new Finding(parts, this.routing);
     this.#recording = new Recording(parts);
+    this.#judging = new Judging(parts, this.#finding, this.#recording);
+    this.#turns = new Turns(parts.timers);
     this.#asking = { ...parts, routing: this.routing };
+    this.#judges = {
+      govern: (state, context) => this.#judging.govern(state, context, parts.clock.now()),
+      again: (state, context) => this.#judging.again(state, context),
+    };
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -94,7 +82,8 @@ export class Pipeline implements Core {
     const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
     let result: Reply | Failure;
     try {
-      result = await this.#pass(state, entry);
+      const context = await this.#pass(state, entry);
+      result = await this.#serve(state, context);
     } catch (error) {
       result = await this.#recording.refusal(state, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
@@ -123,58 +112,64 @@ export class Pipeline implements Core {
     return state.endpoint?.bodyStream?.maxBytes ?? 0;
   }
 
-  async #pass(state: RequestState, entry: RunningRequest): Promise<Reply> {
+  /** Everything up to the record of the request. */
+  #pass(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     this.#finding.find(state); // canonical path, namespace, endpoint
-    this.#answersNow(state); // sealed, not initialised, disaster-recovery secondary
-    this.#place(state); // active node or standby
+    this.#judging.answersNow(state); // sealed, not initialised, disaster-recovery secondary
+    this.#judging.place(state); // active node or standby
     this.#count(state); // rate quotas
     state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
-    this.#identify(state); // token: refused before a byte of the body is waited for
-    entry.waits = true;
-    const body = await this.#receiveBody(state);
-    entry.waits = false;
-    // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
-    const context =
-      body !== null && takesTurns(body)
-        ? await this.#inTurn(state, this.#whoHasBegunNothing(state, entry), () =>
-            this.#judgeAndRecord(state, entry, body),
-          )
-        : await this.#judgeAndRecord(state, entry, body);
-    return this.#serve(state, context);
+    this.#judging.identify(state); // token: refused before a byte of the body is waited for
+    return takesBody(state)
+      ? this.#passWithBody(state, entry)
+      : this.#judgeAndRecord(state, entry, null);
   }
 
-  /** Everything up to the record of the request. */
+  async #passWithBody(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
+    entry.waits = true;
+    const body = await receiveBody(state);
+    entry.waits = false;
+    if (!takesTurns(body)) return await this.#judgeAndRecord(state, entry, body);
+    // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
+    const waiting = hasBegunNothing(state, entry, this.#parts);
+    return await this.#turns.take(state, waiting, () => this.#judgeAndRecord(state, entry, body));
+  }
+
   async #judgeAndRecord(
     state: RequestState,
     entry: RunningRequest,
     body: Uint8Array | null,
   ): Promise<HandlerContext> {
-    if (body !== null) this.#lookAgain(state);
+    const { timers } = this.#parts;
+    if (body !== null) this.#judging.lookAgain(state);
     // One that waits for its body has begun nothing: a mount that goes does not wait for it.
     if (state.mount !== null) entry.mount = state.mount.uuid;
     if (state.caller?.counted === true) await this.#takeUse(state, state.caller);
-    if (body !== null) await this.#readBody(state, body); // JSON, within its limits
-    const large = state.bytes > LARGE;
-    if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
+    if (body !== null) {
+      const read = this.#readBody(state, body); // JSON, within its limits
+      if (read !== null) await read;
+    }
+    if (state.bytes > LARGE) await timers.turn(); // reading, deciding and recording it are three steps
     const context = new HandlerContext(state, this.#asking, entry, this.#judges);
-    const decided = this.#decide(state, context);
-    // Rights that are worked out already are not waited for: that is nearly every request.
-    state.decision = decided instanceof Promise ? await decided : decided;
-    authorise(state); // ACL
-    const governed = this.#govern(state, context, state.complete); // RGP, EGP
-    if (governed !== null) await governed;
+    const judging = this.#judging.judge(state, context, state.complete); // ACL, RGP, EGP
+    if (judging !== null) await judging;
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
-    await this.#recording.request(state, endpoint);
+    const audited = this.#recording.ofRequest(state, endpoint);
+    if (audited !== null) {
+      await this.#parts.audit.request(audited, "");
+      state.recorded = audited;
+    }
     return context;
   }
 
   /** What was judged and recorded is done. */
   async #serve(state: RequestState, context: HandlerContext): Promise<Reply> {
+    const { timers } = this.#parts;
     const large = state.bytes > LARGE;
-    if (large) await this.#parts.timers.turn();
-    if (large || this.#tookLong(state)) await this.#judgeAgain(state, context);
+    if (large) await timers.turn();
+    if (large || this.#tookLong(state)) await this.#judging.again(state, context);
     const endpoint = chosen(state);
     if (endpoint === null) return help(state);
     if (endpoint.bodyStream !== null) state.stream = state.incoming.stream(endpoint.bodyStream);
@@ -188,37 +183,23 @@ export class Pipeline implements Core {
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) {
       state.incoming.hold?.(bytes);
-      await this.#parts.timers.turn(); // making, recording and sending it are three steps
+      await timers.turn(); // making, recording and sending it are three steps
     }
-    const reply = await this.#settle(state, context, answered); // lease or token; wrapping
+    const settling = this.#settle(state, context, answered); // lease or token; wrapping
+    const reply = settling instanceof Promise ? await settling : settling;
     if (bytes > TAKES_TURNS) {
-      await this.#inTurn(state, OWN_WORK, () => this.#recording.response(state, reply));
-    } else await this.#recording.response(state, reply);
-    if (bytes > 0) await this.#parts.timers.turn();
+      await this.#turns.take(state, OWN_WORK, async () => this.#recording.response(state, reply));
+    } else {
+      const recording = this.#recording.response(state, reply);
+      if (recording !== undefined) await recording;
+    }
+    if (bytes > 0) await timers.turn();
     return reply;
   }
 
-  /** Addresses take turns with what is long to mask and record: a thousand of one are between nobody else's.
-   *  What is small does not wait for it, neither here nor behind many such records at the devices. */
-  #inTurn<T>({ incoming }: RequestState, request: Waiting, work: () => Promise<T>): Promise<T> {
-    return this.#line.run(request, incoming.remote.address, async () => {
-      await this.#parts.timers.turn(); // those that wait for the event loop first
-      return await work();
-    });
-  }
-
-  /** It is judged when its turn has come, and not before. */
-  #whoHasBegunNothing({ incoming }: RequestState, entry: RunningRequest): Waiting {
-    const { running, node } = this.#parts;
-    const { signal } = incoming;
-    const refusal = failures.sealed;
-    const served = !node.sealed;
-    return {
-      waitFor: (turn) => {
-        if (served && node.sealed) throw refusal();
-        return running.wait(entry, turn, { refusal, signal });
-      },
-    };
+  /** Whatever kept it: its record, rights that had to be worked out, a device that is slow. */
+  #tookLong({ complete }: RequestState): boolean {
+    return this.#parts.clock.now() - complete > LONG;
   }
 
   /** Whether a write creates or updates is looked at when it is judged. Where the handler finds it otherwise it
@@ -236,9 +217,7 @@ export class Pipeline implements Core {
         state.exists = error.exists;
       }
       try {
-        state.decision = await this.#decide(state, context);
-        authorise(state);
-        await this.#govern(state, context, this.#parts.clock.now());
+        await this.#judging.judge(state, context, this.#parts.clock.now());
       } finally {
         this.#recording.judgedAgain(state);
       }
@@ -249,32 +228,6 @@ export class Pipeline implements Core {
   #admitLease({ spent }: RequestState, context: RequestContext): void {
     if (spent !== null) throw failures.lastUse();
     this.#parts.leases.admit(context); // lease-count quotas
-  }
-
-  #answersNow(state: RequestState): void {
-    const { endpoint, incoming, restricted } = state;
-    const { node } = this.#parts;
-    if (incoming.listener.metricsOnly && endpoint?.forMonitoring !== true) {
-      throw failures.metricsOnly();
-    }
-    // Declarations say the same in every state, and what can be called while sealed is asked about then.
-    if (node.sealed && asksForHelp(state) && isAlwaysServed(state)) return;
-    // A sealed node knows no tokens: what needs one cannot be answered in every state.
-    if (endpoint?.answers === "always" && needOf(state) !== "required") return;
-    if (!node.initialised) {
-      throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
-    }
-    if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
-    if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
-  }
-
-  /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
-   *  touched or a record is written: that is done once, there. */
-  #place(state: RequestState): void {
-    const { role } = this.#parts.node;
-    if (runsHere(role, state)) return;
-    state.elsewhere = true;
-    throw failures.notActive();
   }
 
   #count(state: RequestState): void {
@@ -289,107 +242,6 @@ export class Pipeline implements Core {
       address: incoming.remote.address,
       exempt: endpoint?.rateLimited === false,
     });
-  }
-
-  /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
-  #identify(state: RequestState): void {
-    const { incoming, namespace } = state;
-    const need = needOf(state);
-    if (need === "nobody") return;
-    const fault = incoming.credentialFault ?? null;
-    if (fault !== null) throw fault;
-    if (incoming.credential === null) {
-      if (need === "optional") return;
-      throw failures.missingToken();
-    }
-    const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
-    if (caller === null) {
-      if (need === "optional") return;
-      // Whoever tries out secrets is slowed down; those who have one are not.
-      if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
-      throw nobodysToken(state);
-    }
-    // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
-    const wraps = caller.wrapping !== undefined;
-    const unwraps = state.endpoint?.unwraps === true;
-    const near = caller.boundTo?.has(incoming.remote.address) ?? true;
-    if (namespace === null || !near || !reaches(caller, namespace) || (wraps && !unwraps)) {
-      if (need === "optional") return;
-      state.caller = caller; // so that the record names who was refused
-      throw wraps && unwraps ? wrappingInvalid() : failures.denied();
-    }
-    state.caller = caller;
-    incoming.authenticated = true;
-  }
-
-  /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost
-   *  a policy meanwhile has not got there first; a mount may have gone, a namespace too, and the node may have
-   *  sealed. Nothing is looked up where nothing can have changed, which is nearly every request. */
-  #lookAgain(state: RequestState): void {
-    const { endpoint } = state;
-    const { node, clock } = this.#parts;
-    state.complete = clock.now();
-    if (!mayHaveChanged(state, { node, asOf: state.asOf, now: () => state.complete })) return;
-    state.asOf = node.sealed ? 0n : node.index;
-    this.#finding.find(state);
-    this.#answersNow(state);
-    this.#place(state);
-    // What takes its body in another way is not what this was sent to.
-    if (state.endpoint !== endpoint && state.endpoint !== null) throw failures.placeChanged();
-    state.caller = null;
-    this.#identify(state);
-  }
-
-  /** Whatever kept it: its record, rights that had to be worked out, a device that is slow. */
-  #tookLong({ complete }: RequestState): boolean {
-    return this.#parts.clock.now() - complete > LONG;
-  }
-
-  /** A request that has waited after it was judged is judged as of now, in the same way and with the same refusals:
-   *  nobody does with its turn what it may not do any more. Null where nothing can have changed. */
-  #judgeAgain(state: RequestState, context: RequestContext): Promise<void> | null {
-    const { node, clock } = this.#parts;
-    const { asOf } = state;
-    if (!mayHaveChanged(state, { node, asOf, now: () => clock.now() })) return null;
-    return this.#judgeAsOfNow(state, context);
-  }
-
-  async #judgeAsOfNow(state: RequestState, context: RequestContext): Promise<void> {
-    const { node, clock } = this.#parts;
-    const { found: before } = state;
-    state.asOf = node.sealed ? 0n : node.index;
-    try {
-      this.#finding.find(state);
-      this.#answersNow(state);
-      this.#place(state);
-      const isSame = state.found.isSamePlace(before);
-      if (isSame) state.found = before; // its input is read already
-      this.#identifyAgain(state, isSame);
-      // Also where nobody is known: programs judge logins.
-      state.decision = await this.#decide(state, context);
-      authorise(state);
-      await this.#govern(state, context, clock.now());
-      if (isSame) return;
-      chosen(state);
-      throw failures.placeChanged();
-    } finally {
-      state.found = before; // what was sent, and what was recorded of it, belongs there
-      this.#recording.judgedAgain(state);
-    }
-  }
-
-  /** As at the door: where no token is needed, one that is good no more is as none. */
-  #identifyAgain(state: RequestState, isSame: boolean): void {
-    const { node, tokens } = this.#parts;
-    if (state.caller === null) {
-      // What was open to all may have given way to what needs a token, and to nobody else tells what it is.
-      if (!isSame) this.#identify(state);
-      return;
-    }
-    const caller = node.sealed ? null : callerAgain(state, tokens);
-    // The record of a refusal still names who it was.
-    if (caller === null && needOf(state) === "required") throw nobodysToken(state);
-    state.caller = caller;
   }
 
   /** Of parallel requests with a last use, one gets it. What unwraps a wrapping token also spends it. */
@@ -414,98 +266,51 @@ export class Pipeline implements Core {
     }
   }
 
-  /** Null where none is read. */
-  async #receiveBody(state: RequestState): Promise<Uint8Array | null> {
-    const { incoming, endpoint, meant } = state;
-    if (endpoint === null || meant === null) return null;
-    if (meant.method === "GET" || meant.method === "LIST") return null;
-    if (endpoint.bodyStream !== null) return null; // nobody looks at it before the caller may
-    // That a patch is one is said by its type, also where nothing is in it.
-    const comes = incoming.hasBody || meant.method === "PATCH";
-    const { maxBody } = incoming.listener;
-    const long = state.caller !== null || endpoint.longBody?.() === true;
-    const max = long ? maxBody : Math.min(maxBody, MAX_OPEN_BODY);
-    return comes ? incoming.body(max) : EMPTY;
-  }
-
-  async #readBody(state: RequestState, bytes: Uint8Array): Promise<void> {
+  /** Null where it is read already: what is small. */
+  #readBody(state: RequestState, bytes: Uint8Array): Promise<void> | null {
     const { endpoint } = state;
-    if (endpoint === null) return;
+    if (endpoint === null) return null;
     if (bytes.length === 0 && endpoint.bodyMissing !== "") {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }
     state.bytes = bytes.length;
     if (isNull(endpoint, bytes)) {
       state.body = {};
-      return;
+      return null;
     }
     const options = { foldCase: endpoint.family === "acl" };
+    if (bytes.length > LARGE) return this.#readLargeBody(state, endpoint, bytes, options);
     try {
-      if (bytes.length <= LARGE) state.body = readJson(bytes, options);
-      else {
-        state.incoming.hold?.(weightOfParts(bytes));
-        state.body = await readLargeJson(bytes, options, () => this.#parts.timers.turn());
-      }
+      state.body = readJson(bytes, options);
+      return null;
     } catch (error) {
-      if (!(error instanceof Failure) || endpoint.bodyUnreadable === "") throw error;
-      throw failures.bodyUnreadable(endpoint.bodyUnreadable, error);
+      throw unreadable(endpoint, error);
     }
   }
 
-  /** What the caller's policies say; null where they are not asked. */
-  #decide(state: RequestState, context: RequestContext): Decision | Promise<Decision> | null {
-    const { endpoint, route } = state;
-    const { decisions } = this.#parts;
-    if (state.restricted || asksForHelp(state)) return null;
-    if (endpoint === null) {
-      // Only who may do it there learns whether there is something there.
-      return isPublic(route) ? null : decisionOn(state, decisions, context, false);
-    }
-    const { access } = endpoint;
-    if (endpoint.unwraps && state.caller?.wrapping !== undefined) return null;
-    const decides = access.kind === "capability" || (access.kind === "ceremony" && access.starts);
-    if (!decides || needOf(state) !== "required") return null;
-    return decisionOn(state, decisions, context, access.kind === "capability" && access.sudo);
-  }
-
-  /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
-   *  every request: then nothing is waited for. */
-  #govern(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
-    const { caller, namespace, endpoint } = state;
-    if (namespace === null) return null;
-    if (caller === null && endpoint?.login !== true) return null;
-    // No EGP reaches a ceremony, or a wrong one could lock everybody out.
-    const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;
-    const policies = this.#parts.governance.applying(caller, namespace, path);
-    const none = !(policies instanceof Promise) && policies.length === 0;
-    return none ? null : this.#judge(state, context, now, policies);
-  }
-
-  async #judge(
+  async #readLargeBody(
     state: RequestState,
-    context: RequestContext,
-    now: Instant,
-    found: ReturnType<seams.Governance["applying"]>,
+    endpoint: Served,
+    bytes: Uint8Array,
+    options: { readonly foldCase: boolean },
   ): Promise<void> {
-    const { governance, decisions } = this.#parts;
-    const { caller, incoming } = state;
-    const policies = await found;
-    if (policies.length === 0) return;
-    const mayOverride =
-      incoming.policyOverride &&
-      (!governance.overrideNeedsSudo ||
-        (await decisionOn(state, decisions, context, true)).allowed);
-    const request = await governedRequest(state, context, now);
-    const input = programInput(request, governance.headers());
-    const judgement = await governance.judge(policies, { input, override: mayOverride });
-    state.judgement = judgement;
-    if (judgement.allowed) return;
-    throw caller === null ? failures.denied() : failures.governed(judgement.denial);
+    state.incoming.hold?.(weightOfParts(bytes));
+    try {
+      state.body = await readLargeJson(bytes, options, () => this.#parts.timers.turn());
+    } catch (error) {
+      throw unreadable(endpoint, error);
+    }
   }
 
   /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
    *  the answer goes to the caller or into a wrapping. */
-  async #settle(state: RequestState, context: RequestContext, answered: Reply): Promise<Reply> {
+  #settle(state: RequestState, context: RequestContext, answered: Reply): Promise<Reply> | Reply {
+    const { lease, login } = answered;
+    const isPlain = lease === null && login === null && state.incoming.wrapTtl === null;
+    return isPlain ? answered : this.#settleAll(state, context, answered);
+  }
+
+  async #settleAll(state: RequestState, context: RequestContext, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
     const { wrapTtl } = state.incoming;
@@ -539,59 +344,34 @@ export class Pipeline implements Core {
   }
 }
 
-function nobodysToken({ endpoint }: RequestState): Failure {
-  return endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
-}
-
 /** By somebody who is not on this machine: only those are slowed down. */
 function isLogin({ endpoint, incoming }: RequestState): boolean {
   return endpoint?.login === true && !incoming.remote.loopback;
 }
 
-/** Whether a value has more parts than a moment is enough for. Looks at no more of it than that takes. */
-function isLarge(value: unknown, seen = { parts: 0 }): boolean {
-  if (typeof value === "string") return value.length > LARGE;
-  if (typeof value !== "object" || value === null || value instanceof StreamBody) return false;
-  if (Array.isArray(value)) {
-    if ((seen.parts += value.length) > MANY) return true;
-    return value.some((element) => isLarge(element, seen));
-  }
-  for (const name in value) {
-    if (++seen.parts > MANY || isLarge((value as Record<string, unknown>)[name], seen)) return true;
-  }
-  return false;
+function takesBody({ endpoint, meant }: RequestState): boolean {
+  if (endpoint === null || meant === null) return false;
+  if (meant.method === "GET" || meant.method === "LIST") return false;
+  return endpoint.bodyStream === null; // nobody looks at that before the caller may
 }
 
-/** Whether reading and recording it is so much that addresses take turns with it: long, or of many parts. */
-function takesTurns(body: Uint8Array): boolean {
-  if (body.length <= LARGE) return false;
-  return body.length > TAKES_TURNS || partsOf(body) > MANY;
+function receiveBody({
+  incoming,
+  endpoint,
+  meant,
+  caller,
+}: RequestState): Promise<Uint8Array> | Uint8Array {
+  // That a patch is one is said by its type, also where nothing is in it.
+  if (!incoming.hasBody && meant?.method !== "PATCH") return EMPTY;
+  const { maxBody } = incoming.listener;
+  const long = caller !== null || endpoint?.longBody?.() === true;
+  return incoming.body(long ? maxBody : Math.min(maxBody, MAX_OPEN_BODY));
 }
 
-/** About what the parts of a JSON text take when it is read, beside its texts: `{}` becomes thirty times as much. */
-function weightOfParts(bytes: Uint8Array): number {
-  return Math.min(partsOf(bytes), JSON_LIMITS.tokens) * PART_BYTES;
-}
-
-/** At least as many as there are. */
-function partsOf(bytes: Uint8Array): number {
-  let parts = 1;
-  for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) parts++;
-  return parts;
-}
-
-/** About as many bytes as it has when it is sent. */
-function weightOf(value: unknown): number {
-  if (typeof value === "string") return value.length + 2;
-  if (typeof value !== "object" || value === null || value instanceof StreamBody) return 8;
-  let sum = 2;
-  if (Array.isArray(value)) for (const element of value) sum += weightOf(element) + 1;
-  else {
-    for (const name in value) {
-      sum += name.length + 4 + weightOf((value as Record<string, unknown>)[name]);
-    }
-  }
-  return sum;
+/** In the endpoint's own words, where it has some. */
+function unreadable({ bodyUnreadable }: Served, error: unknown): unknown {
+  if (!(error instanceof Failure) || bodyUnreadable === "") return error;
+  return failures.bodyUnreadable(bodyUnreadable, error);
 }
 
 /** What clients with typed nothings send for no body at all. */
@@ -620,24 +400,6 @@ function conversions({ endpoint, route, meant, respelled }: RequestState): reado
   });
 }
 
-/** Refuses who has no right. */
-function authorise(state: RequestState): void {
-  const { caller, endpoint, decision } = state;
-  if (state.restricted) throw failures.restricted();
-  if (asksForHelp(state)) return;
-  if (decision?.allowed === false) throw failures.denied();
-  const managed = endpoint?.access.kind === "management";
-  if (managed && caller?.type !== "management") throw failures.denied();
-}
-
-/** The endpoint, or null for a request of help. Whoever comes so far may know that there is none. */
-function chosen(state: RequestState): Served | null {
-  const { endpoint, route } = state;
-  if (asksForHelp(state)) return null;
-  if (endpoint !== null) return endpoint;
-  throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
-}
-
 /** Names of policies are not for callers that nobody knows. */
 function advised(
   { caller, judgement }: RequestState,
@@ -645,14 +407,6 @@ function advised(
 ): readonly string[] {
   if (caller === null || judgement === null) return warnings;
   return [...warnings, ...judgement.warnings];
-}
-
-function isAlwaysServed({ route }: RequestState): boolean {
-  return route.methods.values().some(({ answers }) => answers === "always");
-}
-
-function asksForHelp({ meant, route, below }: RequestState): boolean {
-  return meant?.operation === "help" && (route.methods.size > 0 || below.length > 0);
 }
 
 function help({ route, below, path }: RequestState): Reply {

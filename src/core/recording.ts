@@ -6,6 +6,7 @@ import { traceOf } from "@holdfast/shared/fault";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
+import type { AuditedRequest } from "../endpoint/audited.ts";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { inAclWords } from "./acl-words.ts";
 import * as failures from "./failures.ts";
@@ -23,11 +24,9 @@ export class Recording {
     this.#parts = parts;
   }
 
-  async request(state: RequestState, endpoint: Served | null): Promise<void> {
-    if (!this.#isRecorded(state, endpoint)) return;
-    const audited = state.audited(true);
-    await this.#parts.audit.request(audited, "");
-    state.recorded = audited;
+  /** What is recorded before it runs; null where nothing is. */
+  ofRequest(state: RequestState, endpoint: Served | null): AuditedRequest | null {
+    return this.#isRecorded(state, endpoint) ? state.audited(true) : null;
   }
 
   /** The answer's record names who has let it through, or refused it, in the end. */
@@ -37,14 +36,14 @@ export class Recording {
 
   /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
    *  longer than it waits cannot be recorded any more, and is not given out. */
-  async response(state: RequestState, reply: Reply): Promise<void> {
+  response(state: RequestState, reply: Reply): Promise<void> | void {
     const { audit } = this.#parts;
-    if (state.recorded === null || state.aside) return;
+    if (state.recorded === null || state.aside) return undefined;
     if (!audit.isOpen) throw failures.sealed();
     const data = recordedData(reply);
     const { auth, warnings, wrapInfo } = reply;
     const leaseId = reply.leased?.id ?? "";
-    await audit.response(state.recorded, {
+    return audit.response(state.recorded, {
       data,
       auth,
       leaseId,

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { Recording } from "../../../src/core/recording.ts";
+import { Audit } from "../../../src/audit/audit.ts";
 import { everyEndpoint, mountedSurface } from "../../../src/surface.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { type CloudBServer, cloudbServer } from "../../support/servers/cloudb-server.ts";
@@ -71,13 +71,13 @@ class Between {
   #next: (() => Promise<unknown>) | null = null;
 
   constructor(t: TestContext) {
-    const request = Reflect.get(Recording.prototype, "request") as Recording["request"];
+    const request = Reflect.get(Audit.prototype, "request") as Audit["request"];
     const run = () => this.#run();
-    const held = async function held(this: Recording, ...args: Parameters<Recording["request"]>) {
+    const held = async function held(this: Audit, ...args: Parameters<Audit["request"]>) {
       await Reflect.apply(request, this, args);
       await run();
     };
-    t.mock.method(Recording.prototype, "request", held);
+    t.mock.method(Audit.prototype, "request", held);
   }
 
   do(next: () => Promise<unknown>): void {

@@ -1,0 +1,254 @@
+// Whether a request may run: at the door, when its body is there, and again whenever it has waited. Whatever refuses
+// throws a Failure.
+
+import type { Failure } from "@holdfast/shared/failure";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { Instant } from "@holdfast/shared/world";
+import type { Decision } from "../endpoint/decision.ts";
+import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
+import { programInput } from "../policies/governing/program-request.ts";
+import { callerAgain, mayHaveChanged } from "./caller-again.ts";
+import { decisionOn } from "./decision.ts";
+import * as failures from "./failures.ts";
+import type { Finding } from "./finding.ts";
+import { governedRequest } from "./governed-request.ts";
+import { isPublic, needOf, reaches } from "./need.ts";
+import { runsHere } from "./placement.ts";
+import type { Recording } from "./recording.ts";
+import type { RequestState } from "./request-state.ts";
+import type { Governance, PipelineParts } from "./seams.ts";
+
+export class Judging {
+  readonly #parts: PipelineParts;
+  readonly #finding: Finding;
+  readonly #recording: Recording;
+
+  constructor(parts: PipelineParts, finding: Finding, recording: Recording) {
+    this.#parts = parts;
+    this.#finding = finding;
+    this.#recording = recording;
+  }
+
+  answersNow(state: RequestState): void {
+    const { endpoint, incoming, restricted } = state;
+    const { node } = this.#parts;
+    if (incoming.listener.metricsOnly && endpoint?.forMonitoring !== true) {
+      throw failures.metricsOnly();
+    }
+    // Declarations say the same in every state, and what can be called while sealed is asked about then.
+    if (node.sealed && asksForHelp(state) && isAlwaysServed(state)) return;
+    // A sealed node knows no tokens: what needs one cannot be answered in every state.
+    if (endpoint?.answers === "always" && needOf(state) !== "required") return;
+    if (!node.initialised) {
+      throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
+    }
+    if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
+    if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
+  }
+
+  /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
+   *  touched or a record is written: that is done once, there. */
+  place(state: RequestState): void {
+    const { role } = this.#parts.node;
+    if (runsHere(role, state)) return;
+    state.elsewhere = true;
+    throw failures.notActive();
+  }
+
+  /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
+  identify(state: RequestState): void {
+    const { incoming, namespace } = state;
+    const need = needOf(state);
+    if (need === "nobody") return;
+    const fault = incoming.credentialFault ?? null;
+    if (fault !== null) throw fault;
+    if (incoming.credential === null) {
+      if (need === "optional") return;
+      throw failures.missingToken();
+    }
+    const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
+    if (caller === null) {
+      if (need === "optional") return;
+      // Whoever tries out secrets is slowed down; those who have one are not.
+      if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
+      throw nobodysToken(state);
+    }
+    // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
+    const wraps = caller.wrapping !== undefined;
+    const unwraps = state.endpoint?.unwraps === true;
+    const near = caller.boundTo?.has(incoming.remote.address) ?? true;
+    if (namespace === null || !near || !reaches(caller, namespace) || (wraps && !unwraps)) {
+      if (need === "optional") return;
+      state.caller = caller; // so that the record names who was refused
+      throw wraps && unwraps ? wrappingInvalid() : failures.denied();
+    }
+    state.caller = caller;
+    incoming.authenticated = true;
+  }
+
+  /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost
+   *  a policy meanwhile has not got there first; a mount may have gone, a namespace too, and the node may have
+   *  sealed. Nothing is looked up where nothing can have changed, which is nearly every request. */
+  lookAgain(state: RequestState): void {
+    const { endpoint } = state;
+    const { node, clock } = this.#parts;
+    state.complete = clock.now();
+    if (!mayHaveChanged(state, { node, asOf: state.asOf, now: () => state.complete })) return;
+    state.asOf = node.sealed ? 0n : node.index;
+    this.#finding.find(state);
+    this.answersNow(state);
+    this.place(state);
+    // What takes its body in another way is not what this was sent to.
+    if (state.endpoint !== endpoint && state.endpoint !== null) throw failures.placeChanged();
+    state.caller = null;
+    this.identify(state);
+  }
+
+  /** A request that has waited after it was judged is judged as of now, in the same way and with the same refusals:
+   *  nobody does with its turn what it may not do any more. Null where nothing can have changed. */
+  again(state: RequestState, context: RequestContext): Promise<void> | null {
+    const { node, clock } = this.#parts;
+    const { asOf } = state;
+    if (!mayHaveChanged(state, { node, asOf, now: () => clock.now() })) return null;
+    return this.#judgeAsOfNow(state, context);
+  }
+
+  async #judgeAsOfNow(state: RequestState, context: RequestContext): Promise<void> {
+    const { node, clock } = this.#parts;
+    const { found: before } = state;
+    state.asOf = node.sealed ? 0n : node.index;
+    try {
+      this.#finding.find(state);
+      this.answersNow(state);
+      this.place(state);
+      const isSame = state.found.isSamePlace(before);
+      if (isSame) state.found = before; // its input is read already
+      this.#identifyAgain(state, isSame);
+      // Also where nobody is known: programs judge logins.
+      await this.judge(state, context, clock.now());
+      if (isSame) return;
+      chosen(state);
+      throw failures.placeChanged();
+    } finally {
+      state.found = before; // what was sent, and what was recorded of it, belongs there
+      this.#recording.judgedAgain(state);
+    }
+  }
+
+  /** As at the door: where no token is needed, one that is good no more is as none. */
+  #identifyAgain(state: RequestState, isSame: boolean): void {
+    const { node, tokens } = this.#parts;
+    if (state.caller === null) {
+      // What was open to all may have given way to what needs a token, and to nobody else tells what it is.
+      if (!isSame) this.identify(state);
+      return;
+    }
+    const caller = node.sealed ? null : callerAgain(state, tokens);
+    // The record of a refusal still names who it was.
+    if (caller === null && needOf(state) === "required") throw nobodysToken(state);
+    state.caller = caller;
+  }
+
+  /** ACL, then RGP and EGP. Null where nothing has to be waited for: rights that are worked out already, and no
+   *  program, which is nearly every request. */
+  judge(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
+    const decision = this.#decide(state, context);
+    if (decision instanceof Promise) return this.#judgeLater(state, context, now, decision);
+    state.decision = decision;
+    authorise(state);
+    return this.govern(state, context, now);
+  }
+
+  async #judgeLater(
+    state: RequestState,
+    context: RequestContext,
+    now: Instant,
+    decision: Promise<Decision>,
+  ): Promise<void> {
+    state.decision = await decision;
+    authorise(state);
+    await this.govern(state, context, now);
+  }
+
+  /** What the caller's policies say; null where they are not asked. */
+  #decide(state: RequestState, context: RequestContext): Decision | Promise<Decision> | null {
+    const { endpoint, route } = state;
+    const { decisions } = this.#parts;
+    if (state.restricted || asksForHelp(state)) return null;
+    if (endpoint === null) {
+      // Only who may do it there learns whether there is something there.
+      return isPublic(route) ? null : decisionOn(state, decisions, context, false);
+    }
+    const { access } = endpoint;
+    if (endpoint.unwraps && state.caller?.wrapping !== undefined) return null;
+    const decides = access.kind === "capability" || (access.kind === "ceremony" && access.starts);
+    if (!decides || needOf(state) !== "required") return null;
+    return decisionOn(state, decisions, context, access.kind === "capability" && access.sudo);
+  }
+
+  /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
+   *  every request: then nothing is waited for. */
+  govern(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
+    const { caller, namespace, endpoint } = state;
+    if (namespace === null) return null;
+    if (caller === null && endpoint?.login !== true) return null;
+    // No EGP reaches a ceremony, or a wrong one could lock everybody out.
+    const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;
+    const policies = this.#parts.governance.applying(caller, namespace, path);
+    const none = !(policies instanceof Promise) && policies.length === 0;
+    return none ? null : this.#judgeBy(state, context, now, policies);
+  }
+
+  async #judgeBy(
+    state: RequestState,
+    context: RequestContext,
+    now: Instant,
+    found: ReturnType<Governance["applying"]>,
+  ): Promise<void> {
+    const { governance, decisions } = this.#parts;
+    const { caller, incoming } = state;
+    const policies = await found;
+    if (policies.length === 0) return;
+    const mayOverride =
+      incoming.policyOverride &&
+      (!governance.overrideNeedsSudo ||
+        (await decisionOn(state, decisions, context, true)).allowed);
+    const request = await governedRequest(state, context, now);
+    const input = programInput(request, governance.headers());
+    const judgement = await governance.judge(policies, { input, override: mayOverride });
+    state.judgement = judgement;
+    if (judgement.allowed) return;
+    throw caller === null ? failures.denied() : failures.governed(judgement.denial);
+  }
+}
+
+function nobodysToken({ endpoint }: RequestState): Failure {
+  return endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
+}
+
+/** Refuses who has no right. */
+function authorise(state: RequestState): void {
+  const { caller, endpoint, decision } = state;
+  if (state.restricted) throw failures.restricted();
+  if (asksForHelp(state)) return;
+  if (decision?.allowed === false) throw failures.denied();
+  const managed = endpoint?.access.kind === "management";
+  if (managed && caller?.type !== "management") throw failures.denied();
+}
+
+/** The endpoint, or null for a request of help. Whoever comes so far may know that there is none. */
+export function chosen(state: RequestState): Served | null {
+  const { endpoint, route } = state;
+  if (asksForHelp(state)) return null;
+  if (endpoint !== null) return endpoint;
+  throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
+}
+
+function isAlwaysServed({ route }: RequestState): boolean {
+  return route.methods.values().some(({ answers }) => answers === "always");
+}
+
+export function asksForHelp({ meant, route, below }: RequestState): boolean {
+  return meant?.operation === "help" && (route.methods.size > 0 || below.length > 0);
+}
