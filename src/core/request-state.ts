@@ -166,6 +166,7 @@ export class RequestState {
       decision: this.decision,
       judgement: this.judgement,
       header: (name) => incoming.header(name),
+      kept: null,
     };
   }
 

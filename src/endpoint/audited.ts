@@ -41,6 +41,8 @@ export interface AuditedRequest {
   /** What RGPs and EGPs said. Default: none was asked. */
   readonly judgement?: Judgement | null;
   header(name: string): string | undefined;
+  /** A place for whoever records it, for the text that its two records share. Default: there is none. */
+  kept?: { readonly by: object; readonly text: string } | null;
 }
 
 export interface AuditedAnswer {

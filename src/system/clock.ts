@@ -7,9 +7,16 @@ const MILLI = 1_000_000n;
 
 export class SystemClock implements Clock {
   #offset = 0n; // wall − monotonic, as last agreed
+  #milliseconds = 0;
+  #wall = 0n; // the same; a busy server asks dozens of times in one of them
 
   now(): Instant {
-    const wall = BigInt(Date.now()) * MILLI;
+    const milliseconds = Date.now();
+    if (milliseconds !== this.#milliseconds) {
+      this.#milliseconds = milliseconds;
+      this.#wall = BigInt(milliseconds) * MILLI;
+    }
+    const wall = this.#wall;
     const elapsed = process.hrtime.bigint();
     const estimate = elapsed + this.#offset;
     // While the two agree to the millisecond the monotonic clock supplies the fine digits; after a

@@ -21,6 +21,7 @@ import { TimeText } from "./time-text.ts";
 // More than may be parked; beyond, some texts are made twice.
 const MAX_UNANSWERED = 16_384;
 const MAX_KEPT = 32 * 1024 * 1024; // characters of them
+const SHORT = 4096; // characters that are kept with their request, and go with it
 
 export interface RecordFormat {
   readonly hmacAccessor: boolean;
@@ -53,7 +54,7 @@ export class Records {
   readonly #parts: RecordParts;
   readonly #times = new TimeText();
   readonly #issued = new ClearingMap<Instant, string>(1024);
-  /** Of requests that are not answered yet, by their id: one that is judged again has another value, and
+  /** Of requests that are not answered yet, where they are long, by their id: one that is judged again has another value, and
    *  the first would stay here. A WeakMap would cost the collector more than it saves. */
   readonly #middles = new RenewedMap<string, { of: AuditedRequest; text: string }>();
   #kept = 0; // characters of them
@@ -91,6 +92,10 @@ export class Records {
 
   #keep(request: AuditedRequest, text: string): void {
     this.#taken(request);
+    if (request.kept === null && text.length <= SHORT) {
+      request.kept = { by: this, text };
+      return;
+    }
     if (this.#middles.size >= MAX_UNANSWERED) {
       this.#middles.clear();
       this.#kept = 0;
@@ -102,6 +107,12 @@ export class Records {
 
   /** What was kept of this very request; of whatever else had its id nothing is left either. */
   #taken(request: AuditedRequest): string | null {
+    if (request.kept?.by === this) {
+      const { text } = request.kept;
+      request.kept = null;
+      return text;
+    }
+    if (this.#middles.size === 0) return null;
     const kept = this.#middles.get(request.id);
     if (kept === undefined) return null;
     this.#middles.delete(request.id);
