@@ -135,7 +135,7 @@ class HashThread {
 
   #end(): void {
     this.ended = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(gone());
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(gone());
   }
 }
 
