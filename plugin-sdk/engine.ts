@@ -8,6 +8,7 @@ import { type Declaration, type Endpoint, endpointsOf } from "@holdfast/shared/e
 import type { Output } from "@holdfast/shared/endpoint/output";
 import type { Fields } from "@holdfast/shared/endpoint/field";
 import type { EngineRequest, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { Concern } from "./concern.ts";
 import type { LockoutConfig } from "./lockout.ts";
 import type { MetricDeclarations } from "./metrics.ts";
 import type { EngineStorage } from "./storage.ts";
@@ -42,6 +43,8 @@ export interface EngineType<E> {
   readonly jobDeadline?: Nanos;
   /** Work that is due now and then, asked for about once a minute. Default none. */
   readonly periodic?: (engine: E, signal: AbortSignal) => Promise<void>;
+  /** What somebody should look at, from memory and at once: the server asks every minute. Default nothing. */
+  readonly concerns?: (engine: E) => readonly Concern[];
   /** What disabling would leave behind outside, in words; null for nothing. Default nothing. */
   readonly abandoned?: (engine: E) => Promise<string | null>;
   /** The mount is being disabled and takes no more requests: what is outside, and neither a lease nor

@@ -67,6 +67,7 @@ export const cloudaType: EngineType<CloudA> = {
     await asFailure(engine.rotation.finish(signal));
     await engine.rotation.rotateWhenDue();
   },
+  concerns: ({ concerns }) => concerns.now(),
   abandoned: async ({ staticRoles }) => {
     const managed = staticRoles.managed();
     if (managed.length === 0) return null;

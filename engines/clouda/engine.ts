@@ -1,6 +1,7 @@
 // A mount of cloud A: what its parts have in common, and the parts. Endpoints are in api-*.ts.
 
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import { RotationConcerns } from "../cloud/rotation-concerns.ts";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
 import { Clients } from "./provider/clients.ts";
 import { halfPairs } from "./provider/credential-source.ts";
@@ -8,7 +9,7 @@ import { Credentials } from "./roles/creds.ts";
 import { LeaseConfig } from "./roles/lease-config.ts";
 import { Roles } from "./roles/roles.ts";
 import { RootConfig } from "./keys/root-config.ts";
-import { RootRotation } from "./keys/root-rotation.ts";
+import { ROOT_PLACE, RootRotation } from "./keys/root-rotation.ts";
 import { StaticRoles } from "./keys/static-roles.ts";
 import { Users } from "./roles/users.ts";
 import { showRootRotated } from "../cloud/metrics.ts";
@@ -25,16 +26,19 @@ export class CloudA {
   readonly users: Users;
   readonly credentials: Credentials;
   readonly clients: Clients;
+  readonly concerns: RotationConcerns;
 
   constructor(needs: EngineNeeds) {
     this.needs = needs;
     const { locks } = this;
     const rootConfig = new RootConfig(needs);
     const clients = new Clients(needs, rootConfig);
-    const keys = { needs, locks, rootConfig, clients };
+    const concerns = new RotationConcerns(needs.clock);
+    const keys = { needs, locks, rootConfig, clients, concerns };
     this.rootConfig = rootConfig;
     this.leaseConfig = new LeaseConfig(needs);
     this.clients = clients;
+    this.concerns = concerns;
     this.rotation = new RootRotation(keys);
     this.staticRoles = new StaticRoles(keys);
     this.roles = new Roles(needs);
@@ -47,12 +51,14 @@ export class CloudA {
   async open(): Promise<void> {
     const root = await this.rootConfig.read();
     showRootRotated(this.needs.metrics, root?.rootKeyCreated ?? null);
+    if (root !== null) this.concerns.knowRoot(ROOT_PLACE, root.standing);
     for (const what of halfPairs(this.needs.environment)) this.needs.log.warn(what);
     await this.staticRoles.open();
   }
 
   close(): void {
     this.staticRoles.close();
+    this.concerns.clear();
     this.clients.close();
   }
 }

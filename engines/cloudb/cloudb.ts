@@ -69,6 +69,7 @@ export const cloudbType: EngineType<CloudB> = {
     await rotation.tick(signal);
     await rotation.rotateWhenDue();
   },
+  concerns: ({ concerns }) => concerns.now(),
   abandoned: async ({ roleStore }) => {
     const names = await roleStore.managing();
     if (names.length === 0) return null;

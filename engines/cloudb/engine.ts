@@ -1,6 +1,7 @@
 // A mount of cloud B: its parts, each with what it uses of the others. Endpoints are in api/.
 
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import { RotationConcerns } from "../cloud/rotation-concerns.ts";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
 import { Connections } from "./provider/connection.ts";
 import { Lookups } from "./provider/lookups.ts";
@@ -26,6 +27,7 @@ export class CloudB {
   readonly roleStore: RoleStore;
   readonly roles: Roles;
   readonly issuing: Issuing;
+  readonly concerns: RotationConcerns;
   readonly #closing = new AbortController();
 
   constructor(needs: EngineNeeds) {
@@ -53,7 +55,9 @@ export class CloudB {
     this.removal = new Removal({ ...common, roleStore, persistence });
     this.issuing = new Issuing({ ...common, roleStore, passwords, principals });
     this.rotationCleanup = new RotationCleanup({ needs, config, connections });
-    this.rotation = new RootRotation({ ...common, config, cleanup: this.rotationCleanup });
+    this.concerns = new RotationConcerns(needs.clock);
+    const { rotationCleanup: cleanup, concerns } = this;
+    this.rotation = new RootRotation({ ...common, config, cleanup, concerns });
   }
 
   /** What still runs is cut off; its write-ahead records tell what it has made. */

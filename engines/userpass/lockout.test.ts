@@ -14,6 +14,28 @@ test("names are remembered up to a bound, the ones used last", async () => {
   assert.equal(lockout.size, 10);
 });
 
+test("those that are locked now are counted, however their locks end", async () => {
+  const clock = new FakeClock();
+  const lockout = new Lockout({
+    clock,
+    config: () => ({ ...DEFAULT_LOCKOUT, threshold: 1 }),
+    maxNames: 10,
+  });
+  const fail = (name: string) => lockout.attempt(OWN_WORK, name, async () => null);
+  for (const name of ["ada", "bob"]) await fail(name);
+  assert.equal(lockout.locked, 2);
+  lockout.forget("ada");
+  assert.equal(lockout.locked, 1);
+  clock.pass(DEFAULT_LOCKOUT.duration / 2n);
+  await fail("eve");
+  clock.pass(DEFAULT_LOCKOUT.duration / 2n);
+  assert.equal(lockout.locked, 1, "his time is over, and nobody has tried since");
+  for (let i = 0; i < 100; i += 1) await fail(`name-${i}`);
+  assert.equal(lockout.locked, 10);
+  clock.pass(DEFAULT_LOCKOUT.duration);
+  assert.equal(lockout.locked, 0);
+});
+
 test("who gets in leaves nothing behind", async () => {
   const lockout = new Lockout({ clock: new FakeClock(), config });
   await lockout.attempt(OWN_WORK, "ada", async () => null);

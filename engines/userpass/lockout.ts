@@ -35,6 +35,8 @@ export class Lockout {
   readonly #config: () => LockoutConfig;
   readonly #maxNames: number;
   readonly #counts = new RecentMap<string, Count>();
+  /** Those that are locked, in the order of their last failure and so of their end. */
+  readonly #locked = new Map<string, Count>();
 
   constructor({ clock, config, maxNames = MAX_NAMES }: LockoutOptions) {
     this.#clock = clock;
@@ -44,6 +46,16 @@ export class Lockout {
 
   get size(): number {
     return this.#counts.size;
+  }
+
+  /** How many names are locked now. */
+  get locked(): number {
+    const { disabled, duration } = this.#config();
+    for (const [name, count] of this.#locked) {
+      if (count.locked && this.#clock.elapsed() - count.last < duration) break;
+      this.#locked.delete(name);
+    }
+    return disabled ? 0 : this.#locked.size;
   }
 
   /** Runs the check, unless the name is locked. Null is a failure; a throw is none. Of parallel ones no
@@ -73,8 +85,8 @@ export class Lockout {
   forget(name: string): void {
     const count = this.#counts.peek(name);
     if (count === undefined) return;
-    reset(count);
-    this.#admit(count);
+    this.#reset(name, count);
+    this.#admit(name, count);
     if (count.pending === 0) this.#counts.delete(name);
   }
 
@@ -109,8 +121,8 @@ export class Lockout {
 
   /** Those at the front of the line, as many as may run now; all are refused where the name is locked. Whoever
    *  waits does so behind one that runs, and is looked for when that ends. */
-  #admit(count: Count): void {
-    this.#renew(count);
+  #admit(name: string, count: Count): void {
+    this.#renew(name, count);
     if (count.locked) for (const tell of count.line.splice(0)) tell(false);
     while (count.line.length > 0 && this.#mayFail(count)) {
       count.pending += 1;
@@ -120,13 +132,13 @@ export class Lockout {
 
   #leave(name: string, count: Count, how: "success" | "failure" | "fault"): void {
     count.pending -= 1;
-    if (how === "success") reset(count);
+    if (how === "success") this.#reset(name, count);
     if (how === "failure") {
       count.failures += 1;
       count.last = this.#clock.elapsed();
-      count.locked = count.failures >= this.#config().threshold;
+      if (count.failures >= this.#config().threshold) this.#lock(name, count);
     }
-    this.#admit(count);
+    this.#admit(name, count);
     const idle = count.failures === 0 && count.pending === 0 && !count.locked;
     if (idle && this.#counts.peek(name) === count) this.#counts.delete(name);
   }
@@ -138,28 +150,36 @@ export class Lockout {
       this.#counts.set(name, count);
       this.#bound();
     }
-    this.#renew(count);
+    this.#renew(name, count);
     return count;
   }
 
   /** Starts anew what its time has undone. */
-  #renew(count: Count): void {
+  #renew(name: string, count: Count): void {
     const { duration, counterReset, threshold } = this.#config();
     const since = this.#clock.elapsed() - count.last;
-    if (since >= (count.locked ? duration : counterReset)) reset(count);
+    if (since >= (count.locked ? duration : counterReset)) this.#reset(name, count);
     // The threshold may have been lowered since.
-    if (count.failures >= threshold) count.locked = true;
+    if (count.failures >= threshold && !count.locked) this.#lock(name, count);
   }
 
   #bound(): void {
     const { oldest } = this.#counts;
     if (this.#counts.size > this.#maxNames && oldest !== null && oldest.value.pending === 0) {
       this.#counts.delete(oldest.key);
+      this.#locked.delete(oldest.key);
     }
   }
-}
 
-function reset(count: Count): void {
-  count.failures = 0;
-  count.locked = false;
+  #lock(name: string, count: Count): void {
+    count.locked = true;
+    this.#locked.delete(name);
+    this.#locked.set(name, count);
+  }
+
+  #reset(name: string, count: Count): void {
+    count.failures = 0;
+    if (count.locked) this.#locked.delete(name);
+    count.locked = false;
+  }
 }

@@ -4,6 +4,7 @@ import type { Secret } from "@holdfast/shared/secret";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import type { EngineNeeds, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Concern } from "@holdfast/plugin-sdk/concern";
 import { DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
 import {
   changedTerms,
@@ -48,6 +49,12 @@ export class Userpass {
     this.#needs = needs;
     this.#passwords = passwords;
     this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? DEFAULT_LOCKOUT });
+  }
+
+  /** How many, and not who: anybody can have any name locked, also those that nobody has. */
+  get concerns(): readonly Concern[] {
+    const count = this.#lockout.locked;
+    return count === 0 ? [] : [{ kind: "origin-locked", place: "", count }];
   }
 
   async login(username: string, login: Login): Promise<LoginOffer> {
@@ -170,6 +177,7 @@ export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
     paths: () => userpassApi,
     checkOptions: checkLoginOptions,
     open: (needs) => new Userpass(needs, passwords),
+    concerns: (engine) => engine.concerns,
     stillKnows: (engine, { username = "", id }) => engine.stillKnows(username, id),
   };
 }

@@ -9,10 +9,10 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 export const SEVERITIES = ["act", "soon", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** A mount, and how many of something it has. */
+/** A mount, or something in it, and how many there are. */
 export interface MountFact {
   readonly namespace: NamespaceRef;
-  /** With a slash at the end. */
+  /** Of a mount with a slash at the end. */
   readonly path: string;
   readonly count: number;
 }
@@ -34,6 +34,16 @@ export interface Facts {
   readonly bootstrapOpen: () => boolean;
   readonly stuckLeases: () => readonly MountFact[];
   readonly orphans: () => readonly MountFact[];
+  /** Of credentials that engines rotate by themselves. The path is the one that shows how it stands. */
+  readonly failedRotations: () => readonly MountFact[];
+  readonly overdueRotations: () => readonly MountFact[];
+  /** Names that are locked, by the mount that they log in at. */
+  readonly lockedOrigins: () => readonly MountFact[];
+  /** Management tokens that never end. */
+  readonly unendingTokens: () => readonly {
+    readonly namespace: NamespaceRef;
+    readonly accessor: string;
+  }[];
   readonly disk: () => { readonly free: number; readonly reserve: number } | null;
   /** When the certificates of the listeners end. */
   readonly certificates: () => readonly { readonly listener: string; readonly ends: Instant }[];
@@ -131,6 +141,16 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    code: "rotation.failed",
+    severity: "act",
+    remedy: "holdfast read SUBJECT, and mend what it says",
+    find: (facts) =>
+      mounts(
+        facts.failedRotations(),
+        () => "a credential that is rotated by itself could not be, again and again",
+      ),
+  },
+  {
     code: "orphans",
     severity: "soon",
     remedy: "holdfast list MOUNT/orphans",
@@ -140,6 +160,41 @@ export const CHECKS: readonly Check[] = [
           ? "something that was made outside could not be removed"
           : `${count} things that were made outside could not be removed`,
       ),
+  },
+  {
+    code: "rotation.overdue",
+    severity: "soon",
+    remedy: "holdfast read SUBJECT",
+    find: (facts) =>
+      mounts(
+        facts.overdueRotations(),
+        () => "a credential should have been rotated more than an hour ago",
+      ),
+  },
+  {
+    code: "origin.locked",
+    severity: "soon",
+    remedy: "see in the audit log who tries; a new password unlocks a user at once",
+    find: (facts) =>
+      mounts(facts.lockedOrigins(), (count) =>
+        count === 1
+          ? "a name is locked after too many failed logins"
+          : `${count} names are locked after too many failed logins`,
+      ),
+  },
+  {
+    code: "token.never-ends",
+    severity: "soon",
+    remedy: "holdfast token revoke ACCESSOR, when others can do its work",
+    find: (facts) =>
+      facts.dev()
+        ? null
+        : facts.unendingTokens().map(({ namespace, accessor }) => ({
+            subject: accessor,
+            namespace,
+            seenBy: "auth/token/accessors",
+            text: "a management token never ends: who finds it can do everything, for ever",
+          })),
   },
   {
     code: "certificate.ending",

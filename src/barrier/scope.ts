@@ -24,6 +24,7 @@ const FOLDERS: ReadonlyMap<string, { readonly owner: "mount" | "namespace"; read
     ["tokens/children", { owner: "namespace", at: 2 }],
     ["tokens/descents", { owner: "namespace", at: 0 }],
     ["tokens/ended", { owner: "namespace", at: 1 }],
+    ["tokens/unending", { owner: "namespace", at: 0 }],
   ]);
 
 const known = new Map<string, Uint8Array>(); // by id of a namespace

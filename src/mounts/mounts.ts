@@ -8,6 +8,7 @@ import { type Served, serve } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
+import type { Concern, ConcernKind } from "@holdfast/plugin-sdk/concern";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
@@ -221,6 +222,15 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return [...this.#table.all()].flatMap(({ record: { uuid, accessor } }) => {
       const count = this.#rollback.orphansOf(uuid);
       return count === 0 ? [] : [{ uuid, accessor, count }];
+    });
+  }
+
+  /** What engines say that somebody should look at: from their memory. */
+  concerns(kind: ConcernKind): { readonly record: MountRecord; readonly concern: Concern }[] {
+    return [...this.#table.all()].flatMap(({ record, type, opened }) => {
+      if (type?.concerns === undefined || opened === null) return [];
+      const own = type.concerns(opened.ref.engine).filter((concern) => concern.kind === kind);
+      return own.map((concern) => ({ record, concern }));
     });
   }
 

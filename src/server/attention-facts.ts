@@ -3,6 +3,7 @@
 
 import { X509Certificate } from "node:crypto";
 import { MILLISECOND, MINUTE } from "@holdfast/shared/text/duration";
+import type { ConcernKind } from "@holdfast/plugin-sdk/concern";
 import type { Clock, Fs, Instant, Nanos } from "@holdfast/shared/world";
 import type { Facts, MountFact } from "../attention/checks.ts";
 import type { Config } from "../config/config.ts";
@@ -21,6 +22,12 @@ export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
     if (record === null || namespace === null) return [];
     return [{ namespace, path: record.path, count }];
   };
+  const concerns = (kind: ConcernKind): MountFact[] =>
+    rooms.mounts.mounts
+      .concerns(kind)
+      .flatMap(({ record, concern: { place, count } }) =>
+        mountFact(record.uuid, count).map((fact) => ({ ...fact, path: fact.path + place })),
+      );
   return {
     audit: () => rooms.audit.audit.facts(),
     sharesNeeded: () => rooms.seal.keeper.status().t,
@@ -29,6 +36,14 @@ export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
       rooms.leases.leases.stuckByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
     orphans: () =>
       rooms.mounts.mounts.orphansByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
+    failedRotations: () => concerns("rotation-failed"),
+    overdueRotations: () => concerns("rotation-overdue"),
+    lockedOrigins: () => concerns("origin-locked"),
+    unendingTokens: () =>
+      rooms.tokens.tokens.unending.flatMap(({ namespaceId, accessor }) => {
+        const namespace = rooms.namespaces.namespaces.byId(namespaceId);
+        return namespace === null ? [] : [{ namespace, accessor }];
+      }),
     disk: () => store.room,
     certificates: () => certificates.now(),
     dataKeyInstalled: () => rooms.seal.keeper.keyStatus.installed,

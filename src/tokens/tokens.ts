@@ -32,6 +32,7 @@ import { Uses } from "./life/uses.ts";
 export type { NamespacesById } from "./lookup.ts";
 
 const MAX_CACHED = 10_000;
+const MAX_UNENDING = 101; // as many as are told, and one more
 const ALL_OPEN: LoginMounts = { isOpen: () => true, at: () => [] };
 const LIFETIMES: Lifetimes = { min: MINUTE, max: 24n * HOUR };
 
@@ -90,6 +91,8 @@ export class Tokens {
   readonly #door: BootstrapDoor;
   readonly #expiry: TokenExpiry;
   #salt: Salt | null = null;
+  #unending: readonly TokenPlace[] | null = null;
+  #unwatch: () => void = () => {};
 
   constructor(options: TokensOptions) {
     const { shared, local, clock, timers, random, namespaces } = options;
@@ -167,9 +170,14 @@ export class Tokens {
     this.#salt = Salt.read(this.#options.shared);
     this.#lookup.open();
     this.#door.open();
+    this.#unwatch = this.rows.onUnending(() => {
+      this.#unending = null;
+    });
   }
 
   close(): void {
+    this.#unwatch();
+    this.#unending = null;
     this.#door.close();
     this.#lookup.close();
     this.#salt?.wipe();
@@ -194,6 +202,12 @@ export class Tokens {
   /** How many callers are kept in memory. */
   get cached(): number {
     return this.#lookup.cached;
+  }
+
+  /** Management tokens that never end, of all namespaces: the first of them. Read again after a change alone. */
+  get unending(): readonly TokenPlace[] {
+    this.#unending ??= this.rows.unending(MAX_UNENDING);
+    return this.#unending;
   }
 
   // --- finding ---

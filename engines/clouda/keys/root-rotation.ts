@@ -12,6 +12,7 @@ import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError, unlessGone } from "../../cloud/provider-error.ts";
 import { type Proof, prove } from "../../cloud/proof.ts";
 import { makeAndStore, retireOld } from "../../cloud/rotation.ts";
+import type { RotationConcerns } from "../../cloud/rotation-concerns.ts";
 import { rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
 import { accountOf } from "../provider/account.ts";
 import { noKeysToRotate, twoKeys, rotationNotStored, rotationOvertaken } from "../failures.ts";
@@ -28,6 +29,8 @@ import {
 import { showRootRotated } from "../../cloud/metrics.ts";
 
 export const ROOT_LOCK = "root";
+/** The path that shows how the rotation stands. */
+export const ROOT_PLACE = "config/root";
 
 const DEADLINE: Nanos = 75n * SECOND;
 const PROVED_WITHIN: Nanos = 15n * SECOND;
@@ -49,6 +52,7 @@ export interface Rotated {
 
 export interface RotationParts extends RootParts {
   readonly locks: KeyedMutex;
+  readonly concerns: RotationConcerns;
 }
 
 export class RootRotation {
@@ -166,10 +170,17 @@ export class RootRotation {
   /** By itself, about once a minute, as `rotation_period` or `rotation_schedule` say. How it stands is part of
    *  the configuration: a restart neither forgets nor repeats it. A failure is logged, and told by reads. */
   async rotateWhenDue(): Promise<void> {
+    const { rootConfig, concerns } = this.#parts;
+    const root = await rootConfig.read();
+    if (root === null) return concerns.forget(ROOT_PLACE);
+    await this.#rotateWhenDue(root);
+    const after = await rootConfig.read();
+    if (after !== null) concerns.knowRoot(ROOT_PLACE, after.standing);
+  }
+
+  async #rotateWhenDue(root: StoredRoot): Promise<void> {
     const { needs, rootConfig } = this.#parts;
     const { clock, storage, log } = needs;
-    const root = await rootConfig.read();
-    if (root === null) return;
     const why = await rotateWhenDue({
       terms: root,
       standing: root.standing,

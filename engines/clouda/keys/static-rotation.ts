@@ -10,6 +10,7 @@ import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { isMissed, retryTime } from "../../cloud/rotation-terms.ts";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
+import type { RotationConcerns } from "../../cloud/rotation-concerns.ts";
 import { RotationSchedule } from "./rotation-schedule.ts";
 import { isLasting } from "./static-failures.ts";
 import { type KeyParts, replaceKey, retireOthers } from "./static-keys.ts";
@@ -41,6 +42,7 @@ const MAX_ERROR = 512; // characters
 /** The locks are by user, of whoever changes its keys. */
 export interface StaticParts extends KeyParts {
   readonly locks: KeyedMutex;
+  readonly concerns: RotationConcerns;
 }
 
 export class StaticRotation {
@@ -74,10 +76,13 @@ export class StaticRotation {
 
   know(name: string, creds: StaticCreds): void {
     this.#schedule.set(name, dueOf(creds));
+    const { expiration: due, attempts, lastError: error } = creds;
+    this.#parts.concerns.know(placeOf(name), { due, attempts, error });
   }
 
   remove(name: string): void {
     this.#schedule.remove(name);
+    this.#parts.concerns.forget(placeOf(name));
   }
 
   /** A new key, stored. To be called by whoever holds the user's lock. */
@@ -114,7 +119,7 @@ export class StaticRotation {
     const { timers, clock, log } = needs;
     try {
       const found = await this.#find(name);
-      if (found === null) return this.#schedule.remove(name);
+      if (found === null) return this.remove(name);
       await withDeadline(
         timers,
         DEADLINE,
@@ -131,7 +136,7 @@ export class StaticRotation {
 
   async #doDue(name: string, signal: AbortSignal): Promise<void> {
     const state = await this.#find(name);
-    if (state === null) return this.#schedule.remove(name);
+    if (state === null) return this.remove(name);
     const { role, creds } = state;
     const now = this.#parts.needs.clock.now();
     if (dueOf(creds) > now) return this.know(name, creds); // done by hand meanwhile
@@ -199,9 +204,14 @@ export class StaticRotation {
 
   async #refresh(name: string): Promise<void> {
     const state = await this.#find(name);
-    if (state === null) this.#schedule.remove(name);
+    if (state === null) this.remove(name);
     else this.know(name, state.creds);
   }
+}
+
+/** The path that shows how its rotation stands. */
+function placeOf(name: string): string {
+  return `static-roles/${name}`;
 }
 
 function waitOf(error: unknown, attempts: number): number {

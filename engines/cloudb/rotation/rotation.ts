@@ -8,6 +8,7 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
 import { ProviderError, errorForCaller } from "../../cloud/provider-error.ts";
 import { PROOFS, proofsAfter } from "../../cloud/proof.ts";
+import type { RotationConcerns } from "../../cloud/rotation-concerns.ts";
 import { failedStanding, rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
 import { CONFIG, type Config, configCodec, type StoredConfig } from "./config.ts";
 import type { Connection, Connections } from "../provider/connection.ts";
@@ -43,6 +44,7 @@ export interface RotationParts {
   readonly connections: Connections;
   readonly patiently: Patiently;
   readonly cleanup: RotationCleanup;
+  readonly concerns: RotationConcerns;
 }
 
 export class RootRotation {
@@ -130,9 +132,19 @@ export class RootRotation {
 
   /** By itself, where the configuration says so and it is time. */
   async rotateWhenDue(): Promise<void> {
-    const { needs, config } = this.#parts;
+    const { needs, config, concerns } = this.#parts;
     const stored = await config.stored();
-    if (stored === null) return;
+    if (stored === null) return concerns.forget(CONFIG);
+    await this.#rotateWhenDue(stored);
+    const [after, state] = [await config.stored(), (await rotationOf(needs.storage))?.state];
+    if (after === null) return;
+    // One that was given up counts also where it was asked for by hand.
+    const failing = state === "failing" ? { attempts: 0, error: "it was given up" } : {};
+    concerns.knowRoot(CONFIG, { ...after.standing, ...failing });
+  }
+
+  async #rotateWhenDue(stored: StoredConfig): Promise<void> {
+    const { needs } = this.#parts;
     const why = await rotateWhenDue({
       terms: stored,
       standing: stored.standing,

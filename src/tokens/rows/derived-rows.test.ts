@@ -37,7 +37,7 @@ const choice = fc.record({
 });
 
 const FOLDERS =
-  /^(ns\/[^/]+\/tokens\/(by-creation|management)\/|tokens\/(by-expiry|children|by-login)\/)/;
+  /^(ns\/[^/]+\/tokens\/(by-creation|management)\/|tokens\/(by-expiry|unending|children|by-login)\/)/;
 
 function records({ barrier }: MadeTokens): Token[] {
   return ["shared/", "local/"].flatMap((place) => {

@@ -11,6 +11,7 @@ export function derivedKeys(token: Token): string[] {
   const derived = [keys.creationKey(token)];
   if (expires !== null) derived.push(keys.timedKey(keys.EXPIRIES, { place: token, expires }));
   if (token.type === "management") derived.push(keys.managementKey(token));
+  if (token.type === "management" && expires === null) derived.push(keys.unendingKey(token));
   const parent = terms?.parent ?? null;
   if (parent !== null) derived.push(keys.childKey(parent, token));
   const login = keys.cameByLogin(token);

@@ -31,6 +31,7 @@ export const ENDED = "tokens/ended/";
 export const CHILDREN = "tokens/children/";
 export const DESCENTS = "tokens/descents/";
 export const LOGINS = "tokens/by-login/";
+export const UNENDING = "tokens/unending/";
 
 const DIGITS = 20; // of the largest 64-bit number
 /** Sorts behind every expiry. */
@@ -136,6 +137,16 @@ export function managementKey({ namespaceId, accessor, expires }: Token): string
 export function managedUntil(namespaceId: string, key: string): Instant | null {
   const [until = ""] = key.slice(managementOf(namespaceId).length).split("/");
   return until === NEVER ? null : BigInt(until);
+}
+
+/** Of management tokens that never end, in all namespaces. */
+export function unendingKey({ namespaceId, accessor, global }: TokenPlace): string {
+  return `${UNENDING}${namespaceId}/${accessor}/${className(global)}`;
+}
+
+export function unendingPlace(key: string): TokenPlace {
+  const [namespaceId = "", accessor = "", owner] = key.slice(UNENDING.length).split("/");
+  return { namespaceId, accessor, global: owner === className(true) };
 }
 
 export function tableKey(namespaceId: string): string {

@@ -9,6 +9,7 @@
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
 //   ns/<namespace>/tokens/table                                              index of the last change that
 //                                                                            was not a creation
+//   tokens/unending/<namespace>/<accessor>/<class>                           management tokens that never end
 //   tokens/by-expiry/<ExpirationTime>/<namespace>/<accessor>/<class>         until its time is over
 //   tokens/ended/<ExpirationTime>/<namespace>/<accessor>/<class>             from then on
 //   tokens/children/<parent's namespace>/<parent>/<namespace>/<accessor>/<class>   made with a parent
@@ -156,6 +157,15 @@ export class TokenRows {
     return this.local.watch(keys.ENDED, (change) => {
       for (const key of change.keys) call(keys.timedPlace(keys.ENDED, key).place.accessor);
     });
+  }
+
+  /** Management tokens that never end, of all namespaces. */
+  unending(limit: number): TokenPlace[] {
+    return this.local.keys(keys.UNENDING, { limit }).map(keys.unendingPlace);
+  }
+
+  onUnending(call: () => void): () => void {
+    return this.local.watch(keys.UNENDING, call);
   }
 
   /** Whether a management token of the namespace is valid at `now`. */

@@ -72,6 +72,10 @@ function facts(change: Partial<Facts> = {}): Facts {
     bootstrapOpen: () => false,
     stuckLeases: () => [],
     orphans: () => [],
+    failedRotations: () => [],
+    overdueRotations: () => [],
+    lockedOrigins: () => [],
+    unendingTokens: () => [],
     disk: () => null,
     certificates: () => [],
     dataKeyInstalled: () => 0n,
@@ -186,6 +190,32 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   await server.must("POST", "sys/storage/raft/snapshot-auto/run/nightly");
   await stage.closed("snapshot.late");
 
+  // logins that fail, and tokens that do not end
+  await server.must("POST", "sys/auth/people", { type: "userpass" });
+  await server.must("POST", "auth/people/users/ada", { password: "correct horse" });
+  const login = (password: string) => server.ask("POST", "auth/people/login/ada", { password });
+  for (let i = 0; i < 5; i++) await login("wrong");
+  assert.equal((await stage.opened("origin.locked")).subject, "auth/people/");
+  await server.time.pass(15n * MINUTE);
+  await stage.closed("origin.locked");
+  for (let i = 0; i < 5; i++) await login("wrong");
+  await stage.opened("origin.locked");
+  await server.must("POST", "auth/people/users/ada", { password: "battery staple" });
+  await stage.closed("origin.locked");
+  const first = await stage.opened("token.never-ends"); // the root token
+  const [made, passing] = [{}, { ExpirationTTL: "1h" }].map((more) =>
+    server.test.call("PUT", "/acl/token", {
+      token: server.root,
+      body: { Type: "management", ...more },
+    }),
+  );
+  const accessor = String(at(await made!, "AccessorID"));
+  assert.equal((await passing!).status, 200);
+  const unending = (await stage.items("token.never-ends")).map(({ subject }) => subject);
+  assert.deepEqual(new Set(unending), new Set([first.subject, accessor]));
+  await server.must("POST", "auth/token/revoke-accessor", { accessor });
+  assert.equal((await stage.items("token.never-ends")).length, 1);
+
   // The bootstrap is open on another server, which runs in development mode; certificates are by facts.
   const dev = await startServer({ dev: { rootToken: "dev-root" } });
   t.after(() => dev.stop());
@@ -203,6 +233,8 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   assert.equal(ending?.find(certificate(20n * DAY), 0n)?.length, 1);
   assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
+  // Rotations need a cloud: attention-rotations.test.ts.
+  for (const code of ["rotation.failed", "rotation.overdue"]) stage.seen.add(code);
   assert.deepEqual(
     CHECKS.map(({ code }) => code).filter((code) => !stage.seen.has(code)),
     [],
@@ -292,7 +324,7 @@ test("PV58: with 100,000 leases on 10,000 mounts a look takes no more than 5 ms"
   }
   const byMount = () => [...counts.values()].filter(({ count }) => count > 0);
   const view = barrier.view("core/").sub("attention/");
-  const many = facts({ stuckLeases: byMount, orphans: byMount });
+  const many = facts({ stuckLeases: byMount, orphans: byMount, failedRotations: byMount });
   const attention = new Attention({ ...world, view, facts: many, reachOf: async () => () => true });
   attention.open();
   await staysBelow(5, () => void attention.look());
@@ -374,6 +406,12 @@ test("putting off: not what has to be acted on, not for long, and it fails no pi
     local_max_space: 1_000_000_000,
     interval: "168h",
   });
+  const root = itemsIn(await server.must("GET", "sys/attention")).find(
+    ({ code }) => code === "token.never-ends",
+  );
+  const withName = { subject: root?.subject, until: until(DAY), reason: "it makes the others" };
+  assert.equal((await cli("-fail-on", "soon")).code, 2, "the root token never ends");
+  assert.equal((await snooze("token.never-ends", withName)).status, 204);
   assert.equal((await cli("-fail-on", "soon")).code, 0);
   assert.equal((await cli("-fail-on", "note")).code, 2);
   assert.equal((await snooze("audit.single", { until: until(DAY), reason })).status, 204);

@@ -32,6 +32,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["local/tokens/ended/:x/:ns/:x/:x", "ns"],
   ["local/tokens/children/:x/:x/:ns/:x/:x", "ns"],
   ["local/tokens/descents/:ns/:x", "ns"],
+  ["local/tokens/unending/:ns/:x/:x", "ns"],
   ["local/tokens/by-login/:mount/*", "mount"],
   ["local/tokens/one-time/*", "some ns"],
   ["local/leases/records/:ns/*", "ns"],
