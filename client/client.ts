@@ -115,6 +115,10 @@ export interface ClientOptions {
   readonly policyOverride?: boolean;
   /** Answers are to be kept on the server for so long, for whoever unwraps them. Default: they come. */
   readonly wrapTtl?: Nanos;
+  /** A loaded snapshot that reads and lists are answered from. Default: the data of now. */
+  readonly readSnapshot?: string;
+  /** A loaded snapshot that writes write back from. Default: what they send. */
+  readonly recoverFrom?: string;
   readonly watcher?: Watcher;
   readonly warn?: (warning: string) => void;
 }
@@ -152,6 +156,16 @@ export class Client implements Caller {
   /** The same, with answers that stay on the server: their `wrapInfo` says how to get them, once. */
   wrapping(ttl: Nanos | string): Client {
     return new Client({ ...this.#options, wrapTtl: nanosOf("the time of wrapping", ttl) });
+  }
+
+  /** The same, reading and listing from a loaded snapshot: secrets of key/value, policies and roles. */
+  readingFrom(snapshotId: string): Client {
+    return new Client({ ...this.#options, readSnapshot: snapshotId });
+  }
+
+  /** The same, with writes that write back what a loaded snapshot held: they are sent without a body. */
+  recoveringFrom(snapshotId: string): Client {
+    return new Client({ ...this.#options, recoverFrom: snapshotId });
   }
 
   /** The same, with nobody told of its requests: for those beside what a person looks at. */
@@ -196,8 +210,10 @@ export class Client implements Caller {
     ask: Ask,
     by: (transport: Transport, sent: Sent) => Promise<R>,
   ): Promise<R> {
-    const { transport, watcher, region } = this.#options;
-    const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
+    const { transport, watcher, region, readSnapshot } = this.#options;
+    const ofRegion = path.startsWith("acl/") && region !== "" ? { region } : {};
+    const ofThen = readSnapshot === undefined ? {} : { read_snapshot_id: readSnapshot };
+    const query = { ...ofRegion, ...ofThen, ...ask.query };
     const body = ask.stream ?? (ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body)));
     const headers = { ...ask.headers, ...this.#headers(method, body) };
     const ended = watcher?.started(method, path, ask.held !== undefined);
@@ -228,7 +244,7 @@ export class Client implements Caller {
   }
 
   #headers(method: Verb, body: Sent["body"]): Record<string, string> {
-    const { token, namespace, policyOverride = false, wrapTtl } = this.#options;
+    const { token, namespace, policyOverride = false, wrapTtl, recoverFrom } = this.#options;
     const json = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const type = isStreamed(body) ? body.contentType : json;
     return {
@@ -238,6 +254,7 @@ export class Client implements Caller {
       ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
       ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
       ...(policyOverride ? { "x-service-policy-override": "true" } : {}),
+      ...(recoverFrom === undefined ? {} : { "x-service-recover-snapshot-id": recoverFrom }),
       ...(wrapTtl === undefined ? {} : { "x-service-wrap-ttl": showDuration(wrapTtl) }),
     };
   }

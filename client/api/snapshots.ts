@@ -461,3 +461,90 @@ export async function readSnapshotHistory(
     options,
   );
 }
+
+export type LoadSnapshotAnswer = {
+  /** Names it in read_snapshot_id and X-Service-Recover-Snapshot-Id */
+  readonly snapshot_id: string;
+  /** It can be read from */
+  readonly status: "ready";
+  /** Of the archive */
+  readonly archive_id: string;
+  /** The last index that it holds */
+  readonly index: number;
+  /** When the snapshot was taken */
+  readonly created: string;
+  /** Of the cluster that made it */
+  readonly cluster_id: string;
+  /** Rows in it */
+  readonly entries: number;
+  /** Bytes of the archive */
+  readonly size: number;
+  /** When it was loaded */
+  readonly loaded_at: string;
+  /** When it is unloaded by itself */
+  readonly expires_at: string;
+};
+
+/** Load a snapshot beside the data, to read from it */
+export async function loadSnapshot(
+  client: Caller,
+  stream: StreamedBody,
+  options?: CallOptions,
+): Promise<Answer<LoadSnapshotAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/storage/raft/snapshot-load", stream, answer: "bare" },
+    options,
+  );
+}
+
+export type ListLoadedSnapshotsAnswer = ListSnapshotConfigsAnswer;
+
+/** List the loaded snapshots */
+export async function listLoadedSnapshots(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListLoadedSnapshotsAnswer>> {
+  return client.call(
+    { method: "LIST", path: "sys/storage/raft/snapshot-load", answer: "data" },
+    options,
+  );
+}
+
+export type ReadLoadedSnapshotInput = {
+  /** Of the loaded snapshot */
+  readonly id: string;
+};
+
+export type ReadLoadedSnapshotAnswer = LoadSnapshotAnswer;
+
+/** Tell of a loaded snapshot */
+export async function readLoadedSnapshot(
+  client: Caller,
+  input: ReadLoadedSnapshotInput,
+  options?: CallOptions,
+): Promise<Answer<ReadLoadedSnapshotAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    { method: "GET", path: `sys/storage/raft/snapshot-load/${oneSegment(id)}`, answer: "data" },
+    options,
+  );
+}
+
+export type UnloadSnapshotInput = ReadLoadedSnapshotInput;
+
+/** Unload a snapshot */
+export async function unloadSnapshot(
+  client: Caller,
+  input: UnloadSnapshotInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  const { id } = needInput(input);
+  return client.call(
+    {
+      method: "DELETE",
+      path: `sys/storage/raft/snapshot-load/${oneSegment(id)}`,
+      answer: "nothing",
+    },
+    options,
+  );
+}

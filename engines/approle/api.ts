@@ -39,6 +39,7 @@ export const approleApi = [
     path: "/role",
     summary: "List the names of all roles.",
     access: access.capability,
+    fromSnapshot: true,
     input: listing,
     output: out.keys("Names in their order."),
     handler: ({ roles }, page) => namesPage(page, (read) => roles.names(read)),
@@ -49,6 +50,7 @@ export const approleApi = [
     path: "/role/:role_name",
     summary: "Tell about a role.",
     access: access.capability,
+    fromSnapshot: true,
     input: { name: roleNameField },
     output: roleOutput,
     handler: async ({ roles }, { name }) => showRole(await roles.read(name)),
@@ -63,6 +65,11 @@ export const approleApi = [
     input: { name: roleNameField, ...roleFields },
     output: out.nothing,
     exists: ({ roles }, { role_name: name = "" }) => roles.has(name),
+    recovers: async ({ held: { roles } }, { role_name: name = "" }) => {
+      if (!(await roles.has(name))) return null;
+      const role = await roles.read(name);
+      return { ...showRole(role), role_id: role.roleId };
+    },
     handler: async ({ roles }, { name, ...change }, context) => {
       await roles.write(name, roleChange(change), (exists) => context.confirmExists(exists));
       return undefined;
@@ -87,6 +94,7 @@ export const approleApi = [
     path: "/role/:role_name/role-id",
     summary: "Tell the role id of a role.",
     access: access.capability,
+    fromSnapshot: true,
     input: { name: roleNameField },
     output: out.object({ role_id: out.string("What the role presents to log in. Not a secret.") }),
     handler: async ({ roles }, { name }) => ({ role_id: (await roles.read(name)).roleId }),

@@ -187,6 +187,13 @@ export class Versioned {
     return { found, left };
   }
 
+  /** What a write now must give as cas, by the secret or the mount; null where it need not. */
+  async requiredCas(path: string): Promise<number | null> {
+    const secret = await this.secret(path);
+    const required = secret?.casRequired === true || this.#settings.casRequired;
+    return required ? (secret === null ? 0 : currentOf(secret)) : null;
+  }
+
   #checkCas(secret: Secret, cas: number | undefined): void {
     const current = currentOf(secret);
     if (cas !== undefined && cas !== current) throw failures.casWrong(cas, current);

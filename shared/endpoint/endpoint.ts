@@ -11,6 +11,9 @@ import type { EngineRequest, RequestContext } from "./request.ts";
 import type { BodyStreamRules } from "./stream.ts";
 import type { Fields, Folding, InputOf } from "./field.ts";
 
+/** The parameter of a query that names the loaded snapshot to answer from. */
+export const READ_SNAPSHOT = "read_snapshot_id";
+
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
 
@@ -98,6 +101,16 @@ export interface Declaration<
     path: Readonly<Record<string, string>>,
     context: Context,
   ) => boolean | Promise<boolean>;
+  /** For GET and LIST: can be answered from a loaded snapshot as well, by the same handler, with the room as it
+   *  was then. Whoever asks that of another endpoint is refused. Default false. */
+  readonly fromSnapshot?: boolean;
+  /** For POST: the body that writes again what the path held in a loaded snapshot, null where that was nothing. It is
+   *  judged, recorded and handled as if the caller had sent it. Default: nothing is recovered here. */
+  readonly recovers?: (
+    rooms: { readonly held: Room; readonly now: Room },
+    path: Readonly<Record<string, string>>,
+    context: Context,
+  ) => JsonObject | null | Promise<JsonObject | null>;
   handler(
     room: Room,
     input: InputOf<F>,
@@ -111,7 +124,7 @@ export type HandlerResult<T> = T | Reply<T>;
 export interface Endpoint<Room> extends Required<
   Omit<
     Declaration<Room, Fields, Output<unknown>>,
-    "handler" | "exists" | "longBody" | "implied" | "input" | "description"
+    "handler" | "exists" | "recovers" | "longBody" | "implied" | "input" | "description"
   >
 > {
   readonly implied: ((data: JsonObject) => JsonObject) | null;
@@ -127,6 +140,9 @@ export interface Endpoint<Room> extends Required<
         context: RequestContext,
       ) => boolean | Promise<boolean>)
     | null;
+  readonly recovers: NonNullable<
+    Declaration<Room, Fields, Output<unknown>, RequestContext>["recovers"]
+  > | null;
   readonly handler: (room: Room, input: never, context: RequestContext) => unknown;
 }
 
@@ -138,6 +154,7 @@ export function endpointsOf<Room>() {
     const { path, input } = declared;
     checkPath(path, input);
     checkStreams(declared);
+    checkSnapshotUse(declared);
     const runs = declared.runs ?? usualPlace(declared);
     const { login = false, unwraps = false, issues = false } = declared;
     const writes = login || unwraps || issues;
@@ -164,12 +181,14 @@ export function endpointsOf<Room>() {
       later: false,
       anyStatus: false,
       bodyStream: null,
+      fromSnapshot: false,
       ...declared,
       runs,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
       longBody: declared.longBody ?? null,
       exists: declared.exists ?? null,
+      recovers: declared.recovers ?? null,
     };
   };
 }
@@ -195,7 +214,10 @@ export interface ServedField {
 }
 
 /** An endpoint with its room in place. */
-export interface Served extends Omit<Endpoint<never>, "handler" | "exists" | "longBody"> {
+export interface Served extends Omit<
+  Endpoint<never>,
+  "handler" | "exists" | "recovers" | "longBody"
+> {
   readonly fields: readonly ServedField[];
   /** Fields of query and body by each of their names, in lower case. */
   readonly byName: ReadonlyMap<string, Fields[string]>;
@@ -209,6 +231,18 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists" | "lo
    *  one was given. */
   readonly secretBody: boolean;
   run(input: Readonly<Record<string, unknown>>, context: RequestContext): unknown;
+  /** The same with another room: as a loaded snapshot has it. */
+  runIn(room: unknown, input: Readonly<Record<string, unknown>>, context: RequestContext): unknown;
+  /** The room over other data, of the server's own endpoints. Null for engines, which are opened over theirs, and for
+   *  rooms that cannot do that. */
+  readonly roomOver: ((data: unknown) => unknown) | null;
+  readonly recovers:
+    | ((
+        held: unknown,
+        path: Readonly<Record<string, string>>,
+        context: RequestContext,
+      ) => JsonObject | null | Promise<JsonObject | null>)
+    | null;
   readonly longBody: (() => boolean) | null;
   readonly exists:
     | ((
@@ -218,10 +252,15 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists" | "lo
     | null;
 }
 
-export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
+/** `roomOver`: the same room over data of another time, for endpoints that can be answered from a snapshot. */
+export function serve<Room>(
+  room: Room,
+  endpoints: readonly Endpoint<Room>[],
+  roomOver: ((data: unknown) => Room) | null = null,
+): Served[] {
   return endpoints.map((endpoint) => {
     const { longBody } = endpoint;
-    const inPlace = served(endpoint, () => room);
+    const inPlace = { ...served(endpoint, () => room), roomOver };
     return longBody === null ? inPlace : { ...inPlace, longBody: () => longBody(room) };
   });
 }
@@ -237,7 +276,7 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
 }
 
 function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext) => Room): Served {
-  const { exists } = endpoint;
+  const { exists, recovers } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";
     const names = [field.name, ...(field.aliases ?? [])];
@@ -260,6 +299,13 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.
     run: (input, context) => endpoint.handler(roomOf(context), input as never, context),
+    runIn: (room, input, context) => endpoint.handler(room as Room, input as never, context),
+    roomOver: null,
+    recovers:
+      recovers === null
+        ? null
+        : (held, path, context) =>
+            recovers({ held: held as Room, now: roomOf(context) }, path, context),
     longBody: null, // of an engine, somebody without a token sends none
     exists: exists === null ? null : (path, context) => exists(roomOf(context), path, context),
   };
@@ -282,6 +328,15 @@ function checkStreams<Room>(declared: Declaration<Room, Fields, Output<unknown>>
   invariant(method === "POST" && family === "bare", `${name}: streams come by POST, answered bare`);
   const inside = Object.values(input).some(({ source }) => inBody(source));
   invariant(!inside, `${name}: a streamed body has no fields`);
+}
+
+function checkSnapshotUse<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {
+  const { name, method, fromSnapshot = false, recovers, input } = declared;
+  const reads = method === "GET" || method === "LIST";
+  invariant(!fromSnapshot || reads, `${name}: what is answered from a snapshot reads`);
+  invariant(recovers === undefined || method === "POST", `${name}: what recovers writes`);
+  const named = Object.values(input).some((field) => field.name === READ_SNAPSHOT);
+  invariant(!named, `${name}: ${READ_SNAPSHOT} is for the server itself`);
 }
 
 function checkPath(path: string, input: Fields): void {

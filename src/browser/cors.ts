@@ -34,6 +34,7 @@ const STANDARD_HEADERS: readonly string[] = [
   "X-Service-State",
   "X-Service-Inconsistent",
   "X-Service-Request",
+  "X-Service-Recover-Snapshot-Id",
 ];
 
 /** What a page may read of an answer, beside its body. */

@@ -282,3 +282,57 @@ export function broaderWord(failure: Failure, options: FailureOptions): Failure 
     texts,
   });
 }
+
+/**
+ * @code snapshot-not-read-here The path cannot be answered from a loaded snapshot.
+ * @remedy Leave read_snapshot_id out. It goes with reads and lists of key/value secrets, policies and roles of engines.
+ */
+export function notFromSnapshot(): Failure {
+  const message =
+    "nothing is answered from a snapshot here: read_snapshot_id goes with reads and lists of key/value secrets, " +
+    "policies and roles of engines";
+  return new Failure("invalid", "snapshot-not-read-here", message);
+}
+
+/**
+ * @code snapshot-not-recovered-here Nothing on the path can be recovered from a loaded snapshot.
+ * @remedy Leave X-Service-Recover-Snapshot-Id out. It goes with writes of key/value secrets, policies and roles of engines.
+ */
+export function nothingRecovered(): Failure {
+  const message =
+    "nothing is recovered from a snapshot here: X-Service-Recover-Snapshot-Id goes with POST and PUT on key/value " +
+    "secrets, policies and roles of engines";
+  return new Failure("invalid", "snapshot-not-recovered-here", message);
+}
+
+/**
+ * @code snapshot-named-twice A request names a snapshot to read from and one to recover from.
+ * @remedy Send read_snapshot_id with a read, or X-Service-Recover-Snapshot-Id with a write.
+ */
+export function snapshotTwice(): Failure {
+  const message =
+    "read_snapshot_id goes with a read, and X-Service-Recover-Snapshot-Id with a write; send one of them";
+  return new Failure("invalid", "snapshot-named-twice", message);
+}
+
+/**
+ * @code snapshot-recover-body A request that recovers something has a body of its own.
+ * @remedy Send no body: what is written is what the snapshot held.
+ */
+export function recoverWithBody(): Failure {
+  const message =
+    "send no body with X-Service-Recover-Snapshot-Id: what the snapshot held is written";
+  return new Failure("invalid", "snapshot-recover-body", message);
+}
+
+/**
+ * @code snapshot-nothing-held The loaded snapshot held nothing at that path that could be recovered.
+ * @remedy List the path with read_snapshot_id, or load another snapshot.
+ */
+export function notInSnapshot(): Failure {
+  return new Failure(
+    "not-found",
+    "snapshot-nothing-held",
+    "the snapshot holds nothing at this path",
+  );
+}

@@ -63,6 +63,11 @@ export class Found {
     return (this.#input ??= new RequestInput(this.endpoint, { path, query, body }));
   }
 
+  /** The body is another one. */
+  forgetInput(): void {
+    this.#input = null;
+  }
+
   /** Whether a request that was under way here is so there: the handler has looked at all of this. */
   isSamePlace({ endpoint, mount, namespace, path }: Found): boolean {
     return (

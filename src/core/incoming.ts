@@ -30,6 +30,8 @@ export interface Incoming {
   /** Default "token". */
   readonly wrapForm?: WrapForm | undefined;
   readonly policyOverride: boolean;
+  /** The loaded snapshot that what the path held is to be written back from. Default null: none is named. */
+  readonly recoverFrom?: string | null;
   readonly contentType: string | null;
   /** Whether a body was announced (a length above 0, or chunks). */
   readonly hasBody: boolean;

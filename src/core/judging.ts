@@ -127,6 +127,7 @@ export class Judging {
       this.#identifyAgain(state, isSame);
       // Also where nobody is known: programs judge logins.
       await this.judge(state, context, clock.now());
+      if (state.recalled) await mayRead(state, context);
       if (isSame) return;
       chosen(state);
       throw failures.placeChanged();
@@ -225,6 +226,14 @@ export class Judging {
 
 function nobodysToken({ endpoint }: RequestState): Failure {
   return endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
+}
+
+/** Who recovers a path may also read it: what comes back is its content. */
+export async function mayRead(
+  { policyPath }: RequestState,
+  context: RequestContext,
+): Promise<void> {
+  if (!(await context.may("read", policyPath))) throw failures.denied();
 }
 
 /** Refuses who has no right. */

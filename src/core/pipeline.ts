@@ -7,7 +7,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { OWN_WORK } from "@holdfast/shared/waiting";
-import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import { READ_SNAPSHOT, type Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
 import type { ReadInput } from "@holdfast/shared/endpoint/input";
 import { MEANING } from "@holdfast/shared/endpoint/operation";
@@ -19,7 +19,7 @@ import { HandlerContext } from "./request-context.ts";
 import * as failures from "./failures.ts";
 import { Finding } from "./finding.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
-import { chosen, Judging } from "./judging.ts";
+import { chosen, Judging, mayRead } from "./judging.ts";
 import { needOf } from "./need.ts";
 import { Recording } from "./recording.ts";
 import { RequestState } from "./request-state.ts";
@@ -39,7 +39,8 @@ import {
 
 /** What a query may say to the server itself, beside the endpoint's own parameters. */
 // Clients of the API that /acl/ has in common with another server send their own namespace along.
-const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty", "namespace"]);
+const CONTROL: ReadonlySet<string> = new Set([...MEANING, READ_SNAPSHOT]);
+const ACL_CONTROL: ReadonlySet<string> = new Set([...CONTROL, "pretty", "namespace"]);
 
 const NONE: readonly string[] = [];
 
@@ -151,9 +152,12 @@ export class Pipeline implements Core {
     }
     if (state.bytes > LARGE) await timers.turn(); // reading, deciding and recording it are three steps
     const context = new HandlerContext(state, this.#asking, entry, this.#judges);
+    const looksBack = state.snapshotId !== null;
+    if (looksBack) await this.#recall(state, context);
     const judging = this.#judging.judge(state, context, state.complete); // ACL, RGP, EGP
     if (judging !== null) await judging;
     const endpoint = chosen(state);
+    if (looksBack) checkSnapshotUse(state, endpoint);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
     const audited = this.#recording.ofRequest(state, endpoint);
@@ -176,9 +180,11 @@ export class Pipeline implements Core {
     const { input, warnings } = readInput(state);
     const advice = advised(state, warnings);
     if (endpoint.issues) this.#admitLease(state, context);
-    const result = await (endpoint.exists === null
-      ? endpoint.run(input, context)
-      : this.#runAsJudged(state, context, input));
+    const result = await (endpoint.exists !== null
+      ? this.#runAsJudged(state, context, input)
+      : endpoint.fromSnapshot && state.snapshotId !== null
+        ? this.#runAsOfThen(state, context, input)
+        : endpoint.run(input, context));
     const answered = withWarnings(passed(state, result), advice);
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) {
@@ -222,6 +228,40 @@ export class Pipeline implements Core {
         this.#recording.judgedAgain(state);
       }
     }
+  }
+
+  /** What is to be recovered becomes the body: rules on parameters, programs and the record look at it, and it is what
+   *  the handler takes. Who may not read the path today learns nothing of what it held. */
+  async #recall(state: RequestState, context: RequestContext): Promise<void> {
+    const { endpoint, namespace, pathValues } = state;
+    const { recoverFrom = null } = state.incoming;
+    const recovers = endpoint?.recovers ?? null;
+    if (recoverFrom === null || endpoint === null || recovers === null || namespace === null)
+      return;
+    await mayRead(state, context);
+    if (Object.keys(state.body ?? {}).length > 0) throw failures.recoverWithBody();
+    const { mount } = state;
+    const held = await this.#parts.loaded.use(
+      recoverFrom,
+      { namespace, mount, endpoint },
+      async (room) => recovers(room, pathValues, context),
+    );
+    if (held === null) throw failures.notInSnapshot();
+    const bytes = weightOf(held);
+    state.incoming.hold?.(bytes); // it did not come over the wire, and takes room as if it had
+    state.takeBody(held, bytes);
+  }
+
+  /** By the room as a loaded snapshot has it; who may ask was decided as for the data of today. */
+  #runAsOfThen(
+    { endpoint, namespace, mount, snapshotId }: RequestState,
+    context: RequestContext,
+    input: ReadInput["input"],
+  ): Promise<unknown> {
+    invariant(endpoint !== null && namespace !== null && snapshotId !== null, "it was admitted");
+    return this.#parts.loaded.use(snapshotId, { namespace, mount, endpoint }, async (room) =>
+      endpoint.runIn(room, input, context),
+    );
   }
 
   /** Of a token that ends with this request nothing would be left of a lease but the answer. */
@@ -383,7 +423,7 @@ function isNull({ family }: Served, bytes: Uint8Array): boolean {
 function readInput(state: RequestState): ReadInput {
   const { input, isAcl } = state;
   invariant(input !== null, "whatever runs is declared");
-  const read = input.read(isAcl ? ACL_CONTROL : MEANING);
+  const read = input.read(isAcl ? ACL_CONTROL : CONTROL);
   const converted = conversions(state);
   if (converted.length === 0) return read;
   return { input: read.input, warnings: [...converted, ...read.warnings] };
@@ -398,6 +438,14 @@ function conversions({ endpoint, route, meant, respelled }: RequestState): reado
     if (source !== "path" || folds !== "case") return [];
     return [`${called} was converted to ${route.values[at] ?? ""}`];
   });
+}
+
+/** A snapshot that is named where nothing is answered or recovered from one would be taken for what is answered. */
+function checkSnapshotUse({ incoming, query }: RequestState, endpoint: Served | null): void {
+  const recovers = (incoming.recoverFrom ?? null) !== null;
+  if (recovers && query.has(READ_SNAPSHOT)) throw failures.snapshotTwice();
+  if (recovers && (endpoint?.recovers ?? null) === null) throw failures.nothingRecovered();
+  if (!recovers && endpoint?.fromSnapshot !== true) throw failures.notFromSnapshot();
 }
 
 /** Names of policies are not for callers that nobody knows. */

@@ -8,7 +8,7 @@ import type { Instant } from "@holdfast/shared/world";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { BodyStream } from "@holdfast/shared/endpoint/stream";
-import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import { READ_SNAPSHOT, type Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../endpoint/judgement.ts";
 import type { Home } from "../endpoint/parts.ts";
 import { Reply } from "@holdfast/shared/endpoint/reply";
@@ -47,6 +47,8 @@ export class RequestState {
   spent: Caller | null = null;
   body: JsonObject | null = null;
   bytes = 0; // of the body
+  /** The body is what a loaded snapshot held. */
+  recalled = false;
   /** Where the endpoint takes its body as it comes. */
   stream: BodyStream | undefined = undefined;
   /** Whether what the path names was there when it was judged; null where nobody has looked. One look is for
@@ -128,6 +130,23 @@ export class RequestState {
     return input.isEmpty ? this.body : input.data;
   }
 
+  /** The loaded snapshot that the request names, to be answered or recovered from; null for nearly every one. */
+  get snapshotId(): string | null {
+    const { recoverFrom = null } = this.incoming;
+    if (recoverFrom !== null) return recoverFrom;
+    if (this.query.size === 0) return null;
+    const id = this.query.get(READ_SNAPSHOT);
+    return id === true ? "" : (id ?? null);
+  }
+
+  /** From here on it is judged, recorded and handled as if this had been sent. */
+  takeBody(body: JsonObject, bytes: number): void {
+    this.recalled = true;
+    this.body = body;
+    this.bytes = bytes;
+    this.found.forgetInput();
+  }
+
   /** For policies: relative to the namespace, lists with a slash at the end. */
   get policyPath(): string {
     const text = this.path?.text ?? "";
@@ -163,6 +182,7 @@ export class RequestState {
       remote: incoming.remote,
       wrapTtl: incoming.wrapTtl,
       policyOverride: incoming.policyOverride,
+      snapshotId: this.snapshotId,
       decision: this.decision,
       judgement: this.judgement,
       header: (name) => incoming.header(name),

@@ -168,6 +168,21 @@ export interface Attempts {
   count(address: string): void;
 }
 
+/** Snapshots that are loaded beside the data. */
+export interface LoadedData {
+  /** Runs it with what answered at that place then. The snapshot stays loaded meanwhile. Throws a Failure where it is
+   *  not loaded, and where it has no such place. */
+  use<T>(
+    id: string,
+    place: {
+      readonly namespace: NamespaceRef;
+      readonly mount: MountRef | null;
+      readonly endpoint: Served;
+    },
+    run: (room: unknown) => Promise<T>,
+  ): Promise<T>;
+}
+
 /** Everything that a request meets on its way. */
 export interface PipelineParts {
   readonly endpoints: readonly Served[];
@@ -183,6 +198,7 @@ export interface PipelineParts {
   readonly audit: Auditing;
   readonly quotas: RateLimiting;
   readonly attempts: Attempts;
+  readonly loaded: LoadedData;
   readonly running: Running;
   readonly timers: Timers;
   readonly clock: Clock;

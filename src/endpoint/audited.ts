@@ -37,6 +37,8 @@ export interface AuditedRequest {
   readonly remote: Remote;
   readonly wrapTtl: Nanos | null;
   readonly policyOverride: boolean;
+  /** The loaded snapshot that it names, to be answered or recovered from. Default null: none. */
+  readonly snapshotId?: string | null;
   readonly decision: Decision | null;
   /** What RGPs and EGPs said. Default: none was asked. */
   readonly judgement?: Judgement | null;

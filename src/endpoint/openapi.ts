@@ -5,15 +5,16 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
 import type { Endpoint, Method } from "@holdfast/shared/endpoint/endpoint";
-import { parametersOf } from "@holdfast/shared/endpoint/endpoint";
+import { parametersOf, READ_SNAPSHOT } from "@holdfast/shared/endpoint/endpoint";
 import { COMPONENTS } from "./openapi-components.ts";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
 import type { Field } from "@holdfast/shared/endpoint/field";
 
 /** A declaration without its handler: an Endpoint, or a Served one. */
-export interface Described extends Omit<Endpoint<never>, "handler" | "exists"> {
+export interface Described extends Omit<Endpoint<never>, "handler" | "exists" | "recovers"> {
   readonly exists: unknown;
+  readonly recovers: unknown;
 }
 
 export interface DocumentOptions {
@@ -113,10 +114,28 @@ function parametersFor(endpoint: Described, pathNames: readonly string[]): JsonO
       ...(required ? { required } : {}),
       schema: bareSchema(schema),
     }));
-  return endpoint.method === "LIST"
-    ? [...inPath, LIST_PARAMETER, ...inQuery]
-    : [...inPath, ...inQuery];
+  return [
+    ...inPath,
+    ...(endpoint.method === "LIST" ? [LIST_PARAMETER] : []),
+    ...inQuery,
+    ...(endpoint.fromSnapshot ? [SNAPSHOT_PARAMETER] : []),
+    ...(endpoint.recovers === null ? [] : [RECOVER_PARAMETER]),
+  ];
 }
+
+const SNAPSHOT_PARAMETER: JsonObject = {
+  name: READ_SNAPSHOT,
+  in: "query",
+  description: "A loaded snapshot to answer from",
+  schema: { type: "string", format: "uuid" },
+};
+
+const RECOVER_PARAMETER: JsonObject = {
+  name: "X-Service-Recover-Snapshot-Id",
+  in: "header",
+  description: "A loaded snapshot: what it held here is written back, and no body is sent",
+  schema: { type: "string", format: "uuid" },
+};
 
 const LIST_PARAMETER: JsonObject = {
   name: "list",

@@ -3,7 +3,8 @@
 // when, what a scrape reads, what runs in the background) is read from these values and nowhere else.
 
 import { type Endpoint, type Served, serve } from "@holdfast/shared/endpoint/endpoint";
-import type { Tx } from "../barrier/view.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Tx, View } from "../barrier/view.ts";
 import type { Readings } from "./readings.ts";
 
 /**
@@ -66,12 +67,32 @@ export interface DeclaredFile<Parts = never> {
   readonly serve: (parts: Parts) => readonly Served[];
 }
 
+/** Everything below shared/ and local/, as a snapshot has it. */
+export interface DataOfThen {
+  readonly shared: View;
+  readonly local: View;
+}
+
+/** `then`: what would answer over the data of a snapshot, where some of the endpoints can be answered from one. */
 export function declares<Parts, Answering>(
   file: string,
   endpoints: readonly Endpoint<Answering>[],
   answering: (parts: Parts) => Answering,
+  then?: (parts: Parts, data: DataOfThen) => Answering,
 ): DeclaredFile<Parts> {
-  return { file, endpoints, serve: (parts) => serve(answering(parts), endpoints) };
+  for (const { name, fromSnapshot, recovers } of endpoints) {
+    const needs = fromSnapshot || recovers !== null;
+    invariant(!needs || then !== undefined, `${name}: what would answer over a snapshot?`);
+  }
+  return {
+    file,
+    endpoints,
+    serve: (parts) => {
+      // Declarations know nothing of views; whoever loads a snapshot hands in these.
+      const over = then && ((data: unknown) => then(parts, data as DataOfThen));
+      return serve(answering(parts), endpoints, over ?? null);
+    },
+  };
 }
 
 /** A room before there is a server around it. `Parts` is what other rooms may be given of it. */

@@ -84,6 +84,7 @@ export class Exchange implements Incoming {
   wrapTtl: Nanos | null = null;
   wrapForm: WrapForm = "token";
   policyOverride = false;
+  recoverFrom: string | null = null;
   hasBody = false;
   length: number | null = null;
   /** For a page of another origin that is allowed to read the answer. */

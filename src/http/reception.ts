@@ -172,6 +172,7 @@ export class Reception {
     exchange.wrapTtl = headers.wrapTtl;
     exchange.wrapForm = headers.wrapForm;
     exchange.policyOverride = headers.policyOverride;
+    exchange.recoverFrom = headers.recoverFrom;
     if (headers.proxied) this.#lookBehindProxy(exchange, headers);
     return true;
   }

@@ -72,7 +72,9 @@ export class EngineRoutes {
     const run = () => {
       throw refusal();
     };
-    const all = endpoints.map((one) => (spared(one) ? one : { ...one, exists: null, run }));
+    const all = endpoints.map((one) =>
+      spared(one) ? one : { ...one, exists: null, run, runIn: run },
+    );
     return this.#options.routes(all);
   }
 }

@@ -3,7 +3,7 @@
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
-import type { Tx } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import { type Served, serve } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "../namespaces/contents.ts";
@@ -27,6 +27,7 @@ import type { DisableProgress, MountChange, MountsOptions, NewMount, MountView }
 import { changedOptions, checkVersion, MountTypes } from "./table/mount-types.ts";
 import { Moves } from "./moves.ts";
 import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
+import { SnapshotMounts } from "./then/snapshot-mounts.ts";
 import { Orphans } from "./undo/orphans.ts";
 import { Rollback } from "./undo/rollback.ts";
 
@@ -236,6 +237,16 @@ export class Mounts implements PathsTaken, NamespaceContents {
 
   recordOf(uuid: string): MountRecord | null {
     return this.#table.byUuid(uuid)?.record ?? null;
+  }
+
+  /** Mounts as a loaded snapshot has them, for reading. */
+  in(data: { readonly shared: View; readonly local: View }): SnapshotMounts {
+    const { clock, timers, random, log, ttls } = this.#options;
+    const { shared, local } = data;
+    const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
+    const today = (uuid: string) => this.recordOf(uuid);
+    const world = { clock, timers, random, log, ttls };
+    return new SnapshotMounts({ ...world, shared, local, typeOf, today });
   }
 
   // --- changing ---

@@ -47,6 +47,7 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
       path: `/sys/policies/${kind}/:prefix+`,
       summary: `List the ${noun} in a folder of names.`,
       access: access.capability,
+      fromSnapshot: true,
       input: { prefix, ...listing },
       output: out.keys("Names below the folder; folders in it end in a slash."),
       handler: (room, { prefix: folder, ...page }, { namespace }) =>
@@ -58,6 +59,7 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
       path: `/sys/policies/detailed/${kind}`,
       summary: `List the ${noun} with their documents.`,
       access: access.capability,
+      fromSnapshot: true,
       input: listing,
       output: out.keys("Names, and what a read would give for each."),
       handler: (room, page, { namespace: { id } }) =>
@@ -69,6 +71,7 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
       path: `/sys/policies/detailed/${kind}/:prefix+`,
       summary: `List the ${noun} in a folder of names with their documents.`,
       access: access.capability,
+      fromSnapshot: true,
       input: { prefix, ...listing },
       output: out.keys("Names below the folder, and what a read would give for each."),
       handler: (room, { prefix: typed, ...page }, { namespace: { id } }) => {

@@ -12,7 +12,7 @@ import type { Policies } from "./policies.ts";
 import { listing, named, part, whole } from "./policy-fields.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 import type { NamePage } from "./policy-rows.ts";
-import { aclOf, olderList, olderOf, shapes, trials } from "./policy-view.ts";
+import { aclOf, olderList, olderOf, shapes, trials, writtenAgain } from "./policy-view.ts";
 import type { PolicyChange } from "./policy-write.ts";
 
 const endpoint = endpointsOf<Policies>();
@@ -29,6 +29,7 @@ export const policiesApi = [
     path: "/sys/policies/acl",
     summary: "List the ACL policies.",
     access: capability,
+    fromSnapshot: true,
     input: listing,
     output: out.keys("Names, sorted; root last, and only in the root namespace."),
     handler: (policies, page, { namespace }) => keysOf(policies.names(namespace.id, page)),
@@ -46,6 +47,7 @@ export const policiesApi = [
     path: "/sys/policies/acl/:name+",
     summary: "Read an ACL policy.",
     access: capability,
+    fromSnapshot: true,
     input: named,
     output: shapes.acl,
     handler: (policies, { name }, context) => aclOf(...read(policies, context, name)),
@@ -59,6 +61,7 @@ export const policiesApi = [
     access: capability,
     input: whole.acl,
     output: trials.acl,
+    recovers,
     handler: (policies, change, context) => write(policies, context, change),
   }),
   endpoint({
@@ -91,6 +94,7 @@ export const olderPoliciesApi = [
     path: "/sys/policy",
     summary: "List the ACL policies: the older form.",
     access: capability,
+    fromSnapshot: true,
     input: listing,
     output: olderList,
     handler: (policies, page, context) => olderNames(policies, page, context),
@@ -101,6 +105,7 @@ export const olderPoliciesApi = [
     path: "/sys/policy",
     summary: "List the ACL policies: the older form, by GET.",
     access: capability,
+    fromSnapshot: true,
     input: listing,
     output: olderList,
     handler: (policies, page, context) => olderNames(policies, page, context),
@@ -111,6 +116,7 @@ export const olderPoliciesApi = [
     path: "/sys/policy/:name+",
     summary: "Read an ACL policy: the older form.",
     access: capability,
+    fromSnapshot: true,
     input: named,
     output: shapes.older,
     handler: (policies, { name }, context) => olderOf(...read(policies, context, name)),
@@ -124,6 +130,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: whole.older,
     output: trials.acl,
+    recovers,
     handler: (policies, change, context) => write(policies, context, change),
   }),
   endpoint({
@@ -162,6 +169,15 @@ async function remove(
 ) {
   await policies.delete(namespace.id, name);
   return undefined;
+}
+
+function recovers(
+  { held, now }: { readonly held: Policies; readonly now: Policies },
+  { name = "" }: Readonly<Record<string, string>>,
+  { namespace: { id } }: RequestContext,
+) {
+  const record = held.read(id, name);
+  return record === null ? null : writtenAgain(record, now.read(id, name));
 }
 
 function olderNames(policies: Policies, page: NamePage, { namespace }: RequestContext) {

@@ -71,6 +71,11 @@ export class Policies {
     this.#rows.put(tx, namespaceId, builtIn.DEFAULT, record);
   }
 
+  /** The policies of other data: those of a snapshot, to be read. */
+  over(shared: View): Policies {
+    return new Policies({ shared, clock: this.#clock, turns: this.#turns });
+  }
+
   // --- reading ---
 
   /** Null when there is none. `root` has no text. */

@@ -66,6 +66,20 @@ export function egpOf(called: string, record: GoverningRecord): View<"egp"> {
   return { ...rgpOf(called, record), paths: record.paths };
 }
 
+/** The members of a write that makes `held` again, over what is there `now`. */
+export function writtenAgain(held: PolicyRecord, now: PolicyRecord | null) {
+  return {
+    policy: held.text,
+    cas_required: held.casRequired,
+    ...(held.expires === null ? {} : { expiration: showTime(held.expires) }),
+    ...(now?.casRequired === true ? { cas: now.version } : {}),
+  };
+}
+
+export function governingAgain(held: GoverningRecord, now: GoverningRecord | null) {
+  return { ...writtenAgain(held, now), enforcement_level: held.level };
+}
+
 /** As lists show them: `secret/*` is the path `secret/` and a glob. */
 export function guardedBy({ paths: texts }: GoverningRecord): OutputOf<typeof guarded> {
   return readEgpPaths(texts);

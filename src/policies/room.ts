@@ -66,11 +66,13 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
       "src/policies/api.ts",
       [...policiesApi, ...olderPoliciesApi],
       ({ policies }: PoliciesParts) => policies,
+      ({ policies }, { shared }) => policies.over(shared),
     ),
     declares(
       "src/policies/governing/api-governing.ts",
       governingApi,
       ({ governingPolicies }: PoliciesParts) => governingPolicies,
+      ({ governingPolicies }, { shared }) => governingPolicies.over(shared),
     ),
     declares(
       "src/policies/inspection/api-capabilities.ts",

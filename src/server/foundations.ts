@@ -1,6 +1,7 @@
 // What the server stands on, by its configuration: the storage engine and the key of an auto seal.
 
 import type { KeyObject } from "node:crypto";
+import { join } from "node:path";
 import { wipe } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { ProcessGround } from "./ground.ts";
@@ -19,6 +20,7 @@ import type { Generations } from "../storage/generations/generations.ts";
 import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
 import { emptyDatabase } from "../storage/engines/sqlite-place.ts";
 import { SqliteGenerations } from "../storage/generations/sqlite-generations.ts";
+import type { ScratchStores } from "../snapshots/loaded/loaded-snapshots.ts";
 import { raiseLeaves } from "../storage/repair/raise.ts";
 import type { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
@@ -61,6 +63,19 @@ export async function openGenerations(
   const path = emptyDatabase(directories.store, fs);
   if (path !== null) log.warn(EMPTY_STORE, { path });
   return generations;
+}
+
+/** Where loaded snapshots lie: each a generation that is never taken into use, so that what a crash leaves is known for
+ *  what it is. */
+export function scratchStores({ directories }: Config, fs: Fs): ScratchStores {
+  const directory = join(directories.server, "loaded");
+  const open = () => SqliteGenerations.claim({ directory, fs }); // removes what a crash has left
+  return {
+    open,
+    sweep: async () => {
+      if (fs.info(directory) !== null) await (await open()).close();
+    },
+  };
 }
 
 const EMPTY_STORE =

@@ -178,8 +178,18 @@ export class House {
   #newPipeline({ world, log }: ProcessGround): Pipeline {
     const { store } = this;
     const { clock, timers } = world;
-    const { seal, tokens, namespaces, mounts, leases, wrapping, policies, audit, quotas } =
-      this.rooms;
+    const {
+      seal,
+      tokens,
+      namespaces,
+      mounts,
+      leases,
+      wrapping,
+      policies,
+      audit,
+      quotas,
+      snapshots,
+    } = this.rooms;
     const { keeper } = seal;
     return new Pipeline({
       endpoints: this.endpoints,
@@ -212,6 +222,7 @@ export class House {
       audit: audit.audit,
       quotas: quotas.quotas,
       attempts: tokens.attempts,
+      loaded: snapshots.loaded,
       running: this.running,
       timers,
       clock,

@@ -17,6 +17,7 @@ import { adoptLeases } from "../leases/adoption.ts";
 import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
+import { wasThere } from "../namespaces/then.ts";
 import { AUDIT_CHECKPOINT } from "../signed/kinds.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
@@ -27,7 +28,7 @@ import { attentionFacts } from "./attention-facts.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
 import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
-import { sealKeyOf } from "./foundations.ts";
+import { scratchStores, sealKeyOf } from "./foundations.ts";
 import { type Ground, STANDING } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
@@ -335,6 +336,9 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       version,
       local,
       node,
+      scratch: scratchStores(config, fs),
+      mountsOf: (data) => rooms.mounts.mounts.in(data),
+      hadNamespace: ({ shared: then }, namespace) => wasThere(then.sub("namespaces/"), namespace),
       targets: {
         outbound: ground.outbound.for("snapshots"),
         clock,

@@ -8,6 +8,8 @@ import { autoApi } from "./auto/api-auto.ts";
 import { AutoSnapshots } from "./auto/auto-snapshots.ts";
 import { spooled } from "./auto/spool.ts";
 import { SnapshotFigures } from "./figures.ts";
+import { loadedApi } from "./loaded/api-loaded.ts";
+import { type LoadedOptions, LoadedSnapshots } from "./loaded/loaded-snapshots.ts";
 import { ArchiveMaking, type MakingOptions } from "./making.ts";
 import { snapshotApi } from "./manual/api-snapshot.ts";
 import { restoreApi } from "./restore/api-restore.ts";
@@ -17,7 +19,10 @@ import { ManualSnapshots } from "./manual/manual-snapshots.ts";
 import type { TargetNeeds } from "./targets/open-target.ts";
 
 export interface SnapshotNeeds
-  extends MakingOptions, Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions> {
+  extends
+    MakingOptions,
+    Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions>,
+    Pick<LoadedOptions, "scratch" | "mountsOf" | "hadNamespace"> {
   readonly fs: Fs;
   /** Where the secret lies that lets in who restores into a server that is not initialised. */
   readonly restoreSecret: string;
@@ -41,6 +46,7 @@ export interface SnapshotParts {
   readonly figures: SnapshotFigures;
   readonly restores: Restores;
   readonly auto: AutoSnapshots;
+  readonly loaded: LoadedSnapshots;
 }
 
 export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
@@ -57,6 +63,11 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       ({ restores }: SnapshotParts) => restores,
     ),
     declares("src/snapshots/auto/api-auto.ts", autoApi, ({ auto }: SnapshotParts) => auto),
+    declares(
+      "src/snapshots/loaded/api-loaded.ts",
+      loadedApi,
+      ({ loaded }: SnapshotParts) => loaded,
+    ),
   ],
   build: (needs) => {
     const { barrier, clock, timers, files, clusterId, keyedAt, spoolDirectory: directory } = needs;
@@ -86,18 +97,28 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       random: needs.random,
       log: needs.log.child("snapshots"),
     });
+    const loaded = new LoadedSnapshots({ ...needs, log: needs.log.child("snapshots") });
     return {
       manual,
       making,
       figures,
       restores,
-      open: () => {
+      open: async () => {
         secret.remove();
         auto.open();
+        await loaded.open();
       },
-      close: () => auto.close(),
+      lead: () => loaded.lead(),
+      close: async () => {
+        auto.close();
+        await loaded.close();
+      },
       auto,
-      interrupt: () => auto.interrupt(),
+      loaded,
+      interrupt: () => {
+        loaded.interrupt();
+        return auto.interrupt();
+      },
       jobs: [auto.job],
       metrics: { snapshots: () => figures.readings, automatedSnapshots: () => auto.reading },
     };

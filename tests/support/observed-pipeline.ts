@@ -32,6 +32,7 @@ const GOVERNOR = { kind: "egp" as const, name: "watching", namespaceId: ROOT_NAM
 
 export class ObservedPipeline {
   #seen: Observed = nothing();
+  #held: JsonObject = {};
   readonly #pipeline: Pipeline;
 
   /** `mount`: where the endpoints are mounted; without it they are the server's own. `allowed`: what rules say. */
@@ -101,6 +102,7 @@ export class ObservedPipeline {
           return {};
         },
       },
+      loaded: { use: (_id, _place, run) => run(null) },
       attempts: { take: () => {}, check: () => {}, count: () => {} },
       running: new Running(clock, new SystemTimers()),
       timers: new SystemTimers(),
@@ -112,9 +114,16 @@ export class ObservedPipeline {
   async ask(
     verb: string,
     target: string,
-    how: { readonly body?: JsonObject | undefined; readonly token: string },
+    how: {
+      readonly body?: JsonObject | undefined;
+      readonly token: string;
+      /** A loaded snapshot that it names, in which every path held `held`. */
+      readonly recoverFrom?: string;
+      readonly held?: JsonObject;
+    },
   ): Promise<Observed> {
     this.#seen = nothing();
+    this.#held = how.held ?? {};
     const bytes = how.body === undefined ? null : utf8(JSON.stringify(how.body));
     const { result } = await this.#pipeline.handle({
       id: "a-request",
@@ -124,6 +133,7 @@ export class ObservedPipeline {
       namespace: null,
       wrapTtl: null,
       policyOverride: false,
+      recoverFrom: how.recoverFrom ?? null,
       contentType: null,
       hasBody: bytes !== null,
       header: () => undefined,
@@ -145,13 +155,16 @@ export class ObservedPipeline {
   }
 
   #watched(endpoint: Served): Served {
+    const run: Served["run"] = (input, context) => {
+      this.#seen.handler = { path: context.path.text, input };
+      return undefined;
+    };
     return {
       ...endpoint,
       exists: endpoint.exists === null ? null : () => false,
-      run: (input, context) => {
-        this.#seen.handler = { path: context.path.text, input };
-        return undefined;
-      },
+      recovers: endpoint.recovers === null ? null : () => this.#held,
+      run,
+      runIn: (_room, input, context) => run(input, context),
     };
   }
 }

@@ -154,6 +154,11 @@ export class SmallHouse {
           throw new Failure("rate-limited", "rate-limited", "too many requests");
         },
       },
+      loaded: {
+        use: () => {
+          throw new Error("not reached: no snapshot is named");
+        },
+      },
       attempts: {
         take: () => {
           if (++this.attempts > 3) throw new Failure("rate-limited", "too-often", "too often");

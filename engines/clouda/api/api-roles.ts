@@ -20,6 +20,7 @@ export const rolesApi = [
     path: "/roles",
     summary: "List the names of all roles.",
     access: access.capability,
+    fromSnapshot: true,
     input: listing,
     output: out.keys("Names in their order."),
     handler: async ({ roles }, page) => ({
@@ -32,6 +33,7 @@ export const rolesApi = [
     path: "/roles/:name",
     summary: "Tell about a role.",
     access: access.capability,
+    fromSnapshot: true,
     input: { name: nameField },
     output: roleOutput,
     handler: async ({ roles }, { name }) => {
@@ -49,6 +51,12 @@ export const rolesApi = [
     access: access.capability,
     input: { name: nameField, ...roleFields, ...legacyFields },
     implied: withPresentNames,
+    recovers: async ({ held: { roles } }, { name = "" }) => {
+      const role = await roles.find(checkName(name));
+      if (role === null) return null;
+      const { invalid_data: _, ...fields } = showRole(role);
+      return fields;
+    },
     output: out.nothing,
     handler: async ({ roles }, { name, policy = "", arn = "", ...change }) => {
       checkName(name);

@@ -89,6 +89,7 @@ export const rolesApi = [
     path: "/roles",
     summary: "List the names of all roles.",
     access: access.capability,
+    fromSnapshot: true,
     input: {},
     output: out.keys("Names in their order."),
     handler: async ({ roleStore }) => ({ keys: await roleStore.names() }),
@@ -99,6 +100,7 @@ export const rolesApi = [
     path: "/roles/:name",
     summary: "Tell about a role.",
     access: access.capability,
+    fromSnapshot: true,
     input: { name: nameField },
     output: roleOutput,
     handler: async ({ roleStore, needs }, { name }) =>
@@ -114,6 +116,13 @@ export const rolesApi = [
     input: { name: nameField, ...roleFields },
     output: out.nothing,
     exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
+    recovers: async ({ held: { roleStore } }, { name = "" }) => {
+      if (!(await roleStore.has(name))) return null;
+      const role = await roleStore.read(name);
+      const { managed_application: _, ...fields } = showRole(role, false);
+      // One that the role kept is not taken up again: where it is gone another is made.
+      return { ...fields, application_object_id: role.applicationObjectId };
+    },
     handler: async ({ roles }, { name, ...change }, context) => {
       context.allow(3n * MINUTE);
       const warnings = await roles.write(name, change, context);

@@ -72,6 +72,7 @@ export const dataApi = [
     description:
       "A version that is deleted or destroyed is answered with 404, its metadata, and null as data.",
     access: access.capability,
+    fromSnapshot: true,
     input: { path, version },
     output: out.object({
       data: out.nullable(out.anyObject("What was written.")),
@@ -93,6 +94,13 @@ export const dataApi = [
     input: { path, cas, data: wire.body("data").object("What is to be kept.") },
     output: versionOutput,
     exists: ({ versioned }, params) => versioned.has(params["path"] ?? ""),
+    recovers: async ({ held, now }, params) => {
+      const at = params["path"] ?? "";
+      const data = (await held.versioned.read(at, 0))?.data ?? null;
+      if (data === null) return null; // nothing, or deleted then as well
+      const expected = await now.versioned.requiredCas(at);
+      return { data, ...(expected === null ? {} : { options: { cas: expected } }) };
+    },
     handler: async ({ versioned }, { path: at, data, cas: expected }, context) => {
       const check = (exists: boolean) => context.confirmExists(exists);
       return showVersion(await versioned.write(at, data, expected, check));
@@ -159,6 +167,7 @@ export const dataApi = [
     path: "/subkeys/:path+",
     summary: "Read the structure of a version, with null in place of every value.",
     access: access.capability,
+    fromSnapshot: true,
     input: {
       path,
       version,

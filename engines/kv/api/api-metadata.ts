@@ -52,6 +52,7 @@ export const metadataApi = [
     path: "/metadata/:path+",
     summary: "Read what is known of a secret and its versions.",
     access: access.capability,
+    fromSnapshot: true,
     input: { path },
     output: secretOutput,
     handler: async ({ versioned }, input) => {
@@ -70,6 +71,18 @@ export const metadataApi = [
     output: out.nothing,
     exists: async ({ versioned }, params) =>
       (await versioned.secret(params["path"] ?? "")) !== null,
+    recovers: async ({ held }, params) => {
+      const secret = await held.versioned.secret(params["path"] ?? "");
+      if (secret === null) return null;
+      const { max_versions, cas_required, delete_version_after, custom_metadata } =
+        showSecret(secret);
+      return {
+        max_versions,
+        cas_required,
+        delete_version_after,
+        custom_metadata: custom_metadata ?? {},
+      };
+    },
     handler: async ({ versioned }, { path: at, ...change }, context) => {
       await versioned.describe(at, change, (exists) => context.confirmExists(exists));
       return undefined;
@@ -109,6 +122,7 @@ export const metadataApi = [
     path: "/metadata",
     summary: "List secrets and folders at the top of the mount.",
     access: access.capability,
+    fromSnapshot: true,
     input: { ...listing, scan },
     output: out.keys("Names; folders end in a slash. With scan, paths of secrets."),
     handler: (kv, input, context) => list(kv, "", input, context),
@@ -119,6 +133,7 @@ export const metadataApi = [
     path: "/metadata/:path+",
     summary: "List secrets and folders in a folder.",
     access: access.capability,
+    fromSnapshot: true,
     input: { path: folder, ...listing, scan },
     output: out.keys("Names; folders end in a slash. With scan, paths from this folder on."),
     handler: (kv, { path: at, ...input }, context) => list(kv, `${at}/`, input, context),
@@ -130,6 +145,7 @@ export const metadataApi = [
     summary: "List secrets at the top of the mount with their metadata.",
     description: DETAILED,
     access: access.capability,
+    fromSnapshot: true,
     input: detailed,
     output: out.keys("Names, and the metadata of those that the caller may read."),
     handler: (kv, page, context) => listDetailed(kv, "", page, context),
@@ -141,6 +157,7 @@ export const metadataApi = [
     summary: "List secrets in a folder with their metadata.",
     description: DETAILED,
     access: access.capability,
+    fromSnapshot: true,
     input: { path: folder, ...detailed },
     output: out.keys("Names, and the metadata of those that the caller may read."),
     handler: (kv, { path: at, ...page }, context) => listDetailed(kv, `${at}/`, page, context),

@@ -23,6 +23,7 @@ export const plainApi = [
     path: "/",
     summary: "List secrets and folders at the top of the mount.",
     access: access.capability,
+    fromSnapshot: true,
     input: listing,
     output: out.keys("Names; folders end in a slash."),
     handler: (kv, page) => list(kv, "", page),
@@ -33,6 +34,7 @@ export const plainApi = [
     path: "/:path+",
     summary: "List secrets and folders in a folder.",
     access: access.capability,
+    fromSnapshot: true,
     input: { path: folder, ...listing },
     output: out.keys("Names; folders end in a slash."),
     handler: (kv, { path: at, ...page }) => list(kv, `${at}/`, page),
@@ -43,6 +45,7 @@ export const plainApi = [
     path: "/:path+",
     summary: "Read a secret.",
     access: access.capability,
+    fromSnapshot: true,
     input: { path },
     output: out.anyObject("What was written."),
     handler: async (kv, input) => {
@@ -62,6 +65,7 @@ export const plainApi = [
     input: { path, data: wire.whole("data", "What is to be kept.") },
     output: out.nothing,
     exists: (kv, params) => kv.plain.has(params["path"] ?? ""),
+    recovers: ({ held }, params) => held.plain.read(params["path"] ?? ""),
     handler: async (kv, input, context) => {
       await kv.plain.write(input.path, input.data, (exists) => context.confirmExists(exists));
       return undefined;

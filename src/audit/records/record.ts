@@ -7,6 +7,7 @@ import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { RenewedMap } from "@holdfast/shared/renewed-map";
 import { showTime } from "@holdfast/shared/text/time";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { WrapInfo } from "@holdfast/shared/endpoint/reply";
@@ -143,7 +144,7 @@ export class Records {
       `"path":${namespace.path === "" ? '""' : quote(`${namespace.path}/`)}},` +
       `"client_token":${token},"client_token_accessor":${accessor},"data":${data},` +
       `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
-      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}` +
+      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}${snapshot(request)}` +
       `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
       `"region":${quote(cluster.region)}}`
     );
@@ -257,6 +258,12 @@ function governing({ judgement = null, policyOverride }: AuditedRequest): string
       `"enforcement_level":"${level}","result":"${passed ? "pass" : error === null ? "fail" : "error"}"}`,
   );
   return `${needed}"governing_policies":[${judged.join(",")}],`;
+}
+
+/** Only what can be the id of one stands there as it is: it is the caller's text. */
+function snapshot({ snapshotId = null }: AuditedRequest): string {
+  if (snapshotId === null) return "";
+  return `"snapshot_id":${isUuid(snapshotId) ? quote(snapshotId.toLowerCase()) : '""'},`;
 }
 
 function texts(list: readonly string[]): string {

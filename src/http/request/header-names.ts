@@ -37,6 +37,7 @@ const IN_FAMILIES = [
   "inconsistent",
   "forward",
   "no-request-forwarding",
+  "recover-snapshot-id",
 ] as const;
 type Slot = (typeof ONCE)[number] | (typeof IN_FAMILIES)[number];
 
@@ -125,4 +126,5 @@ export const AT = {
   wrapForm: place("wrap-format"),
   policyOverride: place("policy-override"),
   request: place("request"),
+  recoverFrom: place("recover-snapshot-id"),
 };

@@ -179,6 +179,11 @@ export class RequestHeaders {
     throw overrideInvalid(this.#sentAs(AT.policyOverride));
   }
 
+  /** The loaded snapshot to recover from; null without one. */
+  get recoverFrom(): string | null {
+    return this.#values[AT.recoverFrom] ?? null;
+  }
+
   /** Sent by our own programs, and by no page of another site. */
   get marked(): boolean {
     return this.#flag(AT.request, "X-Service-Request");

@@ -14,7 +14,15 @@ import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts
 import type { GoverningRecord } from "./governing-record.ts";
 import { listing, named, part, whole } from "../policy-fields.ts";
 import { openPage, PAGE_BOUNDS } from "../policy-pages.ts";
-import { egpList, egpOf, guardedBy, rgpOf, shapes, trials } from "../policy-view.ts";
+import {
+  egpList,
+  egpOf,
+  governingAgain,
+  guardedBy,
+  rgpOf,
+  shapes,
+  trials,
+} from "../policy-view.ts";
 
 const endpoint = endpointsOf<GoverningPolicies>();
 
@@ -34,6 +42,7 @@ export const governingApi = [
     path: "/sys/policies/rgp",
     summary: "List the RGPs.",
     access: capability,
+    fromSnapshot: true,
     input: listing,
     output: out.keys("Names, sorted."),
     handler: (policies, page, { namespace }) => keysOf(policies.names("rgp", namespace.id, page)),
@@ -51,6 +60,7 @@ export const governingApi = [
     path: "/sys/policies/rgp/:name+",
     summary: "Read an RGP.",
     access: capability,
+    fromSnapshot: true,
     input: named,
     output: shapes.rgp,
     handler: (policies, { name }, context) => rgpOf(...read(policies, "rgp", context, name)),
@@ -64,6 +74,10 @@ export const governingApi = [
     access: capability,
     input: whole.rgp,
     output: trials.rgp,
+    recovers: (rooms, { name = "" }, { namespace }) => {
+      const [held, now] = bothOf(rooms, "rgp", namespace.id, name);
+      return held === null ? null : governingAgain(held, now);
+    },
     handler: (policies, change, context) => write(policies, "rgp", context, change, rgpOf),
   }),
   endpoint({
@@ -86,6 +100,7 @@ export const governingApi = [
     path: "/sys/policies/egp",
     summary: "List the EGPs and what they guard.",
     access: capability,
+    fromSnapshot: true,
     input: listing,
     output: egpList,
     handler: (policies, page, { namespace }) => {
@@ -108,6 +123,7 @@ export const governingApi = [
     path: "/sys/policies/egp/:name+",
     summary: "Read an EGP.",
     access: capability,
+    fromSnapshot: true,
     input: named,
     output: shapes.egp,
     handler: (policies, { name }, context) => egpOf(...read(policies, "egp", context, name)),
@@ -121,6 +137,10 @@ export const governingApi = [
     access: capability,
     input: whole.egp,
     output: trials.egp,
+    recovers: (rooms, { name = "" }, { namespace }) => {
+      const [held, now] = bothOf(rooms, "egp", namespace.id, name);
+      return held === null ? null : { ...governingAgain(held, now), paths: held.paths };
+    },
     handler: (policies, change, context) => write(policies, "egp", context, change, egpOf),
   }),
   endpoint({
@@ -144,6 +164,15 @@ function shelf(kind: GoverningKind) {
     below: (id, folder, page) => policies.below(kind, id, folder, page),
     read: (id, name) => policies.read(kind, id, name),
   });
+}
+
+function bothOf(
+  { held, now }: { readonly held: GoverningPolicies; readonly now: GoverningPolicies },
+  kind: GoverningKind,
+  namespaceId: string,
+  name: string,
+) {
+  return [held.read(kind, namespaceId, name), now.read(kind, namespaceId, name)] as const;
 }
 
 function deletionOf(kind: GoverningKind, called: string, summary: string) {

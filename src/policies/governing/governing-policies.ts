@@ -68,6 +68,12 @@ export class GoverningPolicies {
     this.#rows = { rgp: rows("rgp"), egp: rows("egp") };
   }
 
+  /** The policies of other data: those of a snapshot, to be read. */
+  over(shared: View): GoverningPolicies {
+    const { clock, timers } = this.#options;
+    return new GoverningPolicies({ shared, clock, timers });
+  }
+
   // --- reading ---
 
   /** Null when there is none. */

@@ -373,6 +373,7 @@ const SUDO = [
   / \/sys\/inspect\/request$/,
   /^POST \/sys\/storage\/raft\/snapshot(?:-force)?$/,
   / \/sys\/storage\/raft\/snapshot-auto\/(?:config|run)(?:\/|$)/,
+  / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,
 ];
