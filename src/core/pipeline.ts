@@ -360,9 +360,10 @@ export class Pipeline implements Core {
       reply = reply.with(await logins.login(reply.login, context));
     }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(state, reply)) return reply;
-    const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, context));
+    const { headers, index, noted } = reply;
+    const inside = await wrapping.wrap(reply, wrapTtl, context);
+    const wrapped = new Reply(undefined, noted === null ? inside : { ...inside, noted });
     // Where the next page begins, and as of when: the headers of the ACL API hold nothing to be kept.
-    const { headers, index } = reply;
     const seen = index === null ? { headers } : { headers, index };
     return state.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;
   }

@@ -41,7 +41,7 @@ export class Recording {
     if (state.recorded === null || state.aside) return undefined;
     if (!audit.isOpen) throw failures.sealed();
     const data = recordedData(reply);
-    const { auth, warnings, wrapInfo } = reply;
+    const { auth, warnings, noted, wrapInfo } = reply;
     const leaseId = reply.leased?.id ?? "";
     return audit.response(state.recorded, {
       data,
@@ -49,6 +49,7 @@ export class Recording {
       leaseId,
       wrapInfo,
       warnings,
+      noted,
       error: "",
     });
   }

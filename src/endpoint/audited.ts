@@ -56,6 +56,8 @@ export interface AuditedAnswer {
   /** What stands for a wrapped answer, whose data is then not recorded. Default none. */
   readonly wrapInfo?: WrapInfo | null;
   readonly warnings: readonly string[];
+  /** Recorded in clear. Default nothing. */
+  readonly noted?: Readonly<Record<string, string>> | null;
   /** Why it was refused; empty when it was not. */
   readonly error: string;
 }

@@ -79,7 +79,15 @@ export class Records {
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer): string {
-    const { data, warnings, error, auth = null, leaseId = "", wrapInfo = null } = answer;
+    const {
+      data,
+      warnings,
+      error,
+      auth = null,
+      leaseId = "",
+      wrapInfo = null,
+      noted = null,
+    } = answer;
     const middle = this.#taken(request) ?? this.#middle(request);
     const time = this.#times.show(this.#parts.clock.now());
     const { prefix } = this.#parts.format;
@@ -87,7 +95,7 @@ export class Records {
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
       `${quote(request.mountType)},"data":${dataText},${auth === null ? "" : `"auth":${this.#authText(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
-      `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
+      `${noted === null ? "" : `"noted":${notes(noted)},`}"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
     );
   }
 
@@ -226,6 +234,11 @@ export class Records {
       this.#lastData = { data, readable, text };
     return text;
   }
+}
+
+function notes(noted: Readonly<Record<string, string>>): string {
+  const members = Object.entries(noted).map(([name, value]) => `${quote(name)}:${quote(value)}`);
+  return `{${members.join(",")}}`;
 }
 
 /** A path that was refused for its spelling is kept apart from those that mean something. */

@@ -208,14 +208,14 @@ export const autoApi = [
     },
     output: out.nothing,
     async handler(auto, { name: called, verify, ...input }, context) {
-      const warnings = await auto.write(called, {
+      const { warnings, host } = await auto.write(called, {
         input,
         verify,
         signal: context.signal,
         accessor: context.caller?.accessor ?? "",
         confirmExists: (exists) => context.confirmExists(exists),
       });
-      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
+      return reply(undefined, { warnings, noted: { target_host: host } });
     },
   }),
 

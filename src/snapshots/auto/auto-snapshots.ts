@@ -13,7 +13,7 @@ import { nameAt } from "../targets/target.ts";
 import { attempt, type Phase, type SpooledArchive, type StoredArchive } from "./attempt.ts";
 import { AttemptBook } from "./attempt-book.ts";
 import type { SnapshotConfig } from "./config.ts";
-import { Configurations, type WriteRequest } from "./configurations.ts";
+import { Configurations, type WriteRequest, type Written } from "./configurations.ts";
 import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
 import { lengthOf, overdue } from "./schedule.ts";
@@ -111,12 +111,12 @@ export class AutoSnapshots {
   }
 
   /** Gives warnings. */
-  async write(name: string, request: WriteRequest): Promise<readonly string[]> {
-    const warnings = await this.#configurations.write(name, request, (tx, before, config) =>
+  async write(name: string, request: WriteRequest): Promise<Written> {
+    const written = await this.#configurations.write(name, request, (tx, before, config) =>
       this.#book.configured(tx, name, { before, config }),
     );
     this.#runs.arm();
-    return warnings;
+    return written;
   }
 
   /** What it has stored stays. */

@@ -4,7 +4,7 @@
 import type { Log } from "@holdfast/shared/log";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
-import { openTarget, type TargetNeeds } from "../targets/open-target.ts";
+import { hostOf, openTarget, type TargetNeeds } from "../targets/open-target.ts";
 import { StoreError } from "../targets/store-error.ts";
 import type { TargetSettings } from "../targets/settings.ts";
 import type { Target } from "../targets/target.ts";
@@ -35,6 +35,12 @@ export interface WriteRequest {
   /** For the log. */
   readonly accessor: string;
   readonly confirmExists: (exists: boolean) => void;
+}
+
+export interface Written {
+  readonly warnings: readonly string[];
+  /** Where snapshots go; empty for a directory. */
+  readonly host: string;
 }
 
 /** In the transaction that writes it: what follows from it elsewhere. */
@@ -72,12 +78,7 @@ export class Configurations {
     return found;
   }
 
-  /** Gives warnings. */
-  async write(
-    name: string,
-    request: WriteRequest,
-    following: Following,
-  ): Promise<readonly string[]> {
+  async write(name: string, request: WriteRequest, following: Following): Promise<Written> {
     checkName(name);
     const { input, verify, signal, accessor } = request;
     const { clock, log } = this.#options;
@@ -101,7 +102,7 @@ export class Configurations {
       const about = { event: "snapshot.configured", config: name, host, accessor };
       log.info("snapshots go to another place from now on", about);
     }
-    return warnings;
+    return { warnings, host };
   }
 
   async remove(name: string): Promise<void> {
@@ -114,7 +115,7 @@ export class Configurations {
     return openTarget(settings, this.#options.targets);
   }
 
-  /** Gives the host for the log. */
+  /** Gives the host, for records. */
   async #checkPlace(
     settings: TargetSettings,
     verify: boolean,
@@ -126,7 +127,8 @@ export class Configurations {
       else if (settings.storageType === "local") await target.list(signal);
       return new URL(target.urlOf("x")).host;
     } catch (error) {
-      if (!verify && error instanceof StoreError) return "";
+      // It has no credentials, and may yet be given some outside of the configuration.
+      if (!verify && error instanceof StoreError) return hostOf(settings, this.#options.targets);
       throw failures.probeFailure(error);
     }
   }

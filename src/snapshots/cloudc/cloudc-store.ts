@@ -59,7 +59,7 @@ export class CloudCStore implements Target {
     const { disableTls: plain } = settings;
     this.#settings = settings;
     this.#needs = needs;
-    this.#base = baseOf(settings, needs);
+    this.#base = baseOf(settings, needs.outbound);
     this.#folder = objectFolder(settings.pathPrefix);
     const identity = identityOf(settings, around);
     this.#token = new AccessToken(identity, needs, { plain });
@@ -298,7 +298,11 @@ export class CloudCStore implements Target {
   }
 }
 
-function baseOf({ endpoint, disableTls }: CloudCSettings, { outbound }: StoreNeeds): string {
+/** Where the store is called, without a slash at the end. Throws a Failure that names the field. */
+export function baseOf(
+  { endpoint, disableTls }: CloudCSettings,
+  outbound: Pick<StoreNeeds["outbound"], "endpoint">,
+): string {
   if (endpoint === "") return disableTls ? UPSTREAM.replace("https:", "http:") : UPSTREAM;
   const scheme = disableTls ? "http" : "https";
   const text = /^[a-z]+:\/\//i.test(endpoint) ? endpoint : `${scheme}://${endpoint}`;

@@ -226,7 +226,7 @@ test(
 );
 
 test(
-  "T-L09: where everything stored goes is for sudo in the root namespace, and the host is logged with who chose it",
+  "T-L09: where everything stored goes is for sudo in the root namespace, and the host is recorded with who chose it",
   BOUND,
   async (t) => {
     const server = await autoServer(t);
@@ -253,9 +253,41 @@ test(
     assert.equal(refusal.status, 403);
     assert.equal(s3.log.length, 0, "nobody was called");
     const strong = await server.clientToken(grants(`${AUTO}/*`, ...everything));
+    const file = join(server.test.auditDirectory, "trail.log");
+    mkdirSync(server.test.auditDirectory, { recursive: true, mode: 0o700 });
+    await server.must("POST", "sys/audit/file", { type: "file", options: { file_path: file } });
     done(await server.write("a", cloudaConfig(s3), { token: strong.secret }));
     const line = server.test.lines.find((text) => text.includes("snapshot.configured")) ?? "";
     assert.ok(line.includes(`127.0.0.1:${s3.port}`), line);
     assert.ok(line.includes(strong.accessor), line);
+    // The record of the answer has the host in clear, whether or not anything was tried there, and for a change too;
+    // what the caller sent has hashes alone.
+    const token = strong.secret;
+    const elsewhere = { clouda_store_endpoint: "exfil.example", clouda_store_disable_tls: false };
+    done(await server.write("b", cloudaConfig(s3, { ...elsewhere, verify: false }), { token }));
+    const unkeyed = { clouda_access_key_id: "", clouda_secret_access_key: "" };
+    const wrapping = { token, headers: { "x-vault-wrap-ttl": "60" } };
+    await server.write(
+      "c",
+      cloudaConfig(s3, { ...elsewhere, ...unkeyed, path_prefix: "other", verify: false }),
+      wrapping,
+    );
+    done(await server.write("a", { clouda_store_endpoint: "second.example", verify: false }));
+    done(await server.write("l", server.local()));
+    const records = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((text) => text.includes('"type":"response"') && text.includes("snapshot-auto/config"))
+      .map((text) => JSON.parse(text) as { response: { noted?: object }; request: object });
+    assert.deepEqual(
+      records.map(({ response }) => response.noted),
+      [
+        { target_host: `127.0.0.1:${s3.port}` },
+        { target_host: "exfil.example" },
+        { target_host: "backups.exfil.example" },
+        { target_host: `second.example` },
+        { target_host: "" },
+      ],
+    );
+    assert.ok(!JSON.stringify(records.map(({ request }) => request)).includes("exfil"));
   },
 );
