@@ -211,9 +211,10 @@ export class Client implements Caller {
     by: (transport: Transport, sent: Sent) => Promise<R>,
   ): Promise<R> {
     const { transport, watcher, region, readSnapshot } = this.#options;
-    const ofRegion = path.startsWith("acl/") && region !== "" ? { region } : {};
-    const ofThen = readSnapshot === undefined ? {} : { read_snapshot_id: readSnapshot };
-    const query = { ...ofRegion, ...ofThen, ...ask.query };
+    const query = completed(ask.query, {
+      region: hasRegion(path) && region !== "" ? region : undefined,
+      read_snapshot_id: readSnapshot,
+    });
     const body = ask.stream ?? (ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body)));
     const headers = { ...ask.headers, ...this.#headers(method, body) };
     const ended = watcher?.started(method, path, ask.held !== undefined);
@@ -388,6 +389,18 @@ export function nanosOf(name: string, length: string | Nanos): Nanos {
   throw optionInvalid(
     `${name} must be text such as "30s" or "1m30s", or nanoseconds as a bigint, and longer than 0s`,
   );
+}
+
+/** Whether a request is sent to a region: those on tokens and their policies are. */
+export function hasRegion(path: string): boolean {
+  return path.startsWith("acl/");
+}
+
+/** What a call says itself goes before what holds for the client. Functions name every parameter that they
+ *  have, those without a value too. */
+function completed(query: Query = {}, ofClient: Query): Query {
+  const missing = Object.entries(ofClient).filter(([name]) => query[name] === undefined);
+  return { ...query, ...Object.fromEntries(missing) };
 }
 
 function queryText(query: Query = {}): string {

@@ -45,6 +45,8 @@ interface Declaration<F extends Flags, A extends Arguments> {
   readonly examples: readonly string[];
   readonly flags: F;
   readonly args: A;
+  /** Whether what it sends goes to the region that -region names. Default: to none, and the flag is refused. */
+  readonly takesRegion?: (input: FlagValues<F> & ArgumentValues<A>) => boolean;
   /** An exit code, or nothing for success. */
   run(
     context: Context,
@@ -60,6 +62,7 @@ export interface Command {
   readonly examples: readonly string[];
   readonly flags: Readonly<Record<string, Flag<unknown>>>;
   readonly args: Readonly<Record<string, Argument<unknown>>>;
+  takesRegion(input: Readonly<Record<string, unknown>>): boolean;
   run(context: Context, input: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
@@ -75,6 +78,8 @@ export function command<F extends Flags, A extends Arguments>(
     flags,
     args,
     // Flags and arguments were read by the very declarations that this type is derived from.
+    takesRegion: (input) =>
+      declared.takesRegion?.(input as FlagValues<F> & ArgumentValues<A>) ?? false,
     run: async (context, input) =>
       (await declared.run(context, input as FlagValues<F> & ArgumentValues<A>)) ?? 0,
   };

@@ -93,6 +93,7 @@ class Invocation {
 
   async #execute(command: Command, { flags, rest }: Line): Promise<number> {
     const input = { ...readFlags(command.flags, flags), ...readArguments(command.args, rest) };
+    if (this.#settings.regionFlag !== null && !command.takesRegion(input)) throw noRegion();
     this.#running = new Running(this.#io, this.#world, this.#settings);
     return command.run(this.#running, input);
   }
@@ -152,6 +153,14 @@ class Invocation {
     if (this.#showsCode) out.hint(error instanceof Failure ? wordOf(error) : framesOf(error));
     return exitCodeOf(error);
   }
+}
+
+/** Whoever names a region would be answered by another one. */
+function noRegion(): UsageError {
+  return new UsageError(
+    "-region does not belong here: this command asks the server at -address, whatever its region",
+    "leave -region out; commands on tokens (`holdfast help acl token`) and paths in acl/ take it",
+  );
 }
 
 function settingsOf(values: Line["flags"], env: CliIo["env"]): Settings {

@@ -46,7 +46,7 @@ export const GLOBAL_FLAGS = {
   clientKey: flag.file("Its key, PEM"),
   tlsServerName: flag.string("Name to expect in the server's certificate", "NAME"),
   tlsSkipVerify: flag.switch("Do not check the server's certificate"),
-  region: flag.string("Region for requests on tokens", "NAME"),
+  region: flag.string("Region, for commands on tokens and paths in acl/", "NAME"),
   policyOverride: flag.switch("Pass by soft-mandatory policies; it is audited"),
   timeout: flag.string(`Longest wait for an answer (${showDuration(DEFAULT_TIMEOUT)})`, "TIME"),
   nonInteractive: flag.switch("Never ask; fail instead"),
@@ -115,6 +115,11 @@ export class Settings {
         ? this.#environment.namespace
         : { value: fromFlag, from: "-namespace" };
     return setting === null || /^(?:\/*|\/?root\/?)$/i.test(setting.value) ? null : setting;
+  }
+
+  /** Where it was chosen for this very command; what the environment says is for those that have one. */
+  get regionFlag(): string | null {
+    return this.#flags.region ?? null;
   }
 
   get region(): string {

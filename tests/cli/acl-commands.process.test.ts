@@ -6,6 +6,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test, type TestContext } from "node:test";
 import type { FakeToken } from "./fakes/acl-fake.ts";
+import { findCommand, loadAll } from "../../src/cli/catalogue.ts";
 import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
 
@@ -517,4 +518,70 @@ test("groups of commands help at each depth, and near misses are told", async ()
   assert.match(near.stderr, /did you mean `holdfast acl token list`\?/);
   const deep = await token(["one-time", "exchnage"]);
   assert.match(deep.stderr, /did you mean `holdfast acl token one-time exchange`\?/);
+});
+
+test("a region that was chosen goes with whatever a command sends about tokens", async () => {
+  const { AccessorID: id } = client();
+  const lines = (file: string): readonly (readonly string[])[] => [
+    ["create", "-policy", "readonly"],
+    ["create", "-like", id],
+    ["create", "-policy", "readonly", "-accessor", ACCESSOR, "-"],
+    ["clone", id],
+    ["upload", "-policy", "readonly", SECRET, "-"],
+    ["update", "-name", "other", id],
+    ["list"],
+    ["info", id],
+    ["self"],
+    ["export", file, id],
+    ["import", file],
+    ["one-time", "create"],
+    ["one-time", "exchange", "-"],
+    ["delete", "-yes", "c8427da3"],
+  ];
+  const tried = new Set<string>();
+  for (const way of ["flag", "environment"]) {
+    for (const line of lines(join(home, way))) {
+      const since = server.seen.length;
+      const args = way === "flag" ? ["-region", "global"] : [];
+      const env: Record<string, string> =
+        way === "flag" ? { HOLDFAST_REGION: "nowhere" } : { HOLDFAST_REGION: "global" };
+      await token([...line, ...args], { stdin: `${SECRET}\n`, env });
+      const sent = server.seen.slice(since).filter(({ path }) => path.startsWith("acl/"));
+      assert.ok(sent.length > 0, line.join(" "));
+      for (const { method, path, query } of sent) {
+        assert.equal(query.get("region"), "global", `${line.join(" ")}: ${method} ${path}`);
+      }
+      const found = findCommand(["acl", "token", ...line]);
+      assert.ok(found.kind === "command");
+      tried.add(found.name);
+    }
+  }
+  const taking = (await loadAll()).filter(
+    (one) => one.name.startsWith("acl") && one.takesRegion({}),
+  );
+  assert.deepEqual([...tried].toSorted(), taking.map(({ name }) => name).toSorted());
+});
+
+test("where no request has a region, -region is refused, and that of the environment is nobody's concern", async () => {
+  for (const line of [
+    ["kv", "list", "secret"],
+    ["status"],
+    ["version"],
+    ["read", "sys/health"],
+    ["acl", "bootstrap"],
+    ["token", "lookup"],
+    ["policy", "list"],
+  ]) {
+    const since = server.seen.length;
+    const { code, stderr } = await cli([...line, "-region", "nowhere"]);
+    assert.equal(code, 2, line.join(" "));
+    assert.match(stderr, /^Error: -region does not belong here/m);
+    assert.equal(server.seen.length, since);
+  }
+  const silent = await cli(["read", "sys/health"], { env: { HOLDFAST_REGION: "nowhere" } });
+  assert.equal(silent.code, 0, silent.stderr);
+  assert.ok(!silent.stderr.includes("region"));
+  await cli(["read", "-region", "global", "acl/token/self"]);
+  const { path, query } = server.seen.at(-1)!;
+  assert.deepEqual([path, query.get("region")], ["acl/token/self", "global"]);
 });

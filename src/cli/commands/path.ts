@@ -3,7 +3,14 @@
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import * as mounts from "@holdfast/client/api/mounts";
-import type { Answer, Ask, Client, Query, Verb } from "@holdfast/client/client";
+import {
+  hasRegion,
+  type Answer,
+  type Ask,
+  type Client,
+  type Query,
+  type Verb,
+} from "@holdfast/client/client";
 import { typedPath } from "@holdfast/client/request-path";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
@@ -19,6 +26,8 @@ const PATH = argument.required("Path, with or without /v1/ in front", { words: "
 const PARAMETERS = argument.rest("name=value pairs for the query");
 const DATA = argument.rest("name=value, name=@file, name=-, or - for JSON on standard input");
 
+const takesRegion = ({ path }: { readonly path: string }) => hasRegion(typedPath(path));
+
 export const read = command({
   name: "read",
   summary: "Read any path",
@@ -29,6 +38,7 @@ export const read = command({
   ],
   flags: WRAP_FLAG,
   args: { path: PATH, parameters: PARAMETERS },
+  takesRegion,
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
     const query = await readQuery(parameters, { files, prompt, out });
     const answer = await ask(wrappingClient(client, wrapTtl), "GET", path, { query });
@@ -52,6 +62,7 @@ export const write = command({
   ],
   flags: { force: flag.switch("Write without data"), ...WRAP_FLAG },
   args: { path: PATH, data: DATA },
+  takesRegion,
   async run({ client, out, files, prompt }, { force, path, data, wrapTtl }) {
     typedPath(path); // before anybody is asked for a value
     const body = await readData(data, { files, prompt, out });
@@ -77,6 +88,7 @@ export const patch = command({
   examples: ["holdfast patch sys/namespaces/team - < change.json"],
   flags: WRAP_FLAG,
   args: { path: PATH, data: DATA },
+  takesRegion,
   async run({ client, out, files, prompt }, { path, data, wrapTtl }) {
     typedPath(path);
     const body = await readData(data, { files, prompt, out });
@@ -92,6 +104,7 @@ export const remove = command({
   examples: ["holdfast delete sys/namespaces/team"],
   flags: {},
   args: { path: PATH, parameters: PARAMETERS },
+  takesRegion,
   async run({ client, out, files, prompt }, { path, parameters }) {
     const query = await readQuery(parameters, { files, prompt, out });
     const answer = await ask(client, "DELETE", path, { query });
@@ -112,6 +125,7 @@ export const list = command({
   examples: ["holdfast list sys/namespaces", "holdfast list -format json sys/namespaces"],
   flags: WRAP_FLAG,
   args: { path: PATH, parameters: PARAMETERS },
+  takesRegion,
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
     const query = await readQuery(parameters, { files, prompt, out });
     const folder = path.replace(/\/+$/, "");
@@ -194,6 +208,7 @@ export const pathHelp = command({
   examples: ["holdfast path-help sys/unseal"],
   flags: {},
   args: { path: argument.required("Path, with or without /v1/ in front") },
+  takesRegion,
   async run({ client, out }, { path }) {
     const { body, data } = await readTyped(client, path.replace(/\/+$/, ""), { help: 1 });
     const help = textIn(data) ?? textIn(body);

@@ -205,6 +205,7 @@ export const oneTimeCreate = command({
   ],
   flags: {},
   args: {},
+  takesRegion: () => true,
   async run({ client, out, clock }) {
     const { body, data } = await tokens.createOneTimeToken(client);
     const made = data.OneTimeToken;
@@ -229,6 +230,7 @@ export const oneTimeExchange = command({
   ],
   flags: { ...SECRET_OUT_FLAG, ...TOKEN_FLAGS },
   args: { file: argument.optional("File that holds the one-time secret; - for standard input") },
+  takesRegion: () => true,
   async run(context, { file, secretOut, quiet }) {
     needSecretOut(quiet, secretOut);
     const client = context.client.withToken(null);

@@ -52,6 +52,7 @@ export const tokenCreate = command({
     ...TOKEN_FLAGS,
   },
   args: { file: argument.optional("With -accessor: file that holds the secret, or -") },
+  takesRegion: () => true,
   run: (context, flags) => createWith(context, flags),
 });
 
@@ -74,6 +75,7 @@ export const tokenClone = command({
     ...TOKEN_FLAGS,
   },
   args: { model: argument.required(ACCESSOR_HELP) },
+  takesRegion: () => true,
   run: (context, { model, ...flags }) =>
     createWith(context, { ...flags, like: model, accessor: undefined, file: undefined }),
 });
@@ -185,6 +187,7 @@ export const tokenUpload = command({
     accessor: argument.required("Accessor that the token shall have, a UUID"),
     file: argument.optional("File that holds the secret; - for standard input"),
   },
+  takesRegion: () => true,
   async run(context, { accessor, file, quiet, ...flags }) {
     const id = checkedAccessor(accessor);
     const fields = { ...newTokenFields(flags), Type: "client" };
@@ -219,6 +222,7 @@ export const tokenUpdate = command({
     ...TOKEN_FLAGS,
   },
   args: { accessor: argument.required(ACCESSOR_HELP) },
+  takesRegion: () => true,
   async run(context, { accessor, showSecret, quiet, name, type, policy }) {
     checkSecretField(context, showSecret);
     if (name === undefined && type === undefined && policy.length === 0) {
@@ -277,6 +281,7 @@ export const tokenDelete = command({
   ],
   flags: { yes: flag.switch("Do not ask") },
   args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
+  takesRegion: () => true,
   async run({ client, out, prompt }, { yes, accessor: typed }) {
     if (typed.length === 0)
       throw new UsageError(`ACCESSOR is missing: ${afterColon(ACCESSOR_HELP)}`);

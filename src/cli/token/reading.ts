@@ -53,6 +53,7 @@ export const tokenList = command({
     watch: flag.switch("Go on printing changes until Ctrl-C"),
   },
   args: {},
+  takesRegion: () => true,
   async run(context, { expired, all, wide, quiet, watch, pageToken, next, ...filters }) {
     const { client, out, clock } = context;
     if (filters.prefix !== undefined && !isAccessorPrefix(filters.prefix)) {
@@ -179,6 +180,7 @@ export const tokenInfo = command({
   ],
   flags: { ...SECRET_FLAG, watch: flag.switch("Go on printing changes until Ctrl-C") },
   args: { accessor: argument.required(ACCESSOR_HELP) },
+  takesRegion: () => true,
   async run(context, { accessor, showSecret, watch }) {
     checkSecretField(context, showSecret);
     const secret = showSecret ? "shown" : "hidden";
@@ -204,6 +206,7 @@ export const tokenSelf = command({
     watch: flag.switch("Go on printing changes until Ctrl-C"),
   },
   args: {},
+  takesRegion: () => true,
   async run(context, { showSecret, quiet, watch }) {
     checkSecretField(context, showSecret);
     if (context.settings.token(context.fs) === null) {

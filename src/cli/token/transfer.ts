@@ -47,6 +47,7 @@ export const tokenExport = command({
     file: argument.required("New file, or - for standard output"),
     accessor: argument.rest(ACCESSOR_HELP),
   },
+  takesRegion: () => true,
   async run(context, { file, accessor: named }) {
     const { client, fs, out } = context;
     if (file !== "-" && fs.info(file) !== null) {
@@ -114,6 +115,7 @@ export const tokenImport = command({
   ],
   flags: { dryRun: flag.switch("Only say what would be done") },
   args: { file: argument.required("File that export wrote, or - for standard input") },
+  takesRegion: () => true,
   async run({ client, files, prompt, out, clock }, { file, dryRun }) {
     const text = file === "-" ? await prompt.whole(MAX_FILE) : files.text(file, MAX_FILE);
     const records = recordsIn(text, file === "-" ? "standard input" : file);
