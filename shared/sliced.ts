@@ -6,17 +6,34 @@ import type { Clock, Nanos } from "./world.ts";
 
 export type Sliced<T> = Generator<void, T, void>;
 
+/** On whose behalf it is done: tenants take turns, and then the clients of each. */
+export interface Whose {
+  /** The namespace that it belongs to; "" where that plays no part. */
+  readonly tenant: string;
+  /** Any name of who asks, within it. */
+  readonly client: string;
+}
+
+/** A caller, as one of its namespace. */
+export function whoseOf(caller: {
+  readonly namespace: { readonly id: string };
+  readonly accessor: string;
+}): Whose {
+  return { tenant: caller.namespace.id, client: caller.accessor };
+}
+
 /** Gives way to others. */
 export interface Turns {
-  next(): Promise<void>;
+  next(whose: Whose): Promise<void>;
 }
 
 export interface Pace {
   readonly clock: Pick<Clock, "elapsed">;
   readonly turns: Turns;
+  readonly whose: Whose;
 }
 
-const STRETCH: Nanos = 5n * MILLISECOND;
+const STRETCH: Nanos = 3n * MILLISECOND;
 
 /** To its end, for those whom nobody waits for. */
 export function atOnce<T>(work: Sliced<T>): T {
@@ -40,11 +57,11 @@ export function stretch<T>(
 }
 
 /** In stretches of a few milliseconds, the first of them at once. */
-export async function inSlices<T>(work: Sliced<T>, { clock, turns }: Pace): Promise<T> {
+export async function inSlices<T>(work: Sliced<T>, { clock, turns, whose }: Pace): Promise<T> {
   for (;;) {
     const step = stretch(work, clock);
     if (step.done === true) return step.value;
-    await turns.next();
+    await turns.next(whose);
   }
 }
 
@@ -74,7 +91,7 @@ export class Stretches {
 
   /** Gives way to others; the next stretch begins after that. */
   async next(): Promise<void> {
-    await this.#pace.turns.next();
+    await this.#pace.turns.next(this.#pace.whose);
     this.#began = this.#pace.clock.elapsed();
   }
 }

@@ -62,7 +62,8 @@ async function open(needs: EngineNeeds): Promise<Kv> {
     await versioned.load();
     await plain.upgrade(versioned);
   }
-  const pace = { clock, turns: { next: () => timers.turn() } };
+  const whose = { tenant: "", client: "" }; // nobody takes turns here but with the rest of the server
+  const pace = { clock, turns: { next: () => timers.turn() }, whose };
   const bin = new RecycleBin({ storage, clock, pace }, () => versioned.settings);
   return { versioned, bin, plain, storage, clock, pace, cursors: new Cursors(random), mount };
 }

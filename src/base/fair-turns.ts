@@ -1,10 +1,14 @@
 // Long work in short stretches, whoever does it: all of it together takes a few milliseconds of each
-// turn of the event loop, in the order in which it asked, so that other requests go on between.
+// turn of the event loop, so that other requests go on between. Whoever asks has its turn by tenant and client,
+// so that the long work of one is not between the stretches of all others.
 
+import type { Whose } from "@holdfast/shared/sliced";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import { Rotation } from "./rotation.ts";
 
-const STRETCH: Nanos = 10n * MILLISECOND;
+// A small request comes round some five times, and waits so long each time where somebody has long work.
+const STRETCH: Nanos = 5n * MILLISECOND;
 // What follows a turn (the answer, its record) is not ours to measure, so they are counted as well.
 const MAX_AT_ONCE = 16;
 
@@ -15,7 +19,7 @@ export interface FairTurnsWorld {
 
 export class FairTurns {
   readonly #world: FairTurnsWorld;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Rotation<() => void>();
   #running = false;
 
   constructor(world: FairTurnsWorld) {
@@ -23,13 +27,13 @@ export class FairTurns {
   }
 
   /** Resolves when it is the caller's turn. Until it asks again it should do little. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.soon(resolve));
+  next(whose: Whose): Promise<void> {
+    return new Promise((resolve) => this.soon(whose, resolve));
   }
 
   /** Calls when it is its turn. */
-  soon(call: () => void): void {
-    this.#waiting.push(call);
+  soon(whose: Whose, call: () => void): void {
+    this.#waiting.add(whose, call);
     if (this.#running) return;
     this.#running = true;
     void this.#run();
@@ -37,18 +41,13 @@ export class FairTurns {
 
   async #run(): Promise<void> {
     const { clock, timers } = this.#world;
-    while (this.#waiting.length > 0) {
-      const round = this.#waiting; // whoever asks during the round has the next one
-      this.#waiting = [];
-      for (let at = 0; at < round.length;) {
-        await timers.turn();
-        const began = clock.elapsed();
-        const last = Math.min(at + MAX_AT_ONCE, round.length);
-        while (at < last && clock.elapsed() - began < STRETCH) {
-          round[at]?.();
-          at++;
-          await Promise.resolve(); // the work itself runs here
-        }
+    while (this.#waiting.size > 0) {
+      await timers.turn();
+      const began = clock.elapsed();
+      for (let at = 0; at < MAX_AT_ONCE && this.#waiting.size > 0; at++) {
+        this.#waiting.take()?.();
+        await Promise.resolve(); // the work itself runs here
+        if (clock.elapsed() - began >= STRETCH) break;
       }
     }
     this.#running = false;

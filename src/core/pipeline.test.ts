@@ -267,6 +267,32 @@ test("a login that waited is governed as of its turn", async () => {
   assert.ok((await meanwhile(house(), ["POST", "/sys/login"], () => {})) instanceof Reply);
 });
 
+test("T-B05: a large request is judged again behind its record, however short that took", async () => {
+  for (const [size, expected] of [
+    [20_000, "denied invalid-token"],
+    [10, "ok"], // nothing has waited: the revocation came behind it
+  ] as const) {
+    const small = house();
+    small.grants.add("create |sys/things/x");
+    small.recorded = () => {
+      small.tokens.delete("client");
+      small.node = { ...small.node, index: small.node.index + 1n };
+    };
+    const body = { size: 1, more: "m".repeat(size) };
+    const answer = await small.answer("POST", "/sys/things/x", { token: "client", body });
+    assert.equal(answer, expected);
+  }
+});
+
+test("T-N02: a large body is counted as what it becomes when it is read", async () => {
+  const small = house();
+  small.grants.add("create |sys/things/x");
+  const parts = Array.from({ length: 4 }, () => Array.from({ length: 4000 }, () => ({})));
+  const body = { size: 1, parts };
+  assert.equal(await small.answer("POST", "/sys/things/x", { token: "client", body }), "ok");
+  assert.ok(small.held > 16_000 * 60, `${small.held} bytes for 16,000 objects`);
+});
+
 test("a token that ends while its request waits is as none where none is needed, as at the door", async () => {
   const small = house();
   const go = () => small.tokens.delete("client");

@@ -86,7 +86,7 @@ export class Pipeline implements Core {
       const context = await this.#pass(state, entry);
       result = await this.#serve(state, context);
     } catch (error) {
-      result = await this.#recording.refusal(state, error);
+      result = await this.#refuse(state, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
       if (isLogin(state) && !state.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
@@ -133,7 +133,22 @@ export class Pipeline implements Core {
     if (!takesTurns(body)) return await this.#judgeAndRecord(state, entry, body);
     // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
     const waiting = hasBegunNothing(state, entry, this.#parts);
-    return await this.#turns.take(state, waiting, () => this.#judgeAndRecord(state, entry, body));
+    return await this.#turns.take(state, waiting, () => {
+      state.takesTurns = true;
+      return this.#judgeAndRecord(state, entry, body);
+    });
+  }
+
+  /** A long body is masked and recorded in its turn, whatever was said to it. */
+  async #refuse(state: RequestState, error: unknown): Promise<Failure> {
+    const record = () => this.#recording.refusal(state, error);
+    if (!state.takesTurns) return await record();
+    try {
+      return await this.#turns.take(state, OWN_WORK, record);
+    } catch (full) {
+      invariant(full instanceof Failure, "whoever finds no place is refused");
+      return await record();
+    }
   }
 
   async #judgeAndRecord(

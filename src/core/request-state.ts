@@ -49,6 +49,8 @@ export class RequestState {
   bytes = 0; // of the body
   /** The body is what a loaded snapshot held. */
   recalled = false;
+  /** Its body is read, and so long that addresses take turns with whatever is done with it. */
+  takesTurns = false;
   /** Where the endpoint takes its body as it comes. */
   stream: BodyStream | undefined = undefined;
   /** Whether what the path names was there when it was judged; null where nobody has looked. One look is for

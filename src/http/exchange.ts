@@ -178,7 +178,7 @@ export class Exchange implements Incoming {
       const hold = (bytes: number) => this.#takeRoom(bytes);
       const source = { stream: this.#stream, verb, contentType, hasBody, length, hold };
       const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
-      this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
+      this.#body = whole.then((bytes) => this.#large.inTurn(bytes, this.remote.address));
     }
     return this.#body;
   }

@@ -175,7 +175,8 @@ async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context:
   const names = perPage === 0 ? from : from.slice(0, perPage);
   const open = (one: string) => policies.read(context.namespace.id, one);
   const show = (found: PolicyRecord, one: string) => stubOf(one, found);
-  const page = await policies.inSlices(openPage({ names, next: null }, open, show, LOOKED_AT));
+  const pages = openPage({ names, next: null }, open, show, LOOKED_AT);
+  const page = await policies.inSlices(pages, context.namespace.id, context);
   // A page ends where enough was read, too.
   const next = from[page.keys.length];
   const cursor = next === undefined ? {} : { "X-Service-NextToken": next };

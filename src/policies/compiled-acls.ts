@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { RecentMap } from "@holdfast/shared/recent-map";
-import { type Sliced, stretch, type Turns } from "@holdfast/shared/sliced";
+import { type Sliced, stretch, type Turns, whoseOf } from "@holdfast/shared/sliced";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { AclCompiler, type CompiledAcl, type PolicyInForce } from "../acl/compile.ts";
@@ -134,7 +134,7 @@ export class CompiledAcls {
 
   async #goOn(job: Job, steps: Sliced<CompiledAcl>): Promise<void> {
     try {
-      do await this.#turns.next();
+      do await this.#turns.next(whoseOf(job.caller));
       while (!job.stale && stretch(steps, this.#clock, STEP).done !== true);
     } finally {
       if (this.#running.get(job.place)?.job === job) this.#running.delete(job.place);

@@ -146,3 +146,23 @@ test("T-C16: names that could reach out of their place are refused", async () =>
   }
   assert.equal(engine.batches.length, 0);
 });
+
+test("T-N02: a text that takes long is not read on for somebody who has gone", async () => {
+  const { world, barrier } = await madePolicies();
+  const turns = { next: () => Promise.resolve() };
+  const policies = new Policies({ shared: barrier.view("shared/"), clock: world.clock, turns });
+  let read = 0;
+  const work = function* () {
+    for (; read < 100; read++) {
+      world.clock.pass(10_000_000n);
+      yield;
+    }
+  };
+  let waits = 0;
+  const waitFor = async <T>(turn: Promise<T>): Promise<T> => {
+    if (++waits === 3) throw new Error("gone");
+    return turn;
+  };
+  await assert.rejects(policies.inSlices(work(), ROOT, { waitFor }), /gone/);
+  assert.equal(read, 2);
+});

@@ -2,7 +2,7 @@
 // policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
 import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
-import { inSlices, type Sliced, type Turns } from "@holdfast/shared/sliced";
+import { inSlices, type Sliced, type Turns, type Whose } from "@holdfast/shared/sliced";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
@@ -31,6 +31,9 @@ export interface PoliciesOptions {
   /** Between the parts of what is long. Default: nobody else is there. */
   readonly turns?: Turns;
 }
+
+/** Who writes, and from where. */
+export type PolicyWriter = Waiting & { readonly remote?: { readonly address: string } };
 
 export class Policies {
   readonly #shared: View;
@@ -118,14 +121,12 @@ export class Policies {
     return this.#rows.below(namespaceId, folder, page);
   }
 
-  /** Before what is one piece and not small: others come in between. */
-  turn(): Promise<void> {
-    return this.#turns.next();
-  }
-
-  /** What takes long, with turns for others. */
-  inSlices<T>(work: Sliced<T>): Promise<T> {
-    return inSlices(work, { clock: this.#clock, turns: this.#turns });
+  /** What takes long, with turns for others. Whoever it is done for is looked at again after each, and where it may
+   *  do it no more, or has gone, that was the last. */
+  inSlices<T>(work: Sliced<T>, namespaceId: string, request: PolicyWriter = OWN_WORK): Promise<T> {
+    const turns = { next: (whose: Whose) => request.waitFor(this.#turns.next(whose)) };
+    const whose = { tenant: namespaceId, client: request.remote?.address ?? "" };
+    return inSlices(work, { clock: this.#clock, turns, whose });
   }
 
   // --- writing ---
@@ -134,7 +135,7 @@ export class Policies {
   async write(
     namespaceId: string,
     change: PolicyChange,
-    request: Waiting = OWN_WORK,
+    request: PolicyWriter = OWN_WORK,
   ): Promise<PolicyWritten> {
     const { name } = change;
     const warnings: string[] = [];
@@ -144,7 +145,7 @@ export class Policies {
     const document =
       text === undefined
         ? null
-        : await request.waitFor(this.inSlices(readAclDocument(presentText(text))));
+        : await this.inSlices(readAclDocument(presentText(text)), namespaceId, request);
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);
@@ -162,9 +163,10 @@ export class Policies {
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
     if (document !== null) {
       const { rules } = document;
-      warnings.push(...(await this.inSlices(warningsOf(rules))));
+      warnings.push(...(await this.inSlices(warningsOf(rules), namespaceId)));
       if (this.#places !== null) {
-        warnings.push(...(await this.inSlices(placeWarnings(rules, namespaceId, this.#places))));
+        const places = placeWarnings(rules, namespaceId, this.#places);
+        warnings.push(...(await this.inSlices(places, namespaceId)));
       }
     }
     return { name, version: record.version, record, warnings };

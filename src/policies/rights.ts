@@ -2,7 +2,7 @@
 // once and found again. A change of a policy counts for the next request.
 
 import { invariant } from "@holdfast/shared/invariant";
-import { inSlices, Pieces, type Sliced } from "@holdfast/shared/sliced";
+import { inSlices, type Pace, Pieces, type Sliced, whoseOf } from "@holdfast/shared/sliced";
 import type { Clock } from "@holdfast/shared/world";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -100,7 +100,7 @@ export class Rights {
   ): Promise<Decision> {
     let [current, left]: [MergedRule, Sliced<void> | null] = [rule, work];
     for (let tries = 0; left !== null; tries++) {
-      const running = this.#preparing.get(current) ?? this.#inSlices(current, left);
+      const running = this.#preparing.get(current) ?? this.#inSlices(current, left, caller);
       await running;
       const acl = await this.aclOf(caller, question.namespace);
       const found = acl === null ? null : decidingRule(acl, question);
@@ -113,8 +113,8 @@ export class Rights {
     return { allowed, granting };
   }
 
-  #inSlices(rule: MergedRule, work: Sliced<void>): Promise<void> {
-    const running = inSlices(work, { clock: this.#clock, turns: this.#turns }).finally(() =>
+  #inSlices(rule: MergedRule, work: Sliced<void>, caller: Caller): Promise<void> {
+    const running = inSlices(work, this.#paceOf(caller)).finally(() =>
       this.#preparing.delete(rule),
     );
     this.#preparing.set(rule, running);
@@ -163,7 +163,11 @@ export class Rights {
   ): Promise<Set<string>> {
     const acl = await this.aclOf(caller, caller.namespace);
     invariant(acl !== null, "whoever has policies has them in its own namespace");
-    return inSlices(limiting(acl, kept, below), { clock: this.#clock, turns: this.#turns });
+    return inSlices(limiting(acl, kept, below), this.#paceOf(caller));
+  }
+
+  #paceOf(caller: Caller): Pace {
+    return { clock: this.#clock, turns: this.#turns, whose: whoseOf(caller) };
   }
 
   /** Asked again, and not told what it was waited for: a policy may have changed at the last moment. */

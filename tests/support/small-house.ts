@@ -66,6 +66,10 @@ export class SmallHouse {
   loopback = true;
   overQuota = false;
   auditRefusals = false;
+  /** Called where a request is recorded, before it runs. */
+  recorded: () => void = () => {};
+  /** Bytes that requests were counted with, beside those of their bodies. */
+  held = 0;
   readonly running: Running;
   readonly #pipeline: Pipeline;
 
@@ -225,6 +229,7 @@ export class SmallHouse {
       },
       signal: new AbortController().signal,
       allow: () => {},
+      hold: (count) => void (this.held += count),
       body: async () => (this.trace.push("body"), bytes ?? utf8("")),
       stream: () => {
         throw new Error("nothing is streamed here");
@@ -305,6 +310,7 @@ export class SmallHouse {
       throw new Failure("internal", "audit-failed", "no audit device succeeded");
     }
     this.records.push({ kind, request, error });
+    if (kind === "request") this.recorded();
   }
 
   #recordAnswer(request: AuditedRequest, answer: AuditedAnswer): void {

@@ -160,6 +160,8 @@ export class Governing {
   ): Promise<Judged[]> {
     const { clock, turns } = this.#options;
     const { parseProgram, viewOf } = this.#programs ?? (await this.programs());
+    const client = input.token?.accessor ?? input.request.remoteAddress;
+    const whose = { tenant: input.namespace.id, client };
     const view = viewOf(input);
     const judged: Judged[] = [];
     let left = MAX_STEPS_TOGETHER;
@@ -167,7 +169,7 @@ export class Governing {
       const trial = more.trials?.get(policy);
       const one = trial ?? living(this.#compiledOf(policy, parseProgram), input.now);
       if (one === null) continue;
-      if (this.#busy > SLICE) await turns.next();
+      if (this.#busy > SLICE) await turns.next(whose);
       const before = clock.elapsed();
       const verdict = verdictOf(one.program, view, left);
       left -= verdict.steps;

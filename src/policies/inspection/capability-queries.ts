@@ -4,7 +4,7 @@
 import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import type { Pace } from "@holdfast/shared/sliced";
+import { type Pace, whoseOf } from "@holdfast/shared/sliced";
 import type { Nanos } from "@holdfast/shared/world";
 import {
   type RequestContext,
@@ -26,7 +26,7 @@ const MAX_RULES = 1_000; // in one answer, which is recorded word by word
 
 export interface CapabilityQueriesOptions {
   /** Between the paths of one question: each may meet thousands of rules. */
-  readonly pace: Pace;
+  readonly pace: Omit<Pace, "whose">;
   readonly rights: {
     /** Null for what lies outside the caller's namespace. */
     aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null>;
@@ -120,7 +120,7 @@ export class CapabilityQueries {
     let began = clock.elapsed();
     for (const path of new Set(paths)) {
       if (clock.elapsed() - began >= STRETCH) {
-        await turns.next();
+        await turns.next(whoseOf(caller));
         began = clock.elapsed();
       }
       const place = this.#placeOf(base, path);

@@ -126,13 +126,14 @@ export class Inspection {
   }
 
   async inspect(from: NamespaceRef, request: DescribedRequest): Promise<Inspected> {
-    const { governing } = this.#options;
+    const { governing, clock, turns } = this.#options;
     const { operation } = request;
     const place = this.#place(from, request);
     const data = this.#options.dataAt(place.namespace, place.segments, operation, request.data);
     const described = { ...request, data };
     const load = () => governing.programs();
-    const documents = await readTrialDocuments(described.documents, from, load, this.#options);
+    const pace = { clock, turns, whose: { tenant: from.id, client: request.accessor ?? "" } };
+    const documents = await readTrialDocuments(described.documents, from, load, pace);
     const declared = this.#options.declared(place.namespace, place.segments, operation);
     const whose = this.#callerOf(from, place.namespace, described, documents);
     const caller = looksAtCaller(declared) ? whose : null;

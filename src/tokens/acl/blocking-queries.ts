@@ -8,6 +8,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import { type RequestContext, type Caller, CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
 import type { FairTurns } from "../../base/fair-turns.ts";
+import { whoseOf } from "@holdfast/shared/sliced";
 import { TimerWheel } from "../../base/timer-wheel.ts";
 import * as failures from "./query-failures.ts";
 
@@ -184,7 +185,7 @@ export class BlockingQueries {
       if (woken) return;
       woken = true;
       // Thousands may be woken with this one: even to take their leave they come one by one.
-      this.#options.turns.soon(() => resolve(cause));
+      this.#options.turns.soon(whoseOf(caller), () => resolve(cause));
     };
     const sleeper: Sleeper = { wake, expires: caller.expires !== null };
     const topics = [watched, credentialOf(caller)];

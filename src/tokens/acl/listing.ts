@@ -117,7 +117,7 @@ export class Listing {
         return { stubs, next: order.cursor(following) };
       }
       from = following;
-      await turns.next();
+      await turns.next({ tenant: namespaceId, client: "" });
       if (signal.aborted) throw callerGone();
     }
   }

@@ -14,6 +14,7 @@ import type {
 } from "@holdfast/shared/endpoint/request";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import type { FairTurns } from "../../base/fair-turns.ts";
+import { whoseOf } from "@holdfast/shared/sliced";
 import { inherited } from "../origin.ts";
 import { callerGone } from "../acl/query-failures.ts";
 import {
@@ -152,7 +153,7 @@ export class AuthTokens {
     const found = new Set(await limits(caller, kept));
     const names = withoutDefault === true ? policies : [DEFAULT, ...policies];
     for (const [at, name] of names.entries()) {
-      if (at % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) await turns.next();
+      if (at % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) await turns.next(whoseOf(caller));
       if (isProgram(namespace.id, name)) found.add(name);
     }
     return found;
@@ -197,7 +198,7 @@ export class AuthTokens {
       const last = batch.at(-1)?.accessor;
       if (batch.length < BATCH || last === undefined) return { tokens: found, next: null };
       from = last;
-      await turns.next();
+      await turns.next({ tenant: namespaceId, client: "" });
       if (signal.aborted) throw callerGone();
     }
   }

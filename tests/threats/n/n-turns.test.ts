@@ -51,10 +51,20 @@ async function turnStage(t: After) {
     if (isLarge(answer.data)) await hold(audited);
     return response(audited, answer);
   };
-  const from = (address: string, method: string, path: string, body?: object): Promise<Answer> =>
+  const { auth } = (
+    await stage.must("POST", "/v1/auth/token/create", { body: { policies: ["default"] } })
+  ).json as { auth: { client_token: string } };
+  const tokens = { mighty: stage.root, weak: auth.client_token };
+  const from = (
+    address: string,
+    method: string,
+    path: string,
+    body?: object,
+    who: keyof typeof tokens = "mighty",
+  ): Promise<Answer> =>
     stage.server.call(method, path, {
       agent,
-      token: stage.root,
+      token: tokens[who],
       headers: { "X-Forwarded-For": address },
       ...(body === undefined ? {} : { body }),
     });
@@ -106,6 +116,22 @@ for (const [what, method, body] of [
     for (const { status, text } of await Promise.all([...flood, ...other])) {
       assert.equal(status, 200, text.slice(0, 200));
     }
+  });
+}
+
+for (const [what, value] of [
+  ["long", SECRET],
+  ["of many parts", MANY_PARTS],
+] as const) {
+  test(`T-N03: bodies ${what} that are refused are recorded one at a time too`, async (t) => {
+    const { from, held } = await turnStage(t);
+    const small = () => from("192.0.2.3", "GET", "/v1/kv/data/small");
+    const refused = () =>
+      from("192.0.2.1", "POST", "/v1/kv/data/large", { data: { value } }, "weak");
+    const flood = Array.from({ length: FLOOD }, refused);
+    const { max } = await letGo(FLOOD, held, small);
+    assert.equal(max, 1, "of one address one is at it");
+    for (const { status } of await Promise.all(flood)) assert.equal(status, 403);
   });
 }
 

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { callerAgain } from "./caller-again.ts";
+import type { RequestState } from "./request-state.ts";
+
+const caller: Caller = {
+  accessor: "a",
+  type: "client",
+  name: "n",
+  policies: [],
+  namespace: ROOT_NAMESPACE,
+  global: true,
+  created: 0n,
+  expires: null,
+};
+const team = { ...ROOT_NAMESPACE, id: "team", path: "team" };
+
+test("T-B05: a caller is found again as at the door: there, in its namespace, and at its address", () => {
+  const state = {
+    incoming: { credential: "c", remote: { address: "192.0.2.1" } },
+    namespace: ROOT_NAMESPACE,
+    caller,
+  } as unknown as RequestState;
+  const again = (now: Caller | null) =>
+    callerAgain(state, { find: () => now, underWay: () => assert.fail("it is not counted") });
+  assert.equal(again(caller), caller);
+  assert.equal(again(null), null);
+  assert.equal(again({ ...caller, namespace: team }), null, "of a namespace below");
+  const boundTo = (has: boolean) => ({ has: () => has }) as unknown as Caller["boundTo"] & object;
+  assert.notEqual(again({ ...caller, boundTo: boundTo(true) }), null);
+  assert.equal(again({ ...caller, boundTo: boundTo(false) }), null, "bound to another address");
+});
