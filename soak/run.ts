@@ -25,6 +25,7 @@ import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
 import { shortRuns } from "./short-runs.ts";
 import { slow } from "./hostile/slow.ts";
+import { snapshots } from "./snapshots/snapshots.ts";
 import { keepCompiledCode } from "../scripts/compile-cache.ts";
 
 keepCompiledCode();
@@ -36,6 +37,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   fsyncfail      the n-th call fails, for every n   --stride N (1)
   bitflip        damaged files                      --images N (1000)
   exchange       all of these, while data is exchanged  --images N (200)  --stride N (1)
+  snapshots      the same, and a full disk, while they are made  --images N (200)  --stride N (1)
   api-kill9      kill9 on the server, by its API    --cycles N (300)  --clients N (16)
   api-powerloss  powerloss on the server            --images N (300)
   waiters        blocking queries, one write        --n N (10000)
@@ -56,7 +58,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
 
   --seed N   repeats a run (default: chosen by the clock)
   --plant    with the planted bug: exit 0 only if it is caught
-powerloss, api-powerloss, exchange and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
+powerloss, api-powerloss, exchange, snapshots and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
 `;
 
 /** Which sizes each experiment takes; one that it does not take is refused, not passed over. */
@@ -66,6 +68,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   fsyncfail: ["stride", "plant"],
   bitflip: ["images", "seed", "plant"],
   exchange: ["images", "stride", "seed", "plant"],
+  snapshots: ["images", "stride", "seed", "plant"],
   "api-kill9": ["cycles", "clients", "seed", "plant"],
   "api-powerloss": ["images", "seed", "plant"],
   waiters: ["n", "seed", "plant"],
@@ -152,6 +155,14 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
       seed,
       say,
       ...(plant ? { plant: "unsynced-pointer" } : {}),
+    }),
+  snapshots: ({ images, stride }, plant) =>
+    snapshots({
+      images: images ?? 200,
+      stride,
+      seed,
+      say,
+      ...(plant ? { plant: "one-each" } : {}),
     }),
   "api-kill9": ({ cycles, clients }, plant) =>
     apiKill9({

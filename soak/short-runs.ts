@@ -24,9 +24,13 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "cloud-crash": { green: ["--stride", "12"], red: "tested" },
   fsyncfail: { green: ["--stride", "19"], red: ["--stride", "12"] },
   powerloss: { green: ["--images", "100"], red: ["--images", "60"] },
+  snapshots: {
+    green: ["--images", "4", "--stride", "151"],
+    red: ["--images", "20"],
+  },
   exchange: {
-    green: ["--images", "15", "--stride", "41"],
-    red: ["--images", "40", "--stride", "7"],
+    green: ["--images", "6", "--stride", "101"],
+    red: ["--images", "40"],
   },
   kill9: { green: ["--cycles", "20"], red: "tested" },
   "cloud-throttle": { green: ["--n", "8"], red: ["--n", "4"] },

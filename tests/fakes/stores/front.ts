@@ -38,8 +38,8 @@ export interface StoreFault {
   /** As the fake names it; "*" for any. */
   readonly action: string;
   /** refuse: answers with `answer`. lost: cuts the connection, before it has its effect or after. hang: never
-   *  answers. cut: sends half of the answer. half: reads half of the body, and cuts. */
-  readonly kind: "refuse" | "lost-before" | "lost-after" | "hang" | "cut" | "half";
+   *  answers, likewise. cut: sends half of the answer. half: reads half of the body, and cuts. */
+  readonly kind: "refuse" | "lost-before" | "lost-after" | "hang" | "hang-after" | "cut" | "half";
   readonly answer?: StoreAnswer;
   /** How many requests it befalls. Default 1. */
   times?: number;
@@ -108,6 +108,7 @@ export async function startFront(fake: StoreFake): Promise<StoreFront> {
       const answer =
         fault?.kind === "refuse" ? (fault.answer ?? { status: 500 }) : fake.perform(action, wanted);
       logged.status = answer.status;
+      if (fault?.kind === "hang-after") return void hanging++;
       if (fault?.kind === "lost-after") return void incoming.socket.destroy();
       send(response, wanted.method, answer, fault?.kind === "cut");
     });
