@@ -112,9 +112,9 @@ async function fillBySnapshots(node: TestServer, token: string): Promise<number>
     expect(free() >= KEPT - MIB, `a snapshot left ${free()} bytes`);
     if (answer.status !== 200) break;
   }
-  const told = /bytes are free/.test(answer?.text ?? "");
+  const saysWhy = /bytes are free/.test(answer?.text ?? "");
   expect(
-    answer?.status === 502 && told,
+    answer?.status === 502 && saysWhy,
     `${made} snapshots, and then ${answer?.status} ${answer?.text}`,
   );
   return made;

@@ -24,16 +24,16 @@ export async function fullDisk({ planted }: { readonly planted: boolean }): Prom
     const program = join(import.meta.dirname, "full-disk-target.ts");
     const node = [process.execPath, "--no-warnings", program, JSON.stringify(target)];
     const child = spawn("unshare", [...mounting, ...node], { stdio: ["ignore", "pipe", "pipe"] });
-    let told = "";
+    let output = "";
     let errors = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on("error", reject);
       child.on("close", resolve);
     });
-    if (code === 0) return { ok: true, figure: told.trim() };
-    return { ok: false, figure: "full disk: bad", detail: `full disk: ${told}${errors}` };
+    if (code === 0) return { ok: true, figure: output.trim() };
+    return { ok: false, figure: "full disk: bad", detail: `full disk: ${output}${errors}` };
   } finally {
     discard(directory);
   }
