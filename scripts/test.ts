@@ -55,12 +55,17 @@ const bySize = files
   .map((file) => ({ file, bytes: statSync(join(root, file)).size }))
   .toSorted((a, b) => b.bytes - a.bytes);
 const unit = bySize.filter(({ file }) => !isProcessTest(file));
-// Experiments kill and start servers, and take longest.
-const isExperiment = (file: string) => file.startsWith("soak/");
+// Those that take longest begin first, so that nobody waits for one of them at the end: a hundred exchanges of
+// houses, a server for each thing that is forbidden, and the experiments, which kill and start servers.
+const LONG = ["src/server/exchange", "src/daemon/forbidden", "soak/"];
+const rank = (file: string) => {
+  const at = LONG.findIndex((start) => file.startsWith(start));
+  return at < 0 ? LONG.length : at;
+};
 const others = bySize
   .map(({ file }) => file)
   .filter(isProcessTest)
-  .toSorted((a, b) => Number(isExperiment(b)) - Number(isExperiment(a)));
+  .toSorted((a, b) => rank(a) - rank(b));
 
 const jobs: Job[] = all
   ? [
