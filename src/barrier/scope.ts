@@ -28,6 +28,7 @@ const FOLDERS: ReadonlyMap<string, { readonly owner: "mount" | "namespace"; read
   ]);
 
 const known = new Map<string, Uint8Array>(); // by id of a namespace
+const mounts = new Map<string, Uint8Array>(); // by uuid
 
 /** Ids of namespaces are never used again, and the same on every cluster. */
 export function namespaceScope(id: string): Uint8Array {
@@ -74,7 +75,12 @@ function scopeInNamespace(key: string, start: number): Uint8Array {
 
 /** Whoever is named by what is no mount's uuid is withheld: a key is never taken for more than it says. */
 function ofMount(uuid: string): Uint8Array {
-  return uuidBytes(uuid) ?? LOST_SCOPE;
+  const found = mounts.get(uuid);
+  if (found !== undefined) return found;
+  const scope = uuidBytes(uuid) ?? LOST_SCOPE;
+  if (mounts.size >= MAX_KNOWN) mounts.clear();
+  mounts.set(uuid, scope);
+  return scope;
 }
 
 /** The segment of that number, counted from a place. */
