@@ -1,6 +1,6 @@
 // To which mount or namespace a record belongs, as 16 bytes that its leaf covers: by it is decided what a
 // filtered secondary is sent. Mostly the key says it; where it does not, whoever writes names the scope.
-// The table of all keys stands in tests/spec/storage/scopes.test.ts.
+// The table of all keys stands in tests/support/stores/key-table.ts, and every test server is held to it.
 
 import { hash } from "node:crypto";
 import { invariant } from "@holdfast/shared/invariant";
