@@ -88,11 +88,14 @@ class Invocation {
       const { commandHelp, helpWidth } = await import("./help.ts");
       return this.#print(commandHelp(command, helpWidth(this.#io.stdout)));
     }
-    return this.#execute(command, { flags, rest: line.rest });
+    return this.#execute(command, { ...line, flags });
   }
 
-  async #execute(command: Command, { flags, rest }: Line): Promise<number> {
-    const input = { ...readFlags(command.flags, flags), ...readArguments(command.args, rest) };
+  async #execute(command: Command, { flags, rest, beforeDashes }: Line): Promise<number> {
+    const input = {
+      ...readFlags(command.flags, flags),
+      ...readArguments(command.args, rest, beforeDashes),
+    };
     if (this.#settings.regionFlag !== null && !command.takesRegion(input)) throw noRegion();
     this.#running = new Running(this.#io, this.#world, this.#settings);
     return command.run(this.#running, input);

@@ -222,6 +222,36 @@ test("exec -kv gives every member of secrets, under names that follow from their
   for (const args of wrong) assert.equal((await cli(args)).code, 2, args.join(" "));
 });
 
+test("what no environment holds is told by the name of the member, and the command does not run", async (t) => {
+  const { server, cli } = await fakeFor(t);
+  const mount = { path: "secret/", type: "kv", options: { version: "2" } };
+  const body = (data: object) => ({ status: 200, body: { request_id: "r", data } });
+  server.instead.set("GET sys/internal/ui/mounts/secret/app", body(mount));
+  const data = { small: "canary", "tls-cert": "canary".repeat(40_000) };
+  server.instead.set("GET secret/data/app", body({ data, metadata: { version: 1 } }));
+  const all = await cli(["exec", "-kv", "secret/app", "--", "true"]);
+  assert.equal(all.code, 126, all.all);
+  assert.match(
+    all.stderr,
+    /true cannot be run: .* too large .*; "tls-cert" of secret\/app has 240000 bytes\n *Next: /,
+  );
+  assert.ok(!all.all.includes("canary"));
+  const one = await cli(["exec", "-env", "C=data.tls-cert", "secret/data/app", "--", "true"]);
+  assert.equal(one.code, 126, one.all);
+  assert.match(one.stderr, /; data\.tls-cert has 240000 bytes/);
+  const none = await cli(["exec", "-env", "C=data.cert", "secret/data/app", "--", "true"]);
+  assert.equal(none.code, 3, none.all);
+  assert.match(none.stderr, /the answer has no data\.cert; there is data\.small, data\.tls-cert/);
+});
+
+test("exec -kv and a path do not go together, which is said before anything is asked", async (t) => {
+  const { server, cli } = await fakeFor(t);
+  const both = await cli(["exec", "-kv", "secret/app", "secret/db", "--", "true"]);
+  assert.equal(both.code, 2, both.all);
+  assert.match(both.stderr, /-kv and a path do not go together[^]*-kv PATH -kv PATH -- COMMAND/);
+  assert.equal(server.seen.length, 0);
+});
+
 test("exec passes signals on, and its code tells of the one that ended the command", async (t) => {
   const { env, asked: requests } = await fakeFor(t);
   const tidy =
@@ -253,7 +283,8 @@ test("a command that is not there, or an answer without credentials, ends the le
   assert.equal(other.code, 2, other.all);
   assert.match(other.stderr, /Next: give -env NAME=MEMBER; there is object/);
   const missing = await cli(["exec", "-env", "A=b", "clouda/creds/ci", "--", "true"]);
-  assert.match(missing.stderr, /-env A: the answer has no b/);
+  assert.match(missing.stderr, /-env A: the answer has no b; there is object/);
+  assert.equal(missing.code, 3, "it was asked for, and is not there");
   assert.equal(requests().filter((what) => what === "POST sys/leases/revoke").length, 4);
 });
 

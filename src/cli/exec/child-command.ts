@@ -11,7 +11,7 @@ export interface ChildCommand {
 }
 
 export interface ChildCommands {
-  /** Rejects with NotStarted and nothing else. */
+  /** Rejects with NotStarted, where the system does not start it. */
   start(
     program: string,
     args: readonly string[],
@@ -34,7 +34,7 @@ export class SystemChildCommands implements ChildCommands {
     const begun = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<number>();
     // In our process group: what a terminal sends reaches it without us.
-    const child = spawn(program, args, { stdio: "inherit", env });
+    const child = spawned(() => spawn(program, args, { stdio: "inherit", env }), program);
     child.once("spawn", begun.resolve);
     // A signal that could not be sent comes here too, and is no matter: the child has just ended.
     child.on("error", (error: NodeJS.ErrnoException) =>
@@ -46,14 +46,28 @@ export class SystemChildCommands implements ChildCommands {
   }
 }
 
+/** Most refusals of the system come as an event; that of an environment or of arguments it cannot hold does not. */
+function spawned<T>(spawn: () => T, program: string): T {
+  try {
+    return spawn();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (typeof code !== "string" || code.startsWith("ERR_")) throw error;
+    throw new NotStarted(program, code);
+  }
+}
+
 /** With the exit code that a shell gives for it. */
 export class NotStarted extends Error {
   readonly exitCode: number;
+  /** Arguments and environment are more than the system hands to a program. */
+  readonly tooLarge: boolean;
 
   constructor(program: string, code: string | undefined) {
     const absent = code === "ENOENT";
     super(absent ? `there is no program ${program}` : `${program} cannot be run: ${code ?? ""}`);
     this.name = "NotStarted";
+    this.tooLarge = code === "E2BIG";
     this.exitCode = absent ? NOT_FOUND : NOT_RUNNABLE;
   }
 }

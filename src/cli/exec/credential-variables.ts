@@ -4,8 +4,11 @@
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { shellWord } from "../../base/shell-text.ts";
 
+/** `from` says for people what it is the value of, where that is not its name. */
+export type Variable = readonly [name: string, value: string, from?: string];
+
 export interface CredentialVariables {
-  readonly set: readonly (readonly [name: string, value: string])[];
+  readonly set: readonly Variable[];
   /** What a tool would otherwise find from before, and use together with these or instead of them. */
   readonly unset: readonly string[];
 }

@@ -6,10 +6,15 @@ import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { argument } from "../line/argument.ts";
 import { NotStarted, signalCode } from "./child-command.ts";
 import { command, type Context } from "../command.ts";
-import { credentialVariables, type CredentialVariables } from "./credential-variables.ts";
+import {
+  credentialVariables,
+  type CredentialVariables,
+  type Variable,
+} from "./credential-variables.ts";
 import { flag } from "../line/flag.ts";
 import { endLease, heldLease, keepLease } from "./held-lease.ts";
 import { PassedSignals } from "./passed-signals.ts";
+import { noField } from "../terminal/output.ts";
 import { memberOf, showValue } from "../terminal/value.ts";
 import { kvVariables } from "../kv/variables.ts";
 import { UsageError } from "../line/usage-error.ts";
@@ -47,7 +52,7 @@ export const exec = command({
   },
   args: {
     path: argument.optional("Path that gives the credentials; none with -kv", { words: "paths" }),
-    command: argument.rest("The command and its arguments, after --"),
+    command: argument.command("The command and its arguments, after --"),
   },
   async run(context, { path, command: words, env, param, kv, prefix }) {
     const fromKv = kv.length > 0;
@@ -61,7 +66,13 @@ export const exec = command({
     if (!fromKv && (path === undefined || path === "")) {
       throw new UsageError("PATH is missing: what gives the credentials, or -kv SECRET", USAGE);
     }
-    const [program, ...args] = fromKv && path !== undefined ? [path, ...words] : words;
+    if (fromKv && path !== undefined) {
+      throw new UsageError(
+        "-kv and a path do not go together: -kv names the secret, and the command stands after --",
+        "give each secret a -kv of its own: holdfast exec -kv PATH -kv PATH -- COMMAND",
+      );
+    }
+    const [program, ...args] = words;
     if (program === undefined || program === "") {
       throw new UsageError("COMMAND is missing: the program to run", USAGE);
     }
@@ -71,9 +82,11 @@ export const exec = command({
     }
     const { client, children } = context;
     const signals = new PassedSignals(context);
+    let handed: readonly Variable[] = [];
     try {
       if (fromKv) {
         const variables = await signals.unlessImpatient(kvVariables(client, kv, prefix ?? ""));
+        handed = variables;
         warnOfReplaced(context, variables);
         const around = environmentOf(context, { set: variables, unset: [] });
         if (signals.first !== null) return signalCode(signals.first);
@@ -83,13 +96,15 @@ export const exec = command({
       const answer = await signals.unlessImpatient(readTyped(client, path ?? "", query));
       return await withLease(context, answer, signals, async () => {
         const variables = env.length > 0 ? chosen(env, answer) : usual(answer);
+        handed = variables.set;
         if (signals.first !== null) return signalCode(signals.first);
         const around = environmentOf(context, variables);
         return signals.passTo(await children.start(program, args, around));
       });
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
-      context.out.error(error.message, null);
+      if (error.tooLarge) context.out.error(...tooLarge(program, handed));
+      else context.out.error(error.message, null);
       return error.exitCode;
     } finally {
       signals.close();
@@ -135,14 +150,26 @@ function chosen(
 ): CredentialVariables {
   const set = env.map(([name, member]) => {
     const value = memberOf(data, member);
-    if (value === undefined || value === null) {
-      throw new UsageError(`-env ${name}: the answer has no ${member}`);
-    }
+    if (value === undefined || value === null) throw noField(member, data, `-env ${name}: `);
     const text = typeof value === "string" ? value : showValue(value);
     if (text.includes("\0")) throw new UsageError(`-env ${name}: ${member} holds a zero byte`);
-    return [name, text] as const;
+    return [name, text, member] as const;
   });
   return { set, unset: [] };
+}
+
+/** A system takes so many bytes of one variable (Linux: 128 KiB), and so many of all together. */
+function tooLarge(program: string, handed: readonly Variable[]): [message: string, next: string] {
+  const sizes = handed.map(([name, value, from = name]) => ({
+    from,
+    size: Buffer.byteLength(value),
+  }));
+  const [most] = sizes.toSorted((a, b) => b.size - a.size);
+  const largest = most === undefined ? "" : `; ${most.from} has ${most.size} bytes`;
+  return [
+    `${program} cannot be run: its environment and arguments are too large for this system${largest}`,
+    "leave it out, and let the program read it from a file: `holdfast kv get -field NAME PATH > FILE`",
+  ];
 }
 
 // What a login sets and programs go by. A secret may well have a "user", so that it is no reason to refuse.
@@ -168,5 +195,8 @@ function environmentOf(
   // The start of ours sets NODE_COMPILE_CACHE: another program of Node's would write into our directory.
   const withheld = ["HOLDFAST_TOKEN", settings.tokenVariable ?? "", "NODE_COMPILE_CACHE", ...unset];
   const inherited = Object.entries(settings.env).filter(([name]) => !withheld.includes(name));
-  return { ...Object.fromEntries(inherited), ...Object.fromEntries(set) };
+  return {
+    ...Object.fromEntries(inherited),
+    ...Object.fromEntries(set.map(([name, value]) => [name, value])),
+  };
 }

@@ -9,7 +9,7 @@ import { rawText } from "@holdfast/client/exact-json";
 import * as kv from "@holdfast/client/api/kv";
 import * as kv1 from "@holdfast/client/api/kv1";
 
-type Variables = readonly (readonly [name: string, value: string])[];
+type Variables = readonly (readonly [name: string, value: string, from: string])[];
 
 /**
  * Variables that decide which code a program runs, or as whom: whoever may write a secret is not to decide
@@ -66,7 +66,7 @@ export async function kvVariables(
       found.set(name, { value: text, from });
     }
   }
-  return Array.from(found, ([name, { value }]) => [name, value] as const);
+  return Array.from(found, ([name, { value, from }]) => [name, value, from] as const);
 }
 
 /** db-password is DB_PASSWORD, 2fa is _2FA. */

@@ -10,6 +10,8 @@ export interface Argument<T> {
   readonly choices: readonly string[];
   /** Completed from what a server knows. */
   readonly words?: ServerWords;
+  /** What stands behind "--" is this one's alone. */
+  readonly behindDashes?: boolean;
   read(values: readonly string[], name: string): T;
 }
 
@@ -66,16 +68,25 @@ export const argument = {
     ...completed,
     read: (values) => values,
   }),
+
+  /** A command line of another program: no word of it is taken for an argument in front of it. */
+  command: (help: string): Argument<readonly string[]> => ({
+    ...argument.rest(help),
+    behindDashes: true,
+  }),
 };
 
 export function readArguments<A extends Arguments>(
   declared: A,
   words: readonly string[],
+  beforeDashes?: number,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
+  const split = Object.values(declared).some(({ behindDashes }) => behindDashes === true);
+  const front = split ? (beforeDashes ?? words.length) : words.length;
   let at = 0;
   for (const [name, one] of Object.entries(declared)) {
-    const taken = one.form === "rest" ? words.slice(at) : words.slice(at, at + 1);
+    const taken = one.form === "rest" ? words.slice(at) : words.slice(at, Math.min(at + 1, front));
     at += taken.length;
     values[name] = one.read(taken, name);
   }

@@ -10,6 +10,8 @@ export interface Line {
   /** Values by the flag's name on the command line. */
   readonly flags: ReadonlyMap<string, readonly string[]>;
   readonly rest: readonly string[];
+  /** How many of `rest` stand in front of "--"; undefined without one. */
+  readonly beforeDashes: number | undefined;
 }
 
 /**
@@ -23,11 +25,13 @@ export function readLine(
 ): Line {
   const flags = new Map<string, string[]>();
   const rest: string[] = [];
+  let beforeDashes: number | undefined;
   let at = 0;
   while (at < args.length) {
     const word = args[at]!;
     if (word === "--") {
       at++;
+      beforeDashes = rest.length;
       break;
     }
     if (!isFlag(word)) {
@@ -47,7 +51,7 @@ export function readLine(
     else if (at < args.length) values.push(args[at++]!);
     else throw new UsageError(`-${name} needs a value: -${name}=${flag.placeholder}`);
   }
-  return { flags, rest: [...rest, ...args.slice(at)] };
+  return { flags, rest: [...rest, ...args.slice(at)], beforeDashes };
 }
 
 /** Flags by their names on the command line. */

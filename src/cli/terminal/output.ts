@@ -214,8 +214,17 @@ function isStructure(value: JsonValue | undefined): boolean {
   return Array.isArray(value) || isObject(value);
 }
 
-function noField(field: string, data: JsonValue | undefined): Failure {
-  const names = isObject(data) ? Object.keys(data) : [];
+/** With the names that there are, of the member that goes as far as `field` does. */
+export function noField(field: string, data: JsonValue | undefined, prefix = ""): Failure {
+  const names = namesNear(field, data);
   const known = names.length === 0 ? "" : `; there is ${names.slice(0, 20).join(", ")}`;
-  return new Failure("not-found", "field-absent", `the answer has no ${field}${known}`);
+  return new Failure("not-found", "field-absent", `${prefix}the answer has no ${field}${known}`);
+}
+
+function namesNear(field: string, data: JsonValue | undefined): string[] {
+  if (!isObject(data)) return [];
+  const [head = "", ...rest] = field.split(".");
+  const below = rest.length > 0 && Object.hasOwn(data, head) ? data[head] : undefined;
+  const further = namesNear(rest.join("."), below).map((name) => `${head}.${name}`);
+  return further.length > 0 ? further : Object.keys(data);
 }
