@@ -223,6 +223,13 @@ test("operator rekey makes new shares valid only after they were entered", async
   assert.match(half.stdout, /^Key 3: bmV3LXNoYXJl2$/m);
   assert.equal(server.shares, old, "the answer could have been lost: the old ones must still do");
   assert.match(half.stderr, /old shares are still valid/);
+  for (const words of [["rekey"], ["rekey", "-verify"]]) {
+    const left = await cli(["operator", ...words], { typed: [""] });
+    const status = await cli(["operator", "rekey", "-verify", "-status"]);
+    assert.equal(left.stdout, status.stdout, "left with an empty line: how it stands");
+    assert.match(left.stdout, /^Nonce +verify-nonce$[^]*^New Threshold +2$[^]*^Progress +1\/2$/m);
+    assert.doesNotMatch(left.stdout, /<none>/);
+  }
   const rest = await cli(["operator", "rekey"], { typed: ["bmV3LXNoYXJl0"] });
   assert.match(rest.stderr, /new shares are valid/);
   assert.deepEqual(server.shares, ["bmV3LXNoYXJl0", "bmV3LXNoYXJl1", "bmV3LXNoYXJl2"]);
@@ -243,6 +250,19 @@ test("operator rekey in steps, and without verification where that is asked for"
   await cli(["operator", "rekey", "-"], { stdin: "share-a" });
   const { stdout } = await cli(["operator", "rekey", "-json", "-"], { stdin: "share-b" });
   assert.deepEqual(JSON.parse(stdout).keys_base64, server.shares);
+});
+
+test("a ceremony that is left with an empty line says how to go on with it", async () => {
+  server.opened();
+  for (const name of ["rekey", "generate-root"]) {
+    const { code, stdout, stderr } = await cli(["operator", name], { typed: ["share-a", ""] });
+    assert.equal(code, 0);
+    assert.match(stdout, /^Progress +1\/2$/m);
+    assert.match(
+      stderr,
+      new RegExp(`^Next: \`holdfast operator ${name}\` with more shares [^]*-cancel ends it$`, "m"),
+    );
+  }
 });
 
 test("a ceremony that nobody started is not fed", async () => {

@@ -9,6 +9,7 @@ import { uncover } from "./one-time-pad.ts";
 import { readPgpKey } from "./shares.ts";
 import {
   askShares,
+  goOn,
   readShare,
   keepCancelNonce,
   notRunning,
@@ -107,7 +108,10 @@ async function feed(context: Context, { nonce, share, wanted }: Feeding): Promis
   else await give(one);
   const encoded = attempt.encoded_token;
   const decodable = attempt.complete && otp !== "" && encoded !== "";
-  return decodable ? showToken(context, encoded, new Secret(otp)) : showAttempt(context, attempt);
+  if (decodable) return showToken(context, encoded, new Secret(otp));
+  await showAttempt(context, attempt);
+  if (!attempt.complete) out.hint(goOn("generate-root"));
+  return 0;
 }
 
 async function start({ client }: Context, input: seal.GenerateRootStartInput): Promise<Attempt> {

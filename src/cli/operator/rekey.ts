@@ -9,6 +9,7 @@ import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import {
   askShares,
+  goOn,
   checkThreshold,
   readShare,
   keepCancelNonce,
@@ -178,7 +179,11 @@ class RekeyCeremony {
     };
     if (share === null) await askShares(this.#context, "Share of the present key", give);
     else await give(share);
-    if (status.keys === undefined) return out.show(status, statusView(status));
+    if (status.keys === undefined) {
+      await out.show(status, statusView(status));
+      out.hint(goOn("rekey"));
+      return;
+    }
     await this.#showNewShares(status);
     if (!status.verification_required) return;
     if (prompt.interactive && share === null) return this.verify(null, status.verification_nonce);
@@ -188,8 +193,9 @@ class RekeyCeremony {
   /** New shares, which prove that they arrived. */
   async verify(share: Secret<string> | null, nonce: string | undefined): Promise<void> {
     const { client, out, prompt } = this.#context;
-    const running = nonce ?? (await this.#verification()).nonce;
-    let status: Partial<seal.RekeyVerifyAnswer> = {};
+    // How it stands, should nobody enter a share.
+    let status: Partial<seal.RekeyVerifyAnswer> = await this.#verification();
+    const running = nonce ?? status.nonce ?? "";
     const give = async (one: Secret<string>) => {
       status = (await this.#calls.verify(client, { key: one.reveal(), nonce: running })).data;
       if (status.complete === true) return true;
@@ -251,6 +257,7 @@ class RekeyCeremony {
 /** Of the rekey, or of its verification. */
 function statusView(status: Partial<seal.RekeyStatusAnswer>): View {
   const { started, complete, nonce, n, t, progress, required, cancel_nonce: cancelNonce } = status;
+  const verification = status.verification_nonce || status.verification_required;
   return {
     pairs: [
       ["Nonce", nonce],
@@ -262,7 +269,7 @@ function statusView(status: Partial<seal.RekeyStatusAnswer>): View {
       ["New Shares", n],
       ["New Threshold", t],
       ["Progress", `${progress ?? 0}/${required ?? t ?? 0}`],
-      ["Verification", (status.verification_nonce ?? "") || status.verification_required],
+      ...(verification === undefined ? [] : [["Verification", verification] as const]),
     ],
   };
 }

@@ -48,6 +48,14 @@ export async function askShares(
   });
 }
 
+/** A ceremony that has not enough shares yet, or was left. */
+export function goOn(command: string): string {
+  return (
+    `Next: \`holdfast operator ${command}\` with more shares goes on with it, -status shows how far it ` +
+    "is, -cancel ends it"
+  );
+}
+
 /** What only whoever started a ceremony is shown. */
 export function keepCancelNonce(command: string): string {
   return (
