@@ -121,6 +121,15 @@ class Invocation {
     }
   }
 
+  #base(): Setting<string> | null {
+    try {
+      const { value, from } = this.#settings.address;
+      return value.base === "" ? null : { value: value.base, from };
+    } catch {
+      return null;
+    }
+  }
+
   /** Programs that read JSON go by the code; people are not bothered with it. */
   get #showsCode(): boolean {
     if (this.#settings.debug) return true;
@@ -151,6 +160,7 @@ class Invocation {
       command: this.#command,
       tokenFrom,
       namespace: this.#namespace(),
+      base: this.#base(),
     });
     out.error(lineOf(error), next, details);
     if (this.#showsCode) out.hint(error instanceof Failure ? wordOf(error) : framesOf(error));

@@ -114,6 +114,8 @@ test("what is not there is told with a place that can be listed, or with help on
     ["secret/data/a", /`holdfast list secret\/metadata` shows/],
     ["kv", /`holdfast secrets list` shows/],
     ["clouda/roles/a", /`holdfast list clouda\/roles` shows/],
+    ["clouda/static-creds/ci", /Next: `holdfast list clouda\/static-roles` shows the roles/],
+    ["team/cloud/static-creds/ci", /`holdfast list team\/cloud\/static-roles` shows/],
     ["sys/quotas/rate-limit/a", /`holdfast list sys\/quotas\/rate-limit` shows/],
     ["auth/approle/role/a", /`holdfast list auth\/approle\/role` shows/],
     ["auth/approle/role/a/secret-id", /`holdfast list auth\/approle\/role` shows/],
@@ -126,6 +128,108 @@ test("what is not there is told with a place that can be listed, or with help on
     server.instead.delete(`GET ${path}`);
     assert.equal(code, 3);
     assert.match(stderr, next);
+  }
+});
+
+test("what is denied in a namespace is told by the path of a policy above it, and in which order", async () => {
+  const refusal = { status: 403, body: { errors: ["permission denied"] } };
+  const denied = async (key: string, ...args: string[]) => {
+    server.instead.set(key, refusal);
+    const { code, stderr } = await cli(server.address, args);
+    server.instead.delete(key);
+    assert.equal(code, 4, stderr);
+    return stderr;
+  };
+  const inside = ["-namespace", "team/"];
+  const mount = await denied(
+    "POST sys/mounts/secret",
+    "secrets",
+    "enable",
+    ...inside,
+    "-path",
+    "secret",
+    "kv",
+  );
+  assert.match(
+    mount,
+    /a policy of the root namespace that is team\/sys\/mounts\/secret, .* make the namespace, write the policy, log in/,
+  );
+  const why = await denied(
+    "POST sys/inspect/request",
+    "policy",
+    "why",
+    ...inside,
+    "self",
+    "read",
+    "a",
+  );
+  assert.match(why, /a policy of the root namespace that is team\/sys\/inspect\/request, and "\*"/);
+  const move = await denied("POST sys/remount", "secrets", "move", "secret", "team/secret2");
+  assert.match(
+    move,
+    /^Error: POST sys\/remount: permission denied \(status 403\)\nNext: .*on sys\/remount, and on team\/sys\/remount too, if team is/,
+  );
+  const beside = await denied("POST sys/remount", "secrets", "move", "secret", "other");
+  assert.match(beside, /a policy must allow it on sys\/remount$/m);
+});
+
+test("an engine without its configuration is told how it gets one", async () => {
+  for (const [key, text, ...args] of [
+    ["POST team/b/roles/r", "engine is not configured", "write", "team/b/roles/r", "a=b"],
+    [
+      "POST team/b/rotate-root",
+      "there is no stored configuration to rotate",
+      "write",
+      "-force",
+      "team/b/rotate-root",
+    ],
+  ] as const) {
+    server.instead.set(key, { status: 400, body: { errors: [text] } });
+    const { code, stderr } = await cli(server.address, args);
+    server.instead.delete(key);
+    assert.equal(code, 1);
+    assert.match(stderr, /^Next: `holdfast write team\/b\/config …` configures it; /m);
+  }
+});
+
+test("a folder that is moved as if it were a secret is told with -recursive", async () => {
+  const mount = { path: "secret/", type: "kv", options: { version: "2" } };
+  for (const verb of ["move", "copy"]) {
+    for (const path of ["secret/a", "secret/b"]) {
+      const body = { request_id: "r", data: mount };
+      server.instead.set(`GET sys/internal/ui/mounts/${path}`, { status: 200, body });
+    }
+    server.instead.set(`POST secret/${verb}`, { status: 404, body: { errors: [] } });
+    const { code, stderr } = await cli(server.address, ["kv", verb, "secret/a", "secret/b"]);
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /^Next: a folder goes with -recursive; `holdfast kv list secret` shows/m);
+    server.instead.clear();
+  }
+});
+
+test("where the address has a path of its own, what is not found there is told with it", async () => {
+  server.instead.set("GET sys/seal-status", {
+    status: 404,
+    body: { errors: ["unsupported path"] },
+  });
+  const plain = await cli(server.address, ["status"]);
+  assert.doesNotMatch(plain.stderr, /behind host and port/);
+  server.instead.delete("GET sys/seal-status");
+  const listener = http.createServer((_, response) => {
+    response.writeHead(404, { "Content-Type": "application/json" });
+    response.end('{"errors":["unsupported path"]}');
+  });
+  const at = await listening(listener);
+  try {
+    for (const args of [["status"], ["kv", "get", "secret/a"], ["read", "sys/mounts"]]) {
+      const { stderr } = await cli(`http://${at}/ui/`, args);
+      assert.match(
+        stderr,
+        /^Next: HOLDFAST_ADDR has the path \/ui behind host and port: leave it out/m,
+      );
+    }
+  } finally {
+    listener.close();
   }
 });
 

@@ -16,15 +16,36 @@ interface Situation {
   readonly tokenFrom: string | null;
   /** The namespace of the request and where that came from; null for the root namespace. */
   readonly namespace: Setting<string> | null;
+  /** The path in the server's address, in front of /v1, and where that came from; null without one. */
+  readonly base: Setting<string> | null;
 }
 
 export function adviceFor(error: unknown, situation: Situation): string | null {
   if (error instanceof UsageError) return error.next ?? helpOn(situation.command);
+  if (situation.base !== null && isAstray(error)) return onAstray(situation.base);
   if (error instanceof AdvisedFailure) return error.next;
   if (error instanceof ApiError) return onRefusal(error, situation);
   if (error instanceof ConnectionFailure) return onConnection(error);
   if (!(error instanceof Failure)) return null;
   return ON_CODE.get(error.code) ?? null;
+}
+
+/** Nothing is known at a path: where the address has one of its own, that is the first thing to look at. */
+function isAstray(error: unknown): boolean {
+  if (error instanceof ApiError) {
+    return error.kind === "not-found" && error.says("unsupported path");
+  }
+  return (
+    error instanceof Failure &&
+    (error.code === "kv-mount-absent" || error.code === "answer-malformed")
+  );
+}
+
+function onAstray({ value, from }: Setting<string>): string {
+  return (
+    `${from} has the path ${value} behind host and port: leave it out (https://HOST:PORT), unless a ` +
+    "proxy has the server's API there"
+  );
 }
 
 function helpOn(command: string): string {
@@ -76,7 +97,8 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
   }
-  const special = onPolicyRefusal(error) ?? onEngineRefusal(error, command);
+  const special =
+    onPolicyRefusal(error, situation.namespace?.value ?? "") ?? onEngineRefusal(error, command);
   if (special !== null) return special;
   switch (error.kind) {
     case "sealed":
@@ -187,7 +209,18 @@ function onDenial(error: ApiError, { tokenFrom, namespace }: Situation): string 
   if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
   const allow = `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
   if (namespace === null) return allow;
-  return `${allow} in the namespace ${namespace.value} (from ${namespace.from}), if there is one of that name`;
+  return (
+    `${allow} in the namespace ${namespace.value} (from ${namespace.from}), if there is one of that name. ` +
+    onNamespaceBelow(`${namespace.value.replace(/^\/+|\/+$/g, "")}/${error.path}`)
+  );
+}
+
+/** `path`: as a policy of the root namespace names it. */
+function onNamespaceBelow(path: string): string {
+  return (
+    `In a policy of the root namespace that is ${path}, and "*" does not reach it; in this order: make the ` +
+    "namespace, write the policy, log in with it"
+  );
 }
 
 /** Refusals where no token was sent, so that another would not help. */

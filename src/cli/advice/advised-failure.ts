@@ -36,6 +36,8 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
  * @remedy List the mounts; check the namespace.
  * @code mount-not-kv The mount at this path is not of type kv.
  * @remedy Use `holdfast read` and `holdfast write` for other types.
+ * @code move-denied The token may not move a mount, here or in a namespace that it would come from or go to.
+ * @remedy Allow update on sys/remount, and on the namespace's path in front of it.
  * @code move-failed A mount was not moved.
  * @remedy Read the cause in the text, then start the move again.
  * @code namespace-absent There is no such namespace.

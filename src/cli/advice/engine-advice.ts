@@ -6,11 +6,12 @@ import type { ApiError } from "@holdfast/client/api-error";
 export function onEngineRefusal(error: ApiError, command: string): string | null {
   const { path } = error;
   if (path.startsWith("sys/wrapping/")) return onWrapping(error);
-  if (error.code === "creds_role_unknown") return onUnknownRole(path);
+  if (error.code === "creds_role_unknown" || isStaticCreds(error)) return onUnknownRole(path);
+  if (UNCONFIGURED.some((text) => error.says(text))) return onUnconfigured(path);
   if (path.startsWith("sys/leases")) return onLease(error);
   if (/^sys\/(mounts|auth|remount)\b/.test(path)) return onMount(error);
   if (command === "login" && path.startsWith("auth/")) return onLogin(error);
-  if (command.startsWith("kv ")) return onKv(error);
+  if (command.startsWith("kv ")) return onKv(error, command);
   if (command === "exec" && error.kind === "not-found") return onExec(error);
   if (
     command === "patch" &&
@@ -25,6 +26,20 @@ export function onEngineRefusal(error: ApiError, command: string): string | null
 function onUnknownRole(path: string): string {
   const [, mount = path, kept = ""] = /^(.+?)\/(static-)?[^/]+\/[^/]+$/.exec(decodeURI(path)) ?? [];
   return `\`holdfast list ${mount}/${kept}roles\` shows the roles`;
+}
+
+/** Credentials of static roles are not listed; the roles are. */
+function isStaticCreds({ kind, path }: ApiError): boolean {
+  return kind === "not-found" && /^[^/]+(?:\/.+)?\/static-creds\/[^/]+$/.test(path);
+}
+
+const UNCONFIGURED = ["engine is not configured", "there is no stored configuration to rotate"];
+
+function onUnconfigured(path: string): string {
+  const [mount = path] = decodeURI(path).split(
+    /\/(?:creds|roles|config|rotate-root|rotate)(?:\/|$)/,
+  );
+  return `\`holdfast write ${mount}/config …\` configures it; \`holdfast path-help ${mount}/config\` shows with what`;
 }
 
 function onWrapping(error: ApiError): string | null {
@@ -103,7 +118,7 @@ function onLogin(error: ApiError): string | null {
 
 /** What was asked for may be a secret, by the path that kv commands take. */
 function onExec(error: ApiError): string | null {
-  if (AREA.test(error.path)) return onKv(error);
+  if (AREA.test(error.path)) return onKv(error, "exec");
   return "check the path; members of a key/value secret are given with `holdfast exec -kv PATH -- COMMAND`";
 }
 
@@ -124,9 +139,13 @@ function folderOf(path: string): string {
 
 const TWICE = /\/(data|metadata)\/\1(\/|$)/;
 
-function onKv(error: ApiError): string | null {
+function onKv(error: ApiError, command: string): string | null {
   const { path, message } = error;
   if (error.kind === "not-found") {
+    if (/^kv (?:move|copy)$/.test(command) && /\/(?:move|copy)$/.test(path)) {
+      const mount = decodeURI(path.replace(/\/[^/]+$/, ""));
+      return `a folder goes with -recursive; \`holdfast kv list ${mount}\` shows what is there`;
+    }
     const [, twice] = TWICE.exec(path) ?? [];
     if (twice !== undefined) return `leave ${twice}/ out of the path: kv commands put it in`;
     const list = `holdfast kv list ${folderOf(path)}`;

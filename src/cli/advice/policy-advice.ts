@@ -5,8 +5,8 @@ import type { ApiError } from "@holdfast/client/api-error";
 const POLICY_PATH = /^sys\/polic(?:ies\/(acl|rgp|egp)|y)\/(.+)$/;
 
 /** Null where there is nothing to say that is special to policies. */
-export function onPolicyRefusal(error: ApiError): string | null {
-  if (error.path === "sys/inspect/request") return onInspection(error);
+export function onPolicyRefusal(error: ApiError, namespace: string): string | null {
+  if (error.path === "sys/inspect/request") return onInspection(error, namespace);
   const [, kind = "acl", name] = POLICY_PATH.exec(error.path) ?? [];
   if (name === undefined) return null;
   const type = kind === "acl" ? "" : ` -type ${kind}`;
@@ -29,13 +29,18 @@ export function onPolicyRefusal(error: ApiError): string | null {
   return null;
 }
 
-function onInspection(error: ApiError): string | null {
+function onInspection(error: ApiError, namespace: string): string | null {
   if (error.says("invalid accessor")) {
     return "check the accessor and -namespace: `holdfast acl token list` shows accessors";
   }
   const nobody = error.says("invalid token") || error.says("missing client token");
   if (error.kind !== "denied" || nobody) return null;
-  return "ask with a management token, or one with update and sudo on sys/inspect/request";
+  const needed = "ask with a token that has update and sudo on sys/inspect/request";
+  if (namespace === "") return `${needed}, or with a management token`;
+  return (
+    `${needed} in the namespace ${namespace}, or with a management token. In a policy of the root namespace ` +
+    `that is ${namespace.replace(/^\/+|\/+$/g, "")}/sys/inspect/request, and "*" does not reach it`
+  );
 }
 
 const GOVERNED = /(rgp|egp) standard policy "([^"\n]*)" evaluation resulted in denial\./g;

@@ -1,6 +1,7 @@
 // `holdfast secrets move` and `holdfast auth move`
 
 import { SECOND } from "@holdfast/shared/text/duration";
+import { ApiError } from "@holdfast/client/api-error";
 import * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { argument } from "../line/argument.ts";
@@ -48,7 +49,11 @@ function mountMove(kind: MountKind, examples: readonly string[]): Command {
       }
       const source = `${kind.prefix}${mountPath(kind, from)}`;
       const target = `${kind.prefix}${mountPath(kind, to)}`;
-      const { data } = await mounts.moveMount(client, { from: source, to: target });
+      const { data } = await mounts
+        .moveMount(client, { from: source, to: target })
+        .catch((error: unknown) => {
+          throw explained(error, [source, target], client.namespace);
+        });
       const id = showValue(data.migration_id);
       const again = `\`holdfast ${group} move -status ${id}\``;
       if (noWait)
@@ -58,6 +63,24 @@ function mountMove(kind: MountKind, examples: readonly string[]): Command {
       out.hint("Policies with the old path in them do not follow: see `holdfast policy list`.");
     },
   });
+}
+
+/** The right to move is needed in every namespace that has a part in it, and the refusal names none. */
+function explained(error: unknown, paths: readonly string[], namespace: string): unknown {
+  const [inside] = paths.filter((path) => /^(?!auth\/)./.test(path) && path.includes("/"));
+  if (!(error instanceof ApiError) || inside === undefined) return error;
+  const { kind, errors, method, path, message, status } = error;
+  const plain = errors.length === 1 && error.says("permission denied");
+  if (kind !== "denied" || !plain) return error;
+  const below = inside.replace(/\/(?:auth\/.*|[^/]*)$/, "");
+  const here = namespace === "" ? "" : ` in the namespace ${namespace}`;
+  return new AdvisedFailure(
+    "denied",
+    "move-denied",
+    `${method} ${path}: ${message} (status ${status})`,
+    `a policy must allow update on sys/remount${here}, and on ${below}/sys/remount too, if ${below} is a ` +
+      'namespace: "*" does not reach it. Write the policy after the namespace was made',
+  );
 }
 
 async function follow(context: Context, id: string, again: string): Promise<void> {
