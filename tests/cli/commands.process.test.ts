@@ -679,6 +679,60 @@ test("operator unseal says that there is nothing to unseal before it asks for a 
   assert.ok(server.seen.every(({ path }) => path === "sys/seal-status"));
 });
 
+test("an audit device of the configuration is refused before anybody is asked", async () => {
+  server.opened();
+  const device = { type: "file", description: "", options: {}, local: false, path: "main/" };
+  const devices = { "main/": { ...device, declared: true, healthy: true } };
+  server.instead.set("GET sys/audit", enveloped(devices));
+  const errors = ["the audit device comes from the configuration file; change it there"];
+  server.instead.set("DELETE sys/audit/main", { status: 400, body: { errors } });
+  const ran = await cli(["audit", "disable", "main"], { typed: ["y"] });
+  assert.equal(ran.code, 1);
+  assert.doesNotMatch(ran.stderr, /y\/N/);
+  assert.match(ran.stderr, /comes from the configuration\s+file/);
+  // Whoever may not list them is asked as before.
+  server.instead.set("GET sys/audit", { status: 403, body: { errors: ["permission denied"] } });
+  const asked = await cli(["audit", "disable", "main"], { typed: ["n"] });
+  assert.match(asked.stderr, /y\/N/);
+});
+
+test("a new password is asked for twice at a terminal, and one that is only shown to be known is not", async () => {
+  server.opened();
+  const write = (path: string, pair: string, ...typed: string[]) => {
+    server.instead.set(`POST ${path}`, { status: 204 });
+    return cli(["write", path, pair], { typed });
+  };
+  const user = "auth/userpass/users/anna";
+  const set = await write(user, "password=-", "canary-1", "canary-1");
+  assert.equal(set.code, 0, set.all);
+  assert.match(set.stderr, /password \(not shown\): \npassword again \(not shown\): /);
+  assert.deepEqual(server.seen.at(-1)?.body, { password: "canary-1" });
+  const sent = server.seen.length;
+  const differing = await write(user, "password=-", "canary-1", "canary-2");
+  assert.equal(differing.code, 2);
+  assert.match(differing.stderr, /password was not typed the same twice/);
+  assert.ok(!differing.all.includes("canary"));
+  assert.equal(server.seen.length, sent, "nothing was sent");
+  for (const [path, pair] of [
+    ["auth/userpass/login/anna", "password=-"],
+    ["auth/token/revoke", "token=-"],
+  ] as const) {
+    const once = await write(path, pair, "canary-1");
+    assert.equal(once.code, 0, once.all);
+    assert.doesNotMatch(once.stderr, /again/);
+  }
+});
+
+test("a value that is read and turns out empty is remarked on", async () => {
+  server.opened();
+  server.instead.set("POST kv/a", { status: 204 });
+  const { code, stderr } = await cli(["write", "kv/a", "password=-"], { stdin: "" });
+  assert.equal(code, 0);
+  assert.match(stderr, /^Note: password is empty/m);
+  const given = await cli(["write", "kv/a", "password=-"], { stdin: "x" });
+  assert.equal(given.stderr, "");
+});
+
 test("audit disable asks on a terminal, and -yes does not", async () => {
   server.opened();
   const enable = () => cli(["audit", "enable", "file", "file_path=/var/audit.log"]);

@@ -95,9 +95,11 @@ test("files and pipes go in and come out byte for byte", async (t) => {
     const piped = await cli(["put", "team/secret/app", "v=-"], { stdin: value });
     assert.equal(piped.code, 0, piped.all);
     const noted = /^[^\r\n]+\n$/.test(value);
+    const empty =
+      value === "" ? "Note: v is empty: nothing came from where it was to be read.\n" : "";
     assert.equal(
       piped.stderr,
-      noted ? "Note: v ends with a newline, which is kept; printf '%s' makes none.\n" : "",
+      noted ? "Note: v ends with a newline, which is kept; printf '%s' makes none.\n" : empty,
     );
     assert.equal((await cli(["get", "-field", "v", "team/secret/app"])).stdout, value);
   }
@@ -148,7 +150,7 @@ test("bytes that are no UTF-8 are refused, and how to store them is said", async
 
 test("on a terminal name=- asks without echo, for each name", async (t) => {
   const { cli, server } = await fakeFor(t);
-  const typed = [" hunter2-canary ", "second-canary"];
+  const typed = [" hunter2-canary ", " hunter2-canary ", "second-canary"];
   const { code, all, raw } = await cli(["put", "team/secret/app", "password=-", "pin=-"], {
     typed,
   });
@@ -156,9 +158,12 @@ test("on a terminal name=- asks without echo, for each name", async (t) => {
   assert.deepEqual(server.seen.at(-1)?.body, {
     data: { password: " hunter2-canary ", pin: "second-canary" },
   });
-  assert.match(all, /password \(not shown\): [^]*pin \(not shown\): /);
+  assert.match(
+    all,
+    /password \(not shown\): [^]*password again \(not shown\): [^]*pin \(not shown\): /,
+  );
   assert.ok(!all.includes("canary"));
-  assert.deepEqual(raw, [true, false, true, false]);
+  assert.deepEqual(raw, [true, false, true, false, true, false]);
   const never = await cli(["-non-interactive", "put", "team/secret/app", "password=-"], { typed });
   assert.equal(never.code, 2);
 });

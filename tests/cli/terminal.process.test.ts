@@ -77,7 +77,7 @@ if (hasScript) {
     const server = (await FakeServer.start()).opened(["canary-share-a", "share-b"], 2);
     server.instead.set("POST auth/userpass/users/ada", { status: 204 });
     const args = ["write", "auth/userpass/users/ada", "password=-"];
-    const { code, seen } = await onTerminal(args, ["canary horse"], server.address);
+    const { code, seen } = await onTerminal(args, ["canary horse", "canary horse"], server.address);
     assert.equal(code, 0, seen);
     assert.match(seen, /password \(not shown\): /);
     assert.deepEqual(server.seen.at(-1)?.body, { password: "canary horse" });

@@ -1,7 +1,9 @@
 // `holdfast audit list`, `enable`, `disable` and `hash`.
 
 import { Secret } from "@holdfast/shared/secret";
+import { ApiError } from "@holdfast/client/api-error";
 import * as audit from "@holdfast/client/api/audit";
+import type { Client } from "@holdfast/client/client";
 import { showAnswer } from "../answer-view.ts";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
@@ -83,7 +85,8 @@ export const auditDisable = command({
   args: { path: argument.required("Path as in `holdfast audit list`") },
   async run({ client, out, prompt }, { path, yes }) {
     const trimmed = path.replace(/^\/+|\/+$/g, "");
-    if (!yes && prompt.interactive) {
+    // What the configuration declares is refused, whatever the answer to a question would be.
+    if (!yes && prompt.interactive && !(await isDeclared(client, trimmed))) {
       const question = `Disable the audit device at ${trimmed}/? Its hashes can no longer be computed then.`;
       if (!(await prompt.confirm(question))) {
         out.hint("Nothing was disabled.");
@@ -95,6 +98,17 @@ export const auditDisable = command({
     return 0;
   },
 });
+
+/** False too for whoever may not list them. */
+async function isDeclared(client: Client, path: string): Promise<boolean> {
+  try {
+    const { data } = await audit.listAuditDevices(client);
+    return data[`${path}/`]?.declared === true;
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "denied") return false;
+    throw error;
+  }
+}
 
 export const auditHash = command({
   name: "audit hash",

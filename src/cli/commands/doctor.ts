@@ -276,7 +276,12 @@ async function auditFinding({ client }: Context): Promise<Finding> {
 
 function failed(check: string, error: unknown): Finding {
   if (!(error instanceof Failure)) throw error;
-  const next = adviceFor(error, { command: "doctor", tokenFrom: null, namespace: null });
+  const next = adviceFor(error, {
+    command: "doctor",
+    tokenFrom: null,
+    namespace: null,
+    base: null,
+  });
   return wrong(check, describe(error), next ?? "look at the server's log");
 }
 

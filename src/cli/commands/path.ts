@@ -65,7 +65,8 @@ export const write = command({
   takesRegion,
   async run({ client, out, files, prompt }, { force, path, data, wrapTtl }) {
     typedPath(path); // before anybody is asked for a value
-    const body = await readData(data, { files, prompt, out });
+    const newPasswords = isSetting(path);
+    const body = await readData(data, { files, prompt, out }, { newPasswords });
     if (body === null && !force) {
       throw new UsageError("there is no data", "give name=value, or -force to write without any");
     }
@@ -91,12 +92,18 @@ export const patch = command({
   takesRegion,
   async run({ client, out, files, prompt }, { path, data, wrapTtl }) {
     typedPath(path);
-    const body = await readData(data, { files, prompt, out });
+    const newPasswords = isSetting(path);
+    const body = await readData(data, { files, prompt, out }, { newPasswords });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const answer = await ask(wrappingClient(client, wrapTtl), "PATCH", path, { body });
     await showAnswer(out, answer, `Success! Data patched at: ${path}`);
   },
 });
+
+/** Whether a password that is written there is set, and not shown to be known, as at a login. */
+function isSetting(path: string): boolean {
+  return !/(?:^|\/)login(?:\/|$)/.test(path);
+}
 
 export const remove = command({
   name: "delete",

@@ -103,7 +103,11 @@ export const kvPut = command({
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, data: pairs }) {
-    const data = await readData(pairs, { files, prompt, out }, { lists: false });
+    const data = await readData(
+      pairs,
+      { files, prompt, out },
+      { lists: false, newPasswords: true },
+    );
     if (data === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const place = (await findKv(client, path, mount)).needKey();
     if (cas !== undefined) place.needVersions();
@@ -138,7 +142,8 @@ export const kvPatch = command({
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, remove, data: pairs }) {
-    const changed = (await readData(pairs, { files, prompt, out }, { lists: false })) ?? {};
+    const changed =
+      (await readData(pairs, { files, prompt, out }, { lists: false, newPasswords: true })) ?? {};
     const data: JsonObject = {
       ...changed,
       ...Object.fromEntries(remove.map((name) => [name, null])),

@@ -14,6 +14,13 @@ const MAX_INPUT = 32 * 2 ** 20;
 /** `out` is told of what is odd about a value. */
 export type Sources = Pick<Context, "files" | "prompt" | "out">;
 
+interface DataOptions {
+  /** A name given twice becomes a list; else it is refused. */
+  readonly lists?: boolean;
+  /** What is written counts from now on: a password that is typed unseen is asked for twice. */
+  readonly newPasswords?: boolean;
+}
+
 /**
  * The body that the arguments describe. "-" is a JSON object on standard input, "@file" one in a file.
  * A name given several times becomes a list, or is refused where that is hardly meant. null when there is no argument at all.
@@ -21,10 +28,10 @@ export type Sources = Pick<Context, "files" | "prompt" | "out">;
 export async function readData(
   args: readonly string[],
   sources: Sources,
-  { lists = true }: { readonly lists?: boolean } = {},
+  { lists = true, newPasswords = false }: DataOptions = {},
 ): Promise<JsonObject | null> {
   if (args.length === 0) return null;
-  const input = inputOf(sources);
+  const input = inputOf(sources, newPasswords);
   // No prototype: "__proto__" is a name like any other.
   const data: Record<string, JsonValue> = Object.create(null);
   const seen = new Set<string>();
@@ -113,18 +120,26 @@ interface Input {
   whole(): Promise<string>;
 }
 
-function inputOf({ prompt }: Sources): Input {
+const PASSWORD = /(?:^|[_.-])pass(?:word|phrase|wd)?$/i;
+
+function inputOf({ prompt }: Sources, newPasswords = false): Input {
   let used = false;
   const whole = () => {
     if (used) throw new UsageError("standard input can be used for one value only");
     used = true;
     return prompt.whole(MAX_INPUT);
   };
-  return { whole, value: (name) => (prompt.interactive ? typedValue(prompt, name) : whole()) };
+  const typed = async (name: string) => {
+    const once = await typedValue(prompt, name, name);
+    if (!newPasswords || !PASSWORD.test(name)) return once;
+    if ((await typedValue(prompt, name, `${name} again`)) === once) return once;
+    throw new UsageError(`${name} was not typed the same twice`, "run the command again");
+  };
+  return { whole, value: (name) => (prompt.interactive ? typed(name) : whole()) };
 }
 
-async function typedValue(prompt: Context["prompt"], name: string): Promise<string> {
-  const typed = await prompt.secret(name, { exact: true });
+async function typedValue(prompt: Context["prompt"], name: string, label: string): Promise<string> {
+  const typed = await prompt.secret(label, { exact: true });
   if (typed === null) throw new UsageError(`no value was given for ${name}`);
   return typed.reveal();
 }
@@ -134,6 +149,7 @@ async function typedValue(prompt: Context["prompt"], name: string): Promise<stri
  * an editor, and is then no password that anybody could type: that is said.
  */
 function noted(name: string, text: string, out: Sources["out"]): string {
+  if (text === "") out.hint(`Note: ${name} is empty: nothing came from where it was to be read.`);
   if (/^[^\r\n]+\r?\n$/.test(text)) {
     out.hint(`Note: ${name} ends with a newline, which is kept; printf '%s' makes none.`);
   }
