@@ -47,6 +47,8 @@ interface Declaration<F extends Flags, A extends Arguments> {
   readonly args: A;
   /** Whether what it sends goes to the region that -region names. Default: to none, and the flag is refused. */
   readonly takesRegion?: (input: FlagValues<F> & ArgumentValues<A>) => boolean;
+  /** Sends no token, so that it does not matter whether there is one, and for whom. */
+  readonly withoutToken?: boolean;
   /** An exit code, or nothing for success. */
   run(
     context: Context,
@@ -63,6 +65,7 @@ export interface Command {
   readonly flags: Readonly<Record<string, Flag<unknown>>>;
   readonly args: Readonly<Record<string, Argument<unknown>>>;
   takesRegion(input: Readonly<Record<string, unknown>>): boolean;
+  readonly withoutToken: boolean;
   run(context: Context, input: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
@@ -70,6 +73,7 @@ export function command<F extends Flags, A extends Arguments>(
   declared: Declaration<F, A>,
 ): Command {
   const { name, summary, description = "", examples, flags, args } = declared;
+  const { withoutToken = false } = declared;
   return {
     name,
     summary,
@@ -77,6 +81,7 @@ export function command<F extends Flags, A extends Arguments>(
     examples,
     flags,
     args,
+    withoutToken,
     // Flags and arguments were read by the very declarations that this type is derived from.
     takesRegion: (input) =>
       declared.takesRegion?.(input as FlagValues<F> & ArgumentValues<A>) ?? false,

@@ -97,7 +97,7 @@ class Invocation {
       ...readArguments(command.args, rest, beforeDashes),
     };
     if (this.#settings.regionFlag !== null && !command.takesRegion(input)) throw noRegion();
-    this.#running = new Running(this.#io, this.#world, this.#settings);
+    this.#running = new Running(this.#io, this.#world, this.#settings, command);
     return command.run(this.#running, input);
   }
 

@@ -23,12 +23,14 @@ export class Running implements Context {
   readonly onTerminal: boolean;
   readonly #io: CliIo;
   readonly #activity: Activity;
+  readonly #withoutToken: boolean;
   #client: Client | null = null;
   #tokenFrom: string | null = null;
 
-  constructor(io: CliIo, world: CliWorld, settings: Settings) {
+  constructor(io: CliIo, world: CliWorld, settings: Settings, { withoutToken = false } = {}) {
     const { stdin, stdout, stderr } = io;
     this.#io = io;
+    this.#withoutToken = withoutToken;
     const { format, field } = settings;
     const colours = {
       stdout: settings.colours(stdout.isTTY === true),
@@ -94,8 +96,9 @@ export class Running implements Context {
 
   #connect(): Client {
     const { settings, timers, out } = this;
-    for (const unused of settings.unused(this.fs)) out.warn(unused);
-    const token = settings.token(this.fs);
+    const tokens = this.#withoutToken ? null : this.fs;
+    for (const unused of settings.unused(tokens)) out.warn(unused);
+    const token = tokens === null ? null : settings.token(tokens);
     this.#tokenFrom = token?.from ?? null;
     const tls = settings.tls(this.files);
     if (tls.skipVerify) out.warn("the server's certificate is not checked");

@@ -172,10 +172,11 @@ export class Settings {
     return this.#environment.token?.from ?? null;
   }
 
-  /** What is there of address and token and not used. */
-  unused(fs: Fs): readonly string[] {
+  /** What is there of address and token and not used; without `fs`, of the address alone. */
+  unused(fs: Fs | null): readonly string[] {
     this.#environment.check();
     const address = this.#flags.address === undefined ? this.#environment.unused("ADDR") : null;
+    if (fs === null) return address === null ? [] : [address];
     const token = this.#environment.unused("TOKEN");
     const kept = this.#environment.token === null ? readTokenFile(fs, this.tokenFile) : null;
     const withheld = kept === null ? null : this.#withheld(fs, kept);

@@ -13,7 +13,7 @@ import type { Rooms } from "./rooms.ts";
 const LOOK_EVERY: Nanos = 10n * MINUTE;
 const MAX_CERTIFICATE = 2 ** 20;
 
-export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
+export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): Facts {
   const { config, world, dev, operatorFiles } = host;
   const certificates = new CertificateEnds(config, operatorFiles, world.clock);
   const mountFact = (uuid: string, count: number): MountFact[] => {
@@ -46,7 +46,8 @@ export function attentionFacts(rooms: Rooms, { host, store }: Ground): Facts {
       }),
     disk: () => store.room,
     certificates: () => certificates.now(),
-    dataKeyInstalled: () => rooms.seal.keeper.keyStatus.installed,
+    // Of the barrier: it is open before the seal says so, when the first look is taken.
+    dataKeyInstalled: () => barrier.keyStatus.installed,
     consolePolicySet: () => rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
     snapshots: () => rooms.snapshots.auto.lateness,

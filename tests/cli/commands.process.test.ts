@@ -587,6 +587,9 @@ test("the kept token goes to the server it is for, and to no other", async () =>
     assert.ok(wrong.stderr.includes(`is for ${server.address} and is not sent to`), wrong.stderr);
     assert.ok(wrong.stderr.includes(`${other.address} (from ${name})`));
   }
+  // Where no token is needed none is missed.
+  const status = await cli(["status"], { env: { HOLDFAST_TOKEN, HOLDFAST_ADDR: other.address } });
+  assert.deepEqual([status.code, status.stderr], [0, ""]);
   assert.ok(other.seen.every(({ headers }) => headers["x-service-token"] === undefined));
   const right = await read({ VAULT_ADDR: server.address.replace("127.0.0.1", "localhost") });
   assert.deepEqual([right.code, right.stderr], [0, ""]);

@@ -29,6 +29,7 @@ export const status = command({
     wait: flag.duration("Wait until it answers, in whatever state, for so long at most"),
   },
   args: {},
+  withoutToken: true,
   async run(context, { alive, wait }) {
     const { out } = context;
     const client = context.client.inRoot();

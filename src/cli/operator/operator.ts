@@ -134,6 +134,7 @@ export const operatorUnseal = command({
     recovery: flag.switch("The shares are recovery shares (auto seal whose key is gone)"),
   },
   args: { share: argument.optional(SHARE_HELP) },
+  withoutToken: true,
   async run(context, { reset, recovery, share }) {
     const { out } = context;
     const client = context.client.inRoot();
