@@ -695,8 +695,8 @@ test("an audit device of the configuration is refused before anybody is asked", 
   assert.match(ran.stderr, /comes from the configuration\s+file/);
   // Whoever may not list them is asked as before.
   server.instead.set("GET sys/audit", { status: 403, body: { errors: ["permission denied"] } });
-  const asked = await cli(["audit", "disable", "main"], { typed: ["n"] });
-  assert.match(asked.stderr, /y\/N/);
+  const unseen = await cli(["audit", "disable", "main"], { typed: ["n"] });
+  assert.match(unseen.stderr, /y\/N/);
 });
 
 test("a new password is asked for twice at a terminal, and one that is only shown to be known is not", async () => {
@@ -732,8 +732,8 @@ test("a value that is read and turns out empty is remarked on", async () => {
   const { code, stderr } = await cli(["write", "kv/a", "password=-"], { stdin: "" });
   assert.equal(code, 0);
   assert.match(stderr, /^Note: password is empty/m);
-  const given = await cli(["write", "kv/a", "password=-"], { stdin: "x" });
-  assert.equal(given.stderr, "");
+  const filled = await cli(["write", "kv/a", "password=-"], { stdin: "x" });
+  assert.equal(filled.stderr, "");
 });
 
 test("audit disable asks on a terminal, and -yes does not", async () => {

@@ -164,8 +164,8 @@ function tooLarge(program: string, handed: readonly Variable[]): [message: strin
     from,
     size: Buffer.byteLength(value),
   }));
-  const [most] = sizes.toSorted((a, b) => b.size - a.size);
-  const largest = most === undefined ? "" : `; ${most.from} has ${most.size} bytes`;
+  const [first] = sizes.toSorted((a, b) => b.size - a.size);
+  const largest = first === undefined ? "" : `; ${first.from} has ${first.size} bytes`;
   return [
     `${program} cannot be run: its environment and arguments are too large for this system${largest}`,
     "leave it out, and let the program read it from a file: `holdfast kv get -field NAME PATH > FILE`",
