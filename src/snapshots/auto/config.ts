@@ -1,6 +1,7 @@
 // A configuration of automated snapshots: what an operator has written, checked and brought together with what was
 // written before. Fields that are left out keep their value, so that secrets survive a change of something else.
 
+import { normalize } from "node:path/posix";
 import { isDeepStrictEqual } from "node:util";
 import { fromBase64 } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
@@ -148,11 +149,10 @@ export function meet(one: TargetSettings, other: TargetSettings): boolean {
     return folderOf(one.pathPrefix) === folderOf(other.pathPrefix);
   }
   if (objectFolder(one.pathPrefix) !== objectFolder(other.pathPrefix)) return false;
-  if (hostOf(one.endpoint) !== hostOf(other.endpoint)) return false;
   if (one.storageType === "cloudb-blob" && other.storageType === "cloudb-blob") {
-    const accounts = new Set([one.accountName, other.accountName].filter((name) => name !== ""));
-    return one.container === other.container && accounts.size <= 1;
+    return one.container === other.container && sameAccount(one, other);
   }
+  if (hostOf(one.endpoint) !== hostOf(other.endpoint)) return false;
   const buckets = [one, other].map((settings) => ("bucket" in settings ? settings.bucket : ""));
   return buckets[0] === buckets[1];
 }
@@ -280,13 +280,35 @@ function hasOddFolder(pathPrefix: string): boolean {
 }
 
 function folderOf(path: string): string {
-  return path.replace(/\/+$/, "");
+  return normalize(path).replace(/\/+$/, "");
 }
 
+/** Names that the provider's own endpoints have: there a bucket is one, whatever region or name it is called by. */
+const OWN_HOSTS = /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|googleapis\.com)$/;
+const OWN_ACCOUNT = /^([^./]+)\.blob\.core\./;
+
+/** Empty for the provider's own. */
 function hostOf(endpoint: string): string {
+  const place = withoutScheme(endpoint);
+  return OWN_HOSTS.test(place) ? "" : place;
+}
+
+/** One whose name comes from outside may be any. */
+function sameAccount(one: Of<"cloudb-blob">, other: Of<"cloudb-blob">): boolean {
+  const [first, second] = [one, other].map(({ endpoint, accountName }) => {
+    const place = withoutScheme(endpoint);
+    const named = OWN_ACCOUNT.exec(place)?.[1];
+    return named === undefined ? { place, account: accountName } : { place: "", account: named };
+  });
+  if (first?.place !== second?.place) return false;
+  return first?.account === "" || second?.account === "" || first?.account === second?.account;
+}
+
+function withoutScheme(endpoint: string): string {
   return endpoint
     .replace(/^https?:\/\//i, "")
     .replace(/\/+$/, "")
+    .replace(/:(?:443|80)$/, "")
     .toLowerCase();
 }
 

@@ -87,6 +87,9 @@ export class Configurations {
     this.#checkAlone(name, config.settings, this.view);
     const isNew = before === null || !samePlace(before.settings, config.settings);
     const host = await this.#checkPlace(config.settings, verify ?? isNew, signal);
+    if (config.settings.storageType === "local") {
+      await this.#checkDirectory(name, config.settings.pathPrefix, config.settings.filePrefix);
+    }
     await this.view.write((tx) => {
       const stored = tx.get(name, configCodec);
       request.confirmExists(stored !== null);
@@ -130,6 +133,18 @@ export class Configurations {
       // It has no credentials, and may yet be given some outside of the configuration.
       if (!verify && error instanceof StoreError) return hostOf(settings, this.#options.targets);
       throw failures.probeFailure(error);
+    }
+  }
+
+  /** A root that is a link has two spellings, and what lies below it as well. */
+  async #checkDirectory(name: string, path: string, filePrefix: string): Promise<void> {
+    const { files } = this.#options.targets.local;
+    const real = async (spelled: string) => (await files.look(spelled))?.path ?? spelled;
+    const own = await real(path);
+    for (const other of this.names()) {
+      const settings = other === name ? undefined : this.find(other)?.settings;
+      if (settings?.storageType !== "local" || settings.filePrefix !== filePrefix) continue;
+      if ((await real(settings.pathPrefix)) === own) throw failures.placeTaken(other);
     }
   }
 

@@ -260,6 +260,29 @@ test(
       clouda_store_force_path_style: true,
     });
     refused(await server.write("four", same), 400, /"three"/);
+    // However the same place is spelled.
+    const dotted = server.local({ path_prefix: `${server.place}/./` });
+    refused(await server.write("four", dotted), 400, taken);
+    const away = { path_prefix: "far", verify: false, clouda_store_disable_tls: false };
+    const region = { clouda_store_endpoint: "https://s3.eu-central-1.amazonaws.com:443/" };
+    done(await server.write("far", cloudaConfig(s3, { ...away, clouda_store_endpoint: "" })));
+    refused(await server.write("four", cloudaConfig(s3, { ...away, ...region })), 400, /"far"/);
+    done(await server.ask("DELETE", `${AUTO}/config/far`));
+    const blobs = {
+      interval: "1h",
+      storage_type: "cloudb-blob",
+      path_prefix: "far/",
+      cloudb_container_name: "backups",
+      cloudb_account_key: "a2V5",
+      verify: false,
+    };
+    done(await server.write("far", { ...blobs, cloudb_account_name: "holdfasttest" }));
+    const explicit = { cloudb_endpoint: "https://holdfasttest.blob.core.windows.net/" };
+    for (const spelled of [{}, explicit]) {
+      refused(await server.write("four", { ...blobs, ...spelled }), 400, /"far"/);
+    }
+    done(await server.write("four", { ...blobs, cloudb_account_name: "another" }));
+    for (const name of ["far", "four"]) done(await server.ask("DELETE", `${AUTO}/config/${name}`));
     done(await server.write("four", cloudaConfig(s3, { path_prefix: "west" })));
     for (let i = 4; i < 32; i++) {
       done(await server.write(`more-${i}`, server.local({ file_prefix: `p${i}`, verify: false })));
@@ -284,7 +307,9 @@ test(
       /a test write failed: .*404: NoSuchBucket: .*verify=false stores the configuration without one/,
     );
     absent(await server.ask("GET", `${AUTO}/config/a`));
+    const calls = s3.log.length;
     done(await server.write("a", { ...wrong, verify: false }));
+    assert.equal(s3.log.length, calls, "nobody was called");
     refused(await server.write("a", { verify: true }), 400, /NoSuchBucket/);
     const denied = cloudaConfig(s3, { path_prefix: "other" });
     s3.control.denied.add("DeleteObject");

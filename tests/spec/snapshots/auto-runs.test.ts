@@ -69,6 +69,9 @@ test(
       /^http:\/\/127\.0\.0\.1:\d+\/backups\/east\/daily\/nightly-\d{19}\.snap$/,
     );
     assert.equal(during.last_snapshot_start, null);
+    const named = during.snapshot_url.match(/-(\d+)\.snap$/)?.[1] ?? "";
+    const began = Number(BigInt(named) / 1_000_000n);
+    assert.ok(Math.abs(Date.parse(during.snapshot_start ?? "") - began) < 1000);
     // The store does not answer: the call is given up and made again.
     await server.passUntil(
       async () => (await server.status("a")).state === "waiting",
@@ -384,6 +387,7 @@ test(
     running.catch(() => {});
     await until(() => s3.hanging() === 1);
     const newest = [...s3.objects.keys()].toSorted().at(-1) ?? "";
+    assert.equal((await server.status("a")).state, "rotating");
     await server.die();
     assert.equal(s3.objects.size, 3);
     await server.restart();
