@@ -207,6 +207,16 @@ test("the head of the unit names every line with a place in it", () => {
   assert.equal(lines.filter((line) => /^\w+Directory=/.test(line)).length, 4);
 });
 
+test("what the check before the start refuses is not tried for ever", () => {
+  const number = (key: string) => Number(new RegExp(`^${key}=(\\d+)$`, "m").exec(UNIT)?.[1]);
+  const [limits = "", service = ""] = UNIT.split("[Service]");
+  assert.match(limits, /^StartLimitBurst=/m, "systemd reads it in [Unit]");
+  assert.match(service, /^ExecStartPre=/m);
+  // RestartPreventExitStatus is not for ExecStartPre. The limit is reached also where a check takes ten seconds.
+  const tries = number("StartLimitBurst") * (number("RestartSec") + 10);
+  assert.ok(tries < number("StartLimitIntervalSec"), `${tries} s`);
+});
+
 test("the page's policies are as `holdfast policy fmt` lays them out", () => {
   const documents = [...PAGE.matchAll(/^cat > \S+\.hcl <<'END'\n(path [^]*?\n)END$/gm)];
   assert.ok(documents.length >= 2);
