@@ -11,8 +11,17 @@ import type { Host } from "./host.ts";
 
 const OTHERS_WRITE = 0o022;
 
-/** What is wrong, in words. A directory that is not there yet is no problem. */
-export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
+/** What is wrong, in words, also with making what is not there yet. */
+export function directoryProblems(config: Config, host: Host, fs: Fs): string[] {
+  const { data, store } = config.directories;
+  const making = [data, ...(store === null ? [] : [store])].flatMap(
+    (path) => makingProblem(path, host, fs) ?? [],
+  );
+  return [...new Set([...placeProblems(config, host, fs), ...making])];
+}
+
+/** A directory that is not there yet is no problem. */
+function placeProblems(config: Config, host: Host, fs: Fs): string[] {
   const real = (area: Area): Area => ({ ...area, path: host.realPath(area.path) });
   const areas = areasOf(config).map(real);
   const apart = overlaps(areas, writtenFiles(config).map(real));
@@ -33,11 +42,13 @@ export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
 }
 
 /** Why the directory cannot be used or made; null when it can. */
-export function makingProblem(path: string, host: Host, fs: Fs): string | null {
+function makingProblem(path: string, host: Host, fs: Fs): string | null {
   const nearest = nearestThere(path, host, fs);
   if ("problem" in nearest) return nearest.problem;
   const { at } = nearest;
-  return host.canWrite(at) ? null : `${at} cannot be written by the user that the server runs as`;
+  if (host.canWrite(at)) return null;
+  const mended = `${handOver(at)}; on a disk that is read-only here, mount it otherwise, or name it in ReadWritePaths=`;
+  return `${at} cannot be written by the user that the server runs as; ${mended}`;
 }
 
 /** The directory itself, or the first above it that is there: all below that is made at the start. */

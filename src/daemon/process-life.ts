@@ -11,6 +11,7 @@ import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { checkAuditDevices } from "./checks/audit-check.ts";
+import { certificateTime } from "./checks/certificate-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import {
   announceDev,
@@ -200,6 +201,7 @@ class ProcessLife {
     }
     this.#config = next;
     this.#watch.watch(next);
+    this.#warnOfCertificates(next);
     if (problems.length > 0) {
       throw reloadFailed(problems.join("; "), { texts: problems });
     }
@@ -213,6 +215,16 @@ class ProcessLife {
     return config;
   }
 
+  /** They are in use, as somebody said so; whoever looks for why clients stay away finds it here. */
+  #warnOfCertificates({ listeners }: Config): void {
+    const { around, sources } = this.#begun;
+    const now = around.world.clock.now();
+    const texts = listeners.flatMap(({ tls }) =>
+      tls === null ? [] : (certificateTime(tls, sources.files, now) ?? []),
+    );
+    for (const text of new Set(texts)) this.#log.warn(text);
+  }
+
   // --- the start ---
 
   #warn(): void {
@@ -224,6 +236,7 @@ class ProcessLife {
       ...writableByOthers(paths, sources.files),
     ];
     for (const text of texts) this.#log.warn(text);
+    this.#warnOfCertificates(loaded.config);
     const { host, world } = around;
     for (const { device, problem } of checkAuditDevices(loaded.config, host, world.fs)) {
       if (problem === null) continue;

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { OwnError } from "@holdfast/shared/failure";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { DAY, SECOND } from "@holdfast/shared/text/duration";
 import {
   CONFIG_FILE,
   fakeDaemon,
@@ -14,6 +14,7 @@ import {
   LISTENER,
 } from "../../tests/support/fake-daemon.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
+import { makeDevCertificate } from "./dev/dev-certificate.ts";
 import { SERVER_USAGE } from "./flags.ts";
 import { runServer } from "./server-command.ts";
 import { VERSION } from "../system/version.ts";
@@ -298,6 +299,40 @@ test("tls_auto_reload asks for a reload when a certificate file changes, and onl
   assert.equal(daemon.server.reloads.length, 1);
   daemon.host.signal("SIGTERM");
   assert.equal(await ended, 0);
+});
+
+test("a certificate that has expired is taken over with a warning, at the start, by SIGHUP and by itself", async () => {
+  const tls = 'tls_cert_file = "/tls/c" tls_key_file = "/tls/k" tls_auto_reload = true';
+  const daemon = fakeDaemon({ [CONFIG_FILE]: `listener "tcp" { ${tls} }` });
+  const name = [{ type: "ip", value: "127.0.0.1" }] as const;
+  const put = async (age: bigint) => {
+    const { certificate, key } = await makeDevCertificate(name, daemon.clock.now() - age);
+    daemon.files.texts.set("/tls/c", certificate);
+    daemon.files.texts.set("/tls/k", key);
+  };
+  const warnings = () => daemon.host.errors.join("").match(/WARN.*expired on.*clients refuse/g);
+  await put(0n);
+  const { ended } = started(daemon, "--config", CONFIG_FILE);
+  await until(() => daemon.host.starts === 1);
+  assert.equal(warnings(), null);
+  await put(4000n * DAY);
+  daemon.host.signal("SIGHUP");
+  await until(() => daemon.server.reloads.length === 1);
+  await until(() => warnings()?.length === 1);
+  await put(4001n * DAY);
+  await daemon.timers.advance(31n * SECOND);
+  await until(() => warnings()?.length === 2);
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("a data directory that cannot be written is told before anything is opened", async () => {
+  const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+  daemon.host.writable = false;
+  assert.equal(await ends(daemon, "--config", CONFIG_FILE), 2);
+  const log = daemon.host.errors.join("");
+  assert.match(log, / cannot be written by the user that the server runs as; chown /);
+  assert.equal(daemon.opened.length, 0);
 });
 
 test("the log of a start says what to do next, and which audit device cannot be opened", async () => {

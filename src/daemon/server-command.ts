@@ -10,7 +10,7 @@ import { parseServerFlags, SERVER_USAGE, type ServerFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { refusals } from "./hardening.ts";
 import { BAD_CONFIGURATION, complain, start, type HostServices } from "./process-life.ts";
-import { placeProblems } from "./places.ts";
+import { directoryProblems } from "./places.ts";
 import { withdrawToken } from "./token-file.ts";
 import { Signals } from "./signals.ts";
 import { showFindings, validate } from "./checks/validation.ts";
@@ -88,7 +88,7 @@ async function runConfigured(
     host.out(showFindings(findings, host.columns));
     return findings.some(({ result }) => result === "FAIL") ? BAD_CONFIGURATION : 0;
   }
-  const wrong = placeProblems(loaded.config, host, world.fs);
+  const wrong = directoryProblems(loaded.config, host, world.fs);
   if (wrong.length > 0) return complain(host, wrong.join("\n"), BAD_CONFIGURATION);
   const { dev: devFlags } = flags;
   const dev = devFlags === null || place === undefined ? null : { flags: devFlags, place };

@@ -43,7 +43,8 @@ test("listen() on a port in use is a Failure", async (t) => {
   const { address } = await listening(t, () => {});
   await assert.rejects(
     net.listen(address, () => {}),
-    (error) => error instanceof Failure && /cannot listen on .*: EADDRINUSE/.test(error.message),
+    (error) =>
+      error instanceof Failure && /cannot listen on .*: the address is in use/.test(error.message),
   );
 });
 

@@ -89,6 +89,6 @@ function settle(socket: Socket): void {
 function failed(action: string, { host, port }: Address, cause: Error): Failure {
   const reason = "code" in cause ? String(cause.code) : cause.message;
   const taken = action === "listen on" && reason === "EADDRINUSE";
-  const message = `cannot ${action} ${host}:${port}: ${reason}`;
+  const message = `cannot ${action} ${host}:${port}: ${taken ? "the address is in use" : reason}`;
   return taken ? addressInUse(message) : networkFailed(message);
 }

@@ -28,10 +28,9 @@ export function checkCertificates(tls: TlsConfig, files: Files, now: Instant): C
     problems.push(`${tls.keyFile} is not the key of ${tls.certFile}`);
   }
   if (certificate !== null) {
-    const [from, to] = [instant(certificate.validFrom), instant(certificate.validTo)];
-    if (now < from) problems.push(`${tls.certFile} is not valid before ${certificate.validFrom}`);
-    else if (now > to) problems.push(`${tls.certFile} expired on ${certificate.validTo}`);
-    else if (to - now < SOON) warnings.push(`${tls.certFile} expires on ${certificate.validTo}`);
+    const { outside, soon } = timeOf(certificate, tls.certFile, now);
+    if (outside !== null) problems.push(outside);
+    if (soon !== null) warnings.push(soon);
   }
   if (tls.clientCaFile !== null) {
     read(tls.clientCaFile, files, problems, (bytes) => new X509Certificate(bytes));
@@ -40,6 +39,26 @@ export function checkCertificates(tls: TlsConfig, files: Files, now: Instant): C
   if ((mode & 0o007) !== 0) warnings.push(`${tls.keyFile} is open to every user; chmod o= it`);
   const found = certificate === null ? "" : `${nameOf(certificate)}, until ${certificate.validTo}`;
   return { problems, warnings, found };
+}
+
+/** What clients will say of the time of a certificate that is in use all the same; null where nothing. */
+export function certificateTime(tls: TlsConfig, files: Files, now: Instant): string | null {
+  const unread: string[] = []; // told by whoever uses it
+  const certificate = read(tls.certFile, files, unread, (bytes) => new X509Certificate(bytes));
+  if (certificate === null) return null;
+  const { outside, soon } = timeOf(certificate, tls.certFile, now);
+  return outside === null ? soon : `${outside}: clients refuse it`;
+}
+
+function timeOf(
+  { validFrom, validTo }: X509Certificate,
+  path: string,
+  now: Instant,
+): { readonly outside: string | null; readonly soon: string | null } {
+  const [from, to] = [instant(validFrom), instant(validTo)];
+  if (now < from) return { outside: `${path} is not valid before ${validFrom}`, soon: null };
+  if (now > to) return { outside: `${path} expired on ${validTo}`, soon: null };
+  return { outside: null, soon: to - now < SOON ? `${path} expires on ${validTo}` : null };
 }
 
 function read<T>(

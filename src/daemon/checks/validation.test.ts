@@ -128,7 +128,7 @@ test("a port or a socket that is taken fails", async (t) => {
     `listener "tcp" { address = "127.0.0.1:${bound.port}" tls_disable = true }`,
   );
   assert.equal(port.code, 2);
-  assert.match(port.table, /^FAIL {2}listener .*EADDRINUSE$/m);
+  assert.match(port.table, /^FAIL {2}listener .*: the address is in use$/m);
   const path = join(directory, "s.sock");
   assert.equal((await run(`listener "unix" { address = "${path}" }`)).code, 0);
   await listening(t, { path });

@@ -17,7 +17,7 @@ import { checkCertificates } from "./certificate-check.ts";
 import { writingProblem } from "../written-file.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "../hardening.ts";
 import { ANOTHER_LISTENS, type Host } from "../host.ts";
-import { makingProblem, nearestThere, placeProblems } from "../places.ts";
+import { directoryProblems, nearestThere } from "../places.ts";
 
 export interface Finding {
   readonly check: string;
@@ -72,11 +72,8 @@ async function guarded(
 }
 
 function directoryFindings(config: Config, { host, world }: Validating): Finding[] {
-  const { data, store } = config.directories;
-  const making = [data, ...(store === null ? [] : [store])].flatMap(
-    (path) => makingProblem(path, host, world.fs) ?? [],
-  );
-  const problems = [...new Set([...placeProblems(config, host, world.fs), ...making])];
+  const { data } = config.directories;
+  const problems = directoryProblems(config, host, world.fs);
   if (problems.length === 0)
     return [ok("directories", `${data}${madeBelow(data, host, world.fs)}`)];
   return problems.map((note) => fail("directories", note));
