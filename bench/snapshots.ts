@@ -161,6 +161,52 @@ async function restoreOnce({ caller, pid }: TokensNode, file: string) {
   return { seconds, grown: (most - resident) / MIB, block: await longestBlock(caller) };
 }
 
+/** Until it can be read from, beside the data. */
+async function loadBeside(context: Context): Promise<Figures> {
+  const tokens = context.quick ? QUICK_TOKENS : TOKENS;
+  const store = await copiedStore(context, tokens, join(context.directory, "store"));
+  const file = join(context.directory, "taken.snap");
+  return await withTokensNode({ directory: context.directory, ...store }, async (node) => {
+    await download(node.caller, file);
+    const found = await rounds(context, () => loadOnce(node, file));
+    const of = (name: keyof (typeof found)[number]) => found.map((each) => each[name]);
+    return {
+      samples: of("seconds"),
+      also: [
+        { what: "more memory", unit: "MiB", samples: of("grown"), budget: { atMost: 64 } },
+        {
+          what: "longest block of the event loop",
+          unit: "ms",
+          samples: of("block"),
+          budget: { atMost: LONGEST_BLOCK_MS },
+        },
+      ],
+    };
+  });
+}
+
+async function loadOnce({ caller, pid }: TokensNode, file: string) {
+  await longestBlock(caller); // what was before does not count
+  const resident = residentBytesOf(pid);
+  let most = resident;
+  const watching = setInterval(() => (most = Math.max(most, residentBytesOf(pid))), 20);
+  const began = performance.now();
+  const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
+  const url = `${caller.url}${SNAPSHOT}-load`;
+  const headers = { ...caller.headers, "Content-Type": "application/gzip" };
+  try {
+    const answer = await fetch(url, { method: "POST", headers, body, duplex: "half" });
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`status ${answer.status}: ${text}`);
+    const seconds = (performance.now() - began) / 1000;
+    const { snapshot_id: id } = JSON.parse(text) as { snapshot_id: string };
+    await call(caller, "DELETE", `sys/storage/raft/snapshot-load/${id}`);
+    return { seconds, grown: (most - resident) / MIB, block: await longestBlock(caller) };
+  } finally {
+    clearInterval(watching);
+  }
+}
+
 async function restored(caller: Caller): Promise<void> {
   for (;;) {
     const status = await fetch(`${caller.url}/v1/sys/storage/raft/restore-status`, {
@@ -189,5 +235,11 @@ export const savedRows: readonly Row[] = [
     what: "the same put back, until it is served",
     unit: "s",
     run: restore,
+  },
+  {
+    name: "snapshots/load",
+    what: "the same loaded beside the data, until it is read from",
+    unit: "s",
+    run: loadBeside,
   },
 ];

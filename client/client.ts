@@ -163,9 +163,15 @@ export class Client implements Caller {
     return new Client({ ...this.#options, readSnapshot: snapshotId });
   }
 
-  /** The same, with writes that write back what a loaded snapshot held: they are sent without a body. */
+  /** The same, with writes that write back what a loaded snapshot held: whatever data they are given is not sent. */
   recoveringFrom(snapshotId: string): Client {
     return new Client({ ...this.#options, recoverFrom: snapshotId });
+  }
+
+  /** The same, with no snapshot: for what is asked beside. */
+  ofNow(): Client {
+    const { readSnapshot: _, recoverFrom: __, ...rest } = this.#options;
+    return new Client(rest);
   }
 
   /** The same, with nobody told of its requests: for those beside what a person looks at. */
@@ -210,12 +216,13 @@ export class Client implements Caller {
     ask: Ask,
     by: (transport: Transport, sent: Sent) => Promise<R>,
   ): Promise<R> {
-    const { transport, watcher, region, readSnapshot } = this.#options;
+    const { transport, watcher, region, readSnapshot, recoverFrom } = this.#options;
     const query = completed(ask.query, {
       region: hasRegion(path) && region !== "" ? region : undefined,
       read_snapshot_id: readSnapshot,
     });
-    const body = ask.stream ?? (ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body)));
+    const own = recoverFrom === undefined ? ask.body : undefined; // what the snapshot held is written
+    const body = ask.stream ?? (own === undefined ? null : ownBytes(JSON.stringify(own)));
     const headers = { ...ask.headers, ...this.#headers(method, body) };
     const ended = watcher?.started(method, path, ask.held !== undefined);
     let received: R | null = null;
@@ -255,7 +262,9 @@ export class Client implements Caller {
       ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
       ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
       ...(policyOverride ? { "x-service-policy-override": "true" } : {}),
-      ...(recoverFrom === undefined ? {} : { "x-service-recover-snapshot-id": recoverFrom }),
+      ...(recoverFrom === undefined
+        ? {}
+        : { "x-service-recover-snapshot-id": checkedId(recoverFrom) }),
       ...(wrapTtl === undefined ? {} : { "x-service-wrap-ttl": showDuration(wrapTtl) }),
     };
   }
@@ -417,6 +426,16 @@ function checkedToken(token: Secret<string>): string {
   const message =
     "the token cannot be sent: it must be 1 to 8192 printable ASCII characters without spaces";
   throw new Failure("invalid", "token-unsendable", message);
+}
+
+/**
+ * @code snapshot-id-unsendable The id of a loaded snapshot has characters that cannot be sent.
+ * @remedy Give one that `holdfast snapshot loaded` lists.
+ */
+function checkedId(snapshotId: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(snapshotId)) return snapshotId;
+  const message = "the id of a snapshot must be one that `holdfast snapshot loaded` lists";
+  throw new Failure("invalid", "snapshot-id-unsendable", message);
 }
 
 function checkedNamespace(namespace: string): string {

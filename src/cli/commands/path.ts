@@ -20,6 +20,7 @@ import { readData, readQuery } from "../line/data-arguments.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { showValue } from "../terminal/value.ts";
+import { readingClient, RECOVER_FLAG, recoveringClient, SNAPSHOT_FLAG } from "../snapshot-flag.ts";
 import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
 const PATH = argument.required("Path, with or without /v1/ in front", { words: "paths" });
@@ -36,12 +37,13 @@ export const read = command({
     "holdfast read -field term sys/key-status",
     "holdfast read sys/metrics format=prometheus",
   ],
-  flags: WRAP_FLAG,
+  flags: { ...WRAP_FLAG, ...SNAPSHOT_FLAG },
   args: { path: PATH, parameters: PARAMETERS },
   takesRegion,
-  async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
+  async run({ client, out, files, prompt }, { path, parameters, wrapTtl, snapshotId }) {
     const query = await readQuery(parameters, { files, prompt, out });
-    const answer = await ask(wrappingClient(client, wrapTtl), "GET", path, { query });
+    const reader = readingClient(wrappingClient(client, wrapTtl), snapshotId);
+    const answer = await ask(reader, "GET", path, { query });
     await showAnswer(out, answer, "There is nothing to show.");
   },
 });
@@ -105,6 +107,23 @@ function isSetting(path: string): boolean {
   return !/(?:^|\/)login(?:\/|$)/.test(path);
 }
 
+export const recover = command({
+  name: "recover",
+  summary: "Write back what a loaded snapshot held at a path",
+  description:
+    "For policies, roles of engines and key/value secrets (`kv recover` finds their paths). It needs read, and create or " +
+    "update. `read -snapshot-id` shows what would be written.",
+  examples: [
+    "holdfast recover -snapshot-id 6f0c9a3e-5f0e-4f0a-9d6b-0b2f6c1d7a55 sys/policies/acl/dev",
+  ],
+  flags: RECOVER_FLAG,
+  args: { path: PATH },
+  async run({ client, out }, { path, snapshotId }) {
+    const answer = await ask(recoveringClient(client, snapshotId), "POST", path, {}, "recover");
+    await showAnswer(out, answer, `Success! Data recovered at: ${path}`);
+  },
+});
+
 export const remove = command({
   name: "delete",
   summary: "Delete what is at a path",
@@ -130,13 +149,14 @@ export const list = command({
   summary: "List names below a path",
   description: "Folders end in a slash. Nothing there: exit code 3.",
   examples: ["holdfast list sys/namespaces", "holdfast list -format json sys/namespaces"],
-  flags: WRAP_FLAG,
+  flags: { ...WRAP_FLAG, ...SNAPSHOT_FLAG },
   args: { path: PATH, parameters: PARAMETERS },
   takesRegion,
-  async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
+  async run({ client, out, files, prompt }, { path, parameters, wrapTtl, snapshotId }) {
     const query = await readQuery(parameters, { files, prompt, out });
     const folder = path.replace(/\/+$/, "");
-    const answer = await orEmpty(ask(wrappingClient(client, wrapTtl), "LIST", folder, { query }));
+    const reader = readingClient(wrappingClient(client, wrapTtl), snapshotId);
+    const answer = await orEmpty(ask(reader, "LIST", folder, { query }));
     if (answer === null) {
       out.hint(`Nothing is listed at ${folder}.`);
       if (!out.forPeople) await out.show([], { text: "" }, { keys: [] });
@@ -178,7 +198,13 @@ export function readTyped(client: Client, typed: string, query: Query): Promise<
 }
 
 /** Where a path is that of a secret in a mount with versions, the refusal says which command is meant. */
-async function ask(client: Client, verb: Verb, typed: string, options: Ask): Promise<Answer> {
+async function ask(
+  client: Client,
+  verb: Verb,
+  typed: string,
+  options: Ask,
+  meant = KV_COMMANDS[verb],
+): Promise<Answer> {
   const path = typedPath(typed);
   try {
     return await client.request(verb, path, options);
@@ -191,7 +217,7 @@ async function ask(client: Client, verb: Verb, typed: string, options: Ask): Pro
       "not-found",
       "kv-data-path",
       `${verb} ${path}: ${error.message} (status ${error.status})`,
-      `${mount} keeps versions of secrets: use \`holdfast kv ${KV_COMMANDS[verb]} ${mount}${key}\``,
+      `${mount} keeps versions of secrets: use \`holdfast kv ${meant} ${mount}${key}\``,
     );
   }
 }
@@ -200,7 +226,8 @@ async function ask(client: Client, verb: Verb, typed: string, options: Ask): Pro
 async function versionedMount(client: Client, path: string): Promise<string | null> {
   try {
     const input = { path: decodeURIComponent(path) };
-    const { data } = await mounts.readServingMount(client.unwatched(), input, { untold: /./ });
+    const now = client.ofNow().unwatched();
+    const { data } = await mounts.readServingMount(now, input, { untold: /./ });
     const { path: at, type, options } = data;
     return type === "kv" && showValue(options?.["version"]) === "2" ? at : null;
   } catch (error) {

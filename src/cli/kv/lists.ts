@@ -12,6 +12,7 @@ import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { findKv, MOUNT_FLAG, type KvPlace } from "./place.ts";
+import { readingClient, SNAPSHOT_FLAG } from "../snapshot-flag.ts";
 import type { View } from "../terminal/output.ts";
 import { shortTime } from "../terminal/relative-time.ts";
 import { recordOf } from "./versions.ts";
@@ -104,22 +105,27 @@ export const kvList = command({
     deleted: flag.switch("What was deleted and can be restored"),
     after: flag.string("Only those after this one", "KEY"),
     limit: flag.integer("How many at most", { min: 1 }),
+    ...SNAPSHOT_FLAG,
   },
   args: {
     path: argument.optional("Path below which to list, beginning with its mount", { words: "kv" }),
   },
-  async run({ client, out, clock }, { path = "", mount, after, limit, ...how }) {
+  async run({ client, out, clock }, { path = "", mount, after, limit, snapshotId, ...how }) {
     const { recursive, detailed, deleted } = how;
+    if (deleted && snapshotId !== undefined) {
+      throw new UsageError("-deleted shows the bin of now; leave out -snapshot-id");
+    }
     if (Number(recursive) + Number(detailed) + Number(deleted) > 1) {
       throw new UsageError("-recursive, -detailed and -deleted exclude each other");
     }
     const place = await findKv(client, path, mount);
     if (recursive || detailed || deleted) place.needVersions();
+    const reader = readingClient(client, snapshotId);
     const read = deleted
       ? recycled(client, place)
       : detailed
-        ? detailedListOf(client, place)
-        : listOf(client, place, recursive);
+        ? detailedListOf(reader, place)
+        : listOf(reader, place, recursive);
     const listed = await listing(read, { after, limit });
     const inside = (key: string) => !deleted || key.startsWith(within(place));
     const keys = listed.keys.filter(inside);

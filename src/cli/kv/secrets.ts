@@ -16,6 +16,7 @@ import { UsageError } from "../line/usage-error.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "./place.ts";
 import { showValue } from "../terminal/value.ts";
 import { CAS_FLAG, explainGone, needThere, showWritten, versionLine } from "./versions.ts";
+import { readingClient, SNAPSHOT_FLAG } from "../snapshot-flag.ts";
 import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
 export const kvGet = command({
@@ -29,17 +30,20 @@ export const kvGet = command({
     "holdfast kv get -field password secret/app",
     "holdfast kv get -version 3 secret/app",
     "holdfast kv get -wrap-ttl 10m secret/app",
+    "holdfast kv get -snapshot-id 6f0c9a3e-5f0e-4f0a-9d6b-0b2f6c1d7a55 secret/app",
   ],
   flags: {
     ...MOUNT_FLAG,
     version: flag.integer("This version (the newest)", { min: 1 }),
     ...WRAP_FLAG,
+    ...SNAPSHOT_FLAG,
   },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
-  async run({ client, out, clock }, { path, mount, version, wrapTtl }) {
+  async run({ client, out, clock }, { path, mount, version, wrapTtl, snapshotId }) {
     const place = (await findKv(client, path, mount)).needKey();
     if (version !== undefined) place.needVersions();
-    const reader = wrappingClient(client, wrapTtl);
+    const then = readingClient(client, snapshotId);
+    const reader = wrappingClient(then, wrapTtl);
     if (place.version === 1) {
       const answer = await kv1.read(reader, place.mount, place.secret);
       return showAnswer(out, answer, "There is nothing to show.");
@@ -48,9 +52,7 @@ export const kvGet = command({
       .read(reader, place.mount, { ...place.secret, version })
       .catch(async (error: unknown) => {
         const explained = explainGone(error, place, clock.now());
-        throw version === undefined
-          ? explained
-          : await noVersion(client, place, version, explained);
+        throw version === undefined ? explained : await noVersion(then, place, version, explained);
       });
     if (answer.wrapInfo !== null) return showAnswer(out, answer, "There is nothing to show.");
     const { body, data } = answer;

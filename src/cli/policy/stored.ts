@@ -23,6 +23,7 @@ import {
 import { afterColon, argument } from "../line/argument.ts";
 import { flag, ValueFlag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
+import { readingClient, SNAPSHOT_FLAG } from "../snapshot-flag.ts";
 import type { Output, View } from "../terminal/output.ts";
 import { shortTime } from "../terminal/relative-time.ts";
 import { memberOf, showValue } from "../terminal/value.ts";
@@ -42,12 +43,14 @@ export const policyList = command({
   flags: {
     ...KIND_FLAG,
     wide: flag.switch("More columns: level, version, last change"),
+    ...SNAPSHOT_FLAG,
   },
   args: { prefix: argument.optional("Only names below this folder") },
-  async run({ client, out, clock }, { type, wide, prefix = "" }) {
+  async run({ client, out, clock }, { type, wide, snapshotId, prefix = "" }) {
     const folder = /^\/*$/.test(prefix) ? "" : prefix;
     const { list, listDetailed } = POLICY_CALLS[type];
-    const data = await listing((wide ? listDetailed : list)(client, folder));
+    const reader = readingClient(client, snapshotId);
+    const data = await listing((wide ? listDetailed : list)(reader, folder));
     const names = data === null ? [] : data.keys;
     if (names.length === 0) out.hint(`No ${nounOf(type)} found.`);
     if (names.length === 0 && out.forPeople) return 3;
@@ -112,10 +115,10 @@ export const policyRead = command({
     "holdfast policy read -field version readonly",
     "holdfast policy read -type egp office-hours",
   ],
-  flags: { ...KIND_FLAG },
+  flags: { ...KIND_FLAG, ...SNAPSHOT_FLAG },
   args: { name: argument.required(NAME_HELP, { words: "policies" }) },
-  async run({ client, out }, { type, name }) {
-    const { data } = await POLICY_CALLS[type].read(client, { name });
+  async run({ client, out }, { type, name, snapshotId }) {
+    const { data } = await POLICY_CALLS[type].read(readingClient(client, snapshotId), { name });
     const { policy, enforcement_level, paths, version, expiration } = data;
     if (!out.forPeople) return out.record(data);
     const facts = [

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { SystemFs } from "../../../src/system/fs.ts";
 import { at } from "../../support/http-client.ts";
 import {
   absent,
@@ -177,3 +178,19 @@ test(
     done(await server.ask("DELETE", one, undefined, { token: within }));
   },
 );
+
+test("a disk without room for it is told before anything is kept", BOUND, async (t) => {
+  class ShortDisk extends SystemFs {
+    override freeBytes(): number {
+      return 100 * 1024 * 1024;
+    }
+  }
+  const loaded = await loadedServer(t, { world: { fs: new ShortDisk() } });
+  const { server } = loaded;
+  // Room is looked at before the first byte: whatever it is.
+  const answer = await loaded.send(Buffer.from("an archive"));
+  assert.equal(answer.status, 503, answer.text);
+  assert.match(answer.text, /there is no room to load the snapshot: 104857600 bytes are free/);
+  const directory = join(server.test.directory, "server", "loaded");
+  assert.ok(!readdirSync(directory).some((name) => /^\d+$/.test(name)));
+});
