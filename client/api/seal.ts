@@ -285,6 +285,8 @@ export type HealthAnswer = {
   readonly removed_from_cluster: boolean;
   /** Whether anybody may still take the first management token */
   readonly acl_bootstrap_open: boolean;
+  /** When a stored snapshot was last proven to restore; null before, and while sealed */
+  readonly last_proven_restore: string | null;
 };
 
 /** Tell the health of the node, by status and body */

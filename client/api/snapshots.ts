@@ -189,6 +189,8 @@ export type ReadSnapshotConfigAnswer = {
   readonly file_prefix: string;
   /** Where snapshots go; the fields below are those of its type */
   readonly storage_type: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store";
+  /** When stored snapshots are proven: off, a count of snapshots, or a time */
+  readonly drill: string;
   /** Bytes that all of them may have there */
   readonly local_max_space?: number;
   /** Bucket */
@@ -263,6 +265,8 @@ export type WriteSnapshotConfigInput = {
   readonly file_prefix?: string | undefined;
   /** Where snapshots go; required at first and the same ever after */
   readonly storage_type?: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store" | undefined;
+  /** When the newest stored snapshot is read back and proven to restore: after each n-th snapshot (a count such as 4), every so often (a time with its unit such as 7d, as it is unless said), or off */
+  readonly drill?: string | undefined;
   /** local: bytes that all snapshots of this prefix may have there; required */
   readonly local_max_space?: number | undefined;
   /** clouda-store: the bucket; required */
@@ -381,6 +385,8 @@ export type ReadSnapshotStatusAnswer = {
   readonly stored_count: number;
   /** Bytes of all of them */
   readonly stored_bytes: number;
+  /** When one of them was last proven to restore; drills/ beside it tells more */
+  readonly last_proven: string | null;
 };
 
 /** Read how automated snapshots go */
@@ -456,6 +462,147 @@ export async function readSnapshotHistory(
     {
       method: "GET",
       path: `sys/storage/raft/snapshot-auto/history/${oneSegment(name)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type DrillSnapshotInput = ReadSnapshotConfigInput;
+
+export type DrillSnapshotAnswer = {
+  /** When drills are made: off, a count of snapshots, or a time */
+  readonly drill: string;
+  /** What is done; disabled: this node makes no drills */
+  readonly state: "waiting" | "running" | "disabled";
+  /** When the next one starts; null: with a snapshot that is to come, or never */
+  readonly next_drill: string | null;
+  /** When a snapshot of this configuration was last proven */
+  readonly last_proven: string | null;
+  readonly running: {
+    /** Where the snapshot lies that is read */
+    readonly url: string;
+    /** Its bytes */
+    readonly size: number;
+    /** Those that were read so far */
+    readonly bytes: number;
+  } | null;
+  readonly last: {
+    /** Start */
+    readonly start: string;
+    /** End */
+    readonly end: string;
+    /** proven: it restores; failed: it does not; not-made: the store did not give it; interrupted: the server stopped */
+    readonly result: "proven" | "failed" | "not-made" | "interrupted";
+    /** Where the snapshot lies; empty where none was found */
+    readonly url: string;
+    /** Its bytes */
+    readonly size: number;
+    /** Nothing where it was proven */
+    readonly problems: readonly string[];
+    readonly snapshot: {
+      /** Its id */
+      readonly id: string;
+      /** Index of the last write in it */
+      readonly index: number;
+      /** When it was made */
+      readonly created: string;
+      /** Its SHA-256 in hex */
+      readonly sha256: string;
+      /** Entries that it has */
+      readonly entries: number;
+      /** Sealed entries that opened */
+      readonly opened_entries: number;
+      /** Data keys in its keyring */
+      readonly data_keys: number;
+    } | null;
+    /** Id of the signed report, as sys/evidence has it; null where nothing was found out */
+    readonly report: string | null;
+  } | null;
+};
+
+/** Prove now that the newest automated snapshot restores */
+export async function drillSnapshot(
+  client: Caller,
+  input: DrillSnapshotInput,
+  options?: CallOptions,
+): Promise<Answer<DrillSnapshotAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "POST",
+      path: `sys/storage/raft/snapshot-auto/drill/${oneSegment(name)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type ReadSnapshotDrillsInput = ReadSnapshotConfigInput;
+
+export type ReadSnapshotDrillsAnswer = {
+  /** When drills are made: off, a count of snapshots, or a time */
+  readonly drill: string;
+  /** What is done; disabled: this node makes no drills */
+  readonly state: "waiting" | "running" | "disabled";
+  /** When the next one starts; null: with a snapshot that is to come, or never */
+  readonly next_drill: string | null;
+  /** When a snapshot of this configuration was last proven */
+  readonly last_proven: string | null;
+  readonly running: {
+    /** Where the snapshot lies that is read */
+    readonly url: string;
+    /** Its bytes */
+    readonly size: number;
+    /** Those that were read so far */
+    readonly bytes: number;
+  } | null;
+  /** Newest first, at most 64 */
+  readonly drills: readonly {
+    /** Start */
+    readonly start: string;
+    /** End */
+    readonly end: string;
+    /** proven: it restores; failed: it does not; not-made: the store did not give it; interrupted: the server stopped */
+    readonly result: "proven" | "failed" | "not-made" | "interrupted";
+    /** Where the snapshot lies; empty where none was found */
+    readonly url: string;
+    /** Its bytes */
+    readonly size: number;
+    /** Nothing where it was proven */
+    readonly problems: readonly string[];
+    readonly snapshot: {
+      /** Its id */
+      readonly id: string;
+      /** Index of the last write in it */
+      readonly index: number;
+      /** When it was made */
+      readonly created: string;
+      /** Its SHA-256 in hex */
+      readonly sha256: string;
+      /** Entries that it has */
+      readonly entries: number;
+      /** Sealed entries that opened */
+      readonly opened_entries: number;
+      /** Data keys in its keyring */
+      readonly data_keys: number;
+    } | null;
+    /** Id of the signed report, as sys/evidence has it; null where nothing was found out */
+    readonly report: string | null;
+  }[];
+};
+
+/** Read the last drills of automated snapshots */
+export async function readSnapshotDrills(
+  client: Caller,
+  input: ReadSnapshotDrillsInput,
+  options?: CallOptions,
+): Promise<Answer<ReadSnapshotDrillsAnswer>> {
+  const { name } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/storage/raft/snapshot-auto/drills/${oneSegment(name)}`,
       answer: "data",
     },
     options,

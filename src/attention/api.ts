@@ -70,7 +70,7 @@ export const attentionApi = [
           since: item.since,
           text: item.text,
           remedy: item.remedy,
-          evidence: null,
+          evidence: item.evidence ?? null,
           snoozed_until: item.snoozed === null ? null : showTime(item.snoozed.until),
           snooze_reason: item.snoozed?.reason ?? "",
         })),

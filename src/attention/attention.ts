@@ -117,7 +117,11 @@ export class Attention {
       const reach = reaches.get(id) ?? (await this.#options.reachOf(caller, item.namespace));
       reaches.set(id, reach);
       const known = item.subject === "" || reach(item.seenBy);
-      items.push({ ...item, subject: known ? item.subject : null });
+      const { subject, evidence = null } = item;
+      items.push({
+        ...item,
+        ...(known ? { subject, evidence } : { subject: null, evidence: null }),
+      });
     }
     return { ...looked, items };
   }

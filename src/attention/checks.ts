@@ -53,6 +53,11 @@ export interface Facts {
   readonly dev: () => boolean;
   /** Automated ones: how many are configured, and which of them are late. */
   readonly snapshots: () => { readonly configured: number; readonly late: readonly string[] };
+  /** Of those configurations: whose stored snapshots were not proven in time, and whose last one does not restore. */
+  readonly drills: () => {
+    readonly late: readonly string[];
+    readonly failed: readonly { readonly name: string; readonly report: string | null }[];
+  };
 }
 
 /** What a check has found; `subject` is empty where it is about the server. */
@@ -62,6 +67,8 @@ export interface Found {
   /** Who can reach this path in the namespace may know the subject. */
   readonly seenBy: string;
   readonly text: string;
+  /** Id of a signed report about it. */
+  readonly evidence?: string | null;
 }
 
 export interface Check {
@@ -247,6 +254,28 @@ export const CHECKS: readonly Check[] = [
       })),
   },
   {
+    code: "drill.failed",
+    severity: "soon",
+    remedy:
+      "holdfast snapshot list -drills NAME, then make another one: holdfast write -force sys/storage/raft/snapshot-auto/run/NAME",
+    find: (facts) =>
+      facts.drills().failed.map(({ name, report }) => ({
+        ...drillsOf(name),
+        text: "the last drill of a stored snapshot has found that it does not restore",
+        evidence: report,
+      })),
+  },
+  {
+    code: "drill.late",
+    severity: "soon",
+    remedy: "holdfast snapshot drill NAME",
+    find: (facts) =>
+      facts.drills().late.map((name) => ({
+        ...drillsOf(name),
+        text: "no stored snapshot was proven to restore for twice as long as is planned",
+      })),
+  },
+  {
     code: "audit.single",
     severity: "note",
     remedy: "enable a second audit device of another kind or on another disk",
@@ -284,6 +313,11 @@ export const CHECKS: readonly Check[] = [
 
 function server(applies: boolean, text: string): Found[] {
   return applies ? [{ subject: "", namespace: ROOT_NAMESPACE, seenBy: "", text }] : [];
+}
+
+function drillsOf(name: string): Omit<Found, "text"> {
+  const seenBy = `sys/storage/raft/snapshot-auto/drills/${name}`;
+  return { subject: name, namespace: ROOT_NAMESPACE, seenBy };
 }
 
 function devices(found: readonly AuditFact[], text: (one: AuditFact) => string): Found[] {

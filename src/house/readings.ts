@@ -21,6 +21,18 @@ export interface AutomatedReading {
   readonly spaceUsed: number | null;
 }
 
+/** Of drills of stored snapshots. */
+export interface DrillReading {
+  /** When a restore was last proven, in seconds since 1970; remembered over restarts, null before the first. */
+  readonly lastProven: number | null;
+  /** Configurations whose last drill has proven nothing. */
+  readonly failing: number;
+  /** Of the last one since the start. */
+  readonly seconds: number | null;
+  /** Since the start. */
+  readonly counts: readonly { readonly result: string; readonly count: number }[];
+}
+
 export interface Readings {
   readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly barrierEncryptions: () => number | null;
@@ -41,4 +53,5 @@ export interface Readings {
   readonly mounted: (accessor: string) => boolean;
   readonly snapshots: () => readonly SnapshotReading[];
   readonly automatedSnapshots: () => AutomatedReading | null;
+  readonly drills: () => DrillReading | null;
 }

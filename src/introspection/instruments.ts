@@ -13,7 +13,7 @@ import {
 } from "../base/metrics.ts";
 import type { LoopDelay, RuntimeReading } from "../system/runtime-stats.ts";
 import type { Clock } from "@holdfast/shared/world";
-import type { Readings, SnapshotReading } from "../house/readings.ts";
+import type { DrillReading, Readings, SnapshotReading } from "../house/readings.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { EngineInstruments } from "./engine-instruments.ts";
 
@@ -40,6 +40,7 @@ const LEVEL = { name: "level", values: ["advisory", "soft-mandatory", "hard-mand
 const LEASE_STATE = { name: "state", values: ["live", "irrevocable"] };
 const REVOCATION = { name: "result", values: ["ok", "failed", "throttled", "forced"] };
 const SNAPSHOT_KIND = { name: "kind", values: ["manual", "automated"] };
+const DRILL_RESULT = { name: "result", values: ["proven", "failed", "not-made"] };
 const TOKEN_TYPE = { name: "type", values: ["client", "management"] };
 const TOKEN_SCOPE = { name: "scope", values: ["global", "local"] };
 
@@ -145,6 +146,7 @@ export class Instruments {
     readBarrier(registry, sources);
     readTokens(registry, sources);
     readSnapshots(registry, sources);
+    readDrills(registry, sources);
     readRuntime(registry, sources);
   }
 
@@ -353,6 +355,36 @@ function readSnapshots(registry: Registry, sources: InstrumentSources): void {
     },
     "gauge",
     () => automatedSnapshots()?.failing ?? null,
+  );
+}
+
+function readDrills(registry: Registry, { drills }: InstrumentSources): void {
+  if (drills === undefined) return;
+  const gauge = (name: string, help: string, pick: (reading: DrillReading) => number | null) =>
+    registry.reads({ name, help }, "gauge", () => {
+      const reading = drills();
+      return reading === null ? null : pick(reading);
+    });
+  gauge(
+    "holdfast_snapshot_drill_last_proven_timestamp_seconds",
+    "When a stored snapshot was last proven to restore.",
+    ({ lastProven }) => lastProven,
+  );
+  gauge(
+    "holdfast_snapshot_drill_duration_seconds",
+    "Time that the last drill took.",
+    ({ seconds }) => seconds,
+  );
+  gauge(
+    "holdfast_snapshot_drill_failing_configurations",
+    "Configurations of automated snapshots whose last drill has proven nothing.",
+    ({ failing }) => failing,
+  );
+  registry.readsEach(
+    { name: "holdfast_snapshot_drills_total", help: "Drills of stored snapshots." },
+    "counter",
+    [DRILL_RESULT],
+    () => drills()?.counts.map(({ result, count }) => ({ at: [result], value: count })) ?? [],
   );
 }
 

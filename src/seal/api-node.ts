@@ -5,6 +5,7 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
+import { showTime } from "@holdfast/shared/text/time";
 import { anyState, type SealServices } from "./api.ts";
 import { HEALTH_CODES, healthStatus } from "./health.ts";
 
@@ -63,6 +64,11 @@ export const nodeApi = [
       replication_primary_canary_age_ms: out.integer("Lag behind the replication primary"),
       removed_from_cluster: out.boolean("Whether the node was removed from its cluster"),
       acl_bootstrap_open: out.boolean("Whether anybody may still take the first management token"),
+      last_proven_restore: out.nullable(
+        out.time(
+          "When a stored snapshot was last proven to restore; null before, and while sealed",
+        ),
+      ),
     }),
     handler: ({ keeper, clock, health }, { standbyOk, perfStandbyOk, ...codes }) => {
       const facts = health();
@@ -89,6 +95,8 @@ export const nodeApi = [
           replication_primary_canary_age_ms: 0,
           removed_from_cluster: facts.removed,
           acl_bootstrap_open: facts.bootstrapOpen,
+          last_proven_restore:
+            facts.lastProvenRestore === null ? null : showTime(facts.lastProvenRestore),
         },
         { status },
       );

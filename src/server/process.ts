@@ -246,6 +246,7 @@ export class ServerProcess {
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
       snapshots: () => read().snapshots?.() ?? [],
       automatedSnapshots: () => (sealed() ? null : (read().automatedSnapshots?.() ?? null)),
+      drills: () => (sealed() ? null : (read().drills?.() ?? null)),
     });
   }
 

@@ -18,7 +18,7 @@ import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { wasThere } from "../namespaces/then.ts";
-import { AUDIT_CHECKPOINT } from "../signed/kinds.ts";
+import { AUDIT_CHECKPOINT, SNAPSHOT_DRILL } from "../signed/kinds.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { SystemSnapshotFiles } from "../system/snapshot-files.ts";
@@ -75,6 +75,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         performanceMode: "disabled",
         region,
         bootstrapOpen: !sealed && rooms.tokens.tokens.bootstrapOpen,
+        lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,
       }),
     }),
 
@@ -339,6 +340,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       scratch: scratchStores(config, fs),
       mountsOf: (data) => rooms.mounts.mounts.in(data),
       hadNamespace: ({ shared: then }, namespace) => wasThere(then.sub("namespaces/"), namespace),
+      signDrill: (tx, report) =>
+        rooms.evidence.evidence.signIn(tx, { kind: SNAPSHOT_DRILL, ...report }).id,
       targets: {
         outbound: ground.outbound.for("snapshots"),
         clock,

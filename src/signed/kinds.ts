@@ -28,8 +28,22 @@ export const LEASES_ENDED = {
   ],
 } as const satisfies ReportKind;
 
+export const SNAPSHOT_DRILL = {
+  kind: "snapshot.drill",
+  notProven: [
+    "that people still have the shares which open the snapshot: the server opened it with the root key that it has",
+    "that the copy is still there, or still the same, at any time after it was read",
+    "that what secrets in it lead to outside is as it was when the snapshot was made",
+  ],
+} as const satisfies ReportKind;
+
 /** Every kind, by its name. */
-export const REPORT_KINDS: readonly ReportKind[] = [KEY_MADE, AUDIT_CHECKPOINT, LEASES_ENDED];
+export const REPORT_KINDS: readonly ReportKind[] = [
+  KEY_MADE,
+  AUDIT_CHECKPOINT,
+  LEASES_ENDED,
+  SNAPSHOT_DRILL,
+];
 
 /** Of every report, whatever it is about. */
 export const NEVER_PROVEN: readonly [string, ...string[]] = [

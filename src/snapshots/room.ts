@@ -2,11 +2,16 @@
 
 import type { Log } from "@holdfast/shared/log";
 import type { Fs, Timers, WorkFiles, Instant } from "@holdfast/shared/world";
-import type { View } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { autoApi } from "./auto/api-auto.ts";
+import { AttemptBook } from "./auto/attempt-book.ts";
 import { AutoSnapshots } from "./auto/auto-snapshots.ts";
+import { Configurations } from "./auto/configurations.ts";
 import { spooled } from "./auto/spool.ts";
+import { drillsApi } from "./drills/api-drills.ts";
+import type { DrillReport } from "./drills/drill-report.ts";
+import { Drills } from "./drills/drills.ts";
 import { SnapshotFigures } from "./figures.ts";
 import { loadedApi } from "./loaded/api-loaded.ts";
 import { type LoadedOptions, LoadedSnapshots } from "./loaded/loaded-snapshots.ts";
@@ -38,6 +43,8 @@ export interface SnapshotNeeds
   readonly node: View;
   /** What places outside are reached with. */
   readonly targets: TargetNeeds;
+  /** Signs for a drill, and gives the id of the report. */
+  readonly signDrill: (tx: Tx, report: DrillReport) => string;
 }
 
 export interface SnapshotParts {
@@ -47,6 +54,7 @@ export interface SnapshotParts {
   readonly restores: Restores;
   readonly auto: AutoSnapshots;
   readonly loaded: LoadedSnapshots;
+  readonly drills: Drills;
 }
 
 export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
@@ -64,6 +72,11 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
     ),
     declares("src/snapshots/auto/api-auto.ts", autoApi, ({ auto }: SnapshotParts) => auto),
     declares(
+      "src/snapshots/drills/api-drills.ts",
+      drillsApi,
+      ({ drills }: SnapshotParts) => drills,
+    ),
+    declares(
       "src/snapshots/loaded/api-loaded.ts",
       loadedApi,
       ({ loaded }: SnapshotParts) => loaded,
@@ -71,7 +84,8 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
   ],
   build: (needs) => {
     const { barrier, clock, timers, files, clusterId, keyedAt, spoolDirectory: directory } = needs;
-    const figures = new SnapshotFigures(clock, needs.log.child("snapshots"));
+    const log = needs.log.child("snapshots");
+    const figures = new SnapshotFigures(clock, log);
     const making = new ArchiveMaking(needs);
     const manual = new ManualSnapshots({
       making,
@@ -86,18 +100,37 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
     });
     const secret = new RestoreSecret({ ...needs, path: needs.restoreSecret });
     const restores = new Restores({ ...needs, directory, secret });
-    const auto = new AutoSnapshots({
-      configs: needs.local.sub("snapshots/configs/"),
-      states: needs.node.sub("snapshots/auto/"),
+    const configurations = new Configurations({
+      view: needs.local.sub("snapshots/configs/"),
       targets: needs.targets,
+      clock,
+      log,
+    });
+    const states = needs.node.sub("snapshots/auto/");
+    const book = new AttemptBook(states, configurations);
+    const drills = new Drills({
+      configurations,
+      attempts: book,
+      states,
+      own: () => ({ rootKey: barrier.rootKey, clusterId: clusterId(), keyedAt: keyedAt() }),
+      sign: needs.signDrill,
+      clock,
+      timers,
+      random: needs.random,
+      log,
+    });
+    const auto = new AutoSnapshots({
+      configurations,
+      book,
+      drills,
       make: (signal) => spooled({ making, files, directory }, signal),
       measured: (about, run) => figures.measured("automated", about, run),
       clock,
       timers,
       random: needs.random,
-      log: needs.log.child("snapshots"),
+      log,
     });
-    const loaded = new LoadedSnapshots({ ...needs, log: needs.log.child("snapshots") });
+    const loaded = new LoadedSnapshots({ ...needs, log });
     return {
       manual,
       making,
@@ -106,21 +139,29 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       open: async () => {
         secret.remove();
         auto.open();
+        drills.open();
         await loaded.open();
       },
       lead: () => loaded.lead(),
       close: async () => {
         auto.close();
+        drills.close();
         await loaded.close();
       },
       auto,
+      drills,
       loaded,
       interrupt: () => {
         loaded.interrupt();
-        return auto.interrupt();
+        auto.interrupt();
+        drills.interrupt();
       },
-      jobs: [auto.job],
-      metrics: { snapshots: () => figures.readings, automatedSnapshots: () => auto.reading },
+      jobs: [auto.job, drills.job],
+      metrics: {
+        snapshots: () => figures.readings,
+        automatedSnapshots: () => auto.reading,
+        drills: () => drills.reading,
+      },
     };
   },
 };

@@ -504,6 +504,7 @@ test("T-E05: an unforeseen error shows its kind and, with -debug, where; never i
     lines: () => [],
     names: () => [],
     real: (path: string) => path,
+    isFile: () => true,
     replace: () => {},
   };
   const args = ["write", "-debug", "kv/a", "a=@file"];

@@ -283,6 +283,56 @@ test("list tells how automated snapshots go, and fails when the last one did", a
   assert.equal(JSON.parse(json.stdout)[0].consecutive_errors, 1);
 });
 
+test("drill of a configuration is made by the server, followed and listed; a file stays a file", async (t) => {
+  const { cli, env, server, home } = await stage(t);
+  const base = "sys/storage/raft/snapshot-auto";
+  const place = join(server.directory, "snapshots");
+  const fields = [
+    "storage_type=local",
+    `path_prefix=${place}`,
+    "local_max_space=100000000",
+    "interval=24h",
+    "drill=off",
+  ];
+  const written = await run(["write", `${base}/config/nightly`, ...fields], { env });
+  assert.equal(written.code, 0, written.all);
+  assert.equal((await cli("list", "-drills", "nightly")).code, 3);
+  const early = await cli("drill", "nightly");
+  assert.equal(early.code, 1, early.all);
+  assert.match(early.stderr, /there is no snapshot in file:/);
+  assert.equal((await run(["write", "-force", `${base}/run/nightly`], { env })).code, 0);
+  const drilled = await cli("drill", "nightly");
+  assert.equal(drilled.code, 0, drilled.all);
+  assert.match(drilled.stdout, /^Opened +\d+$/m);
+  assert.match(drilled.stdout, /^Signed report +[0-9a-f-]{36}$/m);
+  assert.match(drilled.stdout, /Success! .*it restores/);
+  const listed = await cli("list", "-drills", "nightly");
+  assert.equal(listed.code, 0, listed.all);
+  assert.match(listed.stdout, / proven /);
+  assert.match((await cli("list")).stdout, /Proven/);
+  assert.equal((await cli("list", "-drills")).code, 2);
+  const [name = ""] = readdirSync(place);
+  truncateSync(join(place, name), 2000);
+  const cut = await cli("drill", "nightly", "-format", "json");
+  assert.equal(cut.code, 1, cut.all);
+  const { result, problems } = JSON.parse(cut.stdout);
+  assert.equal(result, "failed");
+  assert.match(problems.join(), /ends early: it has 2000 bytes/);
+  assert.equal((await cli("list", "-drills", "nightly")).code, 1);
+  const unknown = await cli("drill", "weekly");
+  assert.notEqual(unknown.code, 0);
+  assert.match(
+    unknown.stderr,
+    /no file and no configuration of automated snapshots is called weekly/,
+  );
+  // A path, an ending or a file that is there is never asked of the server.
+  const alone = (file: string) =>
+    run(["snapshot", "drill", file], { env: { HOME: home, HOLDFAST_ADDR: "http://127.0.0.1:1" } });
+  assert.match((await alone("missing.snap")).stderr, /missing\.snap/);
+  assert.doesNotMatch((await alone("missing.snap")).stderr, /127\.0\.0\.1/);
+  assert.match((await alone(join(place, name))).stderr, /ends early/);
+});
+
 test("drill of a snapshot under an auto seal: by its key, or by recovery shares that unseal", async (t) => {
   const home = makeHome((call) => t.after(call));
   const keyFile = join(home, "seal.key");

@@ -109,6 +109,12 @@ function troubled(): string {
     openDescriptors: () => 1,
     snapshots: () => [],
     automatedSnapshots: () => ({ lastSuccess: 1, failing: 1, spaceUsed: 1 }),
+    drills: () => ({
+      lastProven: 1,
+      failing: 1,
+      seconds: 1,
+      counts: [{ result: "failed", count: 1 }],
+    }),
   });
   instruments.requestDone("read", "kv", 500, 1);
   instruments.auditWritten("file", "failed", 1);

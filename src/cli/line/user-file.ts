@@ -34,6 +34,8 @@ export interface UserFiles {
   names(path: string, max: number): string[];
   /** Where a path leads to. */
   real(path: string): string;
+  /** Whether there is a regular file, or a link to one. */
+  isFile(path: string): boolean;
   /** Puts another text into a file that exists, all or nothing; its mode and owner stay. */
   replace(path: string, text: string): void;
 }
@@ -106,6 +108,14 @@ export class SystemUserFiles implements UserFiles {
       return realpathSync(path);
     } catch (error) {
       throw unusable("read", path, error);
+    }
+  }
+
+  isFile(path: string): boolean {
+    try {
+      return statSync(path).isFile();
+    } catch {
+      return false; // whoever reads it as something else says what is wrong
     }
   }
 

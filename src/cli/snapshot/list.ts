@@ -5,20 +5,31 @@ import * as snapshots from "@holdfast/client/api/snapshots";
 import type { Client } from "@holdfast/client/client";
 import { command } from "../command.ts";
 import { argument } from "../line/argument.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
 import { shortTime } from "../terminal/relative-time.ts";
 import { sizeText } from "../terminal/size.ts";
+import { listDrills } from "./stored-drill.ts";
 
 export const snapshotList = command({
   name: "snapshot list",
-  summary: "List configurations of automated snapshots and how they go, or the attempts of one",
+  summary:
+    "List configurations of automated snapshots and how they go, or the attempts or drills of one",
   description:
-    "With a name: its last attempts, newest first. Needs `list` with `sudo` on " +
-    "sys/storage/raft/snapshot-auto/config and `read` on status/ or history/ beside it. Ends with 1 when the last " +
-    "attempt of one of them has failed.",
-  examples: ["holdfast snapshot list", "holdfast snapshot list nightly"],
-  flags: {},
+    "With a name: its last attempts, newest first, or with -drills its last drills. Needs `list` with `sudo` on " +
+    "sys/storage/raft/snapshot-auto/config and `read` on status/, history/ or drills/ beside it. Ends with 1 when the " +
+    "last attempt of one of them, or the last drill, has failed.",
+  examples: [
+    "holdfast snapshot list",
+    "holdfast snapshot list nightly",
+    "holdfast snapshot list -drills nightly",
+  ],
+  flags: { drills: flag.switch("The drills of a configuration in place of its attempts") },
   args: { name: argument.optional("Of a configuration") },
-  async run({ client, out, clock }, { name }) {
+  async run(context, { name, drills }) {
+    const { client, out, clock } = context;
+    if (drills && name === undefined) throw new UsageError("-drills needs the NAME of one");
+    if (drills && name !== undefined) return listDrills(context, name);
     const now = clock.now();
     const size = (bytes: number) => (bytes === 0 ? "" : sizeText(bytes));
     if (name !== undefined) {
@@ -46,12 +57,13 @@ export const snapshotList = command({
       status.name,
       status.state,
       shortTime(status.last_success, now),
+      shortTime(status.last_proven, now),
       size(status.last_snapshot_size),
       status.stored_count,
       shortTime(status.next_snapshot_start, now),
       status.last_snapshot_error,
     ]);
-    const columns = ["Name", "State", "Last Success", "Size", "Stored", "Next", "Error"];
+    const columns = ["Name", "State", "Last Success", "Proven", "Size", "Stored", "Next", "Error"];
     await out.show(found, { columns, rows, whole: ["Name"] });
     if (found.length === 0) return 3;
     return found.some((status) => status.last_snapshot_error !== "") ? 1 : 0;

@@ -51,6 +51,14 @@ const fields = {
     .param("storage_type")
     .oneOf(STORAGE_TYPES, "Where snapshots go; required at first and the same ever after")
     .optional(),
+  drill: wire
+    .param("drill")
+    .string(
+      "When the newest stored snapshot is read back and proven to restore: after each n-th snapshot (a count such as " +
+        "4), every so often (a time with its unit such as 7d, as it is unless said), or off",
+      { max: 32 },
+    )
+    .optional(),
   local_max_space: wire
     .param("local_max_space")
     .integer("local: bytes that all snapshots of this prefix may have there; required", { min: 1 })
@@ -116,6 +124,7 @@ const configuration = out.object({
     STORAGE_TYPES,
     "Where snapshots go; the fields below are those of its type",
   ),
+  drill: out.string("When stored snapshots are proven: off, a count of snapshots, or a time"),
   local_max_space: out.optional(out.integer("Bytes that all of them may have there")),
   clouda_store_bucket: own.text("Bucket"),
   clouda_store_region: own.text("Region"),
@@ -159,6 +168,9 @@ const status = out.object({
   rotation_error: out.string("Why older ones could not be deleted; empty when they were"),
   stored_count: out.integer("Snapshots there, as of the last one"),
   stored_bytes: out.integer("Bytes of all of them"),
+  last_proven: out.nullable(
+    out.time("When one of them was last proven to restore; drills/ beside it tells more"),
+  ),
 });
 
 export const autoApi = [
@@ -320,5 +332,6 @@ function statusOf(state: SnapshotStatus) {
     rotation_error: state.rotationError,
     stored_count: state.storedCount,
     stored_bytes: state.storedBytes,
+    last_proven: time(state.lastProven),
   };
 }

@@ -5,7 +5,7 @@ import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { StoredArchive } from "./attempt.ts";
 import type { SnapshotConfig } from "./config.ts";
-import type { Configurations } from "./configurations.ts";
+import type { ConfigChange, Configurations } from "./configurations.ts";
 import { afterFailure, afterStart, lengthOf } from "./schedule.ts";
 import {
   type EndedAttempt,
@@ -46,19 +46,21 @@ export class AttemptBook {
     return this.#view.get(HISTORY + name, historyCodec) ?? [];
   }
 
+  /** What was written there, as far as that is remembered. */
+  writtenAt(name: string, url: string): { readonly size: number; readonly sha256: string } | null {
+    return this.history(name).find((one) => one.error === "" && one.url === url) ?? null;
+  }
+
   watch(call: () => void): () => void {
     return this.#view.watch(STATE, call);
   }
 
   /** In the transaction that writes the configuration. */
-  configured(
-    tx: Tx,
-    name: string,
-    { before, config }: { readonly before: SnapshotConfig | null; readonly config: SnapshotConfig },
-  ): void {
+  configured(tx: Tx, name: string, { before, config }: ConfigChange): SnapshotState {
     const at = tx.on(this.#view);
-    const state = at.get(STATE + name, stateCodec);
-    at.put(STATE + name, scheduled(state, before, config, tx), stateCodec);
+    const state = scheduled(at.get(STATE + name, stateCodec), before, config, tx);
+    at.put(STATE + name, state, stateCodec);
+    return state;
   }
 
   async change(name: string, change: (state: SnapshotState) => SnapshotState): Promise<void> {
@@ -70,7 +72,12 @@ export class AttemptBook {
     });
   }
 
-  async note(name: string, ended: AttemptEnd): Promise<void> {
+  /** `stored` is called in the same transaction where the attempt has succeeded. */
+  async note(
+    name: string,
+    ended: AttemptEnd,
+    stored: (tx: Tx, config: SnapshotConfig) => void,
+  ): Promise<void> {
     await this.#view.write((tx) => {
       const config = this.#configurations.findIn(tx, name);
       const state = tx.get(STATE + name, stateCodec);
@@ -79,6 +86,7 @@ export class AttemptBook {
       const history = tx.get(HISTORY + name, historyCodec) ?? [];
       const attempts = [entryOf(ended), ...history].slice(0, MAX_HISTORY);
       tx.put(HISTORY + name, attempts, historyCodec);
+      if (typeof ended.outcome !== "string") stored(tx, config);
     });
   }
 

@@ -5,26 +5,24 @@ import { fromHex } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
-import type { View } from "../../barrier/view.ts";
+import type { Tx } from "../../barrier/view.ts";
 import type { Job } from "../../house/room.ts";
-import type { TargetNeeds } from "../targets/open-target.ts";
 import { StoreError } from "../targets/store-error.ts";
 import { nameAt } from "../targets/target.ts";
 import { attempt, type Phase, type SpooledArchive, type StoredArchive } from "./attempt.ts";
-import { AttemptBook } from "./attempt-book.ts";
+import type { AttemptBook } from "./attempt-book.ts";
 import type { SnapshotConfig } from "./config.ts";
-import { Configurations, type WriteRequest, type Written } from "./configurations.ts";
+import type { ConfigChange, Configurations, WriteRequest, Written } from "./configurations.ts";
 import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
 import { lengthOf, overdue } from "./schedule.ts";
 import type { EndedAttempt, SnapshotState } from "./state.ts";
 
 export interface AutoOptions {
-  /** local/snapshots/configs/ */
-  readonly configs: View;
-  /** core/snapshots/auto/ */
-  readonly states: View;
-  readonly targets: TargetNeeds;
+  readonly configurations: Configurations;
+  readonly book: AttemptBook;
+  /** Told of what is stored, and of what is configured for it. */
+  readonly drills: DrillPort;
   readonly make: (signal: AbortSignal) => Promise<SpooledArchive>;
   /** Counts and tells how an attempt goes. */
   readonly measured: <T extends { readonly bytes: number; readonly index: number }>(
@@ -37,8 +35,19 @@ export interface AutoOptions {
   readonly log: Log;
 }
 
+/** What follows from a snapshot that is there, and from one that is no longer to be made. */
+export interface DrillPort {
+  configured(tx: Tx, name: string, change: ConfigChange & { readonly hasStored: boolean }): void;
+  stored(tx: Tx, name: string, config: SnapshotConfig): void;
+  arm(): void;
+  lastProvenOf(name: string, config: SnapshotConfig): string | null;
+  removed(name: string): Promise<void>;
+}
+
 export interface SnapshotStatus extends SnapshotState {
   readonly state: Phase | "waiting" | "disabled";
+  /** When one of them was last proven to restore. */
+  readonly lastProven: string | null;
 }
 
 export interface AutoReading {
@@ -69,10 +78,10 @@ export class AutoSnapshots {
   #unwatch: readonly (() => void)[] = [];
 
   constructor(options: AutoOptions) {
-    const { configs, states, targets, clock, timers, log } = options;
+    const { configurations, book, clock, timers, log } = options;
     this.#options = options;
-    this.#configurations = new Configurations({ view: configs, targets, clock, log });
-    this.#book = new AttemptBook(states, this.#configurations);
+    this.#configurations = configurations;
+    this.#book = book;
     this.#runs = new DueRuns<Phase>({
       what: { one: "a snapshot", many: "snapshots" },
       first: "running",
@@ -112,10 +121,13 @@ export class AutoSnapshots {
 
   /** Gives warnings. */
   async write(name: string, request: WriteRequest): Promise<Written> {
-    const written = await this.#configurations.write(name, request, (tx, before, config) =>
-      this.#book.configured(tx, name, { before, config }),
-    );
+    const { drills } = this.#options;
+    const written = await this.#configurations.write(name, request, (tx, change) => {
+      const { lastSuccess } = this.#book.configured(tx, name, change);
+      drills.configured(tx, name, { ...change, hasStored: lastSuccess !== null });
+    });
     this.#runs.arm();
+    drills.arm();
     return written;
   }
 
@@ -124,16 +136,20 @@ export class AutoSnapshots {
     const config = this.#configurations.find(name);
     if (config === null) return;
     await this.#configurations.remove(name);
-    await this.#runs.stop(name);
+    await Promise.all([this.#runs.stop(name), this.#options.drills.removed(name)]);
     await this.#clearAway(name, config, signal);
     await this.#book.forget(name);
     this.#runs.arm();
   }
 
   status(name: string): SnapshotStatus {
-    const state = this.#book.stateOf(name, this.read(name));
+    const config = this.read(name);
     const idle = this.#runs.isLeading ? "waiting" : "disabled";
-    return { ...state, state: this.#runs.phaseOf(name) ?? idle };
+    return {
+      ...this.#book.stateOf(name, config),
+      state: this.#runs.phaseOf(name) ?? idle,
+      lastProven: this.#options.drills.lastProvenOf(name, config),
+    };
   }
 
   /** Newest first. */
@@ -223,7 +239,7 @@ export class AutoSnapshots {
   async #attempt(name: string, run: Run<Phase>): Promise<void> {
     const config = this.#configurations.find(name);
     if (config === null) return; // deleted meanwhile
-    const { clock } = this.#options;
+    const { clock, drills } = this.#options;
     const before = this.#book.stateOf(name, config);
     const now = clock.now();
     const last = BigInt(before.start ?? 0);
@@ -254,7 +270,9 @@ export class AutoSnapshots {
       if (run.signal.aborted) return; // it goes on, or is forgotten, with whoever stopped it
       outcome = textOf(error);
     }
-    await this.#book.note(name, { start, end: clock.now(), url, outcome });
+    const ended = { start, end: clock.now(), url, outcome };
+    await this.#book.note(name, ended, (tx, stored) => drills.stored(tx, name, stored));
+    drills.arm();
   }
 
   async #measured(

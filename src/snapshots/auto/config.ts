@@ -12,6 +12,13 @@ import {
   type StorageType,
   type TargetSettings,
 } from "../targets/settings.ts";
+import {
+  type DrillPlan,
+  parsePlan,
+  PLAN_FORMS,
+  showPlan,
+  USUAL_PLAN,
+} from "../drills/drill-plan.ts";
 import { configInvalid } from "./failures.ts";
 
 export interface SnapshotConfig {
@@ -19,6 +26,8 @@ export interface SnapshotConfig {
   readonly interval: number;
   readonly retain: number;
   readonly settings: TargetSettings;
+  /** When what is stored is proven. */
+  readonly drill: DrillPlan;
   /** When it was first written, in nanoseconds since 1970. */
   readonly created: string;
 }
@@ -119,6 +128,7 @@ export function merged(before: SnapshotConfig | null, input: ConfigInput, now: b
       interval,
       retain: numberOf(input["retain"]) ?? before?.retain ?? 1,
       settings,
+      drill: drillOf(textOf(input["drill"])) ?? before?.drill ?? USUAL_PLAN,
       created: before?.created ?? String(now),
     },
     warnings: strangeFields(type, input),
@@ -126,7 +136,7 @@ export function merged(before: SnapshotConfig | null, input: ConfigInput, now: b
 }
 
 /** As it is read: no secret, and whether one is set instead. */
-export function readable({ interval, retain, settings }: SnapshotConfig) {
+export function readable({ interval, retain, settings, drill }: SnapshotConfig) {
   const values = settings as unknown as Record<string, string | number | boolean>;
   const own = TYPE_FIELDS[settings.storageType].map(({ wire, key, kind }) => {
     const value = values[key] ?? EMPTY[kind];
@@ -138,6 +148,7 @@ export function readable({ interval, retain, settings }: SnapshotConfig) {
     path_prefix: settings.pathPrefix,
     file_prefix: settings.filePrefix,
     storage_type: settings.storageType,
+    drill: showPlan(drill),
     ...(Object.fromEntries(own) as Record<string, string | number | boolean>),
   };
 }
@@ -178,6 +189,13 @@ function typeOf(before: SnapshotConfig | null, input: ConfigInput): StorageType 
     throw configInvalid(`storage_type must be one of ${STORAGE_TYPES.join(", ")}`);
   }
   return type;
+}
+
+function drillOf(text: string | undefined): DrillPlan | undefined {
+  if (text === undefined) return undefined;
+  const plan = parsePlan(text);
+  if (plan === null) throw configInvalid(`drill must be ${PLAN_FORMS}`);
+  return plan;
 }
 
 function checkSettings(settings: TargetSettings): void {

@@ -43,8 +43,14 @@ export interface Written {
   readonly host: string;
 }
 
+export interface ConfigChange {
+  /** Null where it is new. */
+  readonly before: SnapshotConfig | null;
+  readonly config: SnapshotConfig;
+}
+
 /** In the transaction that writes it: what follows from it elsewhere. */
-export type Following = (tx: Tx, before: SnapshotConfig | null, config: SnapshotConfig) => void;
+export type Following = (tx: Tx, change: ConfigChange) => void;
 
 const MAX_CONFIGS = 32;
 
@@ -99,7 +105,7 @@ export class Configurations {
       const { config: last } = merged(stored, input, tx.time);
       this.#checkAlone(name, last.settings, tx);
       tx.put(name, last, configCodec);
-      following(tx, stored, last);
+      following(tx, { before: stored, config: last });
     });
     if (isNew) {
       const about = { event: "snapshot.configured", config: name, host, accessor };

@@ -1,8 +1,9 @@
 // What is remembered of each configuration: when it is next due, how its last attempts went, and what an upload that
 // did not end has left. It stays on this cluster and is in no archive.
 
-import { jsonCodec } from "@holdfast/shared/codec";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
 import type { Instant } from "@holdfast/shared/world";
+import { USUAL_PLAN } from "../drills/drill-plan.ts";
 import type { SnapshotConfig } from "./config.ts";
 
 /** Times are nanoseconds since 1970, in digits. */
@@ -52,7 +53,14 @@ export interface EndedAttempt {
   readonly rotationError: string;
 }
 
-export const configCodec = jsonCodec<SnapshotConfig>();
+const WITHOUT_DRILL = { drill: USUAL_PLAN };
+const configs = jsonCodec<SnapshotConfig>();
+
+/** Those that were written before there were drills have the usual ones. */
+export const configCodec: Codec<SnapshotConfig> = {
+  encode: (config) => configs.encode(config),
+  decode: (bytes) => ({ ...WITHOUT_DRILL, ...configs.decode(bytes) }),
+};
 export const stateCodec = jsonCodec<SnapshotState>();
 export const historyCodec = jsonCodec<readonly EndedAttempt[]>();
 

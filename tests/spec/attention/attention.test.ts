@@ -2,7 +2,7 @@
 // that it costs next to nothing.
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { DAY, MINUTE } from "@holdfast/shared/text/duration";
@@ -28,6 +28,7 @@ interface WireItem {
   readonly since: string;
   readonly text: string;
   readonly remedy: string;
+  readonly evidence: string | null;
   readonly snoozed_until: string | null;
 }
 
@@ -82,6 +83,7 @@ function facts(change: Partial<Facts> = {}): Facts {
     consolePolicySet: () => false,
     dev: () => false,
     snapshots: () => ({ configured: 1, late: [] }),
+    drills: () => ({ late: [], failed: [] }),
     ...change,
   };
 }
@@ -189,6 +191,29 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   await server.must("POST", config, { local_max_space: 1_000_000_000 });
   await server.must("POST", "sys/storage/raft/snapshot-auto/run/nightly");
   await stage.closed("snapshot.late");
+
+  // drills: the first snapshot is proven at once
+  const drills = "sys/storage/raft/snapshot-auto/drills/nightly";
+  const proven = () => async () =>
+    at(await server.ask("GET", drills), "data", "drills", 0, "result") === "proven";
+  await server.passUntil(proven(), 1_000_000_000n);
+  await stage.closed("drill.failed");
+  const [name = ""] = readdirSync(place.path_prefix);
+  writeFileSync(join(place.path_prefix, name), "no longer what it was");
+  await server.must("POST", "sys/storage/raft/snapshot-auto/drill/nightly");
+  const failed = await stage.opened("drill.failed");
+  assert.equal(failed.subject, "nightly");
+  const signed = await server.must("GET", `sys/evidence/${failed.evidence}`);
+  assert.equal(at(signed, "data", "kind"), "snapshot.drill");
+  await stage.closed("drill.late");
+  await server.must("POST", config, { drill: "1h", local_max_space: 1 });
+  await server.time.passSlowly(3n * 3600n * 1_000_000_000n, 10n * MINUTE);
+  assert.equal((await stage.opened("drill.late")).subject, "nightly");
+  await server.must("POST", config, { local_max_space: 1_000_000_000 });
+  await server.must("POST", "sys/storage/raft/snapshot-auto/run/nightly");
+  await server.passUntil(proven(), 1_000_000_000n);
+  await stage.closed("drill.late");
+  await stage.closed("drill.failed");
 
   // logins that fail, and tokens that do not end
   await server.must("POST", "sys/auth/people", { type: "userpass" });

@@ -115,6 +115,7 @@ test(
       path_prefix: server.place,
       file_prefix: "service-snapshot",
       storage_type: "local",
+      drill: "off",
       local_max_space: 1_000_000_000,
     });
     assert.deepEqual(await read("a"), {
@@ -123,6 +124,7 @@ test(
       path_prefix: "east/daily/",
       file_prefix: "nightly",
       storage_type: "clouda-store",
+      drill: "7d",
       clouda_store_bucket: "backups",
       clouda_store_region: "eu-central-1",
       clouda_access_key_id: s3.accessKeyId,
@@ -141,6 +143,7 @@ test(
       path_prefix: "east/daily/",
       file_prefix: "nightly",
       storage_type: "cloudb-blob",
+      drill: "7d",
       cloudb_container_name: "backups",
       cloudb_account_name: blob.account,
       cloudb_account_key_set: true,
@@ -153,6 +156,7 @@ test(
       path_prefix: "east/daily/",
       file_prefix: "nightly",
       storage_type: "cloudc-store",
+      drill: "7d",
       cloudc_store_bucket: "backups",
       cloudc_service_account_key_set: true,
       cloudc_endpoint: gcs.url,

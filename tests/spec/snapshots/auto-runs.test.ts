@@ -57,6 +57,7 @@ test(
       rotation_error: "",
       stored_count: 0,
       stored_bytes: 0,
+      last_proven: null,
     });
 
     s3.faults.push({ action: "PutObject", kind: "hang" });
@@ -405,7 +406,7 @@ test(
     const server = await autoServer(t);
     const s3 = await startFakeS3({ now: () => server.milliseconds });
     t.after(() => s3.close());
-    done(await server.write("a", cloudaConfig(s3)));
+    done(await server.write("a", cloudaConfig(s3, { drill: "off" })));
     s3.faults.push({ action: "PutObject", kind: "hang" });
     const running = server.run("a");
     running.catch(() => {});

@@ -38,6 +38,7 @@ export interface AutoStatus {
   readonly rotation_error: string;
   readonly stored_count: number;
   readonly stored_bytes: number;
+  readonly last_proven: string | null;
 }
 
 export class AutoServer extends EngineServer {
@@ -53,7 +54,8 @@ export class AutoServer extends EngineServer {
     return this.ask("POST", `${AUTO}/config/${name}`, body, options);
   }
 
-  /** To the directory, every hour, unless told otherwise. */
+  /** To the directory, every hour and without drills, unless told otherwise: a server that dies here in one leaves it
+   *  open, as no process does. */
   local(change: object = {}): object {
     return {
       interval: "1h",
@@ -61,6 +63,7 @@ export class AutoServer extends EngineServer {
       file_prefix: "nightly",
       storage_type: "local",
       local_max_space: 1_000_000_000,
+      drill: "off",
       ...change,
     };
   }

@@ -372,7 +372,7 @@ const SUDO = [
   / \/auth\/token\/accessors$/,
   / \/sys\/inspect\/request$/,
   /^POST \/sys\/storage\/raft\/snapshot(?:-force)?$/,
-  / \/sys\/storage\/raft\/snapshot-auto\/(?:config|run)(?:\/|$)/,
+  / \/sys\/storage\/raft\/snapshot-auto\/(?:config|run|drill)(?:\/|$)/,
   / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,

@@ -1,0 +1,166 @@
+// One drill: the newest stored snapshot is read back from where it lies and proven with the keys of this server, as it
+// comes and with bounded memory. Whatever is wrong with it is told in words; only who stops it is answered by a throw.
+
+import { hex } from "@holdfast/shared/bytes";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Clock, Timers } from "@holdfast/shared/world";
+import type { OwnKeys } from "../archive/opening.ts";
+import type { DeepReport } from "../proof/deep-check.ts";
+import { proveOwn } from "../proof/own-proof.ts";
+import { StoreError } from "../targets/store-error.ts";
+import type { StoredSnapshot, Target } from "../targets/target.ts";
+import type { DrilledArchive } from "./drill-state.ts";
+
+export interface DrillOptions {
+  readonly openTarget: () => Promise<Target>;
+  readonly own: OwnKeys;
+  /** Where the last one that was written lies; empty where that is not known. */
+  readonly lastUrl: string;
+  /** What was written there; null where that is not known. */
+  readonly storedAt: (url: string) => WrittenSnapshot | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly signal: AbortSignal;
+  readonly progress: (progress: DrillProgress) => void;
+}
+
+export interface WrittenSnapshot {
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export interface DrillProgress {
+  readonly url: string;
+  readonly size: number;
+  /** Bytes that were read so far. */
+  readonly bytes: number;
+}
+
+export interface DrillOutcome {
+  readonly result: "proven" | "failed" | "not-made";
+  readonly url: string;
+  readonly size: number;
+  readonly archive: DrilledArchive | null;
+  /** Of both trees over its rows, in hex. */
+  readonly trees: DeepReport["trees"] | null;
+  readonly problems: readonly string[];
+}
+
+/** A newer one may take the place of the one that is read: then that one is looked at. */
+const MAX_TRIES = 3;
+/** Rows are small: more at once would hold up requests. */
+const PIECE = 32 * 1024;
+const MAX_PROBLEM = 1000;
+
+export async function drill(options: DrillOptions): Promise<DrillOutcome> {
+  const { signal, lastUrl } = options;
+  let url = "";
+  let size = 0;
+  try {
+    const target = await options.openTarget();
+    for (let tries = 1; ; tries++) {
+      const newest = newestOf(await target.list(signal), target, lastUrl);
+      if (newest === undefined) return nothingStored(target);
+      url = target.urlOf(newest.name);
+      size = newest.size;
+      try {
+        return await proven(target, newest, options);
+      } catch (error) {
+        if (signal.aborted || tries === MAX_TRIES) throw error;
+        const stored = await target.list(signal);
+        if (stored.some(({ name }) => name === newest.name)) throw error;
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const why = error instanceof StoreError || error instanceof Failure ? error.message : "";
+    const problems = [cut(why === "" ? describe(error) : why)];
+    return { result: "not-made", url, size, archive: null, trees: null, problems };
+  }
+}
+
+/** Throws where it could not be read to its end. */
+async function proven(
+  target: Target,
+  { name }: StoredSnapshot,
+  options: DrillOptions,
+): Promise<DrillOutcome> {
+  const { own, signal, storedAt } = options;
+  const url = target.urlOf(name);
+  const { size, chunks } = await target.read(name, signal);
+  const written = storedAt(url);
+  const lengths =
+    written === null || written.size === size
+      ? []
+      : [`it has ${size} bytes, and ${written.size} were stored under this name`];
+  try {
+    const source = pieces(chunks, { url, size, progress: options.progress });
+    const report = await proveOwn(source, own, options);
+    const sums =
+      written === null || written.sha256 === hex(report.archive.sha256) || lengths.length > 0
+        ? []
+        : [`it is another one than was stored under this name: the SHA-256 was ${written.sha256}`];
+    const problems = [...report.problems, ...lengths, ...sums].map(cut);
+    return {
+      result: problems.length === 0 ? "proven" : "failed",
+      url,
+      size,
+      archive: archiveOf(report),
+      trees: report.trees,
+      problems,
+    };
+  } catch (error) {
+    // What the reader says of the archive; a store that does not give it says something else.
+    if (!(error instanceof Failure)) throw error;
+    const problems = [error.message, ...lengths].map(cut);
+    return { result: "failed", url, size, archive: null, trees: null, problems };
+  }
+}
+
+/** The one that was written last; a clock that went back would make another one the newest by name. */
+function newestOf(
+  stored: readonly StoredSnapshot[],
+  target: Target,
+  lastUrl: string,
+): StoredSnapshot | undefined {
+  return stored.find(({ name }) => target.urlOf(name) === lastUrl) ?? stored.at(-1);
+}
+
+function nothingStored(target: Target): DrillOutcome {
+  const [place = ""] = target.urlOf("x").split(/x$/);
+  const problems = [`there is no snapshot in ${place}`];
+  return { result: "failed", url: "", size: 0, archive: null, trees: null, problems };
+}
+
+async function* pieces(
+  chunks: AsyncIterable<Uint8Array>,
+  { url, size, progress }: Omit<DrillProgress, "bytes"> & Pick<DrillOptions, "progress">,
+): AsyncGenerator<Uint8Array, void, void> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += PIECE) yield chunk.subarray(at, at + PIECE);
+    bytes += chunk.length;
+    progress({ url, size, bytes });
+  }
+  if (bytes >= size) return;
+  const message = `the connection ended after ${bytes} of ${size} bytes`;
+  throw new StoreError({ step: "reading a snapshot", message, passes: true });
+}
+
+function archiveOf({ archive, opened, dataKeys }: DeepReport): DrilledArchive {
+  const { meta, sha256 } = archive;
+  return {
+    id: meta.id,
+    index: meta.index,
+    created: showTime(meta.created),
+    sha256: hex(sha256),
+    entries: meta.entries,
+    opened,
+    dataKeys,
+  };
+}
+
+function cut(problem: string): string {
+  return problem.length <= MAX_PROBLEM ? problem : `${problem.slice(0, MAX_PROBLEM - 1)}…`;
+}
