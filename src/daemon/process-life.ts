@@ -173,7 +173,7 @@ class ProcessLife {
     // Whoever starts a server for the first time looks here.
     if (!initialized)
       this.#log.info(
-        "not initialised: run `holdfast operator init` once if it is new; if it was initialised before, its disk is not mounted",
+        "not initialised: run `holdfast operator init` once if it is new; if it was initialised before, its disk is not mounted; `holdfast snapshot restore FILE` brings a backup back",
       );
     else if (sealed && type === "shamir") {
       this.#log.info("sealed: run `holdfast operator unseal` and give key shares");

@@ -54,7 +54,7 @@ test("where the file cannot be made nothing is requested, and the command ends",
   const before = server.lines.length;
   const saved = await cli("save", join(home, "no-such", "a.snap"));
   assert.equal(saved.code, 1);
-  assert.match(saved.stderr, /cannot make .*no-such/);
+  assert.match(saved.stderr, /there is no directory .*no-such\n.*mkdir -p -m 700 .*no-such/);
   assert.deepEqual(
     server.lines.slice(before).filter((line) => line.includes("snapshot")),
     [],
@@ -185,6 +185,11 @@ test("drill opens every entry with the shares of its day, without a server", asy
   assert.deepEqual(data["problems"], []);
   assert.ok(Number(data["opened_entries"]) > 0);
 
+  const stdin = `${shares[1]}\n${shares[2]}\n`;
+  const piped = await run(["snapshot", "drill", "-shares", "-", file], { env: alone, stdin });
+  assert.equal(piped.code, 0, piped.all);
+  const nobody = await run(["snapshot", "drill", file], { env: alone });
+  assert.match(nobody.stderr, /no terminal .*\n.*-shares FILE, or - for standard input/);
   writeFileSync(list, `${shares[1]}\n`);
   const few = await run(["snapshot", "drill", "-shares", list, file], { env: alone });
   assert.equal(few.code, 2);

@@ -1,10 +1,9 @@
-// docs/operations/backup-and-upgrade.md: its commands take a copy of a store that is being written, and bring
+// docs/operations/backup.md: its commands take a copy of a store that is being written, and bring
 // it back.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -12,7 +11,8 @@ import { promisify } from "node:util";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
 import { configured, PROGRAM, ROOT, StartedServer } from "../support/servers/started-server.ts";
 
-const PAGE = readPage("operations/backup-and-upgrade.md");
+const PAGE = readPage("operations/backup.md");
+const UPGRADE = readPage("operations/upgrade.md");
 
 // The program of that name, where a machine may have none.
 const SQLITE = `
@@ -105,13 +105,12 @@ test("a copy taken while the server writes is restored with what was acknowledge
   store.close();
   const refused = new StartedServer(t, home, command);
   assert.equal(await refused.ended, 2);
-  const [, promised = "?"] = /refuses it\s+\(`([^`]+)`/.exec(PAGE) ?? [];
+  const [, promised = "?"] = /refuses it\s+\(`([^`]+)`/.exec(UPGRADE) ?? [];
   assert.ok(refused.log.includes(promised), refused.log);
 });
 
 test("a snapshot that was saved is restored, and again when the data directory is gone", async (t) => {
   const { home, config } = configured(t);
-  mkdirSync(join(home, "backups"), { mode: 0o700 });
   const command = [PROGRAM, "server", "--config", config];
   const address = (server: StartedServer) => /addresses=(\S+)/.exec(server.log)?.[1] ?? "";
   const first = await new StartedServer(t, home, command).ready();

@@ -142,10 +142,10 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
 /** Code of a listener that is for monitoring alone: nothing was looked for. */
 export const METRICS_ONLY = "metrics_only";
 
-/** An empty data directory is that of a new server, or the place where a disk is not mounted. */
+/** An empty data directory is that of a new server, or the place where a disk is not mounted, or is lost. */
 export const ON_UNINITIALISED =
   "run `holdfast operator init` once if it is new; if it was initialised before, its disk is not " +
-  "mounted: mount it and do not initialise";
+  "mounted: mount it and do not initialise, or bring a backup back with `holdfast snapshot restore FILE`";
 
 const UNSEAL_AGAIN =
   "run `holdfast operator unseal` again: shares that were right are kept and need not be given again";

@@ -14,7 +14,9 @@ import { progressBar } from "../terminal/activity.ts";
 const MAX_FILE = 64 * 1024;
 
 export const KEY_FLAGS = {
-  shares: flag.file("File with key shares of the snapshot's server, one on each line").repeated(),
+  shares: flag
+    .file("File with key shares of the snapshot's server, one on each line; - for standard input")
+    .repeated(),
   sealKey: flag.file("File with the key of its static auto seal, in place of shares"),
 };
 
@@ -55,11 +57,15 @@ function withSealKey({ files }: Context, seal: OfflineSeal, path: string): KeyOb
 }
 
 async function fromFiles(
-  { files }: Context,
+  { files, prompt }: Context,
   seal: OfflineSeal,
   paths: readonly string[],
 ): Promise<KeyObject> {
-  const lines = paths.flatMap((path) => files.text(path, MAX_FILE).split("\n"));
+  const lines: string[] = [];
+  for (const path of paths) {
+    const whole = path === "-" ? await prompt.whole(MAX_FILE) : files.text(path, MAX_FILE);
+    lines.push(...whole.split("\n"));
+  }
   const texts = lines.map((line) => line.trim()).filter((line) => line !== "");
   let wrong = false;
   for (const text of texts) {
@@ -77,7 +83,7 @@ async function fromFiles(
 
 async function fromTerminal({ prompt, out }: Context, seal: OfflineSeal): Promise<KeyObject> {
   const { threshold } = seal.scheme;
-  prompt.needPerson("Share");
+  prompt.needPerson("Share", "give a file with shares: -shares FILE, or - for standard input");
   out.hint(`Any ${threshold} of the shares that were valid when the snapshot was made open it.`);
   const found = await prompt.hidden(async () => {
     for (let count = 0; ;) {

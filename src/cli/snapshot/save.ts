@@ -32,6 +32,7 @@ export const snapshotSave = command({
   async run(context, { file, force }) {
     const { out, clock } = context;
     const target = resolve(file);
+    if (context.fs.info(dirname(target)) === null) throw noDirectory(dirname(target));
     if (!force && context.fs.info(target) !== null) throw fileExists(file);
     const summary = await context.untilInterrupted((signal) => save(context, target, signal));
     const data = { file: target, ...summaryData(summary) };
@@ -85,6 +86,16 @@ async function save(
 function fileExists(file: string): Failure {
   const next = "choose another name, or give -force to replace it";
   return new AdvisedFailure("conflict", "file-exists", `${file} is there already`, next);
+}
+
+/**
+ * @code directory-missing A file is to be written to a directory that is not there.
+ * @remedy Make the directory, closed to everybody else.
+ */
+function noDirectory(directory: string): Failure {
+  const next = `make it: mkdir -p -m 700 ${directory}`;
+  const message = `there is no directory ${directory}`;
+  return new AdvisedFailure("conflict", "directory-missing", message, next);
 }
 
 /** A proxy may have taken trailers away; what the archive says of itself has been checked. */

@@ -107,10 +107,12 @@ export class Prompt {
     return new Secret(line);
   }
 
-  /** Refuses to go on where nobody can be asked. */
-  needPerson(label: string): void {
+  /** Refuses to go on where nobody can be asked, with how it is given otherwise. */
+  needPerson(
+    label: string,
+    next = "give it on standard input with - as the argument, or run this in a terminal",
+  ): void {
     if (this.interactive) return;
-    const next = "give it on standard input with - as the argument, or run this in a terminal";
     throw new UsageError(`there is no terminal to ask on: ${afterColon(label)}`, next);
   }
 

@@ -4,7 +4,7 @@
 import type { Log } from "@holdfast/shared/log";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
-import { hostOf, openTarget, type TargetNeeds } from "../targets/open-target.ts";
+import { openTarget, type TargetNeeds } from "../targets/open-target.ts";
 import { StoreError } from "../targets/store-error.ts";
 import type { TargetSettings } from "../targets/settings.ts";
 import type { Target } from "../targets/target.ts";
@@ -18,6 +18,7 @@ import {
 } from "./config.ts";
 import * as failures from "./failures.ts";
 import { configCodec } from "./state.ts";
+import { hostOf } from "./target-host.ts";
 
 export interface ConfigurationsOptions {
   /** local/snapshots/configs/ */
