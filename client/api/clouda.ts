@@ -274,7 +274,7 @@ export type WriteRoleInput = {
   readonly policy_document?: string | undefined;
   /** Groups that users join; of sessions, groups whose policies are added. */
   readonly iam_groups?: readonly string[] | undefined;
-  /** Tags of users: an object, or a list of key=value. */
+  /** Tags of users: an object, or a list of key=value. Commas separate nothing. */
   readonly iam_tags?: Readonly<Record<string, string>> | readonly string[] | string | undefined;
   /** How long sessions last unless a request says so. */
   readonly default_sts_ttl?: string | number | undefined;
@@ -284,7 +284,7 @@ export type WriteRoleInput = {
   readonly user_path?: string | undefined;
   /** Policy that bounds users. */
   readonly permissions_boundary_arn?: string | undefined;
-  /** Tags of sessions. For assumed_role only. */
+  /** Tags of sessions, given as iam_tags are. For assumed_role only. */
   readonly session_tags?: Readonly<Record<string, string>> | readonly string[] | string | undefined;
   /** Sent when a role is assumed. For assumed_role only. */
   readonly external_id?: string | undefined;

@@ -279,10 +279,21 @@ export type TuneMountInput = {
   readonly allowed_response_headers?: readonly string[] | undefined;
   /** Name of the key for identity tokens: default. */
   readonly identity_token_key?: string | undefined;
-  /** Kind of the tokens of an auth method. */
+  /** Kind of the tokens of an auth method. Ignored, with a warning: this is no auth method. */
   readonly token_type?: "default-service" | "service" | "" | undefined;
-  /** When logins of one name are refused for a while; of auth methods with passwords. */
-  readonly user_lockout_config?: JsonObject | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. Ignored, with a warning: this is no auth method. */
+  readonly user_lockout_config?:
+    | {
+        /** Failures in a row that lock. */
+        readonly lockout_threshold?: number;
+        /** How long. */
+        readonly lockout_duration?: string | number;
+        /** After how long the count starts anew. */
+        readonly lockout_counter_reset_duration?: string | number;
+        /** Whether nobody is locked out. */
+        readonly lockout_disable?: boolean;
+      }
+    | undefined;
   /** What operators note. */
   readonly description?: string | undefined;
   /** Options of its type. */
@@ -380,7 +391,49 @@ export async function readAuthMethodTuning(
   );
 }
 
-export type TuneAuthMethodInput = TuneMountInput;
+export type TuneAuthMethodInput = {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Lifetime of a lease for which none was asked. */
+  readonly default_lease_ttl?: string | number | undefined;
+  /** Longest lifetime of a lease. */
+  readonly max_lease_ttl?: string | number | undefined;
+  /** Kept for older clients, without effect: nothing that is cached is ever old. */
+  readonly force_no_cache?: boolean | undefined;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[] | undefined;
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[] | undefined;
+  /** Whether sys/internal/ui/mounts shows it to everybody. */
+  readonly listing_visibility?: "" | "hidden" | "unauth" | undefined;
+  /** Headers of requests that the engine is told of. */
+  readonly passthrough_request_headers?: readonly string[] | undefined;
+  /** Headers that the engine may answer with. */
+  readonly allowed_response_headers?: readonly string[] | undefined;
+  /** Name of the key for identity tokens: default. */
+  readonly identity_token_key?: string | undefined;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: "default-service" | "service" | "" | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. */
+  readonly user_lockout_config?:
+    | {
+        /** Failures in a row that lock. */
+        readonly lockout_threshold?: number;
+        /** How long. */
+        readonly lockout_duration?: string | number;
+        /** After how long the count starts anew. */
+        readonly lockout_counter_reset_duration?: string | number;
+        /** Whether nobody is locked out. */
+        readonly lockout_disable?: boolean;
+      }
+    | undefined;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Version of its type. */
+  readonly plugin_version?: string | undefined;
+};
 
 /** Tune an auth method. */
 export async function tuneAuthMethod(
@@ -412,7 +465,7 @@ export async function readAuthMethodTuningAsMount(
   );
 }
 
-export type TuneAuthMethodAsMountInput = TuneMountInput;
+export type TuneAuthMethodAsMountInput = TuneAuthMethodInput;
 
 /** Tune an auth method. */
 export async function tuneAuthMethodAsMount(

@@ -847,7 +847,7 @@ export type InspectRequestInput = {
   readonly namespace?: string | undefined;
   /** Body, or parameters of the query. */
   readonly data?: JsonObject | undefined;
-  /** Where from. Default: as this request. */
+  /** Where from: an IP address, or unix. Default: as this request. */
   readonly remote_address?: string | undefined;
   /** Port there. Default: as this request. */
   readonly remote_port?: number | undefined;

@@ -39,11 +39,24 @@ export interface Field<T> {
   /** It is a map that may be written as a list of name=value: to rules each pair is an element. Default
    *  false. */
   readonly pairs?: boolean | undefined;
-  /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
-  readonly notice?: ((value: JsonValue) => string | undefined) | undefined;
+  /** What it is made of, where it is an object, or a list of such. Default: whatever the caller likes. */
+  readonly members?: readonly Member[] | undefined;
+  /** What to tell of a value that was taken in another spelling than it is kept, or in part. `at` is where it
+   *  stands; its name, where nothing is said. Default: nothing. */
+  readonly notice?: Notice | undefined;
   /** `undefined` and null: not given. */
   read(value: JsonValue | undefined): T;
 }
+
+/** What is known of a member of an object: a field is one. */
+export interface Member {
+  readonly name: string;
+  readonly aliases?: readonly string[] | undefined;
+  readonly members?: readonly Member[] | undefined;
+  readonly notice?: Notice | undefined;
+}
+
+export type Notice = (value: JsonValue, at?: string) => readonly string[];
 
 export type Folding = "case" | "place";
 
@@ -72,7 +85,8 @@ export interface Kind<T> {
   /** Each value has one spelling, which stands for itself. Default false. */
   readonly asSent?: boolean;
   readonly caseless?: boolean;
-  readonly notice?: (value: JsonValue) => string | undefined;
+  readonly members?: readonly Member[];
+  readonly notice?: Notice;
 }
 
 /** A field that must be given, until told otherwise. */
@@ -124,7 +138,11 @@ export class WireField<T> implements Field<T> {
     return this.#kind.caseless;
   }
 
-  get notice(): ((value: JsonValue) => string | undefined) | undefined {
+  get members(): readonly Member[] | undefined {
+    return this.#kind.members;
+  }
+
+  get notice(): Notice | undefined {
     return this.#kind.notice;
   }
 
@@ -205,6 +223,7 @@ export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
     canonical: field.canonical,
     caseless: field.caseless,
     pairs: field.pairs,
+    members: field.members,
     notice: field.notice,
   };
 }

@@ -7,7 +7,7 @@ import { fold } from "../text/fold.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Query } from "../text/query.ts";
 import type { Served, ServedField } from "./endpoint.ts";
-import { canonicalOf } from "./members.ts";
+import { canonicalOf, ignored } from "./members.ts";
 import * as failures from "./failures.ts";
 
 export interface RequestParts {
@@ -27,7 +27,6 @@ interface ReadNames {
   readonly body: string[];
 }
 
-const MAX_NAMED = 8;
 const NONE: readonly string[] = [];
 
 export class RequestInput {
@@ -121,8 +120,8 @@ export class RequestInput {
     return [
       ...this.#deprecations(),
       ...this.#notices(),
-      ...ignored("fields", this.#unreadBody),
-      ...ignored("parameters of the query", query),
+      ...ignored("unknown fields", this.#unreadBody),
+      ...ignored("unknown parameters of the query", query),
     ];
   }
 
@@ -136,8 +135,7 @@ export class RequestInput {
   #notices(): string[] {
     return this.#endpoint.fields.flatMap(({ field }, i) => {
       const value = this.#values[i];
-      const notice = value === undefined || value === null ? undefined : field.notice?.(value);
-      return notice === undefined ? [] : [notice];
+      return value === undefined || value === null ? [] : (field.notice?.(value) ?? []);
     });
   }
 
@@ -265,10 +263,4 @@ function unread(
 
 function lower(name: string): string {
   return name.toLowerCase();
-}
-
-function ignored(what: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return [`unknown ${what} are ignored: ${names.slice(0, MAX_NAMED).join(", ")}${more}`];
 }

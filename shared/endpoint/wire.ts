@@ -8,7 +8,8 @@ import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../json/
 import { Secret } from "../secret.ts";
 import { someNames } from "../text/some-names.ts";
 import type { Nanos } from "../world.ts";
-import { type Kind, type Place, WireField } from "./field.ts";
+import { type Kind, type Member, type Place, WireField } from "./field.ts";
+import { memberNotices } from "./members.ts";
 import type { Schema } from "./schema.ts";
 
 /** How texts that mean the same are brought into one form. */
@@ -78,6 +79,20 @@ class Placed {
           return text === undefined ? undefined : new Secret(text);
         },
         ...(form === undefined ? { asSent: true } : { show: (secret) => secret.reveal() }),
+      },
+      help,
+    );
+  }
+
+  /** Known from other servers and not to be had here: whoever gives it is told why. Older clients send it
+   *  empty. */
+  unsupported(help: string, why: string): WireField<""> {
+    return this.#of(
+      {
+        accepts: `left out or empty: ${why}`,
+        schema: { type: "string", maxLength: 0 },
+        convert: (value) => (value === "" ? "" : undefined),
+        asSent: true,
       },
       help,
     );
@@ -261,17 +276,26 @@ class Placed {
       max = 64 * 1024,
       show,
       caseless = false,
+      members,
     }: {
       readonly max?: number;
       readonly show?: (value: JsonValue) => JsonValue;
       readonly caseless?: boolean;
+      readonly members?: readonly Member[];
     } = {},
   ): WireField<JsonValue> {
+    const { name } = this.#place;
     return this.#of(
       {
         accepts: "given",
         schema: {},
         convert: (value) => parsedText(value, max),
+        ...(members === undefined
+          ? {}
+          : {
+              members,
+              notice: (value, at = name) => memberNotices(at, parsedText(value, max), members),
+            }),
         ...(show === undefined ? {} : { show }),
         caseless,
       },
@@ -363,12 +387,12 @@ function minmax({ min, max }: Bounds): Schema {
 }
 
 /** What to tell of names of policies that were not spelt as they are kept. */
-export function foldedPolicies(value: JsonValue | undefined): string | undefined {
-  if (!Array.isArray(value)) return undefined;
+export function foldedPolicies(value: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(value)) return [];
   const names = value.filter((name) => typeof name === "string").map((name) => name.trim());
   const folded = names.filter((name) => fold(name) !== name).map(fold);
-  if (folded.length === 0) return undefined;
-  return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
+  if (folded.length === 0) return [];
+  return [`policy names were converted to lower case: ${someNames([...new Set(folded)])}`];
 }
 
 const MAX_DEPTH = 32; // as of bodies

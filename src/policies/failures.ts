@@ -266,6 +266,15 @@ export function documentsInvalid(): Failure {
 }
 
 /**
+ * @code remote-address-invalid The address that a request is said to come from is none.
+ * @remedy Give an IP address, or leave it out.
+ */
+export function addressInvalid(): Failure {
+  const message = "remote_address must be an IP address such as 10.1.2.3 or 2001:db8::1, or unix";
+  return new Failure("invalid", "remote-address-invalid", message);
+}
+
+/**
  * @code egp-paths-missing An EGP has no paths.
  * @remedy Give paths.
  */

@@ -32,6 +32,8 @@ import { Uses } from "./life/uses.ts";
 export type { NamespacesById } from "./lookup.ts";
 
 const MAX_CACHED = 10_000;
+const OF_WRAPPINGS = "response-wrapping";
+const WRAPPINGS_ALONE = `${OF_WRAPPINGS} is the policy of wrapping tokens: it lets a token read cubbyhole/response and unwrap, and nothing else`;
 const MAX_UNENDING = 101; // as many as are told, and one more
 const ALL_OPEN: LoginMounts = { isOpen: () => true, at: () => [] };
 const LIFETIMES: Lifetimes = { min: MINUTE, max: 24n * HOUR };
@@ -307,6 +309,7 @@ export class Tokens {
     return [
       ...(unknown.length === 0 ? [] : [`unknown policies: ${someNames(unknown)}`]),
       ...(bare ? ["token has no ACL policy"] : []),
+      ...(policies.includes(OF_WRAPPINGS) ? [WRAPPINGS_ALONE] : []),
     ];
   }
 

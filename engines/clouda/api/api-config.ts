@@ -124,10 +124,12 @@ export const configApi = [
     handler: async (room, input, context) => {
       const check = (exists: boolean) => context.confirmExists(exists);
       // Not while the key is being rotated: one of the two would be lost.
-      await room.locks.run(ROOT_LOCK, context, () => room.rootConfig.write(changeOf(input), check));
+      const written = await room.locks.run(ROOT_LOCK, context, () =>
+        room.rootConfig.write(changeOf(input), check),
+      );
       room.clients.drop();
       await room.needs.leases.retryStuck();
-      const warnings = halfPairs(room.needs.environment);
+      const warnings = [...written.warnings, ...halfPairs(room.needs.environment)];
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),

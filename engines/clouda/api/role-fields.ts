@@ -12,6 +12,7 @@ import type { Role } from "../roles/role.ts";
 
 const MAX_DOCUMENT = 131_072; // far beyond the provider's 6,144 for a managed policy
 const MAX_PAIRS = 1000;
+const MAX_LOOKED_AT = 1024; // longer than any tag of the provider
 
 const text = (name: string, help: string, max = 4096) => fields.trimmed(name, help, max).optional();
 
@@ -55,7 +56,18 @@ function pairs(name: string, help: string): Field<Readonly<Record<string, string
   };
   const canonical = (input: JsonValue): JsonObject | undefined => read(input);
   const place = { source: "body", name, help, secret: false, required: false } as const;
-  return { ...place, schema, canonical, pairs: true, read };
+  const notice = (input: JsonValue) => (looksLikeSeveral(input) ? [oneTag(name)] : []);
+  return { ...place, schema, canonical, pairs: true, notice, read };
+}
+
+/** Tags may hold commas, so that one text is one of them; whoever meant several learns of it here, and not
+ *  from the provider. */
+function looksLikeSeveral(input: JsonValue): boolean {
+  return typeof input === "string" && /=[^,]*,[^,=]+=/.test(input.slice(0, MAX_LOOKED_AT));
+}
+
+function oneTag(name: string): string {
+  return `${name} is one tag with commas in its value: several are given as an object, or as a list of key=value`;
 }
 
 /** Split at the first "="; null for what is no list of such texts. A comma separates nothing. */
@@ -86,12 +98,18 @@ export const roleFields = {
     "iam_groups",
     "Groups that users join; of sessions, groups whose policies are added.",
   ),
-  iamTags: pairs("iam_tags", "Tags of users: an object, or a list of key=value."),
+  iamTags: pairs(
+    "iam_tags",
+    "Tags of users: an object, or a list of key=value. Commas separate nothing.",
+  ),
   defaultStsTtl: seconds("default_sts_ttl", "How long sessions last unless a request says so."),
   maxStsTtl: seconds("max_sts_ttl", "How long sessions last at most."),
   userPath: text("user_path", "Path of users; / unless given."),
   permissionsBoundaryArn: text("permissions_boundary_arn", "Policy that bounds users."),
-  sessionTags: pairs("session_tags", "Tags of sessions. For assumed_role only."),
+  sessionTags: pairs(
+    "session_tags",
+    "Tags of sessions, given as iam_tags are. For assumed_role only.",
+  ),
   externalId: text("external_id", "Sent when a role is assumed. For assumed_role only."),
 };
 

@@ -109,7 +109,10 @@ export class RootConfig {
   }
 
   /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
-  async write(change: RootChange, check?: (exists: boolean) => void): Promise<StoredRoot> {
+  async write(
+    change: RootChange,
+    check?: (exists: boolean) => void,
+  ): Promise<{ readonly warnings: readonly string[] }> {
     const { storage, clock } = this.#needs;
     if ((change.identityTokenAudience ?? "") !== "") {
       await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
@@ -119,7 +122,7 @@ export class RootConfig {
       check?.(before !== null);
       const after = this.#changed(before, change, tx.time);
       tx.put(KEY, after, rootCodec);
-      return after;
+      return { warnings: warningsOn(before, after, change) };
     });
   }
 
@@ -233,6 +236,20 @@ export class RootConfig {
   checkIdentityEndpoints(root: StoredRoot): void {
     this.#checkEndpoints(root);
   }
+}
+
+/** A key and its secret come as a pair; half of one is taken, and goes together with what is stored. */
+function warningsOn(before: StoredRoot | null, after: StoredRoot, change: RootChange): string[] {
+  if (before === null || after.accessKey === "") return [];
+  const halves = [
+    [after.accessKey !== before.accessKey, change.secretKey, "access_key", "secret_key"],
+    [after.secretKey !== before.secretKey, change.accessKey, "secret_key", "access_key"],
+  ] as const;
+  return halves.flatMap(([changed, other, name, missing]) =>
+    changed && other === undefined
+      ? [`${name} was changed alone: the stored ${missing} is kept, and must belong to it`]
+      : [],
+  );
 }
 
 /**

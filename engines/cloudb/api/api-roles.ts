@@ -1,6 +1,6 @@
 // The endpoints of roles.
 
-import { showElements } from "./role-input.ts";
+import { GRANT_MEMBERS, GROUP_MEMBERS, showElements } from "./role-input.ts";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
@@ -21,7 +21,7 @@ const roleFields = {
     .body("cloudb_roles", { aliases: ["azure_roles"] })
     .jsonOrText(
       "Roles of the provider: a JSON array, or its text, of objects with role_id or role_name, and scope.",
-      { show: showElements, caseless: true },
+      { show: showElements, caseless: true, members: GRANT_MEMBERS },
     )
     .optional(),
   groups: wire
@@ -29,6 +29,7 @@ const roleFields = {
     .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.", {
       show: showElements,
       caseless: true,
+      members: GROUP_MEMBERS,
     })
     .optional(),
   applicationObjectId: text(

@@ -10,6 +10,10 @@ import { textIn } from "../provider/provider-answer.ts";
 import type { Grant, GroupRef } from "../roles/role.ts";
 import { encodedPath } from "../provider/url-path.ts";
 
+/** What an element may have. */
+export const GRANT_MEMBERS = ["role_id", "role_name", "scope"].map((name) => ({ name }));
+export const GROUP_MEMBERS = ["object_id", "group_name"].map((name) => ({ name }));
+
 const MAX_ELEMENTS = 100;
 const MAX_MEMBER = 1024;
 const MAX_NAME = 64; // that a refusal repeats

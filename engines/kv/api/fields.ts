@@ -1,10 +1,10 @@
 // Members of requests that several endpoints take, and how a secret and its versions look in answers.
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import { out } from "@holdfast/shared/endpoint/output";
-import { canonicalMembers } from "@holdfast/shared/endpoint/members";
+import { canonicalMembers, withMembers } from "@holdfast/shared/endpoint/members";
 import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
 import { pageFields } from "@holdfast/shared/endpoint/page";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -14,7 +14,6 @@ import { currentOf, type Secret, type Version } from "../secret.ts";
 import type { Found } from "../versioned.ts";
 
 export const MAX_LISTED = 10_000;
-const MAX_NAMED = 8;
 /** Characters of a list that shows more than names: the answer is written and recorded in one piece. */
 export const MAX_PAGE = 256 * 1024;
 
@@ -59,43 +58,36 @@ function clearable<T>(field: Field<T | undefined>, initial: T): Field<T | undefi
   };
 }
 
+const CAS = wire.body("cas").integer("The current version.", { min: 0 }).optional();
+
 const OPTIONS_HELP = "cas: the current version, or 0 where there must be none yet.";
 
 /** The member cas of `options`. */
-export const cas: Field<number | undefined> = {
-  source: "body",
-  name: "options",
-  help: OPTIONS_HELP,
-  secret: false,
-  required: false,
-  schema: {
-    type: "object",
-    description: OPTIONS_HELP,
-    properties: { cas: { type: "integer", minimum: 0 } },
+export const cas: Field<number | undefined> = withMembers(
+  {
+    source: "body",
+    name: "options",
+    help: OPTIONS_HELP,
+    secret: false,
+    required: false,
+    schema: {
+      type: "object",
+      description: OPTIONS_HELP,
+      properties: { cas: { type: "integer", minimum: 0 } },
+    },
+    canonical: (value) => (isObject(value) ? canonicalMembers(value, [CAS]) : undefined),
+    read: (value) => {
+      if (value === undefined || value === null) return undefined;
+      if (!isObject(value)) throw failures.optionsRefused();
+      try {
+        return CAS.read(Object.hasOwn(value, "cas") ? value["cas"] : undefined);
+      } catch {
+        throw failures.optionsRefused();
+      }
+    },
   },
-  canonical: (value) => (isObject(value) ? canonicalMembers(value, [CAS]) : undefined),
-  notice: (value) => (isObject(value) ? unknownOptions(value) : undefined),
-  read: (value) => {
-    if (value === undefined || value === null) return undefined;
-    if (!isObject(value)) throw failures.optionsRefused();
-    try {
-      return CAS.read(Object.hasOwn(value, "cas") ? value["cas"] : undefined);
-    } catch {
-      throw failures.optionsRefused();
-    }
-  },
-};
-
-/** In the words for unknown fields beside it. */
-function unknownOptions(options: JsonObject): string | undefined {
-  const names = Object.keys(options).filter((name) => name !== CAS.name && options[name] !== null);
-  if (names.length === 0) return undefined;
-  const listed = names.slice(0, MAX_NAMED).map((name) => `options.${name}`);
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return `unknown fields are ignored: ${listed.join(", ")}${more}`;
-}
-
-const CAS = wire.body("cas").integer("The current version.", { min: 0 }).optional();
+  [CAS],
+);
 
 const NUMBER = wire.body("versions").integer("A version.", { min: 1 });
 const VERSIONS_HELP = "Numbers of the versions.";

@@ -47,8 +47,7 @@ const SECRET: Words = {
 };
 const AUTH: Words = { kind: "auth", word: "AuthMethod", noun: "auth method", base: "/sys/auth" };
 
-const tuneInput = {
-  ...CONFIG_FIELDS,
+const beside = {
   description: wire.body("description").string("What operators note.", { max: 1024 }).optional(),
   options: wire.body("options").texts("Options of its type.").optional(),
   version: wire.body("plugin_version").string("Version of its type.").optional(),
@@ -86,9 +85,9 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       input: {
         path,
         type: wire.body("type").string("Type of the engine."),
-        description: tuneInput.description,
-        config: configField,
-        options: tuneInput.options,
+        description: beside.description,
+        config: configField(kind),
+        options: beside.options,
         local: wire.body("local").boolean("Keep it out of performance replication.").optional(),
         sealWrap: wire
           .body("seal_wrap")
@@ -98,16 +97,16 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
           .body("external_entropy_access")
           .boolean("Kept for older clients, without effect: there is no other source.")
           .optional(),
-        version: tuneInput.version,
+        version: beside.version,
       },
       output: out.nothing,
       implied: withPresentType,
       exists: (mounts, params, { namespace }) => mounts.has(namespace, kind, params["path"] ?? ""),
       handler: async (mounts, { config = {}, version, ...input }, context) => {
-        const read = readConfig(config);
+        const read = readConfig(kind, config);
         const mount = { ...input, kind, config: read.change, version: version ?? read.version };
         await mounts.enable(context.namespace, mount, (exists) => context.confirmExists(exists));
-        const warnings = [...read.warnings];
+        const warnings: string[] = [];
         if (input.sealWrap === true) warnings.push(SEAL_WRAP);
         if (input.entropy === true) warnings.push(ENTROPY);
         return reply(undefined, { warnings });
@@ -187,7 +186,7 @@ function tuneEndpoints(
       summary: `Tune a ${noun}.`.replace("a auth", "an auth"),
       description: TUNING_HELP,
       access: who,
-      input: { path, ...tuneInput },
+      input: { path, ...CONFIG_FIELDS[kind], ...beside },
       output: out.nothing,
       handler: async (mounts, input, { namespace }) => {
         const { path: at, description, options, version, ...config } = input;

@@ -5,10 +5,11 @@ import { fold } from "@holdfast/shared/text/fold";
 import { DAY } from "@holdfast/shared/text/duration";
 import { fieldInvalid } from "../failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import { canonicalMembers } from "@holdfast/shared/endpoint/members";
+import { canonicalMembers, ignored, withMembers } from "@holdfast/shared/endpoint/members";
 import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { LOCKOUT_FIELDS, readLockout } from "@holdfast/plugin-sdk/lockout";
+import type { MountKind } from "../table/mount-record.ts";
 import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "../table/mount-config.ts";
 
 const LONGEST = 10n * 365n * DAY;
@@ -28,16 +29,22 @@ function ttl(name: string, help: string): Field<number | undefined> {
 }
 
 /** What is left out of it stays. */
-const lockout: Field<JsonObject | undefined> = {
-  source: "body",
-  name: "user_lockout_config",
-  help: "When logins of one name are refused for a while; of auth methods with passwords.",
-  secret: false,
-  required: false,
-  schema: { type: "object", additionalProperties: true },
-  canonical: lockoutOf,
-  read: (value) => (value === undefined || value === null ? undefined : lockoutOf(value)),
-};
+const lockout: Field<JsonObject | undefined> = withMembers(
+  {
+    source: "body",
+    name: "user_lockout_config",
+    help: "When logins of one name are refused for a while; of auth methods with passwords.",
+    secret: false,
+    required: false,
+    schema: {
+      type: "object",
+      properties: Object.fromEntries(LOCKOUT_FIELDS.map(({ name, schema }) => [name, schema])),
+    },
+    canonical: lockoutOf,
+    read: (value) => (value === undefined || value === null ? undefined : lockoutOf(value)),
+  },
+  LOCKOUT_FIELDS,
+);
 
 function lockoutOf(value: JsonValue): JsonObject {
   if (!isObject(value)) {
@@ -59,7 +66,7 @@ const tokenType: Field<(typeof TOKEN_TYPES)[number] | undefined> = {
 
 const HEADERS = { max: 100 };
 
-export const CONFIG_FIELDS = {
+const COMMON_FIELDS = {
   defaultLeaseTtl: ttl("default_lease_ttl", "Lifetime of a lease for which none was asked."),
   maxLeaseTtl: ttl("max_lease_ttl", "Longest lifetime of a lease."),
   forceNoCache: wire
@@ -94,37 +101,57 @@ export const CONFIG_FIELDS = {
     .body("identity_token_key")
     .string("Name of the key for identity tokens: default.", { max: 128 })
     .optional(),
-  tokenType,
-  lockout,
+};
+
+/** Given for a secret engine it says nothing: whoever does is told, as of what nobody knows. */
+function ofAuthMethods<T>(field: Field<T>): Field<undefined> {
+  return {
+    ...fieldOf(field),
+    help: `${field.help} Ignored, with a warning: this is no auth method.`,
+    notice: (value, at = field.name) =>
+      value === "" ? [] : ignored("settings of auth methods", [at]),
+    read: () => undefined,
+  };
+}
+
+export const CONFIG_FIELDS = {
+  auth: { ...COMMON_FIELDS, tokenType, lockout },
+  secret: {
+    ...COMMON_FIELDS,
+    tokenType: ofAuthMethods(tokenType),
+    lockout: ofAuthMethods(lockout),
+  },
 };
 
 type ReadConfig = {
-  readonly [K in keyof typeof CONFIG_FIELDS]: ReturnType<(typeof CONFIG_FIELDS)[K]["read"]>;
+  readonly [K in keyof typeof CONFIG_FIELDS.auth]: ReturnType<
+    (typeof CONFIG_FIELDS.auth)[K]["read"]
+  >;
 };
 
 const config = wire.body("config").object("What can be tuned.").optional();
 
-/** `config` of a new mount: each member as its field is read. */
-export const configField: Field<JsonObject | undefined> = {
-  ...config,
-  canonical: (value) =>
-    isObject(value) ? canonicalMembers(value, Object.values(CONFIG_FIELDS)) : undefined,
-};
+/** Older clients give these there too. */
+const MEMBERS_BESIDE = [{ name: "plugin_version" }, { name: "options" }];
 
-/** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
-export function readConfig(value: JsonObject): {
-  readonly change: ConfigChange;
-  readonly version: string | undefined;
-  readonly warnings: readonly string[];
-} {
-  const entries = Object.entries(CONFIG_FIELDS);
+/** `config` of a new mount: each member as its field is read. */
+export function configField(kind: MountKind): Field<JsonObject | undefined> {
+  const members = Object.values(CONFIG_FIELDS[kind]);
+  return withMembers(
+    {
+      ...config,
+      canonical: (value) => (isObject(value) ? canonicalMembers(value, members) : undefined),
+    },
+    [...members, ...MEMBERS_BESIDE],
+  );
+}
+
+export function readConfig(
+  kind: MountKind,
+  value: JsonObject,
+): { readonly change: ConfigChange; readonly version: string | undefined } {
+  const entries = Object.entries(CONFIG_FIELDS[kind]);
   const read = entries.map(([key, field]) => [key, field.read(value[field.name])]);
-  const known = new Set([...entries.map(([, { name }]) => name), "plugin_version", "options"]);
-  const unknown = Object.keys(value).filter((name) => !known.has(name));
   const version = wire.body("plugin_version").string("").optional().read(value["plugin_version"]);
-  return {
-    change: Object.fromEntries(read) as ReadConfig,
-    version,
-    warnings: unknown.map((name) => `config has an unknown field, which was ignored: ${name}`),
-  };
+  return { change: Object.fromEntries(read) as ReadConfig, version };
 }

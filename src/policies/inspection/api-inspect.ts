@@ -1,5 +1,6 @@
 // The endpoint that tells what would become of a request, and why.
 
+import { readAddress } from "@holdfast/shared/text/addresses";
 import { withoutFirstSlash, withoutSlashes } from "@holdfast/shared/text/slashes";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
@@ -8,7 +9,8 @@ import type { Instant } from "@holdfast/shared/world";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
-import type { Field } from "@holdfast/shared/endpoint/field";
+import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { withMembers } from "@holdfast/shared/endpoint/members";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Explanation, RulePlace } from "../../acl/explain.ts";
 import * as failures from "../failures.ts";
@@ -92,22 +94,43 @@ const time: Field<Instant | null> = {
   read: (value) => parseTime(value),
 };
 
+const addressText = wire
+  .body("remote_address")
+  .string("Where from: an IP address, or unix. Default: as this request.", { max: 64 })
+  .optional();
+const address: Field<string | undefined> = {
+  ...fieldOf(addressText),
+  read: (value) => {
+    const text = addressText.read(value);
+    if (text !== undefined && !isPlace(text)) throw failures.addressInvalid();
+    return text;
+  },
+};
+
+/** `unix` is where requests of that socket come from. */
+function isPlace(text: string): boolean {
+  return text === "unix" || readAddress(text) !== null;
+}
+
 const DOCUMENTS =
   "Documents that are tried and not stored, each in place of the stored one of its name: type, name, " +
   "policy, and for rgp and egp enforcement_level and paths.";
-const documents: Field<readonly TrialDocument[]> = {
-  source: "body",
-  name: "documents",
-  help: DOCUMENTS,
-  secret: false,
-  required: false,
-  schema: { type: "array", items: { type: "object" }, description: DOCUMENTS },
-  canonical: (value) =>
-    readDocuments(value).map(({ kind, name, text, level, paths }) => {
-      return { type: kind, name, policy: text, enforcement_level: level, paths };
-    }),
-  read: (value) => readDocuments(value ?? []),
-};
+const documents: Field<readonly TrialDocument[]> = withMembers(
+  {
+    source: "body",
+    name: "documents",
+    help: DOCUMENTS,
+    secret: false,
+    required: false,
+    schema: { type: "array", items: { type: "object" }, description: DOCUMENTS },
+    canonical: (value) =>
+      readDocuments(value).map(({ kind, name, text, level, paths }) => {
+        return { type: kind, name, policy: text, enforcement_level: level, paths };
+      }),
+    read: (value) => readDocuments(value ?? []),
+  },
+  ["type", "name", "policy", "enforcement_level", "paths"].map((name) => ({ name })),
+);
 
 export const inspectionApi = [
   endpoint({
@@ -138,10 +161,7 @@ export const inspectionApi = [
         .string("Namespace below that of the request.", { form: withoutSlashes })
         .default(""),
       data: wire.body("data").object("Body, or parameters of the query.").default({}),
-      address: wire
-        .body("remote_address")
-        .string("Where from. Default: as this request.")
-        .optional(),
+      address,
       port: wire
         .body("remote_port")
         .integer("Port there. Default: as this request.", { min: 0, max: 65_535 })

@@ -84,7 +84,13 @@ const newToken = {
     .body("id")
     .secret("Must be left out: the server draws the secret.", { max: MAX_SECRET })
     .optional(),
-  alias: wire.body("entity_alias").string("Must be empty: no entities.", { max: 0 }).default(""),
+  alias: wire
+    .body("entity_alias")
+    .unsupported(
+      "Must be empty: no entities.",
+      "there are no entities, and aliases are not supported",
+    )
+    .default(""),
 };
 
 export const authTokenApi = [

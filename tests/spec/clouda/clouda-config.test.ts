@@ -201,6 +201,22 @@ test("A9: a call may be tried again as often as one likes", async (t) => {
   assert.equal(dataOf(await server.ask("GET", "clouda/config/root"))["max_retries"], 1000);
 });
 
+test("half of a stored pair can be changed, and whoever does is told what it goes with", async (t) => {
+  const server = await cloudaServer(t);
+  const wrote = async (body: object) =>
+    at(await server.must("POST", "clouda/config/root", body), "warnings") ?? null;
+  const key = "AKIABBBBBBBBBBBBBBBB";
+  assert.deepEqual(await wrote({ access_key: key }), [
+    "access_key was changed alone: the stored secret_key is kept, and must belong to it",
+  ]);
+  assert.equal(await wrote({ access_key: key, region: "eu-central-1" }), null, "as it was");
+  assert.deepEqual(await wrote({ secret_key: "another" }), [
+    "secret_key was changed alone: the stored access_key is kept, and must belong to it",
+  ]);
+  assert.equal(await wrote({ access_key: "AKIACCCCCCCCCCCCCCCC", secret_key: "third" }), null);
+  assert.equal(await wrote({ access_key: "", secret_key: "" }), null);
+});
+
 test("A7: one half of a pair in the environment is passed over, and told of", async (t) => {
   const environment = () => ({ CLOUDA_ACCESS_KEY: "AKIAAAAAAAAAAAAAAAAA" });
   const server = await cloudaServer(t, { configured: false, environment });

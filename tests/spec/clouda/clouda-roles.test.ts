@@ -112,6 +112,15 @@ test("C7: tags are an object or pairs", async (t) => {
     assert.deepEqual(dataOf(await server.ask("GET", "clouda/roles/r"))["iam_tags"], { k: "v=w" });
   }
   refused(await server.writeRole("r", { iam_tags: ["=v"] }), 400, "iam_tags has an empty key");
+  for (const [text, tag, several] of [
+    ["k=v,w=x", { k: "v,w=x" }, true],
+    ["k=v, w", { k: "v, w" }, false],
+    ["k=v", { k: "v" }, false],
+  ] as const) {
+    const answer = await server.must("POST", "clouda/roles/r", { ...USER, iam_tags: text });
+    assert.equal(/iam_tags is one tag with commas/.test(answer.text), several, answer.text);
+    assert.deepEqual(dataOf(await server.ask("GET", "clouda/roles/r"))["iam_tags"], tag);
+  }
 });
 
 test("C8: a legacy ARN of a role gives sessions on sts, and nothing on creds", async (t) => {

@@ -168,6 +168,24 @@ test("a secret that somebody chooses is refused, and no other is made instead", 
   assert.equal(at(empty, "warnings"), null, "what existing clients send without a choice");
 });
 
+test("an alias is refused as what it is: not supported", async (t) => {
+  const server = await aclServer(t);
+  const answer = await ask(server, "create", { policies: ["readonly"], entity_alias: "ada" });
+  const text =
+    "entity_alias must be left out or empty: there are no entities, and aliases are not supported";
+  refused(answer, 400, text);
+});
+
+test("who gives a token the policy of wrapping tokens is told what that is", async (t) => {
+  const server = await aclServer(t);
+  const policies = ["response-wrapping", "readonly"];
+  const made = await ask(server, "create", { policies, ttl: "1h" });
+  assert.match(String(at(made, "warnings")), /^response-wrapping is the policy of wrapping tokens/);
+  const body = { Type: "client", Policies: policies };
+  const other = await server.manage("POST", "/v1/acl/token", { body });
+  assert.match(String(other.headers["x-service-warning"]), /policy of wrapping tokens/);
+});
+
 test("without the default policy a token may not even look at itself", async (t) => {
   const server = await aclServer(t);
   const auth = await create(server, { policies: ["readonly"], ttl: 60, no_default_policy: true });

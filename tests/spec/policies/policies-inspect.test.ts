@@ -334,3 +334,19 @@ test("what denies a length by its meaning is explained, and ends", async (t) => 
     assert.match(String(minimal), /path "auth\/token\/create"/);
   }
 });
+
+test("a request comes from an address, and from nothing else", async (t) => {
+  const server = await governedServer(t);
+  const body = { operation: "read", path: "secret/data/x", policies: [] };
+  for (const remote_address of ["10.1.2.3", "2001:db8::1", "::ffff:10.1.2.3", "unix"]) {
+    assert.equal((await inspect(server, { ...body, remote_address })).status, 200, remote_address);
+  }
+  for (const remote_address of ["not an address", "", "10.1.2", "10.0.0.0/8", "10.1.2.3:80"]) {
+    const answer = await inspect(server, { ...body, remote_address });
+    assert.equal(answer.status, 400, remote_address);
+    assert.match(
+      String(errorsOf(answer)),
+      /^remote_address must be an IP address such as 10\.1\.2\.3/,
+    );
+  }
+});
