@@ -3,7 +3,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Random } from "@holdfast/shared/world";
-import { deriveKey, openEntry, sealEntry } from "../crypto/aead.ts";
+import { deriveKey, entryTerm, openEntry, sealEntry } from "../crypto/aead.ts";
 
 const TERM = 1;
 const NONCE_BYTES = 12;
@@ -24,5 +24,6 @@ export function openUnderRootKey(
   purpose: string,
   sealed: Uint8Array,
 ): Buffer | null {
+  if (entryTerm(sealed) !== TERM) return null; // the tag does not cover it
   return openEntry(deriveKey(rootKey, purpose), purpose, sealed);
 }

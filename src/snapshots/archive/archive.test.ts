@@ -237,6 +237,22 @@ describe("damage", () => {
     assert.ok(texts.some((text) => /meta\.json is not of the form/.test(text)));
   });
 
+  test("inside: no byte of the tar counts for nothing, headers, padding and seal included", async () => {
+    const archive = await archiveOf(await small());
+    const tar = gunzipSync(archive);
+    assert.deepEqual(packed(tar), archive);
+    const own = { rootKey: ROOT_KEY, clusterId: CLUSTER, keyedAt: START - DAY };
+    for (let at = 0; at < tar.length; at++) {
+      tar[at]! ^= 1 << (at % 8);
+      try {
+        assert.notEqual(whyNotOurs(readArchive(packed(tar)), own), null, `byte ${at} was taken`);
+      } catch (error) {
+        assert.ok(error instanceof Failure, `byte ${at}: ${String(error)}`);
+      }
+      tar[at]! ^= 1 << (at % 8);
+    }
+  });
+
   test("sums that were made to fit as well do not open with the root key", async () => {
     const store = await small();
     const members = membersOf(await archiveOf(store));
@@ -311,6 +327,10 @@ describe("T-L01: the four members and nothing else", () => {
     ] as const) {
       assert.equal(withHeader(changed(meta.header, at, text)).code, "snapshot-members", `at ${at}`);
     }
+    const state = members[1]!;
+    const later = changed(state.header, 136, "15125334401");
+    const failure = refusal(joined(members.with(1, { ...state, header: later })));
+    assert.match(failure.message, /its times differ/);
   });
 
   test("small members are small, and state.bin has the size that meta.json says", async () => {
