@@ -2,15 +2,20 @@
 // server, over fetch and over Node's sockets.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { promisify } from "node:util";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
 import { cloudaServer, type CloudAServer } from "../support/servers/cloud-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 
 const SPOKEN = `
 path "secret/*" { capabilities = ["create", "read", "update", "list"] }
-path "clouda/creds/deploy" { capabilities = ["read"] }
+path "clouda/creds/reader" { capabilities = ["read"] }
 path "sys/leases/*" { capabilities = ["update"] }
 `;
 
@@ -64,11 +69,17 @@ async function prepared(t: test.TestContext): Promise<CloudAServer> {
   await server.must("POST", "sys/policies/acl/shop", { policy: SPOKEN });
   const password = "correct horse battery staple";
   await server.must("POST", "auth/userpass/users/ada", { password, token_policies: ["shop"] });
-  await server.writeRole("deploy", {
-    credential_type: "iam_user",
+  await server.writeRole("reader", {
+    credential_type: typeOnPage("reader"),
     policy_arns: ["arn:aws:iam::aws:policy/ReadOnlyAccess"],
   });
   return server;
+}
+
+/** As the page that the examples lead to configures the role. */
+function typeOnPage(role: string): string {
+  const line = new RegExp(`^holdfast write clouda/roles/${role} credential_type=(\\w+) `, "m");
+  return line.exec(readPage("operations/cloud-engines.md"))?.[1] ?? "no such role";
 }
 
 const WANTED = [
@@ -100,4 +111,18 @@ test("the examples of the page run over Node's sockets: TCP, and a Unix socket",
   const socket = server.test.server.addresses.find((one) => one.startsWith("unix:"));
   assert.ok(socket !== undefined);
   check(await run("node.ts", socket, server));
+});
+
+test("the page's first program runs by the page's command", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  await server.open();
+  const home = mkdtempSync(join(tmpdir(), "holdfast-sdk-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  symlinkSync(join(import.meta.dirname, "../../node_modules"), join(home, "node_modules"));
+  const [block] = blocksOf(readPage("sdk.md")).filter(({ kind }) => kind === "sh");
+  const env = { PATH: process.env["PATH"], HOME: home, HOLDFAST_ADDR: server.url };
+  const script = `set -eu\n${block?.text ?? "exit 1"}\n`;
+  const { stdout } = await promisify(execFile)("bash", ["-c", script], { env, cwd: home });
+  assert.equal(stdout, "it is open\n");
 });
