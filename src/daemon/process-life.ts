@@ -11,6 +11,7 @@ import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { checkAuditDevices } from "./checks/audit-check.ts";
+import { broken } from "./lines.ts";
 import { certificateTime } from "./checks/certificate-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import {
@@ -262,6 +263,10 @@ function removePid(path: string, host: Host, { fs }: World): void {
 }
 
 export function complain(host: Host, text: string, code: number): number {
-  for (const line of text.split("\n")) host.err(`holdfast: ${line}\n`);
+  const label = "holdfast: ";
+  for (const line of text.split("\n")) {
+    const shaped = host.columns === null ? [line] : broken(line, host.columns - label.length);
+    host.err(`${label}${shaped.join(`\n${" ".repeat(label.length)}`)}\n`);
+  }
   return code;
 }

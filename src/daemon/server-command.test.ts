@@ -529,6 +529,22 @@ test("dev mode is memory on loopback, initialised and unsealed, with a banner an
   assert.deepEqual(daemon.host.removed, ["/tmp/holdfast-dev-x"]);
 });
 
+test("on a terminal of 80 columns banner and refusals fit, but for a path that does not", async () => {
+  const refused = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+  refused.host.writable = false;
+  refused.host.columns = 80;
+  assert.equal(await ends(refused, "--config", CONFIG_FILE), 2);
+  const daemon = fakeDaemon();
+  daemon.server.initialised = false;
+  const { ended, banner } = await dev(daemon);
+  const lines = [...banner.split("\n"), ...refused.host.errors.join("").split("\n")];
+  assert.ok(lines.length > 15);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+  assert.match(refused.host.errors.join(""), /\n {10}\S/, "it goes on below its beginning");
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
 test("in a checkout too the banner's commands are paths: npx would ask a public registry elsewhere", async () => {
   const daemon = fresh(fakeDaemon());
   daemon.host.directory = daemon.host.root;
@@ -549,7 +565,7 @@ test("a token of another server in the token file is left alone, and the banner'
   daemon.files.texts.set("/home/me/.holdfast-token", "production\n");
   const { ended, banner } = await dev(daemon);
   assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "production\n");
-  assert.match(banner, /holds another token and was left as it is/);
+  assert.match(banner, /holds another token and was left as it\s+is/);
   assert.match(banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=root-token\n/);
   daemon.host.signal("SIGINT");
   await ended;
@@ -564,7 +580,7 @@ test("a dev server takes its token away at its end, and leaves that of one that 
   other.server.rootToken = "another";
   const second = await dev(other);
   assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
-  assert.match(second.banner, /holds the token of a dev server that runs still/);
+  assert.match(second.banner, /holds\s+the\s+token\s+of\s+a\s+dev\s+server\s+that\s+runs\s+still/);
   assert.match(second.banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=another\n/);
   other.host.signal("SIGINT");
   await second.ended;

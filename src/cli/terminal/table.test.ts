@@ -89,6 +89,10 @@ test("flow() ends lines between words, never inside one or inside a command", ()
   assert.equal(flow(text, 24), "Next: run\n`holdfast acl bootstrap`\nnow, or wait");
   assert.equal(flow("x".repeat(50), 20), "x".repeat(50));
   assert.equal(flow("  Rule a\n  b", 80), "  Rule a\n  b");
+  assert.equal(
+    flow("  shop, line 2: path grants read", 20),
+    "  shop, line 2: path\n    grants read",
+  );
 });
 
 test("nothing that steers a terminal gets through", () => {
@@ -110,7 +114,23 @@ test("nothing that steers a terminal gets through", () => {
   );
 });
 
-test("a path among a text is not broken: other columns give way, or each row is a block", () => {
+test("one path that is too long for its column sticks out of it, and the table stays one", () => {
+  const path = `/home/${"long/".repeat(10)}.holdfast-token,`;
+  const rows = [
+    ["address", "good", "http://127.0.0.1:8200 (from HOLDFAST_ADDR)", "–"],
+    ["token file", "wrong", `${path} open to others`, `run \`chmod 600 ${path}\``],
+    ["seal", "good", "unsealed, active", "–"],
+  ];
+  const columns = ["Check", "Result", "Found", "What to do"];
+  const text = table(columns, rows, { width: 80, heading: plain, unbroken: columns.slice(2) });
+  assert.match(text, /^Check +Result +Found +What to do$/m);
+  assert.match(text, /^address +good +http:\/\/127\.0\.0\.1:8200/m);
+  assert.match(text, /^seal +good +unsealed, active +–$/m);
+  assert.equal(text.split(path).length, 3, "whole, both times");
+  for (const line of text.split("\n")) assert.ok(widthOf(line) <= 80, text);
+});
+
+test("a path among a text is not broken: other columns give way, or it sticks out", () => {
   const path = "/home/anna/somewhere/.holdfast-token,";
   const row = ["token file", "good", `${path} for you alone`, "run `holdfast login`, or set it"];
   const columns = ["Check", "Result", "Found", "What to do"];

@@ -1,7 +1,8 @@
 // Tables for people: columns as wide as their widest cell, made narrower by breaking cells over
 // several lines where the terminal is. Nothing is cut off: what is shown can be copied. The gaps give
 // way first, then columns whose cells are text. Identifiers are not broken, as one in two lines is hard to
-// copy: where they do not fit beside the rest each row becomes a block of lines.
+// copy: where they do not fit beside the rest each row becomes a block of lines. A long word among a text, such as a
+// path, sticks out of its column, and what stands beside it goes on below.
 
 import { harmless, oneLine, pad, widthOf, wrap } from "./text.ts";
 
@@ -38,17 +39,19 @@ export function table(
   const least = columns.map((name, i) =>
     kept[i] === true || unbroken.includes(name) ? longest[i]! : Math.min(longest[i]!, LONG_WORD),
   );
-  if (width !== null && total(least, NARROW_GAP) > width) {
+  const softened = least.map((one, i) => (kept[i] === true ? one : Math.min(one, LONG_WORD)));
+  if (width !== null && total(softened, NARROW_GAP) > width) {
     return blocks(columns, cells, width, heading);
   }
   const room = (width ?? 0) - gap.length * (columns.length - 1);
-  const floors = sum(longest) <= room ? longest : least;
+  const floors = sum(longest) <= room ? longest : sum(least) <= room ? least : softened;
   const widths = width === null ? wanted : fit(wanted, floors, room);
+  const isWhole = columns.map((name) => unbroken.includes(name));
   const underlines = columns.map((name) => "-".repeat(widthOf(name)));
   return [
     ...lines(columns, widths, gap).map(heading),
     ...lines(underlines, widths, gap),
-    ...cells.flatMap((row) => lines(row, widths, gap)),
+    ...cells.flatMap((row) => stretched(row, widths, { gap, width, whole: isWhole })),
   ]
     .map((line) => `${line}\n`)
     .join("");
@@ -100,6 +103,41 @@ export function pairs(
   });
   const [first = "", ...others] = texts;
   return [heading(first), ...others].map((line) => `${line}\n`).join("");
+}
+
+interface Stretching {
+  readonly gap: string;
+  readonly width: number | null;
+  /** By column: whether its words stay whole. */
+  readonly whole: readonly boolean[];
+}
+
+/** Lines of a row. A word that is wider than its column has the rest of its line, or one of its own. */
+function stretched(
+  row: readonly string[],
+  widths: readonly number[],
+  { gap, width, whole }: Stretching,
+): string[] {
+  const left = row.map((cell, i) => wrap(cell, widths[i]!, { whole: whole[i] === true }));
+  const found: string[] = [];
+  while (left.some((cell) => cell.length > 0)) {
+    const wide = left.findIndex(([line = ""], i) => widthOf(line) > widths[i]!);
+    const before = wide < 0 ? left : left.slice(0, wide);
+    const start = total(widths.slice(0, before.length), gap) + (wide > 0 ? gap.length : 0);
+    const word = left[wide]?.[0] ?? "";
+    const fits = width === null || start + widthOf(word) <= width;
+    const beside = before.map((cell, i) => pad(cell.shift() ?? "", widths[i]!)).join(gap);
+    if (wide < 0) found.push(beside.trimEnd());
+    else if (fits) found.push(`${beside}${wide > 0 ? gap : ""}${word}`);
+    else {
+      if (beside.trim() !== "") found.push(beside.trimEnd());
+      found.push(
+        `${" ".repeat(Math.max(0, Math.min(start, (width ?? 0) - widthOf(word))))}${word}`,
+      );
+    }
+    left[wide]?.shift();
+  }
+  return found;
 }
 
 function lines(cells: readonly string[], widths: readonly number[], gap: string): string[] {

@@ -26,8 +26,9 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Breaks at spaces, or inside a word that is longer than a line. Nothing is lost but those spaces. */
-export function wrap(text: string, width: number): string[] {
+/** Breaks at spaces, or inside a word that is longer than a line, unless words are to stay whole. Nothing is lost but
+ *  those spaces. */
+export function wrap(text: string, width: number, { whole = false } = {}): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {
     let line = "";
@@ -38,7 +39,7 @@ export function wrap(text: string, width: number): string[] {
       }
       if (line !== "") lines.push(line);
       const chars = Array.from(word);
-      while (chars.length > width) lines.push(chars.splice(0, width).join(""));
+      while (!whole && chars.length > width) lines.push(chars.splice(0, width).join(""));
       line = chars.join("");
     }
     lines.push(line);
@@ -46,19 +47,22 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Breaks at spaces alone, and not inside `commands`, which are there to be copied. */
+/** Breaks at spaces alone, and not inside `commands`, which are there to be copied. A line that is indented goes on
+ *  further in. */
 export function flow(text: string, width: number): string {
   return text
     .split("\n")
     .map((line) => {
       const words = line.match(/(?:`[^`]*`|[^\s`]|`)+|\s+/g) ?? [];
+      const [indent = ""] = /^ +/.exec(line) ?? [];
+      const below = indent === "" ? "" : `${indent}  `;
       let length = 0;
       let flowed = "";
       for (const word of words) {
         const blank = /^\s/.test(word);
-        if (!blank && length > 0 && length + widthOf(word) > width) {
-          flowed = `${flowed.trimEnd()}\n`;
-          length = 0;
+        if (!blank && length > below.length && length + widthOf(word) > width) {
+          flowed = `${flowed.trimEnd()}\n${below}`;
+          length = below.length;
         }
         flowed += word;
         length += widthOf(word);

@@ -17,6 +17,7 @@ import { checkCertificates } from "./certificate-check.ts";
 import { writingProblem } from "../written-file.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "../hardening.ts";
 import { ANOTHER_LISTENS, type Host } from "../host.ts";
+import { broken } from "../lines.ts";
 import { directoryProblems, nearestThere } from "../places.ts";
 
 export interface Finding {
@@ -184,19 +185,6 @@ export function showFindings(findings: readonly Finding[], columns: number | nul
     return `${result.padEnd(4)}  ${check.padEnd(width)}  ${rest}`;
   });
   return `${lines.join("\n")}\n`;
-}
-
-/** Between words alone: a path is there to be copied. */
-function broken(note: string, room: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of note.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > room) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }
 
 function ok(check: string, note: string): Finding {

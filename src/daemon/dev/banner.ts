@@ -1,6 +1,7 @@
 // What a dev server says of itself, with commands that work as they stand.
 
 import { shellWord } from "../../base/shell-text.ts";
+import { broken } from "../lines.ts";
 
 export interface Banner {
   readonly version: string;
@@ -18,6 +19,12 @@ export interface Banner {
   readonly clouds: readonly string[];
 }
 
+const INDENT = 14; // where the values of the table stand
+
+function indented(line: string): string {
+  return `${" ".repeat(INDENT)}${line}`;
+}
+
 function cloudLines({ clouds, command }: Banner): string[] {
   if (clouds.length === 0) return [];
   return [
@@ -28,7 +35,9 @@ function cloudLines({ clouds, command }: Banner): string[] {
     `  ${command} read clouda/creds/reader`,
     `  ${command} read cloudb/creds/app`,
     ...clouds.map((url) => `  curl -s ${shellWord(url)}`),
-    `  ${command} exec clouda/creds/deploy -- sh -c 'env | grep AWS_'`,
+    // Over two lines, which a shell takes as one: with the path of the program it is a long one.
+    `  ${command} exec clouda/creds/deploy -- \\`,
+    "    sh -c 'env | grep AWS_'",
     `  ${command} lease revoke -yes -prefix clouda cloudb`,
   ];
 }
@@ -52,7 +61,7 @@ export function showBanner(banner: Banner): string {
     `  Storage     ${banner.storage}`,
     `  Unseal key  ${banner.unsealKey}`,
     `  Root token  ${token}`,
-    ...(place === "" ? [] : [`              (${place})`]),
+    ...(place === "" ? [] : broken(`(${place})`, 80 - INDENT).map(indented)),
     "",
     "Try it from another terminal:",
     "",

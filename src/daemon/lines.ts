@@ -1,0 +1,14 @@
+// Texts of the process for people at a terminal, before there is a log: lines that fit.
+
+/** Between words alone: a path is there to be copied. */
+export function broken(text: string, room: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > room) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
