@@ -12,7 +12,7 @@ import { Secret } from "@holdfast/shared/secret";
 import { ClientEnvironment } from "./node/environment.ts";
 import { Client } from "./client.ts";
 import { parseExact } from "./exact-json.ts";
-import { oneSegment, restOfPath, typedPath } from "./request-path.ts";
+import { keyPath, oneSegment, restOfPath, typedPath } from "./request-path.ts";
 import { isLocal, parseServerAddress } from "./server-address.ts";
 import { isStreamed } from "./transport.ts";
 import { ownBytes, textOf } from "./utf8.ts";
@@ -54,6 +54,7 @@ test("every segment that the server takes arrives as it was typed", () => {
       const path = CanonicalPath.parse(`/${typedPath(segments.join("/"))}`);
       assert.deepEqual(path.segments, segments);
       assert.equal(restOfPath(`/${segments.join("/")}/`), typedPath(segments.join("/")));
+      assert.equal(keyPath(`/${segments.join("/")}/`), `${typedPath(segments.join("/"))}/`);
     }),
   );
 });

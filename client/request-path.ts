@@ -22,6 +22,12 @@ export function restOfPath(text: string): string {
     .join("/");
 }
 
+/** What an engine keeps by this name. A slash at its end is kept: it is not the same name, and the server says so. */
+export function keyPath(text: string): string {
+  needText(text);
+  return text.replace(/^\/+/, "").split("/").map(escapeSegment).join("/");
+}
+
 /** Where an engine is mounted, with or without slashes around it; for auth methods without "auth/". */
 export function mountPath(text: string): string {
   const path = restOfPath(text);

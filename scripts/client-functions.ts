@@ -60,7 +60,7 @@ function moduleOf(group: string, parts: readonly DeclaredGroup[]): string {
 function importsFor(body: string): string {
   const uses = (name: string) => new RegExp(`\\b${name}\\b`).test(body);
   const json = ["JsonObject", "JsonValue"].filter(uses);
-  const paths = ["mountPath", "needInput", "oneSegment", "restOfPath"].filter(uses);
+  const paths = ["keyPath", "mountPath", "needInput", "oneSegment", "restOfPath"].filter(uses);
   return [
     json.length > 0
       ? `import type { ${json.join(", ")} } from "@holdfast/shared/json/json";\n`
@@ -238,7 +238,7 @@ function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "qu
   return method === "GET" || method === "LIST" ? "query" : "body";
 }
 
-function pathOf(at: string, { path }: Declared, place: Parts["place"]): string {
+function pathOf(at: string, { method, path }: Declared, place: Parts["place"]): string {
   const { names, rest } = parametersOf(path);
   const last = names.at(-1);
   const parts = [...at.split("/"), ...path.split("/")]
@@ -247,7 +247,10 @@ function pathOf(at: string, { path }: Declared, place: Parts["place"]): string {
       if (part.startsWith("<")) return "${mountPath(mount)}";
       if (!part.startsWith(":")) return part;
       const name = part.slice(1).replace("+", "");
-      const escape = rest && name === last ? "restOfPath" : "oneSegment";
+      // Folders, mounts and namespaces are written with a slash behind them or without; keys are not.
+      const isKey = method !== "LIST" && /^(?:<|cubbyhole)/.test(at.replace(/^\/+/, ""));
+      const whole = isKey ? "keyPath" : "restOfPath";
+      const escape = rest && name === last ? whole : "oneSegment";
       return `\${${escape}(${place(name)})}`;
     });
   const whole = parts.join("/");

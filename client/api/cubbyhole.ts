@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { needInput, restOfPath } from "../request-path.ts";
+import { keyPath, needInput, restOfPath } from "../request-path.ts";
 
 export type ListCubbyholeAnswer = {
   readonly keys: readonly string[];
@@ -52,7 +52,7 @@ export async function readCubbyhole(
 ): Promise<Answer<JsonObject>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "GET", path: `cubbyhole/${restOfPath(path)}`, answer: "data" },
+    { method: "GET", path: `cubbyhole/${keyPath(path)}`, answer: "data" },
     options,
   );
 }
@@ -72,7 +72,7 @@ export async function writeCubbyhole(
 ): Promise<Answer<undefined>> {
   const { path, data } = needInput(input);
   return client.call(
-    { method: "POST", path: `cubbyhole/${restOfPath(path)}`, body: data, answer: "nothing" },
+    { method: "POST", path: `cubbyhole/${keyPath(path)}`, body: data, answer: "nothing" },
     options,
   );
 }
@@ -87,7 +87,7 @@ export async function deleteCubbyhole(
 ): Promise<Answer<undefined>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "DELETE", path: `cubbyhole/${restOfPath(path)}`, answer: "nothing" },
+    { method: "DELETE", path: `cubbyhole/${keyPath(path)}`, answer: "nothing" },
     options,
   );
 }

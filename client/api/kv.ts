@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, needInput, restOfPath } from "../request-path.ts";
+import { keyPath, mountPath, needInput, restOfPath } from "../request-path.ts";
 
 export type ReadConfigAnswer = {
   /** How many versions are kept; 0 for 10. */
@@ -86,7 +86,7 @@ export async function read(
 ): Promise<Answer<ReadAnswer>> {
   const { path, ...query } = needInput(input);
   return client.call(
-    { method: "GET", path: `${mountPath(mount)}/data/${restOfPath(path)}`, query, answer: "data" },
+    { method: "GET", path: `${mountPath(mount)}/data/${keyPath(path)}`, query, answer: "data" },
     options,
   );
 }
@@ -126,7 +126,7 @@ export async function write(
 ): Promise<Answer<WriteAnswer>> {
   const { path, ...body } = needInput(input);
   return client.call(
-    { method: "POST", path: `${mountPath(mount)}/data/${restOfPath(path)}`, body, answer: "data" },
+    { method: "POST", path: `${mountPath(mount)}/data/${keyPath(path)}`, body, answer: "data" },
     options,
   );
 }
@@ -155,7 +155,7 @@ export async function patch(
 ): Promise<Answer<PatchAnswer>> {
   const { path, ...body } = needInput(input);
   return client.call(
-    { method: "PATCH", path: `${mountPath(mount)}/data/${restOfPath(path)}`, body, answer: "data" },
+    { method: "PATCH", path: `${mountPath(mount)}/data/${keyPath(path)}`, body, answer: "data" },
     options,
   );
 }
@@ -174,7 +174,7 @@ async function delete_(
 ): Promise<Answer<undefined>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "DELETE", path: `${mountPath(mount)}/data/${restOfPath(path)}`, answer: "nothing" },
+    { method: "DELETE", path: `${mountPath(mount)}/data/${keyPath(path)}`, answer: "nothing" },
     options,
   );
 }
@@ -198,7 +198,7 @@ export async function deleteVersions(
   return client.call(
     {
       method: "POST",
-      path: `${mountPath(mount)}/delete/${restOfPath(path)}`,
+      path: `${mountPath(mount)}/delete/${keyPath(path)}`,
       body,
       answer: "nothing",
     },
@@ -219,7 +219,7 @@ export async function undelete(
   return client.call(
     {
       method: "POST",
-      path: `${mountPath(mount)}/undelete/${restOfPath(path)}`,
+      path: `${mountPath(mount)}/undelete/${keyPath(path)}`,
       body,
       answer: "nothing",
     },
@@ -240,7 +240,7 @@ export async function destroy(
   return client.call(
     {
       method: "POST",
-      path: `${mountPath(mount)}/destroy/${restOfPath(path)}`,
+      path: `${mountPath(mount)}/destroy/${keyPath(path)}`,
       body,
       answer: "nothing",
     },
@@ -283,12 +283,7 @@ export async function subkeys(
 ): Promise<Answer<SubkeysAnswer>> {
   const { path, ...query } = needInput(input);
   return client.call(
-    {
-      method: "GET",
-      path: `${mountPath(mount)}/subkeys/${restOfPath(path)}`,
-      query,
-      answer: "data",
-    },
+    { method: "GET", path: `${mountPath(mount)}/subkeys/${keyPath(path)}`, query, answer: "data" },
     options,
   );
 }
@@ -337,7 +332,7 @@ export async function readMetadata(
 ): Promise<Answer<ReadMetadataAnswer>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "GET", path: `${mountPath(mount)}/metadata/${restOfPath(path)}`, answer: "data" },
+    { method: "GET", path: `${mountPath(mount)}/metadata/${keyPath(path)}`, answer: "data" },
     options,
   );
 }
@@ -366,7 +361,7 @@ export async function writeMetadata(
   return client.call(
     {
       method: "POST",
-      path: `${mountPath(mount)}/metadata/${restOfPath(path)}`,
+      path: `${mountPath(mount)}/metadata/${keyPath(path)}`,
       body,
       answer: "nothing",
     },
@@ -398,7 +393,7 @@ export async function patchMetadata(
   return client.call(
     {
       method: "PATCH",
-      path: `${mountPath(mount)}/metadata/${restOfPath(path)}`,
+      path: `${mountPath(mount)}/metadata/${keyPath(path)}`,
       body,
       answer: "nothing",
     },
@@ -417,11 +412,7 @@ export async function deleteMetadata(
 ): Promise<Answer<undefined>> {
   const { path } = needInput(input);
   return client.call(
-    {
-      method: "DELETE",
-      path: `${mountPath(mount)}/metadata/${restOfPath(path)}`,
-      answer: "nothing",
-    },
+    { method: "DELETE", path: `${mountPath(mount)}/metadata/${keyPath(path)}`, answer: "nothing" },
     options,
   );
 }

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
-import { mountPath, needInput, restOfPath } from "../request-path.ts";
+import { keyPath, mountPath, needInput, restOfPath } from "../request-path.ts";
 
 export type ListInput = {
   /** Only those after this name. */
@@ -70,7 +70,7 @@ export async function read(
 ): Promise<Answer<JsonObject>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "GET", path: `${mountPath(mount)}/${restOfPath(path)}`, answer: "data" },
+    { method: "GET", path: `${mountPath(mount)}/${keyPath(path)}`, answer: "data" },
     options,
   );
 }
@@ -91,12 +91,7 @@ export async function write(
 ): Promise<Answer<undefined>> {
   const { path, data } = needInput(input);
   return client.call(
-    {
-      method: "POST",
-      path: `${mountPath(mount)}/${restOfPath(path)}`,
-      body: data,
-      answer: "nothing",
-    },
+    { method: "POST", path: `${mountPath(mount)}/${keyPath(path)}`, body: data, answer: "nothing" },
     options,
   );
 }
@@ -112,7 +107,7 @@ async function delete_(
 ): Promise<Answer<undefined>> {
   const { path } = needInput(input);
   return client.call(
-    { method: "DELETE", path: `${mountPath(mount)}/${restOfPath(path)}`, answer: "nothing" },
+    { method: "DELETE", path: `${mountPath(mount)}/${keyPath(path)}`, answer: "nothing" },
     options,
   );
 }
