@@ -11,7 +11,7 @@ import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { checkAuditDevices } from "./checks/audit-check.ts";
-import { broken } from "./lines.ts";
+import { broken } from "../base/lines.ts";
 import { certificateTime } from "./checks/certificate-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import {

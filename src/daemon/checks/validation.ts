@@ -17,7 +17,7 @@ import { checkCertificates } from "./certificate-check.ts";
 import { writingProblem } from "../written-file.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "../hardening.ts";
 import { ANOTHER_LISTENS, type Host } from "../host.ts";
-import { broken } from "../lines.ts";
+import { broken } from "../../base/lines.ts";
 import { directoryProblems, nearestThere } from "../places.ts";
 
 export interface Finding {

@@ -1,7 +1,7 @@
 // What a dev server says of itself, with commands that work as they stand.
 
 import { shellWord } from "../../base/shell-text.ts";
-import { broken } from "../lines.ts";
+import { broken } from "../../base/lines.ts";
 
 export interface Banner {
   readonly version: string;

@@ -1,4 +1,4 @@
-// Texts of the process for people at a terminal, before there is a log: lines that fit.
+// Texts for people at a terminal, in lines that fit.
 
 /** Between words alone: a path is there to be copied. */
 export function broken(text: string, room: number): string[] {
