@@ -123,8 +123,7 @@ class Invocation {
 
   #base(): Setting<string> | null {
     try {
-      const { value, from } = this.#settings.address;
-      return value.base === "" ? null : { value: value.base, from };
+      return this.#settings.base;
     } catch {
       return null;
     }

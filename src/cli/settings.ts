@@ -103,6 +103,12 @@ export class Settings {
     return { value: parseServerAddress(setting.value), from: setting.from };
   }
 
+  /** The path in the server's address, in front of /v1; null without one. */
+  get base(): Setting<string> | null {
+    const { value, from } = this.address;
+    return value.base === "" ? null : { value: value.base, from };
+  }
+
   get namespace(): string {
     return this.namespaceSetting?.value ?? "";
   }

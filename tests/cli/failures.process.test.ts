@@ -228,6 +228,8 @@ test("where the address has a path of its own, what is not found there is told w
         /^Next: HOLDFAST_ADDR has the path \/ui behind host and port: leave it out/m,
       );
     }
+    const { stdout } = await cli(`http://${at}/ui/`, ["doctor"]);
+    assert.match(stdout, /^server +wrong .* HOLDFAST_ADDR has the path \/ui behind host and port/m);
   } finally {
     listener.close();
   }

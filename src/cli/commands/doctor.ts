@@ -137,7 +137,10 @@ async function tlsFinding({ settings, files, timers, clock }: Context): Promise<
   }
 }
 
-async function reach({ client }: Context): Promise<{ readonly data: JsonObject } | Finding> {
+async function reach({
+  client,
+  settings,
+}: Context): Promise<{ readonly data: JsonObject } | Finding> {
   try {
     const options = { accept: HEALTH_CODES };
     const { data } = await seal.health(client.inRoot().withToken(null), {}, options);
@@ -145,7 +148,9 @@ async function reach({ client }: Context): Promise<{ readonly data: JsonObject }
     return notHoldfast();
   } catch (error) {
     const strange = error instanceof Failure && error.code === "answer-malformed";
-    return strange && !(error instanceof ApiError) ? notHoldfast() : failed("server", error);
+    return strange && !(error instanceof ApiError)
+      ? notHoldfast()
+      : failed("server", error, settings.base);
   }
 }
 
@@ -274,13 +279,13 @@ async function auditFinding({ client }: Context): Promise<Finding> {
   }
 }
 
-function failed(check: string, error: unknown): Finding {
+function failed(check: string, error: unknown, base: Setting<string> | null = null): Finding {
   if (!(error instanceof Failure)) throw error;
   const next = adviceFor(error, {
     command: "doctor",
     tokenFrom: null,
     namespace: null,
-    base: null,
+    base,
   });
   return wrong(check, describe(error), next ?? "look at the server's log");
 }
