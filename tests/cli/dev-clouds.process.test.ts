@@ -32,7 +32,9 @@ async function devServer(t: TestContext, more: readonly string[] = []) {
     child.stderr.on("data", take);
     void ended.then((code) => reject(new Error(`it ended with ${code}: ${text}`)));
   });
+  // A line that goes on is one to a shell.
   const pasted = text
+    .replaceAll(/ \\\n +/g, " ")
     .split("\n")
     .flatMap((line) => /^ {2}((?:\/|curl|export).*)$/.exec(line)?.[1] ?? []);
   const states = pasted.flatMap((line) => /^curl -s (\S+)$/.exec(line)?.[1] ?? []);
