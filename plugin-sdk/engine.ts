@@ -28,6 +28,8 @@ export interface EngineType<E> {
   /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
    *  engine is then opened anew. Default: options are fixed when it is mounted. */
   readonly canChangeOptions?: (before: EngineOptions, after: EngineOptions) => string | null;
+  /** Also over the data of a loaded snapshot, beside the mount: there storage refuses every write, and nobody outside is
+   *  reached. Endpoints declare whether they are answered from one (`fromSnapshot`, `recovers`). */
   readonly open: (needs: EngineNeeds) => E | Promise<E>;
   /** What its engines count. Default nothing. */
   readonly metrics?: MetricDeclarations;

@@ -104,84 +104,94 @@ test("key/value without versions, policies of all kinds, and roles", BOUND, asyn
   assert.equal(held["role_id"], roleId);
 });
 
-test("the rights of today decide: ACL policies, RGPs and EGPs", BOUND, async (t) => {
-  const loaded = await loadedServer(t);
-  const { server } = loaded;
-  await server.enable("kv", "kv");
-  await server.must("POST", "kv/data/app", { data: { a: "then" } });
-  await server.must("POST", "sys/policies/acl/reader", { policy: grants("kv/*", "read", "list") });
-  const body = { policies: ["reader"] };
-  const made = await server.must("POST", "auth/token/create-orphan", body);
-  const token = String(at(made, "auth", "client_token"));
-  const id = await loaded.load();
-  dataOf(await loaded.read(id, "kv/data/app", { token }));
-  refused(
-    await loaded.read(id, "kv/data/app", { token: "none" }),
-    403,
-    "permission denied",
-    "invalid token",
-  );
-  await server.must("POST", "sys/policies/egp/no-looking-back", {
-    policy: 'main { request.path != "kv/data/app" }',
-    enforcement_level: "hard-mandatory",
-    paths: ["kv/*"],
-  });
-  assert.equal((await loaded.read(id, "kv/data/app", { token })).status, 403);
-  await server.must("DELETE", "sys/policies/egp/no-looking-back");
-  dataOf(await loaded.read(id, "kv/data/app", { token }));
-  // The snapshot still allows it; today does not.
-  await server.must("POST", "sys/policies/acl/reader", { policy: grants("kv/*", "list") });
-  refused(await loaded.read(id, "kv/data/app", { token }), 403, "permission denied");
-  // Whether a snapshot is loaded is told to those alone who may read the path.
-  const unknown = "00000000-0000-4000-8000-000000000000";
-  refused(await loaded.read(unknown, "kv/data/app", { token }), 403, "permission denied");
-  refusedWith(await loaded.read(unknown, "kv/data/app"), 404, "snapshot_not_loaded");
-  refusedWith(await loaded.read("", "kv/data/app"), 404, "snapshot_not_loaded");
-});
-
-test("a namespace sees its own and nothing of others", BOUND, async (t) => {
-  const loaded = await loadedServer(t);
-  const { server } = loaded;
-  await server.namespaces("east", "west");
-  for (const namespace of ["east", "west"]) {
-    await server.enable("kv", "kv", {}, namespace);
-    await server.must("POST", "kv/data/app", { data: { of: namespace } }, { namespace });
-    await server.must(
-      "POST",
-      "sys/policies/acl/own",
-      { policy: grants(`kv/data/${namespace}`, "read") },
-      { namespace },
+test(
+  "T-A20: the rights of today decide, not those of the snapshot: ACL policies, RGPs and EGPs",
+  BOUND,
+  async (t) => {
+    const loaded = await loadedServer(t);
+    const { server } = loaded;
+    await server.enable("kv", "kv");
+    await server.must("POST", "kv/data/app", { data: { a: "then" } });
+    await server.must("POST", "sys/policies/acl/reader", {
+      policy: grants("kv/*", "read", "list"),
+    });
+    const body = { policies: ["reader"] };
+    const made = await server.must("POST", "auth/token/create-orphan", body);
+    const token = String(at(made, "auth", "client_token"));
+    const id = await loaded.load();
+    dataOf(await loaded.read(id, "kv/data/app", { token }));
+    refused(
+      await loaded.read(id, "kv/data/app", { token: "none" }),
+      403,
+      "permission denied",
+      "invalid token",
     );
-  }
-  const id = await loaded.load();
-  const token = await server.client(
-    `${grants("kv/*", "read")}${grants("sys/policies/acl/*", "read", "list")}`,
-    {},
-    "east",
-  );
-  const [east, west] = [
-    { token, namespace: "east" },
-    { token, namespace: "west" },
-  ];
-  assert.deepEqual(dataOf(await loaded.read(id, "kv/data/app", east))["data"], { of: "east" });
-  refused(await loaded.read(id, "kv/data/app", west), 403, "permission denied");
-  const policy = dataOf(await loaded.read(id, "sys/policies/acl/own", east));
-  assert.equal(policy["policy"], grants("kv/data/east", "read"));
+    await server.must("POST", "sys/policies/egp/no-looking-back", {
+      policy: 'main { request.path != "kv/data/app" }',
+      enforcement_level: "hard-mandatory",
+      paths: ["kv/*"],
+    });
+    assert.equal((await loaded.read(id, "kv/data/app", { token })).status, 403);
+    await server.must("DELETE", "sys/policies/egp/no-looking-back");
+    dataOf(await loaded.read(id, "kv/data/app", { token }));
+    // The snapshot still allows it; today does not.
+    await server.must("POST", "sys/policies/acl/reader", { policy: grants("kv/*", "list") });
+    refused(await loaded.read(id, "kv/data/app", { token }), 403, "permission denied");
+    // Whether a snapshot is loaded is told to those alone who may read the path.
+    const unknown = "00000000-0000-4000-8000-000000000000";
+    refused(await loaded.read(unknown, "kv/data/app", { token }), 403, "permission denied");
+    refusedWith(await loaded.read(unknown, "kv/data/app"), 404, "snapshot_not_loaded");
+    refusedWith(await loaded.read("", "kv/data/app"), 404, "snapshot_not_loaded");
+  },
+);
 
-  // Another namespace of the same name is another one.
-  await server.must("DELETE", "sys/namespaces/west");
-  await server.passUntil(
-    async () => (await server.ask("POST", "sys/namespaces/west", {})).status < 300,
-  );
-  const again = { namespace: "west" };
-  refusedWith(
-    await loaded.read(id, "sys/policies/acl/own", again),
-    400,
-    "snapshot_namespace_absent",
-  );
-  await server.enable("kv", "kv", {}, "west");
-  refusedWith(await loaded.read(id, "kv/data/app", again), 400, "snapshot_mount_absent");
-});
+test(
+  "T-D06: a namespace sees its own and nothing of others, nor of one that had its name",
+  BOUND,
+  async (t) => {
+    const loaded = await loadedServer(t);
+    const { server } = loaded;
+    await server.namespaces("east", "west");
+    for (const namespace of ["east", "west"]) {
+      await server.enable("kv", "kv", {}, namespace);
+      await server.must("POST", "kv/data/app", { data: { of: namespace } }, { namespace });
+      await server.must(
+        "POST",
+        "sys/policies/acl/own",
+        { policy: grants(`kv/data/${namespace}`, "read") },
+        { namespace },
+      );
+    }
+    const id = await loaded.load();
+    const token = await server.client(
+      `${grants("kv/*", "read")}${grants("sys/policies/acl/*", "read", "list")}`,
+      {},
+      "east",
+    );
+    const [east, west] = [
+      { token, namespace: "east" },
+      { token, namespace: "west" },
+    ];
+    assert.deepEqual(dataOf(await loaded.read(id, "kv/data/app", east))["data"], { of: "east" });
+    refused(await loaded.read(id, "kv/data/app", west), 403, "permission denied");
+    const policy = dataOf(await loaded.read(id, "sys/policies/acl/own", east));
+    assert.equal(policy["policy"], grants("kv/data/east", "read"));
+
+    // Another namespace of the same name is another one.
+    await server.must("DELETE", "sys/namespaces/west");
+    await server.passUntil(
+      async () => (await server.ask("POST", "sys/namespaces/west", {})).status < 300,
+    );
+    const again = { namespace: "west" };
+    refusedWith(
+      await loaded.read(id, "sys/policies/acl/own", again),
+      400,
+      "snapshot_namespace_absent",
+    );
+    await server.enable("kv", "kv", {}, "west");
+    refusedWith(await loaded.read(id, "kv/data/app", again), 400, "snapshot_mount_absent");
+  },
+);
 
 test("a mount is known by itself and not by its path", BOUND, async (t) => {
   const loaded = await loadedServer(t);

@@ -133,7 +133,9 @@ test(
     const rules = grants("kv/*", "read", "create", "update");
     await egp('main { request.operation == "read" || request.data.color != "red" }');
     assert.equal(await may(rules, "kv/there"), 403);
+    await server.must("POST", "kv/removed", { color: "green" });
     assert.equal(await may(rules, "kv/removed"), 204);
+    assert.deepEqual(dataOf(await server.ask("GET", "kv/removed")), { color: "blue" });
     await egp('main { request.operation != "read" }');
     assert.equal(await may(rules, "kv/removed"), 403);
   },
