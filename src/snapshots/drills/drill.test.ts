@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { fakeWorld, START } from "../../../tests/support/fake-world.ts";
+import { archiveOf, CLUSTER } from "../../../tests/support/made/made-archive.ts";
+import { madeBarrier, ROOT_KEY } from "../../../tests/support/made/made-barrier.ts";
+import { bytes } from "../../../tests/support/made/made-store.ts";
+import type { Target } from "../targets/target.ts";
+import { drill, type DrillOptions, type DrillOutcome } from "./drill.ts";
+
+async function archive(): Promise<Buffer> {
+  const { barrier, store } = await madeBarrier();
+  const view = barrier.view("shared/kv/", Buffer.alloc(16, 4));
+  await view.write((tx) => tx.put("secret", bytes("value"), bytesCodec));
+  return archiveOf(store);
+}
+
+/** A place with these, of which each is read as it is said. */
+function place(stored: ReadonlyMap<string, { size: number; bytes: Uint8Array }>): Target {
+  const none = () => Promise.reject(new Error("this is not for drills"));
+  return {
+    urlOf: (name) => `place/${name}`,
+    list: async () => Array.from(stored, ([name, { size }]) => ({ name, size })),
+    read: async (name) => {
+      const found = stored.get(name);
+      assert.ok(found !== undefined);
+      const { size } = found;
+      return {
+        size,
+        chunks: (async function* () {
+          for (let at = 0; at < found.bytes.length; at += 1000) {
+            yield found.bytes.subarray(at, at + 1000);
+          }
+        })(),
+      };
+    },
+    checkRoom: none,
+    put: none,
+    delete: none,
+    probe: none,
+    settle: none,
+  };
+}
+
+function drilled(target: Target, change: Partial<DrillOptions> = {}): Promise<DrillOutcome> {
+  const { clock, timers } = fakeWorld();
+  return drill({
+    openTarget: async () => target,
+    own: { rootKey: ROOT_KEY, clusterId: CLUSTER, keyedAt: START },
+    lastUrl: "",
+    storedAt: () => null,
+    clock,
+    timers,
+    signal: new AbortController().signal,
+    progress: () => {},
+    ...change,
+  });
+}
+
+test("a store that gives less than it says has proven nothing, and found nothing either", async () => {
+  const whole = await archive();
+  const lost = { size: whole.length, bytes: whole.subarray(0, whole.length - 700) };
+  const outcome = await drilled(place(new Map([["a", lost]])));
+  assert.equal(outcome.result, "not-made");
+  assert.match(outcome.problems.join(), /ended after \d+ of \d+ bytes/);
+});
+
+test("the one that was written last is looked at; without word of it, the newest by name", async () => {
+  const whole = await archive();
+  const good = { size: whole.length, bytes: whole };
+  const target = place(
+    new Map([
+      ["a", good],
+      ["b", good],
+      ["c", good],
+    ]),
+  );
+  const outcome = await drilled(target, { lastUrl: "place/b" });
+  assert.deepEqual([outcome.result, outcome.url], ["proven", "place/b"]);
+  assert.equal((await drilled(target, { lastUrl: "place/gone" })).url, "place/c");
+});
+
+test("who stops it is answered by a throw, and no outcome", async () => {
+  const whole = await archive();
+  const stop = new AbortController();
+  const target = place(new Map([["a", { size: whole.length, bytes: whole }]]));
+  const outcome = drilled(target, { signal: stop.signal, progress: () => stop.abort() });
+  await assert.rejects(outcome, { name: "AbortError" });
+});
+
+test("a place that cannot be opened has proven nothing, and says why", async () => {
+  const openTarget = () => Promise.reject(new Error("secret words of a library"));
+  const outcome = await drilled(place(new Map()), { openTarget });
+  assert.equal(outcome.result, "not-made");
+  assert.doesNotMatch(outcome.problems.join(), /secret words/);
+});
