@@ -2,7 +2,7 @@
 // server comes up again as it was.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { test, type TestContext } from "node:test";
 import { run } from "../../cli/harness.ts";
 import { at } from "../../support/http-client.ts";
 import { configured, PROGRAM, StartedServer } from "../../support/servers/started-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import { until } from "../../support/until.ts";
 
 const BOUND = { timeout: 120_000 };
 
@@ -89,5 +91,72 @@ test(
       readdirSync(home).filter((name) => name.includes("snap")),
       [],
     );
+  },
+);
+
+test(
+  "T-L03: kill -9 in a restore, at whatever moment, leaves the data before or the data of the snapshot, whole",
+  { timeout: 600_000 },
+  async (t) => {
+    const { server: first, start, token, key, address, data } = await started(t);
+    const { body } = await takeSnapshot(address, token);
+    let server = first;
+    const store = join(data, "store");
+    const current = () => {
+      const file = join(store, "current");
+      return existsSync(file) ? readFileSync(file, "utf8") : "";
+    };
+    const filling = () => readdirSync(store).filter((name) => /^\d+$/.test(name)).length;
+    const outcomes = new Set<string>();
+    const moments = ["sent", "filling", "half", "exchanged", "answered"] as const;
+    for (const moment of moments) {
+      for (const i of [0, 30, 59]) {
+        const written = { token, body: { data: { value: "later" } } };
+        assert.equal((await server.call("POST", `/v1/kv/data/${i}`, written)).status, 200);
+      }
+      const before = [current(), filling()] as const;
+      const [, where = ""] = /addresses=(\S+)/.exec(server.log) ?? [];
+      let answered = false;
+      const sent = sendSnapshot(where, token, "snapshot", body)
+        .then(() => void (answered = true))
+        .catch(() => {});
+      const size = () =>
+        readdirSync(store, { recursive: true, encoding: "utf8" }).reduce(
+          (sum, name) => sum + (statSync(join(store, name), { throwIfNoEntry: false })?.size ?? 0),
+          0,
+        );
+      const bytes = size();
+      await until(() => {
+        if (moment === "sent") return true;
+        if (moment === "filling") return filling() > before[1] || answered;
+        if (moment === "half") return size() > bytes + body.length / 2 || answered;
+        if (moment === "answered") return answered;
+        return current() !== before[0];
+      });
+      process.kill(server.pid, "SIGKILL");
+      await server.ended;
+      await sent;
+      server = await start();
+      const unsealed = await server.call("POST", "/v1/sys/unseal", { body: { key } });
+      assert.equal(at(unsealed, "sealed"), false, `${moment}: ${unsealed.text}`);
+      const values: string[] = [];
+      for (const i of [0, 30, 59]) {
+        const read = await server.call("GET", `/v1/kv/data/${i}`, { token });
+        values.push(String(at(read, "data", "data", "value")).slice(0, 5));
+      }
+      assert.equal(new Set(values).size, 1, `${moment}: ${values.join()}`);
+      const [value = ""] = values;
+      assert.ok(["later", "xxxxx"].includes(value), `${moment}: ${value}`);
+      if (moment === "sent") assert.equal(value, "later");
+      if (moment === "exchanged") assert.equal(value, "xxxxx");
+      outcomes.add(value);
+      for (let i = 0; i < 60; i++) {
+        const read = await server.call("GET", `/v1/kv/data/${i}`, { token });
+        assert.equal(read.status, 200, `${moment}: ${i}`);
+      }
+      assert.ok(filling() <= 1, `${moment}: one generation is left`);
+    }
+    assert.equal(outcomes.size, 2, "both were seen");
+    assert.equal(await server.stop(), 0);
   },
 );
