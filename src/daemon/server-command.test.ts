@@ -536,7 +536,9 @@ test("on a terminal of 80 columns banner and refusals fit, but for a path that d
   assert.equal(await ends(refused, "--config", CONFIG_FILE), 2);
   const daemon = fakeDaemon();
   daemon.server.initialised = false;
+  daemon.host.home = "/home/somebody/with/a/longer/home";
   const { ended, banner } = await dev(daemon);
+  assert.match(banner, /also in \/home\/somebody/);
   const lines = [...banner.split("\n"), ...refused.host.errors.join("").split("\n")];
   assert.ok(lines.length > 15);
   for (const line of lines) assert.ok(line.length <= 80, line);
