@@ -45,7 +45,8 @@ interface Opened {
 export class SnapshotMounts {
   readonly #options: SnapshotMountsOptions;
   readonly #rows: MountRows;
-  readonly #open = new Map<string, Opened>(); // by uuid, the one that was asked last at the end
+  /** By mount as it is today, the one that was asked last at the end. */
+  readonly #open = new Map<string, Opened>();
 
   constructor(options: SnapshotMountsOptions) {
     this.#options = options;
@@ -70,21 +71,30 @@ export class SnapshotMounts {
   }
 
   #opened(mount: MountRef): Opened {
-    const { uuid } = mount;
-    const before = this.#open.get(uuid);
-    this.#open.delete(uuid);
+    const key = this.#keyOf(mount);
+    const before = this.#open.get(key);
+    this.#open.delete(key);
     const opened = before ?? this.#opening(this.#found(mount), mount);
-    this.#open.set(uuid, opened);
+    this.#open.set(key, opened);
     // One that does not open is tried again by the next request, which may find the mount changed.
     opened.engine.catch(() => {
-      if (this.#open.get(uuid) === opened) this.#open.delete(uuid);
+      if (this.#open.get(key) === opened) this.#open.delete(key);
     });
     return opened;
   }
 
+  /** One that was moved or tuned since is opened anew: where it is decides what its lists may show. */
+  #keyOf({ uuid, path, namespace }: MountRef): string {
+    return JSON.stringify([uuid, namespace.id, path, ...this.#optionsOf(uuid)]);
+  }
+
+  #optionsOf(uuid: string): [string, string][] {
+    return sorted(this.#options.today(uuid)?.options ?? {});
+  }
+
   /** Its record then. Refuses in words where the snapshot has no such mount, or where it was another one. */
   #found({ uuid, path, type, namespace }: MountRef): MountRecord {
-    const { shared, local, today } = this.#options;
+    const { shared, local } = this.#options;
     const record = this.#rows.load(shared, uuid) ?? this.#rows.load(local, uuid);
     if (record === null) {
       const key = claimKey(namespace.id, path);
@@ -92,8 +102,7 @@ export class SnapshotMounts {
       throw taken ? failures.otherMountThen(path) : failures.noMountThen(path);
     }
     if (record.state.kind !== "active") throw failures.mountLeavingThen(path);
-    const options = today(uuid)?.options ?? {};
-    const same = JSON.stringify(sorted(options)) === JSON.stringify(sorted(record.options));
+    const same = JSON.stringify(this.#optionsOf(uuid)) === JSON.stringify(sorted(record.options));
     if (record.type !== type || !same) throw failures.mountChangedSince(path);
     return record;
   }
@@ -136,10 +145,10 @@ export class SnapshotMounts {
   }
 
   async #closeSome(max: number): Promise<void> {
-    for (const [uuid, opened] of this.#open) {
+    for (const [key, opened] of this.#open) {
       if (this.#open.size <= max) return;
       if (opened.users > 0) continue;
-      this.#open.delete(uuid);
+      this.#open.delete(key);
       const engine = await opened.engine.catch(() => null);
       if (engine !== null) await opened.type.close?.(engine);
     }

@@ -203,6 +203,10 @@ test("a mount is known by itself and not by its path", BOUND, async (t) => {
   await server.must("POST", "moved/data/app", { data: { a: 2 } });
   await server.must("POST", "plain/app", { a: 3 });
   const id = await loaded.load();
+  // What was opened once is not what it becomes.
+  dataOf(await loaded.read(id, "kv/data/app"));
+  dataOf(await loaded.read(id, "moved/data/app"));
+  dataOf(await loaded.read(id, "plain/app"));
   await server.must("DELETE", "sys/mounts/kv");
   await server.passUntil(
     async () => (await server.ask("POST", "sys/mounts/kv", { type: "kv" })).status < 300,
@@ -220,6 +224,10 @@ test("a mount is known by itself and not by its path", BOUND, async (t) => {
     async () => (await server.ask("LIST", "elsewhere/metadata")).status === 200,
   );
   assert.deepEqual(dataOf(await loaded.read(id, "elsewhere/data/app"))["data"], { a: 2 });
+  // What a list may show is judged where the mount is now.
+  const token = await server.client(grants("elsewhere/*", "read", "list"));
+  const detailed = await loaded.list(id, "elsewhere/detailed-metadata", { token });
+  assert.equal(at(detailed, "data", "key_info", "app", "current_version"), 1, detailed.text);
   await server.must("POST", "sys/mounts/plain/tune", { options: { version: "2" } });
   refusedWith(await loaded.read(id, "plain/data/app"), 400, "snapshot_mount_changed");
 });
