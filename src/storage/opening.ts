@@ -26,7 +26,7 @@ import {
   TIMELINE_ROW,
 } from "./rows/head.ts";
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
-import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
+import { Forest, isSlot, isSumRow, TREES } from "./rows/merkle.ts";
 import { MalformedBytes, u8 } from "./rows/row-bytes.ts";
 import type { Slices } from "./commit/slices.ts";
 import { Tip } from "./commit/tip.ts";
@@ -57,6 +57,10 @@ export async function readSums(engine: Reads, slices: Slices): Promise<ReadSums 
   const headRow = engine.meta(HEAD_ROW);
   if (headRow === null) return null;
   const sums = await storedSums(engine, slices);
+  for (const name of TREES) {
+    sums[name].total(); // adds them up, which unlocking then finds done
+    await slices.pause();
+  }
   return { headRow, sums, durable: sums.copy() };
 }
 
