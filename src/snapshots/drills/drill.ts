@@ -49,8 +49,6 @@ export interface DrillOutcome {
 
 /** A newer one may take the place of the one that is read: then that one is looked at. */
 const MAX_TRIES = 3;
-/** Rows are small: more at once would hold up requests. */
-const PIECE = 32 * 1024;
 const MAX_PROBLEM = 1000;
 
 export async function drill(options: DrillOptions): Promise<DrillOutcome> {
@@ -95,7 +93,7 @@ async function proven(
       ? []
       : [`it has ${size} bytes, and ${written.size} were stored under this name`];
   try {
-    const source = pieces(chunks, { url, size, progress: options.progress });
+    const source = counted(chunks, { url, size, progress: options.progress });
     const report = await proveOwn(source, own, options);
     const sums =
       written === null || written.sha256 === hex(report.archive.sha256) || lengths.length > 0
@@ -133,13 +131,13 @@ function nothingStored(target: Target): DrillOutcome {
   return { result: "failed", url: "", size: 0, archive: null, trees: null, problems };
 }
 
-async function* pieces(
+async function* counted(
   chunks: AsyncIterable<Uint8Array>,
   { url, size, progress }: Omit<DrillProgress, "bytes"> & Pick<DrillOptions, "progress">,
 ): AsyncGenerator<Uint8Array, void, void> {
   let bytes = 0;
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += PIECE) yield chunk.subarray(at, at + PIECE);
+    yield chunk;
     bytes += chunk.length;
     progress({ url, size, bytes });
   }

@@ -30,6 +30,8 @@ import { CoreRows } from "./core-rows.ts";
 import { archiveKeysMissing } from "./failures.ts";
 
 const MAX_NAMED = 100;
+/** Taken at once: rows may be small, and a store or a file gives many of them together. */
+const PIECE = 32 * 1024;
 
 /** Not sealed by the keyring: what leads to it, and what says how. */
 const OTHERWISE_SEALED: ReadonlySet<string> = new Set([
@@ -74,14 +76,16 @@ export async function deepCheck(
   const check = new Check(options);
   try {
     for await (const chunk of source) {
-      for (const record of parser.push(chunk)) {
-        if (record.key.startsWith("core/")) check.core.add(record);
-        else {
-          if (!check.hasKeys) await check.unlock(parser.meta);
-          check.row(record);
+      for (let at = 0; at < chunk.length; at += PIECE) {
+        for (const record of parser.push(chunk.subarray(at, at + PIECE))) {
+          if (record.key.startsWith("core/")) check.core.add(record);
+          else {
+            if (!check.hasKeys) await check.unlock(parser.meta);
+            check.row(record);
+          }
         }
+        await slices.pause();
       }
-      await slices.pause();
     }
     const archive = parser.end();
     if (!check.hasKeys) await check.unlock(parser.meta);
