@@ -115,14 +115,14 @@ async function record(trials: Trials, initial: Tree): Promise<TraceRecord[]> {
 }
 
 function run(
-  { program, argument }: Trials,
+  { place, program, argument }: Trials,
   directory: string,
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly errors: string }> {
   const args = ["--no-warnings", program, JSON.stringify(argument(directory))];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, ...env },
+    env: { ...process.env, TMPDIR: place, ...env }, // what it leaves there goes with the rest
   });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));

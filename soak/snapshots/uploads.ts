@@ -129,6 +129,7 @@ function start(stage: Stage) {
   const program = join(import.meta.dirname, "snapshots-target.ts");
   return spawn(process.execPath, ["--no-warnings", program, JSON.stringify(target)], {
     stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, TMPDIR: stage.place }, // what it leaves there goes with the rest
   });
 }
 
