@@ -370,6 +370,34 @@ test("a policy that changes while rights are worked out counts for all who wait 
   assert.equal(await reads(rights, who, "other"), true);
 });
 
+test("T-A20: a policy that changes or goes while it is parsed counts as it is then, whenever that is", async () => {
+  const rules = Array.from({ length: 100 }, (_, i) => `kv/${i}`);
+  let seen = 0;
+  for (let steps = 0, under = true; under; steps++) {
+    for (const goes of [false, true]) {
+      const { policies, rights, world, pace } = await madePolicies();
+      await policies.write(ROOT, { name: "dev", text: reading(...rules) });
+      const who = caller(["dev"], { name: "only it" });
+      pace.perLook = 10n * MILLISECOND; // a turn after each step
+      let ended = false;
+      const turns = world.timers.turns;
+      const before = reads(rights, who, "kv/0").finally(() => (ended = true));
+      while (!ended && world.timers.turns < turns + steps) await nextTurn();
+      under = !ended;
+      if (goes) await policies.delete(ROOT, "dev");
+      else await policies.write(ROOT, { name: "dev", text: reading("other") });
+      pace.perLook = 0n;
+      const now = `after ${steps} steps`;
+      if (under) assert.equal(await before, false, now);
+      assert.equal(await reads(rights, who, "kv/0"), false, now);
+      assert.equal(await reads(rights, caller(["dev"]), "kv/0"), false, now);
+      assert.equal(await reads(rights, who, "other"), !goes, now);
+      if (under) seen++;
+    }
+  }
+  assert.ok(seen > 10, `it was under way ${seen} times`);
+});
+
 test("whoever waits for rights when the room closes is told what reading says then", async () => {
   const { policies, rights, pace, barrier } = await madePolicies();
   const names = Array.from({ length: 40 }, (_, i) => `p${i}`);

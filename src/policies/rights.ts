@@ -193,12 +193,9 @@ export class Rights {
     const document = yield* readOrDamaged(name, text);
     const stated = { name, namespaceId, document, written, expires };
     const policy = { ...stated, alone: yield* rulesAlone(stated) };
-    // It may have changed meanwhile; whoever waits for this is told to ask again.
-    const still = this.#policies.stored(namespaceId, name);
-    if (still?.written === written) {
-      const weight = document.rules.reduce((sum, { parameters }) => sum + parameters.weight, 0);
-      this.#parsed.put(key, policy, text.length + 4 * weight + PARSED_COST);
-    }
+    // As it still is: a compilation is given up when a policy changes that has begun to go in.
+    const weight = document.rules.reduce((sum, { parameters }) => sum + parameters.weight, 0);
+    this.#parsed.put(key, policy, text.length + 4 * weight + PARSED_COST);
     return policy;
   }
 
