@@ -99,6 +99,46 @@ test("a run that fails is told and comes again after a pause that grows until on
   await stage.job.close();
 });
 
+test("woken during a run that fails, the pause comes first all the same", async () => {
+  const stage = new Stage({ pause: { first: 5n * SECOND, max: 5n * SECOND } });
+  const held = Promise.withResolvers<void>();
+  [stage.failing, stage.hold] = [true, held.promise];
+  stage.job.open();
+  await nextTurn();
+  stage.job.wake();
+  stage.hold = null;
+  held.resolve();
+  await nextTurn();
+  assert.equal(await stage.after(4n), 1);
+  assert.equal(await stage.after(1n), 2);
+  await stage.job.close();
+});
+
+test("one that is opened again begins with the first pause, also where a run failed while it closed", async () => {
+  const pause = { first: SECOND, max: 60n * SECOND };
+  for (const whileClosing of [false, true]) {
+    const stage = new Stage({ pause });
+    stage.failing = true;
+    stage.job.open();
+    for (const wait of [0n, 1n, 2n]) await stage.after(wait);
+    assert.equal(stage.runs, 3);
+    const held = Promise.withResolvers<void>();
+    if (whileClosing) {
+      stage.hold = held.promise;
+      assert.equal(await stage.after(4n), 4);
+    }
+    stage.hold = null;
+    const closing = stage.job.close();
+    held.resolve();
+    await closing;
+    const before = stage.runs;
+    stage.job.open();
+    assert.equal(await stage.after(0n), before + 1);
+    assert.equal(await stage.after(1n), before + 2);
+    await stage.job.close();
+  }
+});
+
 test("whoever waits for the run is told how it ended; closing waits for it, and it is told to stop", async () => {
   const stage = new Stage();
   await stage.job.now(); // not open: nothing to wait for

@@ -40,6 +40,7 @@ export class Recurring {
   open(): void {
     if (this.#open) return;
     this.#open = true;
+    this.#pause = null;
     if (this.#options.atOnce ?? true) this.wake();
     else this.#arm(this.#options.period);
   }
@@ -48,7 +49,6 @@ export class Recurring {
   async close(): Promise<void> {
     this.#open = false;
     this.#woken = false;
-    this.#pause = null;
     this.#disarm();
     await this.#running?.catch(() => {});
   }
