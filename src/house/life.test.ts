@@ -98,6 +98,20 @@ test("one that cannot open or lead: those before it go back, and its cause is to
   ]);
 });
 
+test("after one that cannot lead, those that did rest in the opposite order", async () => {
+  const stage = new Stage();
+  const fails = async () => {
+    throw new Error("no");
+  };
+  const room = (name: string) => stage.room(name, { jobs: [] });
+  const last = stage.room("c", { lead: fails, jobs: [] });
+  const life = new HouseLife([room("a"), room("b"), last, room("d")]);
+  await life.open();
+  stage.take();
+  await assert.rejects(life.lead({ primary: true }), /^Error: no$/);
+  assert.deepEqual(stage.take(), ["a leads", "b leads", "b rests", "a rests"]);
+});
+
 test("requests that wait are answered first, then waited for, and one that rests badly keeps nobody from it", async () => {
   const stage = new Stage();
   const interrupt = () => void stage.steps.push("a interrupts");
