@@ -559,6 +559,24 @@ test("another log, a broken one or a head that is not authentic ends the store t
   }
 });
 
+test("a group on its way to the disk, and another writer's commit there: one of them is not ours to follow", async () => {
+  const { leader, follower, disk } = await sharing((on) => new DeafEngine(on));
+  await put(leader.store, "shared/a");
+  await nextTurn();
+  const copied = new MemoryEngine(new MemoryDisk());
+  await copyRows(new MemoryEngine(disk), copied);
+  const elsewhere = openedStore(new WatchedEngine(copied));
+  elsewhere.store.unlock(TREE_KEY);
+  await put(elsewhere.store, "shared/theirs");
+  const open = follower.engine.hold();
+  const applied = follower.store.apply(sent(elsewhere.engine, 2n));
+  await nextTurn();
+  await put(leader.store, "shared/ours");
+  assert.match(String(await endOf(follower)), /another writer/);
+  open();
+  await assert.rejects(applied, refused("storage-failed"));
+});
+
 test("who leads still stops when another writer changes its storage", async () => {
   const { leader, follower } = await sharing();
   await follower.store.lead();
