@@ -26,6 +26,11 @@ export class HouseLife {
     return this.#leading;
   }
 
+  /** Background work of all of them, in their order. */
+  get jobs(): readonly Job[] {
+    return this.#rooms.flatMap(({ jobs = [] }) => jobs);
+  }
+
   async open(): Promise<void> {
     const opened: Room[] = [];
     try {
@@ -85,17 +90,13 @@ export class HouseLife {
   }
 
   #start(isMeant: (job: Job) => boolean): void {
-    for (const job of jobsOf(this.#rooms)) if (isMeant(job)) job.work.open();
+    for (const job of this.jobs) if (isMeant(job)) job.work.open();
   }
 
   #stop(isMeant: (job: Job) => boolean): Promise<void> {
-    const jobs = jobsOf(this.#rooms).filter(isMeant);
+    const jobs = this.jobs.filter(isMeant);
     return each(jobs.toReversed(), ({ work }) => work.close());
   }
-}
-
-function jobsOf(rooms: readonly Room[]): Job[] {
-  return rooms.flatMap(({ jobs = [] }) => jobs);
 }
 
 function isFor({ when }: Job, { primary }: Role): boolean {

@@ -92,7 +92,7 @@ export class House {
       routing,
       hooks: {
         created: (tx) => this.parts.forEach((room) => room.created?.(tx)),
-        opened: () => this.#opened(host),
+        opened: () => this.#opened(),
         closing: () => this.#closing(host),
       },
       declarations: (caller, namespace, generic) =>
@@ -134,9 +134,9 @@ export class House {
   /** As it was before it rested. A house that cannot go on seals. */
   async goOn(): Promise<void> {
     const { keeper } = this.rooms.seal;
-    if (keeper.sealed || this.life.leading || !this.#host.leads()) return;
+    if (keeper.sealed || this.life.leading) return;
     try {
-      await this.life.lead({ primary: true });
+      await this.#leadIfMeant();
     } catch (error) {
       this.#host.log.error("could not go on after a rest; sealing", { cause: describe(error) });
       void keeper.seal(); // in a turn of its own
@@ -149,15 +149,19 @@ export class House {
     await this.store.close();
   }
 
-  async #opened({ leads }: ProcessGround): Promise<void> {
+  async #opened(): Promise<void> {
     await this.life.open();
-    if (!leads()) return;
     try {
-      await this.life.lead({ primary: true });
+      await this.#leadIfMeant();
     } catch (error) {
       await this.life.close().catch(() => {}); // the first cause is the one to tell
       throw error;
     }
+  }
+
+  /** There is one cluster: whoever leads it is the primary of its data. */
+  async #leadIfMeant(): Promise<void> {
+    if (this.#host.leads()) await this.life.lead({ primary: true });
   }
 
   async #closing({ log }: ProcessGround): Promise<void> {

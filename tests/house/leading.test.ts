@@ -3,10 +3,13 @@
 // have work in the background; and rooms and engines that do not keep to it are found.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import type { Duplex } from "node:stream";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { anyEngine, type EngineNeeds, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
-import type { Duplex } from "node:stream";
 import type { View } from "../../src/barrier/view.ts";
 import type { Room } from "../../src/house/room.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
@@ -14,7 +17,7 @@ import { Trimmer } from "../../src/storage/trimming.ts";
 import { SystemNet } from "../../src/system/net.ts";
 import { fakeWorld } from "../support/fake-world.ts";
 import { Outside, type Step } from "../support/stores/outside.ts";
-import { EngineServer, HOUR, MINUTE } from "../support/servers/engine-server.ts";
+import { DAY, EngineServer, HOUR, MINUTE } from "../support/servers/engine-server.ts";
 import type { TestServerOptions } from "../support/servers/test-server.ts";
 import { WatchedEngine } from "../support/stores/watched-engine.ts";
 
@@ -63,15 +66,21 @@ class Stage {
   readonly disk = new MemoryDisk();
   readonly outside = new Outside();
   readonly net = new CountingNet();
+  /** Where automated snapshots lie. */
+  readonly place = realpathSync(mkdtempSync(join(tmpdir(), "leading-")));
+  readonly #t: TestContext;
   readonly #stop: (() => Promise<void>)[] = [];
   #watched: WatchedEngine | null = null;
-  #before = 0;
+  #writes: () => number = () => 0;
+  #before = { writes: 0, calls: 0 };
   shares: readonly string[] = [];
   root = "";
 
   constructor(t: TestContext) {
+    this.#t = t;
     t.after(async () => {
       for (const stop of this.#stop) await stop();
+      rmSync(this.place, { recursive: true, force: true });
     });
   }
 
@@ -80,6 +89,7 @@ class Stage {
     const server = new EngineServer({
       engineTypes: [busyEngine("lead", outside)],
       logRetention: { minEntries: 1n }, // so that there is always something to trim
+      settings: { snapshot_roots: [this.place] },
       ...options,
       disk,
       outside,
@@ -94,21 +104,31 @@ class Stage {
   /** Unsealed without leading. */
   async resting(options: TestServerOptions = {}): Promise<EngineServer> {
     const server = await this.started({ ...options, leads: () => false });
+    const { mock } = this.#t.mock.method(server.test.server.store, "write");
+    this.#writes = () => mock.callCount();
     this.mark();
+    // So late that everything there has a time for is due, yearly keys among it.
+    server.time.clock.jump(server.time.clock.now() + 401n * DAY);
     await server.test.unseal(this.shares);
     server.root = this.root;
     return server;
   }
 
-  /** How much was written and called since the mark. */
-  get done(): { readonly commits: number; readonly calls: number } {
+  /** How much was written and called since the mark. A write counts when it is begun: a node that does not lead seals
+   *  nothing, so that most would come to nothing. */
+  get done(): typeof QUIET {
     const commits = this.#watched?.batches.length ?? 0;
-    return { commits, calls: this.#calls() - this.#before };
+    const { writes, calls } = this.#before;
+    return { commits, writes: this.#writes() - writes, calls: this.#calls() - calls };
+  }
+
+  get isQuiet(): boolean {
+    return Object.values(this.done).every((count) => count === 0);
   }
 
   mark(): void {
     this.#watched?.batches.splice(0);
-    this.#before = this.#calls();
+    this.#before = { writes: this.#writes(), calls: this.#calls() };
   }
 
   #calls(): number {
@@ -116,7 +136,7 @@ class Stage {
   }
 }
 
-const QUIET = { commits: 0, calls: 0 };
+const QUIET = { commits: 0, writes: 0, calls: 0 };
 
 /** A store in which every room has left something to be done. */
 async function fullStage(t: TestContext): Promise<Stage> {
@@ -142,15 +162,34 @@ async function fullStage(t: TestContext): Promise<Stage> {
   await server.issue("held/creds/r", { namespace: "team" });
   stage.outside.fail("revoke", () => new Error("not now"), 1);
   await server.must("DELETE", "sys/namespaces/team");
+  // A lease that has ended, and is not signed for; a snapshot that was stored, and is not proven.
+  await server.revoke((await server.issue()).id, { sync: true });
+  const AUTO = "sys/storage/raft/snapshot-auto";
+  await server.must("POST", `${AUTO}/config/hourly`, {
+    interval: "1h",
+    path_prefix: stage.place,
+    file_prefix: "hourly",
+    storage_type: "local",
+    local_max_space: 1_000_000_000,
+    drill: "1d",
+  });
+  await server.must("POST", `${AUTO}/run/hourly`);
+  await server.test.server.life.rest({ drained: async () => {} }); // no file is left open
   await server.die();
   return stage;
+}
+
+/** Longer than anything waits: what comes once a day comes. */
+async function pass({ time }: EngineServer): Promise<void> {
+  await time.passSlowly(2n * HOUR, 5n * MINUTE);
+  await time.passSlowly(24n * HOUR, HOUR);
 }
 
 test("a node that does not lead writes nothing and calls nobody, whatever is due", async (t) => {
   const stage = await fullStage(t);
   const server = await stage.resting();
   assert.equal(server.test.server.life.leading, false);
-  await server.time.passSlowly(6n * HOUR, 5n * MINUTE);
+  await pass(server);
   assert.deepEqual(stage.done, QUIET);
 
   const named = server.storedKeys("shared/namespaces/").length;
@@ -166,11 +205,51 @@ test("a node that does not lead writes nothing and calls nobody, whatever is due
   await server.issue(); // there is something to end again
   await server.test.server.life.rest({ drained: async () => {} });
   stage.mark();
-  await server.time.passSlowly(6n * HOUR, 5n * MINUTE);
+  await pass(server);
   assert.deepEqual(stage.done, QUIET, "it has stopped");
 
   await server.test.server.life.lead(ROLE);
   await server.passUntil(() => stage.outside.objects.length === 0);
+});
+
+/** What does nothing by itself: others hand it what is to be done, and those are found. */
+const WOKEN = [
+  "end the children of tokens", // when the token above them ends
+  "empty namespaces", // waits for the mounts in it; below it is told from the others
+  "tidy leases", // when an operator says so
+  "queue leases for revocation", // when a token ends or a mount goes
+  "revoke leases", // those that were found to end
+];
+
+test("everything that runs in the background has something to do here, and would be found", async (t) => {
+  const stage = await fullStage(t);
+  const idle: string[] = [];
+  for (let at = 0, more = true; more; at++) {
+    const server = await stage.resting();
+    const { jobs } = server.test.server.life;
+    jobs[at]?.work.open();
+    for (let i = 0; i < 26 && stage.isQuiet; i++) await server.time.passSlowly(HOUR, 30n * MINUTE);
+    const closed = jobs[at]?.work.close();
+    if (stage.isQuiet) idle.push(jobs[at]?.name ?? ""); // it may wait for others that do not run
+    else await closed;
+    await server.die();
+    more = at + 1 < jobs.length;
+  }
+  assert.deepEqual(idle, WOKEN);
+});
+
+test("a node that leads in a cluster that is not primary leaves what is shared to the primary", async (t) => {
+  const stage = await fullStage(t);
+  const server = await stage.resting();
+  const { life } = server.test.server;
+  const named = server.storedKeys("shared/namespaces/").length;
+  await life.lead({ primary: false });
+  await server.passUntil(() => stage.outside.objects.length === 0);
+  await pass(server);
+  assert.equal(server.storedKeys("shared/namespaces/").length, named);
+  await life.rest({ drained: async () => {} });
+  await life.lead(ROLE);
+  await server.passUntil(() => server.storedKeys("shared/namespaces/").length < named);
 });
 
 test("a store that nobody has led yet is only read", async (t) => {
