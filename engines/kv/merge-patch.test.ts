@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rawNumber } from "@holdfast/shared/json/json";
-import { mergePatch } from "./merge-patch.ts";
+import { mergePatch } from "./versioned.ts";
 
 // The examples of RFC 7396, appendix A, as far as target and patch are objects.
 const CASES: readonly [before: object, patch: object, after: object][] = [

@@ -2,13 +2,11 @@
 // wire, is decided elsewhere.
 
 import { hex } from "@holdfast/shared/bytes";
-import type { JsonObject } from "@holdfast/shared/json/json";
+import { type JsonObject, isObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import { dataOf, type Document, documentOf } from "./document.ts";
-import * as failures from "./failures.ts";
-import { mergePatch } from "./merge-patch.ts";
 import {
   DEFAULT_SETTINGS,
   deletionOf,
@@ -16,7 +14,6 @@ import {
   settingsCodec,
   versionsKept,
 } from "./mount-settings.ts";
-import * as rows from "./rows.ts";
 import {
   currentOf,
   type CustomMetadata,
@@ -33,6 +30,8 @@ import {
   withVersions,
 } from "./secret.ts";
 import { hasVersionsCodec, secretCodec, versionCodec } from "./secret-codec.ts";
+import * as failures from "./failures.ts";
+import * as rows from "./rows.ts";
 
 const CONFIG = "config";
 const TRIES = 3;
@@ -312,4 +311,24 @@ export class Versioned {
     const left = await storage.write(removing, { deletion: true });
     if (left) await rows.sweep(storage, null);
   }
+}
+
+// --- merge patch ---
+
+// Merge patches (RFC 7396): null takes a member away, objects are merged, everything else replaces.
+
+/** The recursion is as deep as a body may be. */
+export function mergePatch(before: JsonObject, patch: JsonObject): JsonObject {
+  const merged: Record<string, JsonValue | undefined> = { ...before };
+  for (const [name, change] of Object.entries(patch)) {
+    if (change === null || change === undefined) {
+      delete merged[name];
+    } else if (isObject(change)) {
+      const found = Object.hasOwn(before, name) ? before[name] : undefined;
+      merged[name] = mergePatch(isObject(found) ? found : {}, change);
+    } else {
+      merged[name] = change;
+    }
+  }
+  return merged;
 }

@@ -5,7 +5,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Nanos, Clock } from "@holdfast/shared/world";
 import { freshKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
@@ -15,7 +15,6 @@ import { type AuditViews, DeviceStore } from "./device-store.ts";
 import { fileRefused, hashedTooOften, noDeviceOpens, testFailed } from "./failures.ts";
 import { HeaderList } from "./header-list.ts";
 import { type OptionTexts, readOptions } from "./options.ts";
-import { Pace } from "./pace.ts";
 import type { AuditAnchor } from "../signed/report.ts";
 import { type TrailVerdict, verifyTrail } from "./trail.ts";
 
@@ -307,5 +306,35 @@ async function test(device: Device, started: boolean): Promise<void> {
     await device.test();
   } catch {
     throw testFailed(path); // the device has logged the cause
+  }
+}
+
+// --- pace ---
+
+// So many a second, and as many at once. Hashing a guess and comparing it is how a hashed value is
+// found out: whoever may ask for hashes must not be able to try a dictionary.
+
+export class Pace {
+  readonly #clock: Pick<Clock, "elapsed">;
+  readonly #perSecond: number;
+  #left: number;
+  #at: Nanos;
+
+  constructor(clock: Pick<Clock, "elapsed">, perSecond: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#left = perSecond;
+    this.#at = clock.elapsed();
+  }
+
+  /** 0 when it may go on, else the seconds to wait. */
+  take(): number {
+    const now = this.#clock.elapsed();
+    const gained = (Number(now - this.#at) / Number(SECOND)) * this.#perSecond;
+    this.#left = Math.min(this.#perSecond, this.#left + gained);
+    this.#at = now;
+    if (this.#left < 1) return 1;
+    this.#left--;
+    return 0;
   }
 }

@@ -10,14 +10,14 @@ import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { programInput } from "../policies/governing/program-request.ts";
 import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { decisionOn } from "./decision.ts";
-import * as failures from "./failures.ts";
 import type { Finding } from "./finding.ts";
 import { governedRequest } from "./governed-request.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
-import { runsHere } from "./placement.ts";
 import type { Recording } from "./recording.ts";
 import type { RequestState } from "./request-state.ts";
 import type { Governance, PipelineParts } from "./seams.ts";
+import type { NodeRole } from "../seal/health.ts";
+import * as failures from "./failures.ts";
 
 export class Judging {
   readonly #parts: PipelineParts;
@@ -260,4 +260,27 @@ function isAlwaysServed({ route }: RequestState): boolean {
 
 export function asksForHelp({ meant, route, below }: RequestState): boolean {
   return meant?.operation === "help" && (route.methods.size > 0 || below.length > 0);
+}
+
+// --- placement ---
+
+// Where in the cluster a request is answered: decided from its declaration and from what this node is to its
+// cluster, before anybody looks at the token, counts the request or records it. All that belongs to the node
+// that answers: it may know tokens, mounts and namespaces that this one has not heard of yet.
+
+/** What a placement depends on. */
+export type Placeable = Pick<RequestState, "endpoint" | "route"> & {
+  readonly incoming: Pick<RequestState["incoming"], "wrapTtl">;
+};
+
+export function runsHere(role: NodeRole, request: Placeable): boolean {
+  if (role === "active" || request.endpoint?.runs === "here") return true;
+  return role === "performance-standby" && isPlainRead(request);
+}
+
+/** Whether what this node has followed so far is enough to answer, and nothing has to be written. */
+function isPlainRead({ endpoint, route, incoming }: Placeable): boolean {
+  if (incoming.wrapTtl !== null) return false;
+  // Without an endpoint: help about a path that is known; what is not known may be there already.
+  return endpoint === null ? route.methods.size > 0 : endpoint.runs === "anywhere";
 }

@@ -8,11 +8,11 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
-import { inAclWords } from "./acl-words.ts";
-import * as failures from "./failures.ts";
 import { isPublic } from "./need.ts";
 import type { RequestState } from "./request-state.ts";
-import type { PipelineParts } from "./seams.ts";
+import type { PipelineParts, TokenLookup } from "./seams.ts";
+import { broaderWord, methodNotAllowed, permissionDenied, tokenExpired } from "./failures.ts";
+import * as failures from "./failures.ts";
 
 /** What says that there is no record cannot have one. */
 const UNRECORDED: ReadonlySet<string> = new Set(["audit-failed", "audit-busy"]);
@@ -114,4 +114,38 @@ function allowed(
     method === "POST" ? ["POST", "PUT"] : head ? [method, "HEAD"] : [method],
   );
   return { Allow: verbs.join(", ") };
+}
+
+// --- acl words ---
+
+// Refusals on /acl/ in the words that clients of the ACL API match on: one text
+// for whoever may not, and machine words with underscores.
+
+const DENIED = "Permission denied";
+
+export function inAclWords(
+  failure: Failure,
+  { incoming, endpoint }: RequestState,
+  { tokens }: { readonly tokens: TokenLookup },
+): Failure {
+  const { code, retryAfter, headers } = failure;
+  // Words with underscores are the room's own; a record that failed is told as everywhere.
+  if (code.includes("_") || code.startsWith("audit-")) return failure;
+  const more = { cause: failure, headers, ...(retryAfter === null ? {} : { retryAfter }) };
+  switch (code) {
+    case "missing-token":
+    case "permission-denied":
+      return permissionDenied(DENIED, more);
+    case "invalid-token": {
+      if (incoming.credential === null || !tokens.hasExpired(incoming.credential)) {
+        return permissionDenied(DENIED, more);
+      }
+      const text = endpoint?.tellsExpiry === true ? "ACL token expired" : DENIED;
+      return tokenExpired(text, more);
+    }
+    case "unsupported-operation":
+      return methodNotAllowed("Invalid method", more);
+    default:
+      return broaderWord(failure, more);
+  }
 }

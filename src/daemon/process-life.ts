@@ -27,7 +27,6 @@ import { FollowedFiles } from "./followed-files.ts";
 import { devWarnings, hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
 import type { Host } from "./host.ts";
 import { ProcessLog } from "./process-log.ts";
-import { Reloads } from "./reloads.ts";
 import type { ServerModule, ServerPart } from "./server-part.ts";
 import { serve } from "./serving.ts";
 import type { Signals } from "./signals.ts";
@@ -269,4 +268,34 @@ export function complain(host: Host, text: string, code: number): number {
     host.err(`${label}${shaped.join(`\n${" ".repeat(label.length)}`)}\n`);
   }
   return code;
+}
+
+// --- reloads ---
+
+// One reload at a time. What asks meanwhile, once or often, gets one more after it: the files may have
+// changed since they were read.
+
+export class Reloads {
+  readonly #reload: () => Promise<void>;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+
+  constructor(reload: () => Promise<void>) {
+    this.#reload = reload;
+  }
+
+  /** Settles with a reload that began after the call. */
+  run(): Promise<void> {
+    if (this.#running === null) return this.#start();
+    this.#next ??= this.#running.catch(() => {}).then(() => this.#start());
+    return this.#next;
+  }
+
+  #start(): Promise<void> {
+    this.#next = null;
+    this.#running = this.#reload().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
 }

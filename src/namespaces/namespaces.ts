@@ -11,13 +11,13 @@ import type { Job } from "../house/room.ts";
 import { type NamespaceContents, StoredContents } from "./contents.ts";
 import { checkMetadata, type MetadataPatch, patched } from "./custom-metadata.ts";
 import { type Doomed, Emptying } from "./emptying.ts";
-import * as failures from "./failures.ts";
-import { newId } from "./id.ts";
 import { MAX_DEPTH, MAX_PATH, readNames } from "./names.ts";
-import * as records from "./record.ts";
 import { type Metadata, type NamespaceRecord, recordCodec } from "./record.ts";
 import { type Claim, claimIn, type Place, recordIn } from "./rows.ts";
 import { type Found, Tree } from "./tree.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import * as failures from "./failures.ts";
+import * as records from "./record.ts";
 
 const MAX_NAMESPACES = 10_000; // each is held in memory, and a namespace's administrator can make them
 const LOADED_AT_ONCE = 1000;
@@ -314,4 +314,22 @@ export class Namespaces implements PathsTaken {
 function put(tx: Tx, view: View, row: string, record: NamespaceRecord): NamespaceRecord {
   tx.on(view.in(namespaceScope(record.id))).put(row, record, recordCodec);
   return record;
+}
+
+// --- id ---
+
+// Short ids: part of every storage key of a namespace, so few characters; random, so that they tell
+// nothing of how many there are.
+
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+const LENGTH = 8; // 40 bits
+const TRIES = 16;
+
+export function newId(random: Random, isFree: (id: string) => boolean): string {
+  for (let tried = 0; tried < TRIES; tried++) {
+    let id = "";
+    for (const byte of random.bytes(LENGTH)) id += ALPHABET[byte % ALPHABET.length];
+    if (isFree(id)) return id;
+  }
+  invariant(false, "a random id is free sooner or later");
 }

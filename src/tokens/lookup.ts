@@ -13,11 +13,11 @@ import { RECORD_UNUSABLE } from "./failures.ts";
 import { originOf } from "./origin.ts";
 import type { Salt } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
-import { TokenCache } from "./token-cache.ts";
 import { recordsOf } from "./rows/token-keys.ts";
 import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
 import { pathOf, type TokenTerms } from "./token-terms.ts";
 import { isSpent } from "./life/uses.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
 
 const NOWHERE = AddressRanges.of([]);
 
@@ -191,4 +191,53 @@ function boundsOf({ boundTo = [] }: TokenTerms): AddressRanges | undefined {
 
 function isSame(a: NamespaceRef, b: NamespaceRef): boolean {
   return a.id === b.id && a.path === b.path && a.created === b.created;
+}
+
+// --- token cache ---
+
+// Callers by the hash of their secret, least recently used out first. Only tokens that are there get
+// in: a stream of made-up secrets must leave nothing behind (T-B25).
+
+export interface Known {
+  readonly caller: Caller;
+  readonly hash: string;
+}
+
+export class TokenCache {
+  readonly #byHash = new RecentMap<string, Known>();
+  readonly #byAccessor = new Map<string, Known>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#byHash.size;
+  }
+
+  get(hash: string): Caller | undefined {
+    return this.#byHash.get(hash)?.caller;
+  }
+
+  put(hash: string, caller: Caller): void {
+    this.drop(caller.accessor);
+    const known = { caller, hash };
+    this.#byHash.set(hash, known);
+    this.#byAccessor.set(caller.accessor, known);
+    const { oldest } = this.#byHash;
+    if (oldest !== null && this.#byHash.size > this.#max) this.drop(oldest.value.caller.accessor);
+  }
+
+  drop(accessor: string): void {
+    const known = this.#byAccessor.get(accessor);
+    if (known === undefined) return;
+    this.#byAccessor.delete(accessor);
+    this.#byHash.delete(known.hash);
+  }
+
+  clear(): void {
+    this.#byHash.clear();
+    this.#byAccessor.clear();
+  }
 }

@@ -10,15 +10,16 @@
 //
 // A wrapped answer lies in the space of its wrapping token, and counts as its maker's.
 
-import { EMPTY } from "@holdfast/shared/bytes";
-import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
-import type { JsonObject } from "@holdfast/shared/json/json";
-import { objectCodec } from "../base/object-codec.ts";
+import { EMPTY, text, utf8 } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec, type Codec } from "@holdfast/shared/codec";
+import { type JsonObject, isObject } from "@holdfast/shared/json/json";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Caller } from "@holdfast/shared/endpoint/request";
 import { Allowance, type Holder, type Storing } from "./allowance.ts";
 import { cubbyholeFull, cubbyholesTooLarge, wrappingsFull } from "./failures.ts";
 import { ownerOf } from "./owner.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import { parseExactly } from "@holdfast/shared/json/json-exact";
 
 /** Of one token, in all namespaces. Every token may write here, and 32 of them may end in one
  *  transaction. */
@@ -240,4 +241,20 @@ function visitsOf({ namespaceId, accessor }: SpaceOwner): string {
 
 function madeKey({ namespaceId, accessor }: SpaceOwner): string {
   return `ns/${namespaceId}/wrapping-made/${accessor}`;
+}
+
+// --- object codec ---
+
+// Objects that callers gave, as they gave them: numbers keep their text, which a double would change.
+
+/** Of what a body held, or our own code made: it was scanned before it was ever stored. */
+export const objectCodec: Codec<JsonObject> = {
+  encode: (value) => utf8(JSON.stringify(value)),
+  decode: (bytes) => readObject(text(bytes)),
+};
+
+function readObject(source: string): JsonObject {
+  const found = parseExactly(source);
+  invariant(isObject(found), "what was stored as an object is one");
+  return found;
 }

@@ -27,7 +27,7 @@ import { recordCodec as namespaceCodec } from "../../src/namespaces/record.ts";
 import { amountCodec } from "../../src/wrapping/allowance.ts";
 import { madeCodec } from "../../src/wrapping/cubbyhole-contents.ts";
 import { answerIn, keptAnswer } from "../../src/wrapping/wrapped-answer.ts";
-import { objectCodec } from "../../src/base/object-codec.ts";
+import { objectCodec } from "../../src/wrapping/cubbyhole-contents.ts";
 import { configCodec, leaseQuotaCodec, quotaCodec } from "../../src/quotas/quota.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Served, serveMounted } from "@holdfast/shared/endpoint/endpoint";
-import { runsHere } from "../../src/core/placement.ts";
+import { runsHere } from "../../src/core/judging.ts";
 import type { NodeRole } from "../../src/seal/health.ts";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 

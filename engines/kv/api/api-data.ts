@@ -6,7 +6,6 @@ import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import * as failures from "../failures.ts";
 import {
   cas,
   path,
@@ -17,7 +16,8 @@ import {
   versions,
 } from "./fields.ts";
 import type { Kv } from "../kv.ts";
-import { subkeysOf } from "../subkeys.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import * as failures from "../failures.ts";
 
 const endpoint = engineEndpoints<Kv>();
 
@@ -193,4 +193,18 @@ export const dataApi = [
 async function done(work: Promise<void>): Promise<undefined> {
   await work;
   return undefined;
+}
+
+// --- subkeys ---
+
+// The structure of a document without what it says: null in place of every value.
+
+/** `depth` 0 goes all the way down; below the last level objects are values as well. */
+export function subkeysOf(data: JsonObject, depth: number): JsonObject {
+  const names: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const deeper = isObject(value) && depth !== 1 && Object.keys(value).length > 0;
+    names[name] = deeper ? subkeysOf(value, depth === 0 ? 0 : depth - 1) : null;
+  }
+  return names;
 }

@@ -17,7 +17,6 @@ import { ClearingMap } from "./clearing-map.ts";
 import type { Veil } from "./hasher.ts";
 import { quote } from "@holdfast/shared/json/json-text";
 import { maskedJson } from "./masking.ts";
-import { TimeText } from "./time-text.ts";
 
 // More than may be parked; beyond, some texts are made twice.
 const MAX_UNANSWERED = 16_384;
@@ -291,4 +290,24 @@ function counted(data: JsonValue): JsonValue {
     ...(Array.isArray(keys) ? { keys: keys.length } : {}),
     ...(isObject(info) ? { key_info: Object.keys(info).length } : {}),
   };
+}
+
+// --- time text ---
+
+// Times as records show them: nanoseconds, always nine digits. Two thousand records share a second,
+// so the text before the fraction is kept.
+
+export class TimeText {
+  #second = -1n;
+  #text = "";
+
+  show(instant: Instant): string {
+    const second = instant / SECOND;
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#text = showTime(second * SECOND).slice(0, -1);
+    }
+    const fraction = Number(instant - second * SECOND) + 1_000_000_000;
+    return `${this.#text}.${String(fraction).slice(1)}Z`;
+  }
 }

@@ -1,13 +1,11 @@
 // `holdfast operator generate-root`
 
 import { Secret } from "@holdfast/shared/secret";
-import * as seal from "@holdfast/client/api/seal";
 import { argument } from "../line/argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
-import { uncover } from "./one-time-pad.ts";
-import { readPgpKey } from "./shares.ts";
 import {
+  readPgpKey,
   askShares,
   goOn,
   readShare,
@@ -18,6 +16,11 @@ import {
 } from "./shares.ts";
 import { showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
+import { isUtf8 } from "node:buffer";
+import { fromBase64, wipe } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import { ownBytes } from "@holdfast/client/utf8";
+import * as seal from "@holdfast/client/api/seal";
 
 type Attempt = seal.GenerateRootStatusAnswer;
 
@@ -171,4 +174,28 @@ async function readOtp(context: Context, value: string | undefined): Promise<Sec
   const typed = await prompt.secret("One-time password");
   if (typed === null || typed.reveal() === "") throw new UsageError("no password was given");
   return typed;
+}
+
+// --- one time pad ---
+
+// Takes a one-time password off a token that the server covered with it.
+
+export function uncover(encoded: string, otp: Secret<string>): Secret<string> {
+  const token = fromBase64(encoded.trim());
+  const pad = ownBytes(otp.reveal());
+  try {
+    if (token === null) throw refused("the encoded token is not base64");
+    if (token.length !== pad.length) {
+      throw refused(`the one-time password has ${pad.length} bytes; it must have ${token.length}`);
+    }
+    for (let i = 0; i < token.length; i++) token[i] = token[i]! ^ pad[i]!;
+    if (!isUtf8(token)) throw refused("this is not the one-time password of this encoded token");
+    return new Secret(token.toString("utf8"));
+  } finally {
+    wipe(token, pad);
+  }
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid", "otp-mismatch", message);
 }

@@ -1,13 +1,12 @@
 // Mounts as a loaded snapshot has them: their engines opened over its data, to be read and nothing else. The mount that a
 // request reaches today is found by its uuid, which another one at the same path does not have.
 
-import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, EngineType, MountFacts, WriteAhead } from "@holdfast/plugin-sdk/engine";
 import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import type { MountRef } from "@holdfast/shared/endpoint/request";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../../barrier/view.ts";
-import * as failures from "./failures.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "../table/mount-config.ts";
 import {
   claimCodec,
@@ -17,7 +16,9 @@ import {
   type MountRecord,
 } from "../table/mount-record.ts";
 import { MountRows } from "../table/mount-rows.ts";
-import { readOnlyStorage, readOnlyWriteAhead } from "./read-only-storage.ts";
+import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
+import { snapshotNotWritten } from "./failures.ts";
+import * as failures from "./failures.ts";
 
 /** Engines that stay open for the next request: the one that was asked longest ago goes. */
 const MAX_OPEN = 16;
@@ -157,4 +158,29 @@ export class SnapshotMounts {
 
 function sorted(options: Readonly<Record<string, string>>): [string, string][] {
   return Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+// --- read only storage ---
+
+// What an engine is given of a loaded snapshot: everything that its mount had stored, and no way to change it.
+
+export function readOnlyStorage(view: View): EngineStorage {
+  return {
+    get: async (key, codec) => view.get(key, codec),
+    records: async (prefix, codec, page) => view.records(prefix, codec, page),
+    keys: async (prefix, page) => view.keys(prefix, page),
+    list: async (prefix, page) => view.list(prefix, page),
+    write: refuse,
+  };
+}
+
+export const readOnlyWriteAhead: WriteAhead = {
+  begin: refuse,
+  note: refuse,
+  drop: refuse,
+  orphan: refuse,
+};
+
+async function refuse(): Promise<never> {
+  throw snapshotNotWritten();
 }

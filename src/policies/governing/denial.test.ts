@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { denialText } from "./denial.ts";
+import { denialText } from "./judging.ts";
 import type { Verdict } from "../../program/program.ts";
 
 const VERDICT: Verdict = {

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { isInRange } from "./addresses.ts";
 import { Meter } from "../running/meter.ts";
-import { matchesGlob, matchesPath } from "./path-match.ts";
+import { matchesGlob, matchesPath } from "./lookups.ts";
 import { parseProgram } from "../program.ts";
 import { testInput } from "../request/test-input.ts";
 import { Zones } from "./zones.ts";

@@ -4,9 +4,15 @@
 import type { SourceText } from "../../document/source-text.ts";
 import { limit, syntax, tooDeep } from "../failures.ts";
 import { Lexer, type Token } from "./lexer.ts";
-import { MAX_EXPRESSION, MAX_NESTING } from "../limits.ts";
-import type { CallNode, FoldNode, Macro, MapNode, Node } from "./node.ts";
-import { TreeSize } from "./tree-size.ts";
+import { MAX_EXPRESSION, MAX_NESTING, MAX_DEPTH, MAX_NODES } from "../limits.ts";
+import {
+  type CallNode,
+  type FoldNode,
+  type Macro,
+  type MapNode,
+  type Node,
+  childrenOf,
+} from "./node.ts";
 
 /** The expression between two offsets, which is all that stands there. */
 export function parseExpression(source: SourceText, from: number, to: number): Node {
@@ -288,4 +294,32 @@ function foldOf(
   return third === undefined
     ? { ...base, test: null, step: second }
     : { ...base, test: second, step: third };
+}
+
+// --- tree size ---
+
+// How large a tree has become while it is built: the number of its nodes, and how deep they lie. Chains
+// such as `a.b.c` or `1+1+1` nest without any bracket.
+
+export class TreeSize {
+  readonly #source: SourceText;
+  readonly #depths = new WeakMap<Node, number>();
+  #nodes = 0;
+
+  constructor(source: SourceText) {
+    this.#source = source;
+  }
+
+  /** Gives it back. Its children have been counted before. */
+  counted(node: Node): Node {
+    this.#nodes += 1;
+    if (this.#nodes > MAX_NODES) {
+      throw limit(this.#source, node.at, `an expression may have at most ${MAX_NODES} parts`);
+    }
+    let below = 0;
+    for (const child of childrenOf(node)) below = Math.max(below, this.#depths.get(child) ?? 0);
+    if (below + 1 > MAX_DEPTH) throw tooDeep(this.#source, node.at, MAX_DEPTH);
+    this.#depths.set(node, below + 1);
+    return node;
+  }
 }

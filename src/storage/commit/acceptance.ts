@@ -11,7 +11,6 @@ import { EngineError, type Leaf, type StorageEngine, type SumRow } from "../engi
 import { heldOf, type Life } from "../life.ts";
 import { hasBegun, readHead } from "../opening.ts";
 import { Pending } from "../pending.ts";
-import * as heads from "../rows/head.ts";
 import { Forest } from "../rows/merkle.ts";
 import { SpaceGuard } from "../space.ts";
 import type { Below, TransactionLimits } from "../transaction.ts";
@@ -20,8 +19,9 @@ import { AdmissionQueue } from "./admission-queue.ts";
 import { type Accepted, Committer, leavesHead } from "./committer.ts";
 import { DurabilityWaiters } from "./durability-waiters.ts";
 import type { FailStop } from "./fail-stop.ts";
-import { RecentLeaves } from "./recent-leaves.ts";
-import type { Tip } from "./tip.ts";
+import type { Tip, LeafChange } from "./tip.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import * as heads from "../rows/head.ts";
 
 const MIB = 1024 * 1024;
 /** The most that one change may be; an engine may take less. */
@@ -271,3 +271,32 @@ export class Acceptance {
 }
 
 type Withdrawn = Pick<Accepted, "sequence" | "changes" | "bytes">;
+
+// --- recent leaves ---
+
+// Leaves of what was written last. Most writes change what was written a moment ago, and need its leaf:
+// looked up in storage each costs as much as sealing half an entry. They are those of everything
+// accepted; this node is the only writer, so nothing else changes them but repairs, which clear this.
+
+const MAX_LEAVES = 4096;
+
+export class RecentLeaves {
+  readonly #leaves = new RecentMap<string, Leaf>();
+
+  /** Undefined: not known here. */
+  get(key: string): Leaf | undefined {
+    return this.#leaves.peek(key);
+  }
+
+  accepted(changes: readonly LeafChange[]): void {
+    for (const { key, leaf } of changes) {
+      if (leaf === null) this.#leaves.delete(key);
+      else this.#leaves.set(key, leaf);
+    }
+    while (this.#leaves.size > MAX_LEAVES) this.#leaves.delete(this.#leaves.oldest!.key);
+  }
+
+  clear(): void {
+    this.#leaves.clear();
+  }
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Leaf } from "../engines/engine.ts";
-import { RecentLeaves } from "./recent-leaves.ts";
+import { RecentLeaves } from "./acceptance.ts";
 
 const leaf = (n: number): Leaf => ({ hash: Buffer.alloc(32, n), scope: Buffer.alloc(16) });
 const change = (key: string, value: Leaf | null) => ({ slot: 1, key, leaf: value });

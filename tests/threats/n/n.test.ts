@@ -7,7 +7,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
-import { objectCodec } from "../../../src/base/object-codec.ts";
+import { objectCodec } from "../../../src/wrapping/cubbyhole-contents.ts";
 import { documentCodec } from "../../../engines/kv/document.ts";
 import { secretCodec } from "../../../engines/kv/secret-codec.ts";
 import { userCodec } from "../../../engines/userpass/user.ts";
