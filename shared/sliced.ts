@@ -8,23 +8,41 @@ export type Sliced<T> = Generator<void, T, void>;
 
 /** On whose behalf it is done: tenants take turns, and then the clients of each. */
 export interface Whose {
-  /** The namespace that it belongs to; "" where that plays no part. */
+  /** The first name of the namespace; "" for the root, and where that plays no part. */
   readonly tenant: string;
   /** Any name of who asks, within it. */
   readonly client: string;
 }
 
-/** A caller, as one of its namespace. */
-export function whoseOf(caller: {
-  readonly namespace: { readonly id: string };
-  readonly accessor: string;
-}): Whose {
-  return { tenant: caller.namespace.id, client: caller.accessor };
+interface Namespaced {
+  readonly namespace: { readonly path: string };
+}
+
+/** The whole of a tenant is one, however many namespaces it has made below its own. */
+export function tenantOf({ namespace }: Namespaced): string {
+  return namespace.path.split("/", 1)[0] ?? "";
+}
+
+/** A caller, where nobody knows from where it asks. */
+export function whoseOf(caller: Namespaced & { readonly accessor: string }): Whose {
+  return { tenant: tenantOf(caller), client: caller.accessor };
+}
+
+/** Who sends a request: by its address, since tokens are made by whoever has one. */
+export function whoSends(
+  request: Namespaced & {
+    readonly caller: Namespaced | null;
+    readonly remote: { readonly address: string };
+  },
+): Whose {
+  return { tenant: tenantOf(request.caller ?? request), client: request.remote.address };
 }
 
 /** Gives way to others. */
 export interface Turns {
   next(whose: Whose): Promise<void>;
+  /** Does a little when it is its turn. */
+  step<T>(whose: Whose, work: () => T): Promise<T>;
 }
 
 export interface Pace {
@@ -58,11 +76,9 @@ export function stretch<T>(
 
 /** In stretches of a few milliseconds, the first of them at once. */
 export async function inSlices<T>(work: Sliced<T>, { clock, turns, whose }: Pace): Promise<T> {
-  for (;;) {
-    const step = stretch(work, clock);
-    if (step.done === true) return step.value;
-    await turns.next(whose);
-  }
+  let step = stretch(work, clock);
+  while (step.done !== true) step = await turns.step(whose, () => stretch(work, clock));
+  return step.value;
 }
 
 /** Tells when to yield: now and then, since each time costs more than the piece before it. */

@@ -1,7 +1,7 @@
 // The key/value engine: secrets with versions (version 2, the default) or without (version 1).
 
-import type { Pace } from "@holdfast/shared/sliced";
-import type { Clock } from "@holdfast/shared/world";
+import type { Pace, Turns } from "@holdfast/shared/sliced";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataApi } from "./api/api-data.ts";
@@ -63,7 +63,14 @@ async function open(needs: EngineNeeds): Promise<Kv> {
     await plain.upgrade(versioned);
   }
   const whose = { tenant: "", client: "" }; // nobody takes turns here but with the rest of the server
-  const pace = { clock, turns: { next: () => timers.turn() }, whose };
+  const pace = { clock, turns: turnsOf(timers), whose };
   const bin = new RecycleBin({ storage, clock, pace }, () => versioned.settings);
   return { versioned, bin, plain, storage, clock, pace, cursors: new Cursors(random), mount };
+}
+
+function turnsOf(timers: Pick<Timers, "turn">): Turns {
+  return {
+    next: () => timers.turn(),
+    step: (_, work) => timers.turn().then(work),
+  };
 }

@@ -10,6 +10,7 @@ import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Secret } from "@holdfast/shared/secret";
 import type { Random } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
+import { tenantOf } from "@holdfast/shared/sliced";
 import { FairLine } from "@holdfast/shared/fair-line";
 
 /** N, r and p of scrypt. */
@@ -85,7 +86,12 @@ export class Passwords {
     };
     // By caller and not by address: one that comes from many would have as many turns.
     const key = await this.#setting
-      .run(from.request, callerOf(from.request), work, tenantOf(from))
+      .run(
+        from.request,
+        callerOf(from.request),
+        work,
+        tenantOf({ namespace: { path: from.namespace } }),
+      )
       .finally(() => wipe(bytes));
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
@@ -118,11 +124,6 @@ export class Passwords {
       wipe(key);
     }
   }
-}
-
-/** The whole of a tenant is one, however many namespaces it has made below its own. */
-function tenantOf({ namespace }: Setting): string {
-  return namespace.split("/", 1)[0] ?? "";
 }
 
 /** Who is behind a token: whoever makes itself many of them is still one. */

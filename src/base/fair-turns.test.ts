@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { inSlices } from "@holdfast/shared/sliced";
+import { inSlices, type Turns, whoSends } from "@holdfast/shared/sliced";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { FakeClock } from "../../tests/support/fake-world.ts";
 import { FairTurns } from "./fair-turns.ts";
@@ -26,14 +26,36 @@ test("T-C03: the long work of a tenant, however much, is between no two stretche
       yield;
     }
   };
+  // Whoever waits for a request goes on some steps later, when others had their turn.
+  const turns: Turns = {
+    next: (whose) => fair.next(whose),
+    step: async (whose, step) => {
+      const done = await fair.step(whose, step);
+      for (let i = 0; i < 20; i++) await Promise.resolve();
+      return done;
+    },
+  };
   const run = (tenant: string, client: string, steps: number) =>
-    inSlices(work(tenant, steps), { clock, turns: fair, whose: { tenant, client } });
+    inSlices(work(tenant, steps), { clock, turns, whose: { tenant, client } });
   const flood = Array.from({ length: 60 }, (_, i) => run("team", `client-${i}`, 8));
   order.length = 0; // the first stretch of each is done at once
   await run("root", "one", 5);
   const between = order.filter((name) => name === "team").length;
   assert.ok(between <= 6, `${between} stretches of the others before it was done`);
   await Promise.all(flood);
+});
+
+test("T-C03: a tenant is one, however many namespaces and tokens it has made below its own", () => {
+  const remote = { address: "192.0.2.1" };
+  const sent = (path: string, home: string | null) =>
+    whoSends({
+      namespace: { path },
+      caller: home === null ? null : { namespace: { path: home } },
+      remote,
+    });
+  assert.deepEqual(sent("evil/n1", "evil/n1"), sent("evil/n2/deep", "evil"));
+  assert.deepEqual(sent("evil", null), { tenant: "evil", client: remote.address });
+  assert.notEqual(sent("good", "").tenant, "good", "who comes from above has its own turns");
 });
 
 test("a turn of the event loop is given to some milliseconds of work, and to a few that do little", async () => {

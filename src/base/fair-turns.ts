@@ -31,6 +31,19 @@ export class FairTurns {
     return new Promise((resolve) => this.soon(whose, resolve));
   }
 
+  /** Unlike what follows `next`, this is done within the turn, and what it takes is seen. */
+  step<T>(whose: Whose, work: () => T): Promise<T> {
+    return new Promise((resolve, reject) =>
+      this.soon(whose, () => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error as Error);
+        }
+      }),
+    );
+  }
+
   /** Calls when it is its turn. */
   soon(whose: Whose, call: () => void): void {
     this.#waiting.add(whose, call);

@@ -28,6 +28,7 @@ import type { RunningRequest } from "./running.ts";
 import type { PipelineParts } from "./seams.ts";
 import {
   hasBegunNothing,
+  isRefused,
   isLarge,
   LARGE,
   TAKES_TURNS,
@@ -86,7 +87,7 @@ export class Pipeline implements Core {
       const context = await this.#pass(state, entry);
       result = await this.#serve(state, context);
     } catch (error) {
-      result = await this.#refuse(state, error);
+      result = await this.#refuse(state, entry, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
       if (isLogin(state) && !state.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
@@ -140,13 +141,15 @@ export class Pipeline implements Core {
   }
 
   /** A long body is masked and recorded in its turn, whatever was said to it. */
-  async #refuse(state: RequestState, error: unknown): Promise<Failure> {
+  async #refuse(state: RequestState, entry: RunningRequest, error: unknown): Promise<Failure> {
     const record = () => this.#recording.refusal(state, error);
     if (!state.takesTurns) return await record();
+    // What ran has a record that waits for its second half.
+    const waiting = state.recorded === null ? isRefused(entry, this.#parts) : OWN_WORK;
     try {
-      return await this.#turns.take(state, OWN_WORK, record);
+      return await this.#turns.take(state, waiting, record);
     } catch (full) {
-      invariant(full instanceof Failure, "whoever finds no place is refused");
+      invariant(full instanceof Failure, "there is no place, or the node seals");
       return await record();
     }
   }
@@ -177,7 +180,11 @@ export class Pipeline implements Core {
     this.#admitWrapping(state, context, endpoint);
     const audited = this.#recording.ofRequest(state, endpoint);
     if (audited !== null) {
-      await this.#parts.audit.request(audited, "");
+      const record = async () => this.#parts.audit.request(audited, "");
+      // What was recovered was not long when it came, and is recorded as whatever is.
+      const long = state.recalled && state.bytes > TAKES_TURNS;
+      if (long) await this.#turns.take(state, context, record);
+      else await this.#parts.audit.request(audited, "");
       state.recorded = audited;
     }
     return context;
@@ -265,6 +272,7 @@ export class Pipeline implements Core {
     const bytes = weightOf(held);
     state.incoming.hold?.(bytes); // it did not come over the wire, and takes room as if it had
     state.takeBody(held, bytes);
+    state.takesTurns ||= bytes > TAKES_TURNS;
   }
 
   /** By the room as a loaded snapshot has it; who may ask was decided as for the data of today. */

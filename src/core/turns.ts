@@ -44,6 +44,16 @@ export class Turns {
   }
 }
 
+/** One that is refused and has only to be recorded: neither the seal nor its mount waits for that. */
+export function isRefused(
+  entry: RunningRequest,
+  { running }: Pick<PipelineParts, "running">,
+): Waiting {
+  entry.mount = "";
+  const { signal } = new AbortController(); // it is recorded, whether or not its caller is there
+  return { waitFor: (turn) => running.wait(entry, turn, { refusal: failures.sealed, signal }) };
+}
+
 /** One that has begun nothing: it is judged when its turn has come, and not before. */
 export function hasBegunNothing(
   { incoming }: RequestState,

@@ -1,6 +1,7 @@
 // ACL policies as clients of the ACL API see them: read by management and by tokens that carry them, written by
 // management. Policies neither grant nor deny here.
 
+import { whoSends } from "@holdfast/shared/sliced";
 import { createHash } from "node:crypto";
 import { Failure } from "@holdfast/shared/failure";
 import { access } from "@holdfast/shared/endpoint/access";
@@ -21,13 +22,13 @@ import { decoded } from "./policy-fields.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
 /** What the endpoints are answered from. */
-export interface AclPolicyDesk {
+export interface AclPolicyRoom {
   readonly policies: Policies;
   /** Name of the own region. */
   readonly region: string;
 }
 
-const endpoint = endpointsOf<AclPolicyDesk>();
+const endpoint = endpointsOf<AclPolicyRoom>();
 
 const MAX_LISTED = 10_000;
 const MAX_DESCRIPTION = 256;
@@ -164,7 +165,7 @@ export const aclViewsApi = [
 
 // --- reading ---
 
-async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context: RequestContext) {
+async function list(room: AclPolicyRoom, input: InputOf<typeof listed>, context: RequestContext) {
   query.checkRegion(input.region, room.region);
   const { policies } = room;
   const { prefix, reverse, perPage, nextToken } = input;
@@ -176,7 +177,7 @@ async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context:
   const open = (one: string) => policies.read(context.namespace.id, one);
   const show = (found: PolicyRecord, one: string) => stubOf(one, found);
   const pages = openPage({ names, next: null }, open, show, LOOKED_AT);
-  const page = await policies.inSlices(pages, context.namespace.id, context);
+  const page = await policies.inSlices(pages, whoSends(context), context);
   // A page ends where enough was read, too.
   const next = from[page.keys.length];
   const cursor = next === undefined ? {} : { "X-Service-NextToken": next };
@@ -188,7 +189,7 @@ async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context:
 }
 
 function read(
-  room: AclPolicyDesk,
+  room: AclPolicyRoom,
   context: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
@@ -231,7 +232,7 @@ function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
 // --- writing ---
 
 async function write(
-  room: AclPolicyDesk,
+  room: AclPolicyRoom,
   context: RequestContext,
   path: string,
   input: InputOf<typeof fields>,
@@ -261,7 +262,7 @@ function explained(refusal: Failure, rules: string): Failure {
 }
 
 async function remove(
-  room: AclPolicyDesk,
+  room: AclPolicyRoom,
   { namespace }: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {

@@ -38,11 +38,15 @@ class StepByStep {
     return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
+  step<T>(_: unknown, work: () => T): Promise<T> {
+    return this.next().then(work);
+  }
+
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  async step(): Promise<void> {
+  async once(): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
@@ -50,7 +54,7 @@ class StepByStep {
   }
 
   async all(): Promise<void> {
-    while (this.#waiting.length > 0) await this.step();
+    while (this.#waiting.length > 0) await this.once();
   }
 }
 
@@ -146,7 +150,7 @@ test("what takes long is compiled a step at a time, once for all who ask meanwhi
   const ready = waitedFor(acls, one);
   assert.equal(waitedFor(acls, two), ready);
   assert.ok(found.length < MANY.length);
-  await turns.step();
+  await turns.once();
   assert.ok(found.length < MANY.length);
   await turns.all();
   await ready;
@@ -172,7 +176,7 @@ test("a policy that changes after it went in is not lost: all who wait ask again
   clock.slow = true;
   const who = caller(MANY);
   const early = waitedFor(acls, who);
-  while (!found.includes("c")) await turns.step();
+  while (!found.includes("c")) await turns.once();
   labels.set("a", "kv/changed");
   acls.forget("root", "a");
   const late = waitedFor(acls, who);
@@ -188,7 +192,7 @@ test("a policy that changes at the very last step is not lost", async () => {
   clock.slow = true;
   const who = caller(MANY);
   const ready = waitedFor(acls, who);
-  while (!found.includes("f")) await turns.step();
+  while (!found.includes("f")) await turns.once();
   assert.equal(turns.waiting, 1);
   labels.delete("f");
   acls.forget("root", "f");
@@ -203,7 +207,7 @@ test("a policy that changes before it went in goes in as it is then, and nothing
   clock.slow = true;
   const who = caller(MANY);
   const ready = waitedFor(acls, who);
-  await turns.step();
+  await turns.once();
   assert.ok(!found.includes("f"));
   labels.set("f", "kv/changed");
   acls.forget("root", "f");
@@ -219,7 +223,7 @@ test("a policy that changes all the time holds up nobody for ever: it goes in la
   clock.slow = true;
   const who = caller(MANY);
   const first = waitedFor(acls, who);
-  while (!found.includes("b")) await turns.step();
+  while (!found.includes("b")) await turns.once();
   acls.forget("root", "a");
   await turns.all();
   await first;
@@ -227,7 +231,7 @@ test("a policy that changes all the time holds up nobody for ever: it goes in la
   const second = waitedFor(acls, who);
   while (!found.includes("f")) {
     acls.forget("root", "a");
-    await turns.step();
+    await turns.once();
   }
   await turns.all();
   await second;
@@ -282,7 +286,7 @@ test("what was under way when everything was forgotten is not used", async () =>
   clock.slow = true;
   const who = caller(MANY);
   const ready = waitedFor(acls, who);
-  while (!found.includes("c")) await turns.step();
+  while (!found.includes("c")) await turns.once();
   acls.clear();
   labels.delete("a"); // nobody tells it: it does not listen any more
   await turns.all();

@@ -134,8 +134,9 @@ export class CompiledAcls {
 
   async #goOn(job: Job, steps: Sliced<CompiledAcl>): Promise<void> {
     try {
-      do await this.#turns.next(whoseOf(job.caller));
-      while (!job.stale && stretch(steps, this.#clock, STEP).done !== true);
+      const whose = whoseOf(job.caller);
+      const step = () => job.stale || stretch(steps, this.#clock, STEP).done === true;
+      while (!(await this.#turns.step(whose, step)));
     } finally {
       if (this.#running.get(job.place)?.job === job) this.#running.delete(job.place);
     }

@@ -1,8 +1,9 @@
 // The ACL policies of every namespace: kept, read and written. What a document means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
-import { inSlices, type Sliced, type Turns, type Whose } from "@holdfast/shared/sliced";
+import { inSlices, type Sliced, type Turns, whoSends, type Whose } from "@holdfast/shared/sliced";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
@@ -32,8 +33,8 @@ export interface PoliciesOptions {
   readonly turns?: Turns;
 }
 
-/** Who writes, and from where. */
-export type PolicyWriter = Waiting & { readonly remote?: { readonly address: string } };
+const NOBODY: Whose = { tenant: "", client: "" };
+const AT_ONCE: Turns = { next: async () => {}, step: async (_, work) => work() };
 
 export class Policies {
   readonly #shared: View;
@@ -45,7 +46,7 @@ export class Policies {
 
   constructor({ shared, clock, places, turns }: PoliciesOptions) {
     this.#places = places ?? null;
-    this.#turns = turns ?? { next: () => Promise.resolve() };
+    this.#turns = turns ?? AT_ONCE;
     this.#shared = shared;
     this.#clock = clock;
     this.#rows = aclRows({ shared, clock });
@@ -123,9 +124,11 @@ export class Policies {
 
   /** What takes long, with turns for others. Whoever it is done for is looked at again after each, and where it may
    *  do it no more, or has gone, that was the last. */
-  inSlices<T>(work: Sliced<T>, namespaceId: string, request: PolicyWriter = OWN_WORK): Promise<T> {
-    const turns = { next: (whose: Whose) => request.waitFor(this.#turns.next(whose)) };
-    const whose = { tenant: namespaceId, client: request.remote?.address ?? "" };
+  inSlices<T>(work: Sliced<T>, whose: Whose, request: Waiting = OWN_WORK): Promise<T> {
+    const turns: Turns = {
+      next: (one) => request.waitFor(this.#turns.next(one)),
+      step: (one, step) => request.waitFor(this.#turns.step(one, step)),
+    };
     return inSlices(work, { clock: this.#clock, turns, whose });
   }
 
@@ -135,9 +138,11 @@ export class Policies {
   async write(
     namespaceId: string,
     change: PolicyChange,
-    request: PolicyWriter = OWN_WORK,
+    request: RequestContext | null = null, // null: the server itself
   ): Promise<PolicyWritten> {
     const { name } = change;
+    const waiting = request ?? OWN_WORK;
+    const whose = request === null ? NOBODY : whoSends(request);
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
@@ -145,7 +150,7 @@ export class Policies {
     const document =
       text === undefined
         ? null
-        : await this.inSlices(readAclDocument(presentText(text)), namespaceId, request);
+        : await this.inSlices(readAclDocument(presentText(text)), whose, waiting);
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);
@@ -163,10 +168,10 @@ export class Policies {
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
     if (document !== null) {
       const { rules } = document;
-      warnings.push(...(await this.inSlices(warningsOf(rules), namespaceId)));
+      warnings.push(...(await this.inSlices(warningsOf(rules), whose)));
       if (this.#places !== null) {
         const places = placeWarnings(rules, namespaceId, this.#places);
-        warnings.push(...(await this.inSlices(places, namespaceId)));
+        warnings.push(...(await this.inSlices(places, whose)));
       }
     }
     return { name, version: record.version, record, warnings };

@@ -1,6 +1,7 @@
 // What policies say: what is written counts for the next request, in its own namespace and nowhere
 // else, before and after a restart.
 
+import type { Turns } from "@holdfast/shared/sliced";
 import assert from "node:assert/strict";
 import test from "node:test";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
@@ -33,7 +34,10 @@ function over(made: MadeBarrier): Made {
       return world.clock.elapsed();
     },
   };
-  const turns = { next: () => world.timers.turn() };
+  const turns: Turns = {
+    next: () => world.timers.turn(),
+    step: (_, work) => world.timers.turn().then(work),
+  };
   const rights = new Rights({ policies, clock, turns });
   return { ...made, policies, rights, pace };
 }

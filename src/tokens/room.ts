@@ -48,7 +48,15 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
   build: (needs) => {
     const { clock, timers, random, turns, region, anonymousSelf, life } = needs;
     const tokens = new Tokens(needs);
-    const aclTokens = new AclTokens({ tokens, clock, timers, random, region, anonymousSelf });
+    const aclTokens = new AclTokens({
+      tokens,
+      clock,
+      timers,
+      turns,
+      random,
+      region,
+      anonymousSelf,
+    });
     const { stillKnows, limits, isProgram } = needs;
     const options = { stillKnows, limits, isProgram };
     return {

@@ -2,6 +2,7 @@
 // Which ones apply is governors.ts's; a request that none applies to is let
 // through without waiting for anything.
 
+import { tenantOf } from "@holdfast/shared/sliced";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
@@ -161,7 +162,7 @@ export class Governing {
     const { clock, turns } = this.#options;
     const { parseProgram, viewOf } = this.#programs ?? (await this.programs());
     const client = input.token?.accessor ?? input.request.remoteAddress;
-    const whose = { tenant: input.namespace.id, client };
+    const whose = { tenant: tenantOf(input), client };
     const view = viewOf(input);
     const judged: Judged[] = [];
     let left = MAX_STEPS_TOGETHER;

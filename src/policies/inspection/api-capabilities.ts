@@ -1,5 +1,6 @@
 // The endpoints that tell what a token may do.
 
+import { whoSends } from "@holdfast/shared/sliced";
 import { withoutFirstSlash } from "@holdfast/shared/text/slashes";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
@@ -132,7 +133,7 @@ async function answerFor(
 ) {
   const paths = input.paths ?? [];
   if (paths.length === 0) throw failures.pathsMissing();
-  const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths);
+  const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths, whoSends(of));
   const [only] = capabilities;
   const data: Record<string, JsonValue> = Object.fromEntries(
     capabilities.map((one) => [one.path, one.words]),

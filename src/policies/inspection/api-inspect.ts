@@ -1,6 +1,7 @@
 // The endpoint that tells what would become of a request, and why.
 
 import { readAddress } from "@holdfast/shared/text/addresses";
+import { whoSends } from "@holdfast/shared/sliced";
 import { withoutFirstSlash, withoutSlashes } from "@holdfast/shared/text/slashes";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
@@ -174,12 +175,13 @@ export const inspectionApi = [
     },
     output: inspected,
     handler: async (inspection, { address, port, wrapTtl = 0n, ...described }, context) => {
-      const found = await inspection.inspect(context.namespace, {
+      const question = {
         ...described,
         id: context.id,
         remote: { address: address ?? context.remote.address, port: port ?? context.remote.port },
         wrapTtl: wrapTtl === 0n ? null : wrapTtl,
-      });
+      };
+      const found = await inspection.inspect(context.namespace, question, whoSends(context));
       return showInspected(found, inspection.above(context.caller));
     },
   }),

@@ -4,7 +4,7 @@
 import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import { type Pace, whoseOf } from "@holdfast/shared/sliced";
+import type { Pace, Whose } from "@holdfast/shared/sliced";
 import type { Nanos } from "@holdfast/shared/world";
 import {
   type RequestContext,
@@ -113,14 +113,19 @@ export class CapabilityQueries {
   // --- what ---
 
   /** Of each path as it is given; the longest namespace that it leads into is its own. */
-  async on(caller: Caller, base: NamespaceRef, paths: readonly string[]): Promise<Answered> {
+  async on(
+    caller: Caller,
+    base: NamespaceRef,
+    paths: readonly string[],
+    asker: Whose,
+  ): Promise<Answered> {
     const capabilities: Capabilities[] = [];
     let governed = false;
     const { clock, turns } = this.#options.pace;
     let began = clock.elapsed();
     for (const path of new Set(paths)) {
       if (clock.elapsed() - began >= STRETCH) {
-        await turns.next(whoseOf(caller));
+        await turns.next(asker);
         began = clock.elapsed();
       }
       const place = this.#placeOf(base, path);

@@ -2,6 +2,7 @@
 // somebody describes. Nothing is executed, counted or logged. For
 // those who may know everything about policies: a caller never learns this of its own denial.
 
+import type { Whose } from "@holdfast/shared/sliced";
 import { withoutSlashes } from "@holdfast/shared/text/slashes";
 import { isSegment, MAX_PATH, MAX_SEGMENTS } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
@@ -125,14 +126,14 @@ export class Inspection {
     return this.#options.governing.above(asker?.namespace ?? null);
   }
 
-  async inspect(from: NamespaceRef, request: DescribedRequest): Promise<Inspected> {
+  async inspect(from: NamespaceRef, request: DescribedRequest, asker: Whose): Promise<Inspected> {
     const { governing, clock, turns } = this.#options;
     const { operation } = request;
     const place = this.#place(from, request);
     const data = this.#options.dataAt(place.namespace, place.segments, operation, request.data);
     const described = { ...request, data };
     const load = () => governing.programs();
-    const pace = { clock, turns, whose: { tenant: from.id, client: request.accessor ?? "" } };
+    const pace = { clock, turns, whose: asker };
     const documents = await readTrialDocuments(described.documents, from, load, pace);
     const declared = this.#options.declared(place.namespace, place.segments, operation);
     const whose = this.#callerOf(from, place.namespace, described, documents);

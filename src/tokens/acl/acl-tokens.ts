@@ -1,11 +1,12 @@
 // What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
+import { whoSends } from "@holdfast/shared/sliced";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../../endpoint/acl-query.ts";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { AddressLimit } from "../address-limit.ts";
-import { FairTurns } from "../../base/fair-turns.ts";
+import type { FairTurns } from "../../base/fair-turns.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { type ListQuery, Listing, type TokenList } from "./listing.ts";
 import { type BlockingQuery, BlockingQueries, type Watched } from "./blocking-queries.ts";
@@ -14,10 +15,11 @@ import type { Exchanged } from "../one-time-tokens.ts";
 import type { Token } from "../token.ts";
 import type { Tokens } from "../tokens.ts";
 
-export interface TokenDeskOptions {
+export interface AclTokensOptions {
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly turns: FairTurns;
   readonly random: Random;
   /** Name of the own region. */
   readonly region: string;
@@ -39,8 +41,7 @@ export class AclTokens {
   readonly #parked: BlockingQueries;
   readonly #exchanges: AddressLimit;
 
-  constructor({ tokens, clock, timers, random, region, anonymousSelf }: TokenDeskOptions) {
-    const turns = new FairTurns({ clock, timers });
+  constructor({ tokens, clock, timers, turns, random, region, anonymousSelf }: AclTokensOptions) {
     const tableIndex = (namespaceId: string) => tokens.tableIndex(namespaceId);
     this.tokens = tokens;
     this.anonymousSelf = anonymousSelf;
@@ -96,7 +97,7 @@ export class AclTokens {
         watched: { namespaceId, accessor: null },
       };
     });
-    return { index, value: await this.#listing.list(plan, context.signal) };
+    return { index, value: await this.#listing.list(plan, context.signal, whoSends(context)) };
   }
 
   /** By its accessor: for management, and for the token itself. Others learn nothing. */

@@ -5,6 +5,7 @@ import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { FairTurns } from "../../base/fair-turns.ts";
+import type { Whose } from "@holdfast/shared/sliced";
 import { callerGone, cursorMalformed } from "./query-failures.ts";
 import type { Token } from "../token.ts";
 import type { TokenRanges } from "../rows/token-ranges.ts";
@@ -77,7 +78,7 @@ export class Listing {
     return { query, order, filter: filter === "" ? null : await this.#parts.parseFilter(filter) };
   }
 
-  async list(plan: ListPlan, signal: AbortSignal): Promise<TokenList> {
+  async list(plan: ListPlan, signal: AbortSignal, whose: Whose): Promise<TokenList> {
     const { tableIndex, clock } = this.#parts;
     const { namespaceId } = plan.query;
     // A change wakes everybody who waited for it, and many of them ask for the same.
@@ -85,7 +86,7 @@ export class Listing {
     const index = tableIndex(namespaceId);
     const known = this.#remembered.get(name);
     if (known?.index === index && clock.elapsed() < known.until) return known.list;
-    const list = await this.#read(plan, signal);
+    const list = await this.#read(plan, signal, whose);
     const lasts = plan.filter?.byClock !== true && tableIndex(namespaceId) === index;
     if (lasts) this.#remember(name, index, list);
     return list;
@@ -96,7 +97,11 @@ export class Listing {
     this.#remembered.clear();
   }
 
-  async #read({ query, order, filter }: ListPlan, signal: AbortSignal): Promise<TokenList> {
+  async #read(
+    { query, order, filter }: ListPlan,
+    signal: AbortSignal,
+    whose: Whose,
+  ): Promise<TokenList> {
     const { ranges, turns } = this.#parts;
     const { namespaceId, perPage } = query;
     const stubs: TokenStub[] = [];
@@ -117,7 +122,7 @@ export class Listing {
         return { stubs, next: order.cursor(following) };
       }
       from = following;
-      await turns.next({ tenant: namespaceId, client: "" });
+      await turns.next(whose);
       if (signal.aborted) throw callerGone();
     }
   }

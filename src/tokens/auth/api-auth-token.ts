@@ -2,6 +2,7 @@
 // servers know them. Rights are those of policies on these paths. In the namespace of the request; only
 // what a token does with itself goes to where it lives.
 
+import { whoSends } from "@holdfast/shared/sliced";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import { access } from "@holdfast/shared/endpoint/access";
@@ -261,9 +262,11 @@ export const authTokenApi = [
     access: access.sudo,
     input: pageFields(MAX_LISTED, "Only those after this accessor."),
     output: out.keys("Accessors in their order; name, policies and remaining time of each."),
-    handler: async (room, { after, limit }, { namespace, signal }) => {
+    handler: async (room, { after, limit }, context) => {
+      const { namespace, signal } = context;
       if (after !== undefined && !isUuid(after)) throw afterInvalid();
-      const page = { after: after?.toLowerCase(), limit, signal };
+      const whose = whoSends(context);
+      const page = { after: after?.toLowerCase(), limit, signal, whose };
       const { tokens, next } = await room.list(namespace.id, page);
       const { now } = room;
       return reply(

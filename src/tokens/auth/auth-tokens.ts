@@ -14,7 +14,7 @@ import type {
 } from "@holdfast/shared/endpoint/request";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import type { FairTurns } from "../../base/fair-turns.ts";
-import { whoseOf } from "@holdfast/shared/sliced";
+import { whoseOf, type Whose } from "@holdfast/shared/sliced";
 import { inherited } from "../origin.ts";
 import { callerGone } from "../acl/query-failures.ts";
 import {
@@ -183,7 +183,12 @@ export class AuthTokens {
   /** In the order of accessors. `next` is what the following page starts after, null on the last. */
   async list(
     namespaceId: string,
-    { after, limit, signal }: { after: string | undefined; limit: number; signal: AbortSignal },
+    {
+      after,
+      limit,
+      signal,
+      whose,
+    }: { after: string | undefined; limit: number; signal: AbortSignal; whose: Whose },
   ): Promise<{ readonly tokens: readonly Token[]; readonly next: string | null }> {
     const { tokens, turns } = this.#options;
     const found: Token[] = [];
@@ -198,7 +203,7 @@ export class AuthTokens {
       const last = batch.at(-1)?.accessor;
       if (batch.length < BATCH || last === undefined) return { tokens: found, next: null };
       from = last;
-      await turns.next({ tenant: namespaceId, client: "" });
+      await turns.next(whose);
       if (signal.aborted) throw callerGone();
     }
   }

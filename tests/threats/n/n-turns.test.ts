@@ -135,6 +135,23 @@ for (const [what, value] of [
   });
 }
 
+test("T-N03: a mount that goes does not wait for the records of what was refused there", async (t) => {
+  const { from, held } = await turnStage(t);
+  const body = { data: { value: SECRET } };
+  const flood = Array.from({ length: FLOOD }, () =>
+    from("192.0.2.1", "POST", "/v1/kv/data/large", body, "weak"),
+  );
+  await until(() => held.length === 1);
+  const { status } = await from("192.0.2.3", "DELETE", "/v1/sys/mounts/kv");
+  assert.equal(status, 204);
+  assert.equal(held.length, 1, "none of them has been recorded yet");
+  let over = false;
+  const answered = Promise.all(flood).finally(() => (over = true));
+  for (; !over; await nextTurn()) held.shift()?.release();
+  // Those that had not been judged find it gone.
+  for (const answer of await answered) assert.ok([403, 404, 409].includes(answer.status));
+});
+
 test("T-N03: what waits for its turn has not been read: it would be thirty times as much", async (t) => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
