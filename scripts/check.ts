@@ -14,7 +14,9 @@ const bin = join(root, "node_modules", ".bin");
 // What is told from the files alone. The rest of tests/house/ runs the server, and does so with the other tests.
 const HOUSE = [
   "house",
-  ...["browser", "packages", "request-target", "rooms", "source", "texts"].map((name) => `house/${name}`),
+  ...["browser", "packages", "request-target", "rooms", "source", "texts"].map(
+    (name) => `house/${name}`,
+  ),
 ].map((name) => `tests/${name}.test.ts`);
 
 const steps: readonly [name: string, command: string, ...args: string[]][] = [
