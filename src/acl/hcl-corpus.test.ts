@@ -16,7 +16,7 @@ import { parseHcl } from "../document/hcl-parser.ts";
 import { printHcl } from "../document/hcl-printer.ts";
 import { POLICY_LIMITS, SourceText } from "../document/source-text.ts";
 
-const RUNS = 100_000;
+const RUNS = 40_000;
 const LIMITS = { ...POLICY_LIMITS, bytes: 64 * 1024 * 1024 };
 const SHAPE: BodyShape = new Map([
   ["path", { labels: 1, body: NO_BLOCKS }],
