@@ -10,6 +10,7 @@ import { CanonicalPath, isSegment } from "@holdfast/shared/text/canonical-path";
 import { SystemFs } from "../src/system/fs.ts";
 import { Secret } from "@holdfast/shared/secret";
 import { ClientEnvironment } from "./node/environment.ts";
+import { ApiError } from "./api-error.ts";
 import { Client } from "./client.ts";
 import { parseExact } from "./exact-json.ts";
 import { keyPath, oneSegment, restOfPath, typedPath } from "./request-path.ts";
@@ -84,6 +85,65 @@ test("the bytes of a body are overwritten when they are sent, and when they coul
   await assert.rejects(request, /not reached/);
   assert.equal(bodies.length, 2);
   for (const body of bodies) assert.ok(body.every((byte) => byte === 0));
+});
+
+test("of a refused stream no more is read than a refusal has, and the rest is let go", async () => {
+  const [parts, size] = [64, 64 * 1024];
+  let [taken, ended] = [0, false];
+  async function* chunks() {
+    try {
+      for (; taken < parts; taken++) yield new Uint8Array(size).fill(0x20);
+    } finally {
+      ended = true;
+    }
+  }
+  const client = new Client({
+    transport: {
+      address: parseServerAddress("http://127.0.0.1:8200"),
+      send: async () => assert.fail("it is streamed"),
+      open: async () => ({
+        status: 503,
+        header: () => "",
+        chunks: chunks(),
+        trailer: () => "",
+      }),
+      close: () => {},
+    },
+    token: null,
+    namespace: "",
+    region: "",
+  });
+  const answer = client.stream({ method: "GET", path: "sys/storage/raft/snapshot" });
+  await assert.rejects(answer, (error) => error instanceof ApiError && error.status === 503);
+  assert.ok(taken * size <= 512 * 1024, `${taken} parts were read`);
+  assert.ok(ended);
+});
+
+test("a region goes along on tokens and their policies, and nowhere else", async () => {
+  const targets: string[] = [];
+  const client = new Client({
+    transport: {
+      address: parseServerAddress("http://127.0.0.1:8200"),
+      send: async ({ target }) => {
+        targets.push(target);
+        return { status: 204, header: () => "", body: ownBytes("") };
+      },
+      open: async () => assert.fail("nothing is streamed"),
+      close: () => {},
+    },
+    token: null,
+    namespace: "",
+    region: "north",
+  });
+  for (const path of ["acl/token/self", "sys/health", "secret/acl/a", "aclish/a"]) {
+    await client.request("GET", path);
+  }
+  assert.deepEqual(targets, [
+    "/v1/acl/token/self?region=north",
+    "/v1/sys/health",
+    "/v1/secret/acl/a",
+    "/v1/aclish/a",
+  ]);
 });
 
 test("paths are composed, freed of /v1/, and refused where they would mean something else", () => {
