@@ -7,6 +7,10 @@ import { startServer, type TestServer } from "../../tests/support/servers/test-s
 import { at } from "../../tests/support/http-client.ts";
 import { until } from "../../tests/support/until.ts";
 import { Failure } from "@holdfast/shared/failure";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { nextTurn } from "../../tests/support/fake-world.ts";
+import { WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
+import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
 
 async function opened(t: TestContext): Promise<{ node: TestServer; token: string }> {
   const node = await startServer();
@@ -145,4 +149,37 @@ test("a house that its keys do not open stays sealed and is opened with its shar
   assert.equal((await node.call("GET", "/v1/sys/mounts", { token })).status, 503);
   await node.unseal(shares);
   assert.equal((await node.call("GET", "/v1/sys/mounts", { token })).status, 200);
+});
+
+test("a storage that fails before the next house is let in is told, also where nobody threw for it", async (t) => {
+  let engine = new WatchedEngine();
+  class Watched extends MemoryGenerations {
+    override async open() {
+      return (engine = new WatchedEngine(await super.open()));
+    }
+  }
+  let fails = false;
+  const node = await startServer({
+    generations: new Watched(),
+    rooms: [
+      ({ shared }) => ({
+        name: "last to lead",
+        endpoints: [],
+        lead: async () => {
+          if (!fails) return;
+          engine.failCommit = new Error("the disk is gone");
+          const put = shared.write((tx) => tx.put("a", new Uint8Array(1), bytesCodec));
+          await assert.rejects(put);
+          await nextTurn(); // it is announced
+        },
+      }),
+    ],
+  });
+  t.after(() => node.stop().catch(() => {}));
+  await node.open();
+  fails = true;
+  await node.server.exchange(renewed(node.server));
+  const going = Symbol("it goes on");
+  const cause = await Promise.race([node.server.failed, nextTurn().then(() => going)]);
+  assert.match(String(cause), /the disk is gone/);
 });

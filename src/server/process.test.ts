@@ -1,4 +1,4 @@
-// The process around the house: what a start that fails leaves behind.
+// The process around the house: what a start that fails leaves behind, and what a stop does not wait for.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { startServer } from "../../tests/support/servers/test-server.ts";
+import { until } from "../../tests/support/until.ts";
 import type { MemoryEngine } from "../storage/engines/memory.ts";
 
 test("a start that fails stops what was started, and says why it failed", async (t) => {
@@ -28,4 +30,19 @@ test("a start that fails stops what was started, and says why it failed", async 
   const [engine] = opened;
   assert.ok(engine !== undefined);
   assert.throws(() => engine.meta("any"), /closed/, "and so is the storage");
+});
+
+test("a stop answers requests that wait for something, and does not wait for them", async () => {
+  const node = await startServer({
+    config: (config) => ({ ...config, shutdownTimeout: 5n * SECOND }),
+  });
+  const { token } = await node.open();
+  const target = `/v1/acl/tokens?index=${node.server.store.index + 100n}&wait=60s`;
+  const waits = node.call("GET", target, { token }).catch((error: unknown) => error);
+  await until(async () => {
+    const { json } = await node.call("GET", "/v1/sys/in-flight-req", { token });
+    return Object.keys((json as { data: object }).data).length > 1;
+  });
+  await node.stop();
+  assert.equal(((await waits) as { status?: number }).status, 503, "its connection was cut");
 });

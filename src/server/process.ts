@@ -77,6 +77,8 @@ export class ServerProcess {
   /** Between two houses. */
   #paused = false;
   #house: House | null = null;
+  /** The same, but for an exchange: then it is the one that is about to take its place. */
+  #newest: House | null = null;
 
   constructor(config: Config, parts: ServerParts) {
     this.#parts = parts;
@@ -168,8 +170,9 @@ export class ServerProcess {
 
   #build(engine: StorageEngine): House {
     const house = new House(this.#ground, this.#timed(engine));
+    this.#newest = house;
     void house.store.failed.then((cause) => {
-      if (this.#house === house || this.#house === null) this.#lost.resolve(cause);
+      if (this.#newest === house) this.#lost.resolve(cause); // one that was left is nobody's loss
     });
     return house;
   }
