@@ -196,17 +196,18 @@ function classesIn({ code: { text, strings } }: Read, makers: readonly Maker[]):
   });
 }
 
-/** Functions and private methods. */
-const HEAD = /\bfunction (\w+)\(|^ {2}(#\w+)\(/gm;
+/** Functions, private methods, and arrows with a name. */
+const HEAD = /\bfunction (\w+)\(|^ {2}(#\w+)\(|\bconst (\w+) = \((?=[^;]*?=>)/gm;
 
 function functionsIn(file: Read, makers: readonly Maker[]): Maker[] {
   const { text, strings } = file.code;
   return Array.from(text.matchAll(HEAD)).flatMap((match) => {
-    const name = match[1] ?? match[2] ?? "";
+    const name = match[1] ?? match[2] ?? match[3] ?? "";
     const start = match.index + match[0].length;
     const parameters = namesOf(argumentsAt(text, start));
     if (!parameters.includes("code")) return [];
-    const end = text.slice(start).search(name.startsWith("#") ? /\n {2}\}/ : /\n\}/);
+    const last = name.startsWith("#") ? /\n {2}\}/ : /\n\}/;
+    const end = match[3] === undefined ? text.slice(start).search(last) : statementAt(text, start);
     const body = text.slice(start, start + end);
     for (const maker of makers) {
       const call = callOf(maker, file)?.exec(body) ?? null;
@@ -346,6 +347,18 @@ function valuesOf(
     const name = /^(\w+)(?:\[.*\])?$/.exec(part)?.[1];
     return (name === undefined ? undefined : constants.get(name)) ?? [null];
   });
+}
+
+/** How long a statement goes on from within its first parenthesis. */
+function statementAt(text: string, start: number): number {
+  let depth = 1;
+  for (let at = start; at < text.length; at++) {
+    const char = text.charAt(at);
+    if ("([{".includes(char)) depth++;
+    else if (")]}".includes(char)) depth--;
+    if (depth < 0 || (depth === 0 && char === ";")) return at - start;
+  }
+  return text.length - start;
 }
 
 /** The arguments of a call, or the parameters of a declaration, from behind its parenthesis. */
