@@ -24,7 +24,7 @@ import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
-import type { Replacement } from "./exchange.ts";
+import type { Replacement } from "./house-exchange.ts";
 import type { MountedPlaces } from "./rule-places.ts";
 
 /** The process as the house sees it. */

@@ -17,7 +17,7 @@ import type { Generations } from "../storage/generations/generations.ts";
 import type { Retention } from "../storage/trimming.ts";
 import { RuntimeStats } from "../system/runtime-stats.ts";
 import { declaredDevices } from "./audit-devices.ts";
-import { Exchange, type Replacement } from "./exchange.ts";
+import { HouseExchange, type Replacement } from "./house-exchange.ts";
 import { exchanging, reloadFailed, reloadUnknown, serverStopping } from "./failures.ts";
 import { makeServerDirectory, openGenerations } from "./foundations.ts";
 import type { ProcessGround, Views } from "./ground.ts";
@@ -73,7 +73,7 @@ export class ServerProcess {
   readonly #ground: ProcessGround;
   readonly #lost = Promise.withResolvers<unknown>();
   #generations: Generations | null = null;
-  #exchange: Exchange | null = null;
+  #exchange: HouseExchange | null = null;
   /** Between two houses. */
   #paused = false;
   #house: House | null = null;
@@ -177,8 +177,8 @@ export class ServerProcess {
     return house;
   }
 
-  #newExchange(generations: Generations): Exchange {
-    return new Exchange({
+  #newExchange(generations: Generations): HouseExchange {
+    return new HouseExchange({
       log: this.#parts.log.child("server"),
       generations,
       house: () => this.house,

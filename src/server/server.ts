@@ -14,7 +14,7 @@ import type { Policies } from "../policies/policies.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tokens } from "../tokens/tokens.ts";
-import type { Replacement } from "./exchange.ts";
+import type { Replacement } from "./house-exchange.ts";
 import { type ServerParts, ServerProcess } from "./process.ts";
 
 export { exitCodeOf } from "./foundations.ts";

@@ -1,6 +1,6 @@
 // An exchange of a house for another with the same data: what every exchange does, without an archive.
 
-import type { Replacement } from "../../../src/server/exchange.ts";
+import type { Replacement } from "../../../src/server/house-exchange.ts";
 import type { Server } from "../../../src/server/server.ts";
 import type { Reads } from "../../../src/storage/engines/engine.ts";
 import { type FilledRow, Filler } from "../../../src/storage/generations/filler.ts";

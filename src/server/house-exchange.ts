@@ -35,7 +35,7 @@ export interface ExchangeHost {
   readonly lost: (cause: unknown) => void;
 }
 
-export class Exchange {
+export class HouseExchange {
   readonly #host: ExchangeHost;
   readonly #stop = new AbortController();
   #running: Promise<void> | null = null;
