@@ -1,8 +1,7 @@
 // One-time passwords of the key ceremonies: a pad as long as the token it covers, so that the answer
 // that carries the token is worthless to whoever did not start the ceremony.
 
-import { isUtf8 } from "node:buffer";
-import { alloc, fromBase64, wipe } from "@holdfast/shared/bytes";
+import { alloc, wipe } from "@holdfast/shared/bytes";
 import { otpLengthMismatch } from "./failures.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Random } from "@holdfast/shared/world";
@@ -26,18 +25,6 @@ export function encodeWithOtp(token: string, otp: string): string {
     return covered.toString("base64").replace(/=+$/, "");
   } finally {
     wipe(covered);
-  }
-}
-
-/** The token, or null when `encoded` is not base64 or what comes out is not text. */
-export function decodeWithOtp(encoded: string, otp: string): string | null {
-  const token = fromBase64(encoded);
-  if (token === null) return null;
-  try {
-    applyPad(token, otp);
-    return isUtf8(token) ? token.toString("utf8") : null;
-  } finally {
-    wipe(token);
   }
 }
 
