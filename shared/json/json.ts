@@ -43,8 +43,14 @@ export function isRawNumber(value: unknown): value is RawJson {
   return value instanceof ExactNumber;
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
+/** Of what JSON was read as. */
+export function isObject(value: unknown): value is JsonObject {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value)
   );
+}
+
+/** A number of things: whole, none or more, and told exactly. */
+export function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -3,8 +3,8 @@
 
 import { alloc, wipe } from "@holdfast/shared/bytes";
 
-/** All ones when low ≤ x ≤ high, else zero. */
-function within(x: number, low: number, high: number): number {
+/** All ones when low ≤ x ≤ high, else zero: without a branch. */
+export function within(x: number, low: number, high: number): number {
   return -(((low - 1 - x) & (x - high - 1)) >>> 31);
 }
 

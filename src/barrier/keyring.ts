@@ -5,6 +5,7 @@ import type { KeyObject } from "node:crypto";
 import { concat, text, utf8, wipe } from "@holdfast/shared/bytes";
 import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
+import { isCount } from "@holdfast/shared/json/json";
 import { invariant } from "@holdfast/shared/invariant";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
@@ -195,10 +196,6 @@ function isDocument(value: unknown): value is Document {
     Array.isArray(document.keys) &&
     document.keys.every((key) => isCount(key?.term) && key.term > 0 && isCount(key.encryptions))
   );
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** Where the key texts of a document begin. */

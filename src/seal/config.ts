@@ -4,6 +4,7 @@
 
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
+import { isObject } from "@holdfast/shared/json/json";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
@@ -175,10 +176,6 @@ function decodeScheme(document: Readonly<Record<string, unknown>>): Scheme {
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasExactly(

@@ -4,7 +4,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { alloc, concat, wipe } from "@holdfast/shared/bytes";
-import { keyFromText } from "../barrier/key-text.ts";
+import { keyFromText, within } from "../barrier/key-text.ts";
 import { secretKey } from "../crypto/aead.ts";
 import { staticKeyUnreadable } from "./failures.ts";
 
@@ -68,9 +68,4 @@ function fourOf(digit: number): number {
   const decimal = within(digit, 48, 57);
   const letter = within(lower, 97, 102);
   return ((decimal & (digit - 47)) | (letter & (lower - 86))) - 1;
-}
-
-/** All ones when low ≤ x ≤ high, else zero. */
-function within(x: number, low: number, high: number): number {
-  return -(((low - 1 - x) & (x - high - 1)) >>> 31);
 }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json
 import { type Envelope, type OpenEnvelope, openEnvelope, sha256 } from "./envelope.ts";
 import { quote } from "@holdfast/shared/json/json-text";
 import { AUDIT_CHECKPOINT } from "./kinds.ts";
-import { readReport, type Report } from "./report.ts";
+import { isOrdinal, readReport, type Report } from "./report.ts";
 
 /** The bytes from the end of the record before `first` to the end of the line of record `last`. */
 export interface CheckpointRegion {
@@ -50,7 +50,7 @@ function checkpointOf(report: Report, envelope: OpenEnvelope): Checkpoint | null
   const { first, last, bytes, problem = null } = report.result;
   const { device } = report.subject;
   const digest = report.inputs[0]?.digest;
-  if (!isCount(first) || !isCount(last) || !isCount(bytes) || last < first) return null;
+  if (!isOrdinal(first) || !isOrdinal(last) || !isOrdinal(bytes) || last < first) return null;
   if (typeof device !== "string" || digest === undefined) return null;
   const { number, previous } = report;
   return {
@@ -89,10 +89,6 @@ export function regionReport(
       `Records ${first} to ${last} of the audit device ${device} are ${bytes} bytes of its file with this digest` +
       (problem === null ? "." : `; when the server went on after a stop it found: ${problem}.`),
   };
-}
-
-function isCount(value: JsonValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
 function parsed(text: string): JsonValue | undefined {

@@ -55,7 +55,7 @@ export function readReport(payload: Uint8Array): Report | null {
   const texts = [value["kind"], value["id"], value["made_at"], value["statement"]];
   const whole =
     texts.every((one) => typeof one === "string" && one !== "") &&
-    isCount(number) &&
+    isOrdinal(number) &&
     (previous === null ? number === 1 : isDigest(previous)) &&
     hasTexts(cluster, ["id", "name"]) &&
     hasTexts(namespace, ["id", "path"]) &&
@@ -86,7 +86,8 @@ function saysWhatItDoesNotProve(value: JsonValue | undefined): boolean {
   return value.every((one: JsonValue) => typeof one === "string" && one.trim() !== "");
 }
 
-function isCount(value: JsonValue | undefined): value is number {
+/** Numbers of reports and lines begin with 1. */
+export function isOrdinal(value: JsonValue | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 

@@ -19,13 +19,8 @@ import type { Failure } from "@holdfast/shared/failure";
 import { AppendError } from "../base/append-error.ts";
 import { fileFailed, fileNotRegular as refused, forbidden } from "@holdfast/shared/failures";
 import { isRefusal } from "../base/forbidden.ts";
-import {
-  factsOf,
-  identityOf,
-  isSystemError,
-  realPathOf,
-  throughDescriptor,
-} from "./directory-facts.ts";
+import { factsOf, identityOf, realPathOf, throughDescriptor } from "./directory-facts.ts";
+import { isSystemError } from "./system-error.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "@holdfast/shared/world";
 
 type Readable = Omit<AppendFile, "append">;

@@ -28,7 +28,3 @@ export async function factsOf(stats: Stats, path: string): Promise<DirectoryFact
 export function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
   return `${dev}:${ino}`;
 }
-
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
-}

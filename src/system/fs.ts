@@ -31,6 +31,7 @@ import {
 } from "@holdfast/shared/failures";
 import { type Barred, isRefusal, whyForbidden } from "../base/forbidden.ts";
 import { SystemRandom } from "./random.ts";
+import { isSystemError } from "./system-error.ts";
 import type { FileInfo, Fs, Random } from "@holdfast/shared/world";
 
 export class SystemFs implements Fs {
@@ -232,8 +233,4 @@ export function barredAt(path: string, changes = false): Barred {
       if (at === dirname(at)) return { path: at, directory: true, ours: false };
     }
   }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }

@@ -25,7 +25,8 @@ import type {
   WrittenFile,
 } from "@holdfast/shared/world";
 import { isRefusal } from "../base/forbidden.ts";
-import { factsOf, isSystemError, realPathOf, throughDescriptor } from "./directory-facts.ts";
+import { factsOf, realPathOf, throughDescriptor } from "./directory-facts.ts";
+import { isSystemError } from "./system-error.ts";
 
 const CHUNK = 256 * 1024;
 const SAFE = constants.O_NOFOLLOW | constants.O_NONBLOCK; // a pipe that nobody reads would never open

@@ -10,6 +10,7 @@ import { fileFailed, fileNotRegular, forbidden } from "@holdfast/shared/failures
 import type { Random, WorkFile, WorkFiles } from "@holdfast/shared/world";
 import { isRefusal } from "../base/forbidden.ts";
 import { SystemRandom } from "./random.ts";
+import { isSystemError } from "./system-error.ts";
 
 // Without O_NONBLOCK the opening of a pipe that nobody writes to would never return.
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -156,8 +157,4 @@ async function attempt<T>(action: string, path: string, run: () => Promise<T>): 
       ? forbidden(message)
       : fileFailed(message);
   }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
 }

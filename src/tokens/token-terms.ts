@@ -1,6 +1,7 @@
 // What a token made through `auth/token` has beside the record of the ACL API: the token that made it, what
 // was noted, and how its life is bounded. Kept inside the token's record; tokens of /acl/ have none.
 
+import { isCount, isObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { WrapForm } from "@holdfast/shared/endpoint/request";
 import { isTexts } from "./origin.ts";
@@ -77,10 +78,6 @@ function nanosOf(value: unknown): Nanos | null | undefined {
   return typeof value === "string" && /^\d{1,20}$/.test(value) ? BigInt(value) : undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isPlace(value: unknown): value is TokenPlace {
   if (!isObject(value)) return false;
   const { namespaceId, accessor, global } = value;
@@ -95,8 +92,4 @@ function isList(value: unknown): value is readonly string[] {
 
 function isForm(value: unknown): value is WrapForm {
   return value === "token" || value === "jwt";
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import type { WorkFile } from "@holdfast/shared/world";
 import { ArchiveParser, type ParsedArchive } from "../../snapshots/archive/archive-parser.ts";
-import type { StateRecord } from "../../snapshots/archive/state.ts";
+import { rootOf, type StateRecord } from "../../snapshots/archive/state.ts";
 import { SystemWorkFiles } from "../../system/work-file.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../line/usage-error.ts";
@@ -71,11 +71,6 @@ export class SummingParser {
   end(): ArchiveSummary {
     return { archive: this.#parser.end(), rows: this.#rows };
   }
-}
-
-function rootOf(key: string): "shared" | "local" | "core" {
-  if (key.startsWith("shared/")) return "shared";
-  return key.startsWith("local/") ? "local" : "core";
 }
 
 export function summaryData({ archive, rows }: ArchiveSummary): JsonObject {

@@ -3,7 +3,7 @@
 
 import { equalBytes, text, utf8 } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
-import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isCount, isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { invariant } from "@holdfast/shared/invariant";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import { isUuid } from "@holdfast/shared/text/uuid";
@@ -107,10 +107,6 @@ function timeOf(value: JsonValue | undefined): Instant {
 
 function refuse(): never {
   throw archiveDamaged("meta.json is not of the form of a snapshot's");
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function countOf(value: unknown): number {

@@ -24,6 +24,12 @@ export interface StateRecord {
   readonly value: Uint8Array;
 }
 
+/** The class of a record, as its key begins. */
+export function rootOf(key: string): "shared" | "local" | "core" {
+  if (key.startsWith("shared/")) return "shared";
+  return key.startsWith("local/") ? "local" : "core";
+}
+
 /** What stands before the records: rows of the store's own, as stored. */
 export interface StateHead {
   readonly head: Uint8Array;

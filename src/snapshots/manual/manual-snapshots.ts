@@ -14,6 +14,7 @@ import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
 import type { WrittenArchive } from "../archive/archive-writer.ts";
 import { type OwnKeys, whyNotOurs } from "../archive/opening.ts";
+import { rootOf } from "../archive/state.ts";
 import type { SnapshotFigures } from "../figures.ts";
 import type { ArchiveMaking } from "../making.ts";
 import type { DeepReport } from "../proof/deep-check.ts";
@@ -144,11 +145,6 @@ export class ManualSnapshots {
     this.#underWay++;
     return () => void this.#underWay--;
   }
-}
-
-function rootOf(key: string): "shared" | "local" | "core" {
-  if (key.startsWith("shared/")) return "shared";
-  return key.startsWith("local/") ? "local" : "core";
 }
 
 async function* bytesOf(file: WorkFile, sum: Hash): AsyncGenerator<Uint8Array, void, void> {
