@@ -2,7 +2,7 @@
 // are made from them, and for the tests that must miss none. The server serves the same lists.
 
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
-import { cubbyholePaths } from "@holdfast/engines/cubbyhole/engine";
+import { cubbyholeApi } from "@holdfast/engines/cubbyhole/api";
 import type { DeclaredFile } from "./house/room.ts";
 import { orphansApi } from "./mounts/api/api-orphans.ts";
 import { builtInTypes } from "./server/engine-types.ts";
@@ -39,7 +39,7 @@ const FACES: Readonly<Record<string, readonly Face[]>> = {
 
 /** What mounts answer to, by type; paths begin at the mount. */
 export const mountedSurface: readonly MountedEndpoints[] = [
-  { title: "cubbyhole", group: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
+  { title: "cubbyhole", group: "cubbyhole", at: "cubbyhole", endpoints: cubbyholeApi },
   ...builtInTypes().flatMap(facesOf),
   {
     title: "every type that makes something outside",

@@ -5,7 +5,8 @@ import { answering, MANAGEMENT } from "../../tests/support/answering.ts";
 import { refused } from "../../tests/support/made/made-tokens.ts";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { Cubbyhole, type PrivateSpace, type PrivateSpaces } from "./cubbyhole.ts";
-import { cubbyholeEngine, cubbyholePaths } from "./engine.ts";
+import { cubbyholeApi } from "./api.ts";
+import { cubbyholeEngine } from "./engine.ts";
 
 /** Spaces that note what they were asked for. */
 class Noted implements PrivateSpaces {
@@ -36,7 +37,7 @@ function keyOf({ owner, namespaceId }: PrivateSpace, path: string): string {
 
 test("whose and where is told by the caller and the namespace of the request, never by the request", async () => {
   const spaces = new Noted();
-  const ask = answering(new Cubbyhole(spaces), cubbyholePaths);
+  const ask = answering(new Cubbyhole(spaces), cubbyholeApi);
   const caller = { ...MANAGEMENT, accessor: "me" };
   const namespace = { id: "t1", path: "team", created: 1n };
   await ask(
@@ -60,11 +61,9 @@ test("whose and where is told by the caller and the namespace of the request, ne
 
 test("a write needs create where there is nothing, and update where there is something", async () => {
   const spaces = new Noted();
-  const ask = answering(new Cubbyhole(spaces), cubbyholePaths);
+  const ask = answering(new Cubbyhole(spaces), cubbyholeApi);
   const request = { ...ask.context, caller: MANAGEMENT };
-  const write = serve(new Cubbyhole(spaces), cubbyholePaths).find(
-    ({ method }) => method === "POST",
-  );
+  const write = serve(new Cubbyhole(spaces), cubbyholeApi).find(({ method }) => method === "POST");
   assert.equal(await write?.exists?.({ path: "x" }, request), false);
   await ask("writeCubbyhole", { path: "x", data: {} }, request);
   assert.equal(await write?.exists?.({ path: "x" }, request), true);

@@ -1,5 +1,6 @@
-// The way of one request: a stage per line in #pass, in the order of docs/decisions/0007. Whatever refuses
-// throws a Failure; recording.ts has it recorded, and http/ turns it into a status.
+// The way of one request, in the order of docs/decisions/0007: five stages in #pass, a line each, then
+// #judgeAndRecord and #serve. Whatever refuses throws a Failure; recording.ts has it recorded, and http/ turns it
+// into a status.
 
 import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";

@@ -8,8 +8,9 @@ import type { Tx, View } from "../barrier/view.ts";
 import type { Readings } from "./readings.ts";
 
 /**
- * The moments of a room's life, in the order in which they come. Nothing is written and nobody outside is
- * called but between `lead` and `rest`: only one node of a cluster leads.
+ * The moments of a room's life, in the order in which they come. Nothing is stored and nobody outside is
+ * called but between `lead` and `rest`: only one node of a cluster leads. Files in the directory of this node
+ * alone are no part of that: what a crash or an earlier state has left there may go when the room opens.
  */
 export interface RoomLife {
   /** In the transaction that makes the store. */

@@ -43,3 +43,15 @@ export function roomsApart(
   ]);
   return [...unlisted, ...strange];
 }
+
+/** Endpoints are declared where people look for them: in an `api*.ts`. Types and tests of declarations are none. */
+export function declaredElsewhere(
+  files: readonly (readonly [path: string, source: string])[],
+): string[] {
+  return files.flatMap(([path, source]) => {
+    const isOurs = /^(?:src|engines)\//.test(path) && !path.endsWith(".test.ts");
+    if (!isOurs || /\/api(?:-[^/]*)?\.ts$/.test(path)) return [];
+    const declares = /\b(?:endpointsOf|engineEndpoints)</.test(readCode(source).text);
+    return declares ? [`${path}: endpoints are declared in an api*.ts`] : [];
+  });
+}

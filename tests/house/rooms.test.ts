@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { ROOMS } from "../../src/server/rooms.ts";
 import { crowded, unknownFiles } from "./files.ts";
-import { roomsApart } from "./room-list.ts";
+import { declaredElsewhere, roomsApart } from "./room-list.ts";
 import { read, files, scripts } from "./tree.ts";
 
 test("the list of rooms: the check finds what was planted and nothing else", () => {
@@ -62,4 +62,13 @@ test("the walk sees the house", () => {
   for (const path of ["shared/world.ts", "src/storage/engines/engine.ts", "tests/house.test.ts"]) {
     assert.ok(files.includes(path), path);
   }
+});
+
+test("endpoints are declared in api*.ts alone; one that was planted elsewhere is found", () => {
+  const kv = "const endpoint = engineEndpoints<Kv>();";
+  assert.equal(declaredElsewhere([["engines/kv/engine.ts", kv]]).length, 1);
+  assert.equal(declaredElsewhere([["src/lamps/rapi.ts", "endpointsOf<Lamps>();"]]).length, 1);
+  const right = ["engines/kv/api/api-data.ts", "engines/kv/api.ts", "engines/kv/kv.test.ts"];
+  assert.deepEqual(declaredElsewhere(right.map((path) => [path, kv] as const)), []);
+  assert.deepEqual(declaredElsewhere(scripts.map((path) => [path, read(path)] as const)), []);
 });
