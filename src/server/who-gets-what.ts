@@ -349,6 +349,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         random,
         environment: host.environment,
         files: host.operatorFiles,
+        namedHosts: config.outboundAllow,
         local: {
           files: new SystemSnapshotFiles(),
           places: {

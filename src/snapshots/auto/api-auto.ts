@@ -205,7 +205,7 @@ export const autoApi = [
     path: `${BASE}/config/:name`,
     summary: "Create or change a configuration of automated snapshots",
     description:
-      "Fields that are left out keep their value. The first snapshot is made one interval later. A small object is " +
+      "Fields that are left out keep their value, but secrets that would go to another host must be given again. The first snapshot is made one interval later. A small object is " +
       "written where snapshots are to go, and removed, before a new place is accepted.",
     access: access.sudo,
     rootOnly: true,

@@ -18,7 +18,8 @@ import {
 } from "./config.ts";
 import * as failures from "./failures.ts";
 import { configCodec } from "./state.ts";
-import { hostOf } from "./target-host.ts";
+import { checkSecretsStay } from "./secret-hosts.ts";
+import { addressReader, type AddressReader } from "./target-host.ts";
 
 export interface ConfigurationsOptions {
   /** local/snapshots/configs/ */
@@ -54,6 +55,7 @@ export interface ConfigChange {
 export type Following = (tx: Tx, change: ConfigChange) => void;
 
 const MAX_CONFIGS = 32;
+const REPLACED = "the configuration was replaced by another meanwhile; write it again";
 
 export class Configurations {
   readonly #options: ConfigurationsOptions;
@@ -92,9 +94,12 @@ export class Configurations {
     const before = this.find(name);
     const { config, warnings } = merged(before, input, clock.now());
     this.#checkAlone(name, config.settings, this.view);
+    const { storageType } = config.settings;
+    const addressOf = await addressReader(storageType, this.#options.targets);
+    checkSecretsStay(before, config, input, addressOf);
     const isNew = before === null || !samePlace(before.settings, config.settings);
-    const host = await this.#checkPlace(config.settings, verify ?? isNew, signal);
-    if (config.settings.storageType === "local") {
+    const host = await this.#checkPlace(config.settings, verify ?? isNew, addressOf, signal);
+    if (storageType === "local") {
       await this.#checkDirectory(name, config.settings.pathPrefix, config.settings.filePrefix);
     }
     await this.view.write((tx) => {
@@ -104,6 +109,8 @@ export class Configurations {
         throw failures.tooManyConfigs(MAX_CONFIGS);
       // As it is by now: somebody else may have been faster.
       const { config: last } = merged(stored, input, tx.time);
+      if (last.settings.storageType !== storageType) throw failures.configInvalid(REPLACED);
+      checkSecretsStay(stored, last, input, addressOf);
       this.#checkAlone(name, last.settings, tx);
       tx.put(name, last, configCodec);
       following(tx, { before: stored, config: last });
@@ -129,6 +136,7 @@ export class Configurations {
   async #checkPlace(
     settings: TargetSettings,
     verify: boolean,
+    addressOf: AddressReader,
     signal: AbortSignal,
   ): Promise<string> {
     try {
@@ -138,7 +146,7 @@ export class Configurations {
       return new URL(target.urlOf("x")).host;
     } catch (error) {
       // It has no credentials, and may yet be given some outside of the configuration.
-      if (!verify && error instanceof StoreError) return hostOf(settings, this.#options.targets);
+      if (!verify && error instanceof StoreError) return addressOf(settings)?.host ?? "";
       throw failures.probeFailure(error);
     }
   }

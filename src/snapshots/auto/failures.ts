@@ -41,6 +41,17 @@ export function placeTaken(other: string): Failure {
 }
 
 /**
+ * @code snapshot-secrets-again Secrets that are stored would go to another host.
+ * @remedy Give them again together with what changes the host.
+ */
+export function secretsAgain(fields: readonly string[], origin: string): Failure {
+  const message =
+    `${fields.join(" and ")} must be given again: what is stored would go to ${origin}, which it was not stored ` +
+    "for; nothing was changed";
+  return new Failure("invalid", "snapshot-secrets-again", message);
+}
+
+/**
  * @code snapshot-probe-refused A test write to where snapshots are to go was refused.
  * @remedy Mend what the text says; verify=false stores the configuration without a test.
  */

@@ -1,28 +1,36 @@
-// To which host snapshots would go by settings that no target can be opened with yet: for records.
+// To which host snapshots, and the credentials that go with them, would go by settings that no target can be opened
+// with yet.
 
 import type { TargetNeeds } from "../targets/open-target.ts";
-import type { TargetSettings } from "../targets/settings.ts";
+import type { StorageType, TargetSettings } from "../targets/settings.ts";
 
-/** The host that a target would speak with if it had credentials. Empty for a directory. Throws a Failure for an
- *  endpoint that cannot be called. */
-export async function hostOf(
-  settings: TargetSettings,
+/** Null for a directory. Throws a Failure for an endpoint that cannot be called. */
+export type AddressReader = (settings: TargetSettings) => URL | null;
+
+/** Reads where a target of one type would be called if it had credentials. */
+export async function addressReader(
+  type: StorageType,
   { outbound }: Pick<TargetNeeds, "outbound">,
-): Promise<string> {
-  switch (settings.storageType) {
+): Promise<AddressReader> {
+  switch (type) {
     case "local":
-      return "";
+      return () => null;
     case "clouda-store": {
       const { bucketUrl } = await import("../clouda/bucket-url.ts");
-      return bucketUrl(settings, outbound).of("").host;
+      return (settings) =>
+        settings.storageType === type ? bucketUrl(settings, outbound).of("") : null;
     }
     case "cloudb-blob": {
       const { containerUrl } = await import("../cloudb/container-url.ts");
-      return new URL(containerUrl(settings, settings.accountName || "unknown", outbound)).host;
+      return (settings) => {
+        if (settings.storageType !== type) return null;
+        return new URL(containerUrl(settings, settings.accountName || "unknown", outbound));
+      };
     }
     case "cloudc-store": {
       const { baseOf } = await import("../cloudc/cloudc-store.ts");
-      return new URL(baseOf(settings, outbound)).host;
+      return (settings) =>
+        settings.storageType === type ? new URL(baseOf(settings, outbound)) : null;
     }
   }
 }

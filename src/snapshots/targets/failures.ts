@@ -27,3 +27,14 @@ export function serviceAccountInvalid(why: string): Failure {
   const message = `cloudc_service_account_key must be the JSON of a service account: ${why}`;
   return new Failure("invalid", "snapshot-service-account-invalid", message);
 }
+
+/**
+ * @code snapshot-credentials-needed Credentials of the server would go to a host that a configuration names.
+ * @remedy Give credentials for it in the configuration, or name its host in outbound_allow of the server's file.
+ */
+export function credentialsNeeded(fields: string, endpoint: string): Failure {
+  const message =
+    `${fields} must be given: those of the server's environment and files go by https to the provider's own hosts, ` +
+    `or to a host that outbound_allow names by itself, and ${endpoint} leads elsewhere`;
+  return new Failure("invalid", "snapshot-credentials-needed", message);
+}

@@ -2,15 +2,18 @@
 
 import type { Surroundings } from "./credential-files.ts";
 import { type LocalNeeds, LocalTarget } from "./local.ts";
+import { checkOutsideCredentials, type CredentialRules } from "./outside-credentials.ts";
 import type { TargetSettings } from "./settings.ts";
 import type { StoreNeeds } from "./store-calls.ts";
 import type { Target } from "./target.ts";
 
 export type TargetNeeds = StoreNeeds &
-  Surroundings & { readonly local: Omit<LocalNeeds, "random"> };
+  Surroundings &
+  CredentialRules & { readonly local: Omit<LocalNeeds, "random"> };
 
 /** Throws what says that it cannot be used: a Failure, or a StoreError where credentials are missing. */
 export async function openTarget(settings: TargetSettings, needs: TargetNeeds): Promise<Target> {
+  checkOutsideCredentials(settings, needs);
   switch (settings.storageType) {
     case "local":
       return new LocalTarget(settings, { ...needs.local, random: needs.random });

@@ -53,6 +53,7 @@ export function targetNeeds(t: After, options: NeedsOptions = {}): SomeNeeds {
     partBytes: 5 * 1024 * 1024,
     environment: (name) => environment[name] ?? null,
     files: new SystemFs(),
+    namedHosts: ["127.0.0.1"],
     local: { files: new SystemSnapshotFiles(), places: { roots, forbidden } },
     pauses,
   };

@@ -265,14 +265,16 @@ test(
     const token = strong.secret;
     const elsewhere = { clouda_store_endpoint: "exfil.example", clouda_store_disable_tls: false };
     done(await server.write("b", cloudaConfig(s3, { ...elsewhere, verify: false }), { token }));
+    const own = { clouda_store_endpoint: "", clouda_store_disable_tls: false };
     const unkeyed = { clouda_access_key_id: "", clouda_secret_access_key: "" };
     const wrapping = { token, headers: { "x-vault-wrap-ttl": "60" } };
     await server.write(
       "c",
-      cloudaConfig(s3, { ...elsewhere, ...unkeyed, path_prefix: "other", verify: false }),
+      cloudaConfig(s3, { ...own, ...unkeyed, path_prefix: "other", verify: false }),
       wrapping,
     );
-    done(await server.write("a", { clouda_store_endpoint: "second.example", verify: false }));
+    const second = { clouda_store_endpoint: "second.example", verify: false };
+    done(await server.write("a", { ...second, clouda_secret_access_key: s3.secretAccessKey }));
     done(await server.write("l", server.local()));
     const records = readFileSync(file, "utf8")
       .split("\n")
@@ -283,7 +285,7 @@ test(
       [
         { target_host: `127.0.0.1:${s3.port}` },
         { target_host: "exfil.example" },
-        { target_host: "backups.exfil.example" },
+        { target_host: "backups.s3.eu-central-1.amazonaws.com" },
         { target_host: `second.example` },
         { target_host: "" },
       ],
