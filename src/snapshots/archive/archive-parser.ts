@@ -8,7 +8,7 @@ import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import { uuidText } from "@holdfast/shared/text/uuid";
 import { archiveDamaged, archiveMembers } from "./failures.ts";
 import { GzipParser } from "./gzip.ts";
-import { type ArchiveMeta, decodeMeta } from "./meta.ts";
+import { type ArchiveMeta, decodeMeta, FRONT_DATA } from "./meta.ts";
 import { StateParser, type StateRecord } from "./state.ts";
 import { sumsText } from "./sums.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "./tar.ts";
 
 /** Two gzip members: the beginning, which is written last, and the rest. */
-export const GZIP_MEMBERS = 2;
+const GZIP_MEMBERS = [FRONT_DATA, null] as const;
 const NANOS = 1_000_000_000n;
 
 export interface ParsedArchive {

@@ -8,14 +8,12 @@ import { uuidText } from "@holdfast/shared/text/uuid";
 import type { Instant, Random } from "@holdfast/shared/world";
 import type { Snapshot } from "../../storage/snapshot.ts";
 import { MAX_BLOCK, MemberWriter, memberSize } from "./gzip.ts";
-import { type ArchiveMeta, encodeMeta, META_BYTES } from "./meta.ts";
+import { type ArchiveMeta, encodeMeta, FRONT_DATA, META_BYTES } from "./meta.ts";
 import { stays } from "./rows-that-stay.ts";
 import { StateWriter } from "./state.ts";
 import { sealSums, sumsText } from "./sums.ts";
-import { BLOCK, encodeHeader, END_BYTES, type MemberName, paddingOf } from "./tar.ts";
+import { encodeHeader, END_BYTES, type MemberName, paddingOf } from "./tar.ts";
 
-/** Header and content of meta.json, and the header of state.bin. */
-const FRONT_DATA: number = BLOCK + META_BYTES + paddingOf(META_BYTES) + BLOCK;
 const FRONT_BYTES: number = memberSize(FRONT_DATA);
 const NANOS = 1_000_000_000n;
 

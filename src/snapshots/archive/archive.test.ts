@@ -371,6 +371,35 @@ describe("T-L02: bombs", () => {
     }
   });
 
+  test("its data is cut as the writer cuts it: no smaller blocks, and no other front", async () => {
+    const { store } = await madeStore();
+    await store.write((tx) => tx.put("shared/large", Buffer.alloc(100_000)));
+    const tar = gunzipSync(await archiveOf(store));
+    const member = (data: Buffer, block: number) => {
+      const writer = new MemberWriter();
+      const parts: Uint8Array[] = [writer.head()];
+      for (let at = 0; at < data.length; at += block) {
+        parts.push(writer.block(data.subarray(at, at + block)));
+      }
+      return Buffer.concat([...parts, writer.end()]);
+    };
+    const cut = (front: number, block: number) =>
+      Buffer.concat([member(tar.subarray(0, front), block), member(tar.subarray(front), block)]);
+    readArchive(cut(2048, MAX_BLOCK));
+    for (const [front, block] of [
+      [2048, 1],
+      [2048, 512],
+      [2048, MAX_BLOCK - 1],
+      [0, MAX_BLOCK],
+      [2047, MAX_BLOCK],
+      [2560, MAX_BLOCK],
+    ] as const) {
+      const { code, message } = refusal(cut(front, block));
+      assert.equal(code, "snapshot-foreign", `${front}, ${block}`);
+      assert.match(message, /cut into other blocks than a snapshot's, before byte \d+$/);
+    }
+  });
+
   test("a declared size of 10 GiB takes no memory, and is found out when the bytes do not come", () => {
     const meta = encodeMeta({
       id: steadyRandom.uuid(),
@@ -484,6 +513,30 @@ describe("state.bin", () => {
         );
       }),
     );
+  });
+
+  test("a large value comes whole out of single bytes, in memory that nobody else writes to", () => {
+    const value = Buffer.alloc(300_000, 7);
+    const writer = new StateWriter();
+    const record = { key: "shared/a", scope: SCOPE, value };
+    const bin = Buffer.concat([
+      writer.begin({ head: bytes("h"), timeline: bytes("t") }),
+      writer.records([record]),
+      writer.end(),
+    ]);
+    const parser = new StateParser();
+    const out: StateRecord[] = [];
+    const piece = Buffer.alloc(1); // which is used again
+    for (const byte of bin) {
+      piece[0] = byte;
+      out.push(...parser.push(piece));
+    }
+    parser.end();
+    assert.deepEqual(
+      out.map(({ key: one }) => one),
+      ["shared/a"],
+    );
+    assert.ok(value.equals(out[0]!.value));
   });
 
   test("keys out of order, twice, illegal, or of rows that stay are refused", () => {

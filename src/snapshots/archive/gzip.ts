@@ -1,9 +1,10 @@
-// The outer form of an archive: gzip (RFC 1952) whose data is stored as it is, in blocks of at most 65,535
-// bytes. Values are ciphertext, which no compression makes smaller; so every bit of the file counts, nothing
+// The outer form of an archive: gzip (RFC 1952) whose data is stored as it is, in blocks of 65,535 bytes and what
+// is left. Values are ciphertext, which no compression makes smaller; so every bit of the file counts, nothing
 // can expand, and no library reads what a stranger sends. Every program that reads gzip reads it.
 
 import { crc32 } from "node:zlib";
 import { alloc, concat, equalBytes } from "@holdfast/shared/bytes";
+import type { Failure } from "@holdfast/shared/failure";
 import { archiveDamaged, archiveForeign, archiveTruncated } from "./failures.ts";
 
 // Magic, method deflate, no flags, no time, no hint, unknown system.
@@ -46,19 +47,22 @@ export function memberSize(data: number): number {
 
 type Place = "head" | "block" | "data" | "trailer" | "end";
 
-/** Takes exactly what the writer gives: so many members, stored blocks, and nothing behind them. */
+/** Takes exactly what the writer gives: its members, blocks that are full but for the last one of a member, and
+ *  nothing behind them. Smaller blocks would be another file with the same data, and dear to read. */
 export class GzipParser {
-  readonly #members: number;
+  readonly #members: readonly (number | null)[];
   #place: Place = "head";
   #kept: Buffer = alloc(0); // of a head, a block's head or a trailer that has not come whole
   #left = 0; // of the block's data
+  #full = true; // the block before, if there was one
   #last = false;
   #member = 0;
   #crc = 0;
   #length = 0;
   #bytes = 0;
 
-  constructor(members: number) {
+  /** How much data each member has; null where it may be any. */
+  constructor(members: readonly (number | null)[]) {
     this.#members = members;
   }
 
@@ -131,6 +135,8 @@ export class GzipParser {
         this.#last = kind === 1;
         // As the writer has it: only the last one is empty.
         if (this.#last !== (length === 0)) throw archiveDamaged(`an odd block is at byte ${at}`);
+        if (!this.#last && !this.#full) throw cutOtherwise(at);
+        this.#full = length === MAX_BLOCK;
         this.#place = this.#last ? "trailer" : "data";
         return;
       }
@@ -140,7 +146,10 @@ export class GzipParser {
         if (bytes.readUInt32LE(0) !== this.#crc || bytes.readUInt32LE(4) !== this.#length) {
           throw archiveDamaged(`the bytes before byte ${at} do not match their checksum`);
         }
-        this.#place = this.#member === this.#members ? "end" : "head";
+        if (this.#length !== (this.#members[this.#member - 1] ?? this.#length)) {
+          throw cutOtherwise(at);
+        }
+        this.#place = this.#member === this.#members.length ? "end" : "head";
     }
   }
 
@@ -154,6 +163,11 @@ export class GzipParser {
     this.#member++;
     this.#crc = 0;
     this.#length = 0;
+    this.#full = true;
     this.#place = "block";
   }
+}
+
+function cutOtherwise(at: number): Failure {
+  return archiveForeign(`its data is cut into other blocks than a snapshot's, before byte ${at}`);
 }

@@ -9,10 +9,13 @@ import { parseTime, showTime } from "@holdfast/shared/text/time";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Instant } from "@holdfast/shared/world";
 import { archiveDamaged, archiveTooNew } from "./failures.ts";
+import { BLOCK, paddingOf } from "./tar.ts";
 
 /** Of the archive: its members and the form of state.bin. */
 const VERSION = 1;
 export const META_BYTES = 1024;
+/** Of the first gzip member: header and content of meta.json, and the header of state.bin. */
+export const FRONT_DATA: number = BLOCK + META_BYTES + paddingOf(META_BYTES) + BLOCK;
 
 export interface ArchiveMeta {
   /** Of this archive. */

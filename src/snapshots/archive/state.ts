@@ -209,45 +209,47 @@ function refuse(what: string): never {
   throw archiveDamaged(`state.bin: ${what}`);
 }
 
-/** Bytes that have come and were not taken; put together only when enough are there. */
+const ROOM = 256 * 1024;
+
+/** Bytes that have come and were not taken, in one piece of memory of their own whatever they came in: what is waited
+ *  for, and never more than that and what comes at once. */
 class WaitingBytes {
-  #parts: Uint8Array[] = [];
-  #length = 0;
+  #room: Buffer = alloc(ROOM);
+  #from = 0;
+  #to = 0;
 
   get length(): number {
-    return this.#length;
+    return this.#to - this.#from;
   }
 
   add(part: Uint8Array): void {
-    if (part.length === 0) return;
-    this.#parts.push(part);
-    this.#length += part.length;
+    this.#makeRoom(this.length + part.length);
+    this.#room.set(part, this.#to);
+    this.#to += part.length;
   }
 
-  /** The next bytes, which stay; null when they are not all there. */
+  /** The next bytes, which stay, until others come; null when they are not all there. */
   peek(length: number): Buffer | null {
-    const first = this.#firstWith(length);
-    return first === null ? null : first.subarray(0, length);
+    if (this.length >= length) return this.#room.subarray(this.#from, this.#from + length);
+    this.#makeRoom(length);
+    return null;
   }
 
   /** The next bytes, in memory of their own. */
   take(length: number): Buffer | null {
-    const first = this.#firstWith(length);
-    if (first === null) return null;
-    const rest = first.subarray(length);
-    if (rest.length === 0) this.#parts.shift();
-    else this.#parts[0] = rest;
-    this.#length -= length;
-    return concat(first.subarray(0, length));
+    const bytes = this.peek(length);
+    if (bytes === null) return null;
+    this.#from += length;
+    return concat(bytes);
   }
 
-  #firstWith(length: number): Buffer | null {
-    if (this.#length < length) return null;
-    let [first = alloc(0)] = this.#parts;
-    if (first.length < length) {
-      first = concat(...this.#parts);
-      this.#parts = [first];
-    }
-    return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  /** For so many in all. Where it has to grow there is more room than that, so nothing moves again for the same ones. */
+  #makeRoom(length: number): void {
+    if (this.#from + length <= this.#room.length) return;
+    const room = length + ROOM <= this.#room.length ? this.#room : alloc(length + ROOM);
+    this.#room.copy(room, 0, this.#from, this.#to);
+    this.#room = room;
+    this.#to -= this.#from;
+    this.#from = 0;
   }
 }

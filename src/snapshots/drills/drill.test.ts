@@ -80,6 +80,38 @@ test("the one that was written last is looked at; without word of it, the newest
   assert.equal((await drilled(target, { lastUrl: "place/gone" })).url, "place/c");
 });
 
+test("an error that nobody thought of, while it is read, is found against the snapshot", async () => {
+  const whole = await archive();
+  const target = place(new Map([["a", { size: whole.length, bytes: whole }]]));
+  const own: DrillOptions["own"] = {
+    clusterId: CLUSTER,
+    keyedAt: START,
+    get rootKey(): never {
+      throw new RangeError("secret words of a library");
+    },
+  };
+  const outcome = await drilled(target, { own });
+  assert.equal(outcome.result, "failed");
+  assert.match(outcome.problems.join(), /^it cannot be read: unexpected RangeError/);
+  assert.doesNotMatch(outcome.problems.join(), /secret words/);
+});
+
+test("a store that breaks off, however it says so, has found nothing out", async () => {
+  const whole = await archive();
+  const good = place(new Map([["a", { size: whole.length, bytes: whole }]]));
+  const target: Target = {
+    ...good,
+    read: async () => ({
+      size: whole.length,
+      chunks: (async function* () {
+        yield whole.subarray(0, 3000);
+        throw new TypeError("of a library");
+      })(),
+    }),
+  };
+  assert.equal((await drilled(target)).result, "not-made");
+});
+
 test("who stops it is answered by a throw, and no outcome", async () => {
   const whole = await archive();
   const stop = new AbortController();

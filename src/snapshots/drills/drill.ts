@@ -92,8 +92,8 @@ async function proven(
     written === null || written.size === size
       ? []
       : [`it has ${size} bytes, and ${written.size} were stored under this name`];
+  const source = new StoredBytes(chunks, { url, size, progress: options.progress });
   try {
-    const source = counted(chunks, { url, size, progress: options.progress });
     const report = await proveOwn(source, own, options);
     const sums =
       written === null || written.sha256 === hex(report.archive.sha256) || lengths.length > 0
@@ -109,9 +109,11 @@ async function proven(
       problems,
     };
   } catch (error) {
-    // What the reader says of the archive; a store that does not give it says something else.
-    if (!(error instanceof Failure)) throw error;
-    const problems = [error.message, ...lengths].map(cut);
+    // Whatever the reader fails with is a fault of the archive, be it one that nobody has thought of: only what the
+    // store did not give has found out nothing.
+    if (signal.aborted || error === source.fault) throw error;
+    const why = error instanceof Failure ? error.message : `it cannot be read: ${describe(error)}`;
+    const problems = [why, ...lengths].map(cut);
     return { result: "failed", url, size, archive: null, trees: null, problems };
   }
 }
@@ -131,19 +133,44 @@ function nothingStored(target: Target): DrillOutcome {
   return { result: "failed", url: "", size: 0, archive: null, trees: null, problems };
 }
 
-async function* counted(
-  chunks: AsyncIterable<Uint8Array>,
-  { url, size, progress }: Omit<DrillProgress, "bytes"> & Pick<DrillOptions, "progress">,
-): AsyncGenerator<Uint8Array, void, void> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    yield chunk;
-    bytes += chunk.length;
-    progress({ url, size, bytes });
+/** The bytes of an archive as the store gives them, and what kept it from giving them. */
+class StoredBytes implements AsyncIterable<Uint8Array> {
+  readonly #chunks: AsyncIterable<Uint8Array>;
+  readonly #about: Omit<DrillProgress, "bytes"> & Pick<DrillOptions, "progress">;
+  #fault: unknown;
+
+  constructor(
+    chunks: AsyncIterable<Uint8Array>,
+    about: Omit<DrillProgress, "bytes"> & Pick<DrillOptions, "progress">,
+  ) {
+    this.#chunks = chunks;
+    this.#about = about;
   }
-  if (bytes >= size) return;
+
+  get fault(): unknown {
+    return this.#fault;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
+    const { url, size, progress } = this.#about;
+    let bytes = 0;
+    try {
+      for await (const chunk of this.#chunks) {
+        yield chunk;
+        bytes += chunk.length;
+        progress({ url, size, bytes });
+      }
+      if (bytes < size) throw endedEarly(bytes, size);
+    } catch (error) {
+      this.#fault = error;
+      throw error;
+    }
+  }
+}
+
+function endedEarly(bytes: number, size: number): StoreError {
   const message = `the connection ended after ${bytes} of ${size} bytes`;
-  throw new StoreError({ step: "reading a snapshot", message, passes: true });
+  return new StoreError({ step: "reading a snapshot", message, passes: true });
 }
 
 function archiveOf({ archive, opened, dataKeys }: DeepReport): DrilledArchive {

@@ -8,6 +8,8 @@ import { archiveDamaged } from "../archive/failures.ts";
 import type { StateRecord } from "../archive/state.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
+/** What a row costs in memory however small it is. */
+const ROW_BYTES = 256;
 
 export class CoreRows implements Pick<StoreReads, "get" | "rows"> {
   readonly #rows = new Map<string, Uint8Array>();
@@ -16,7 +18,7 @@ export class CoreRows implements Pick<StoreReads, "get" | "rows"> {
   /** In the order of the archive. */
   add({ key, value }: StateRecord): void {
     this.#rows.set(key, value);
-    this.#bytes += key.length + value.length;
+    this.#bytes += ROW_BYTES + key.length + value.length;
     if (this.#bytes > MAX_BYTES)
       throw archiveDamaged("there are more rows below core/ than can be");
   }

@@ -17,6 +17,7 @@ import { bytes } from "../../../tests/support/made/made-store.ts";
 import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { writeArchive } from "../archive/archive-writer.ts";
 import type { StateRecord } from "../archive/state.ts";
+import { CoreRows } from "./core-rows.ts";
 import { type DeepReport, deepCheck } from "./deep-check.ts";
 
 async function* inPieces(archive: Uint8Array, piece = 1000) {
@@ -144,4 +145,15 @@ test("damage of the form is told by the reader, and stops it", async () => {
   flipped[archive.length - 3000]! ^= 1;
   await assert.rejects(proved(flipped), Failure);
   await assert.rejects(proved(gunzipSync(archive)), /does not begin as gzip does/);
+});
+
+test("rows below core/ are few: many small ones are refused before they fill the memory", () => {
+  const core = new CoreRows();
+  const add = () => {
+    for (let i = 0; i < 100_000; i++) {
+      core.add({ key: `core/${i}`, scope: Buffer.alloc(0), value: Buffer.alloc(0) });
+    }
+  };
+  assert.throws(add, (error) => error instanceof Failure && error.code === "snapshot-damaged");
+  assert.ok(core.size < 66_000);
 });

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
 import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
 import { startFakeGcs } from "../../fakes/stores/cloudc-store.ts";
@@ -29,6 +30,7 @@ import {
   cloudcConfig,
   secondsBetween,
 } from "../../support/snapshots/auto-server.ts";
+import { archiveOf } from "../../support/snapshots/packed-archive.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
@@ -186,6 +188,8 @@ test("what is wrong with a snapshot is said exactly", BOUND, async (t) => {
   const newer = Buffer.from(whole);
   newer.write('"Version":9', whole.indexOf('"Version":1'));
   assert.match(await wrong(newer), /later form than this version reads: version 9/);
+  const tiny = await wrong(archiveOf(gunzipSync(whole), 1));
+  assert.match(tiny, /^this is not a snapshot of Holdfast: its data is cut into other blocks/);
   assert.match(await wrong(Buffer.alloc(0)), /ends early: it has 0 bytes/);
   // One of ours, whole, that is not the one which was stored under this name.
   const { body: another } = await takeSnapshot(server.test.url, server.root);

@@ -4,30 +4,12 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { crc32, deflateRawSync, gunzipSync, gzipSync } from "node:zlib";
+import { deflateRawSync, gunzipSync, gzipSync } from "node:zlib";
 import { engineServer } from "../../support/servers/engine-server.ts";
+import { archiveOf, GZIP_HEAD, stored } from "../../support/snapshots/packed-archive.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 
 const BOUND = { timeout: 60_000 };
-const GZIP_HEAD = Buffer.from("1f8b08000000000000ff", "hex");
-
-/** Our own gzip around any bytes. */
-function stored(data: Buffer): Buffer {
-  const parts: Buffer[] = [GZIP_HEAD];
-  for (let at = 0; at < data.length; at += 0xffff) {
-    const piece = data.subarray(at, at + 0xffff);
-    const head = Buffer.alloc(5);
-    head.writeUInt16LE(piece.length, 1);
-    head.writeUInt16LE(piece.length ^ 0xffff, 3);
-    parts.push(head, piece);
-  }
-  const end = Buffer.alloc(13);
-  end.set([1, 0, 0, 0xff, 0xff]);
-  end.writeUInt32LE(crc32(data), 5);
-  end.writeUInt32LE(data.length, 9);
-  return Buffer.concat([...parts, end]);
-}
-
 function named(tar: Buffer, name: string, type = "0"): Buffer {
   const out = Buffer.from(tar);
   out.fill(0, 0, 100).write(name, 0, "latin1");
@@ -54,11 +36,6 @@ function membersOf(tar: Buffer): Member[] {
     at = end;
   }
   return found;
-}
-
-/** As the server writes it: its front is a piece of its own. */
-function archiveOf(tar: Buffer): Buffer {
-  return Buffer.concat([stored(tar.subarray(0, 2048)), stored(tar.subarray(2048))]);
 }
 
 const END = Buffer.alloc(1024);
@@ -124,9 +101,8 @@ test(
       [named(tar, "state.bin"), /comes before meta\.json/],
     ];
     for (const [evil, text] of cases) {
-      const archive = Buffer.concat([stored(evil.subarray(0, 2048)), stored(evil.subarray(2048))]);
       for (const reader of READERS) {
-        const answer = await sendSnapshot(url, server.root, reader, archive);
+        const answer = await sendSnapshot(url, server.root, reader, archiveOf(evil));
         assert.equal(answer.status, 400, reader);
         assert.match(answer.text, text, reader);
       }
@@ -164,4 +140,17 @@ test("T-L02: a bomb is refused at its first block, whatever it would become", BO
     (await sendSnapshot(url, server.root, "snapshot-verify", short)).text,
     /state\.bin is missing/,
   );
+});
+
+test("T-L02: an archive cut into tiny blocks is refused where the cuts begin", BOUND, async (t) => {
+  const server = await engineServer(t);
+  const { url } = server.test;
+  const tar = gunzipSync((await takeSnapshot(url, server.root)).body);
+  for (const block of [1, 100]) {
+    for (const reader of READERS) {
+      const answer = await sendSnapshot(url, server.root, reader, archiveOf(tar, block));
+      assert.equal(answer.status, 400, `${reader}: ${answer.text}`);
+      assert.match(answer.text, /cut into other blocks than a snapshot's/);
+    }
+  }
 });
