@@ -557,3 +557,17 @@ function flip(share: string, at: number): string {
   bytes[at] = (bytes[at] ?? 0) ^ 0x80;
   return bytes.toString("hex");
 }
+
+test("who waits to initialise what other data has taken the place of is given no shares", async () => {
+  const { keeper } = makeNode();
+  const gate = Promise.withResolvers<void>();
+  const exchange = keeper.undisturbed(async () => {
+    await gate.promise;
+    keeper.retire(new Failure("unavailable", "exchanging", "try again"));
+  });
+  const waiting = keeper.init({});
+  gate.resolve();
+  await exchange;
+  await assert.rejects(waiting, /try again/);
+  assert.equal(keeper.initialised, false);
+});

@@ -64,6 +64,7 @@ export class SealKeeper {
   #warning: string | null = null;
   #forgetting: Timer | null = null; // there while right shares are kept
   #openedAt: Nanos | null = null; // when opening was last tried
+  #retired: Failure | null = null; // other data has taken the place of what it keeps
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -161,6 +162,11 @@ export class SealKeeper {
     return this.#turns.run(work);
   }
 
+  /** In its turn: who waits to initialise it would be given shares of what is thrown away. */
+  retire(refusal: Failure): void {
+    this.#retired = refusal;
+  }
+
   async init(options: initial.InitOptions = {}): Promise<initial.Initialised> {
     if (this.initialised) throw alreadyInitialised();
     const { clock, random, autoSeal } = this.#options;
@@ -171,6 +177,7 @@ export class SealKeeper {
       return initial.readInitKeys(plan, clock.now());
     });
     return this.#turns.run(async () => {
+      if (this.#retired !== null) throw this.#retired;
       if (this.initialised) throw alreadyInitialised();
       const material = await initial.makeMaterial(random, plan, pgp, autoSeal?.key ?? null);
       const token = await this.#create(plan, material);

@@ -10,7 +10,7 @@ import {
   type Generations,
   type NextGeneration,
 } from "../storage/generations/generations.ts";
-import { exchangeRunning, serverStopping } from "./failures.ts";
+import { exchanging, exchangeRunning, serverStopping } from "./failures.ts";
 import type { House } from "./house.ts";
 
 export interface Replacement {
@@ -105,6 +105,7 @@ export class HouseExchange {
       await old.rest();
       const rootKey = await replacement.finish(next.engine);
       await next.takeIntoUse();
+      old.rooms.seal.keeper.retire(exchanging());
       return rootKey;
     } catch (error) {
       if (error instanceof ExchangeUncertain) throw error;

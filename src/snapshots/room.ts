@@ -136,6 +136,8 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       making,
       figures,
       restores,
+      created: () => restores.initialising(),
+
       open: async () => {
         secret.remove();
         auto.open();

@@ -68,13 +68,12 @@ export const restoreApi = [
     summary: "Restore a snapshot into a server that is not initialised",
     description:
       "For callers on its machine, or with the content of restore-secret, in the directory server below data_dir, in the " +
-      "header X-Service-Restore-Secret. It is sealed afterwards and is unsealed with the shares of the snapshot's day.",
+      "header X-Service-Restore-Secret. Whoever initialises the server meanwhile goes first: then it is refused. It is sealed afterwards and is unsealed with the shares of the snapshot's day.",
     access: access.open,
     answers: "always",
     rootOnly: true,
     runs: "here",
     family: "bare",
-    audited: false,
     bodyStream: ARCHIVE_BODY,
     input: {},
     output: out.nothing,
@@ -85,7 +84,7 @@ export const restoreApi = [
         secret === undefined ? context.remote.loopback : restores.secret.matches(secret);
       if (!allowed) throw notAllowed();
       context.allow(PATIENCE);
-      await restores.restore(context.stream, { force: true });
+      await restores.initialise(context.stream, context.remote);
       return undefined;
     },
   }),

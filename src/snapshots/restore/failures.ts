@@ -13,6 +13,15 @@ export function restoreRunning(): Failure {
 }
 
 /**
+ * @code restore-made-way Who has no token makes way for who has one.
+ * @remedy Restore with a token, by sys/storage/raft/snapshot or sys/storage/raft/snapshot-force.
+ */
+export function makesWay(): Failure {
+  const message = "somebody with a token restores a snapshot: what came without one has made way";
+  return new Failure("conflict", "restore-made-way", message);
+}
+
+/**
  * @code restore-no-room The disk has no room for the snapshot and the data that is made of it, beside the data there is.
  * @remedy Make room on the disk of the data directory.
  */

@@ -1,5 +1,6 @@
 // How far the last restore is. It outlives the house that began it: what is restored has none of it.
 
+import type { Failure } from "@holdfast/shared/failure";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { restoreRunning } from "./failures.ts";
@@ -41,6 +42,9 @@ const IDLE: RestoreStatus = {
 export class RestoreBook {
   readonly #clock: Clock;
   #status: RestoreStatus = IDLE;
+  /** There while what is received makes way for an operator. */
+  #giveUp: AbortController | null = null;
+  #over = Promise.withResolvers<void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -57,7 +61,26 @@ export class RestoreBook {
   /** One at a time. */
   begin(force: boolean, bytes: number): void {
     if (this.isRunning) throw restoreRunning();
+    this.#over = Promise.withResolvers();
     this.#status = { ...IDLE, state: "receiving", force, bytes, started: this.#clock.now() };
+  }
+
+  /** For what comes from somebody without a token: until it is received, the signal may end it. */
+  makesWay(): AbortSignal {
+    this.#giveUp = new AbortController();
+    return this.#giveUp.signal;
+  }
+
+  /** Ends what makes way, and resolves when it is over. What does not make way goes on. */
+  async clear(reason: Failure): Promise<void> {
+    if (this.#giveUp === null) return;
+    this.#giveUp.abort(reason);
+    await this.#over.promise;
+  }
+
+  /** It is there: from here on it makes way for nobody. */
+  received(): void {
+    this.#giveUp = null;
   }
 
   tell(more: Partial<Omit<RestoreStatus, "started" | "ended">>): void {
@@ -66,5 +89,7 @@ export class RestoreBook {
 
   end(state: "done" | "failed", error = ""): void {
     this.#status = { ...this.#status, state, error, ended: this.#clock.now() };
+    this.#giveUp = null;
+    this.#over.resolve();
   }
 }

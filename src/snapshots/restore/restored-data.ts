@@ -42,6 +42,8 @@ export interface RestoredDataOptions {
   readonly clusterId: () => string;
   readonly adopt: Adopt;
   readonly book: RestoreBook;
+  /** Throws where the data may not be replaced any more. */
+  readonly guard: () => void;
 }
 
 /** In the words of the exchange of houses. */
@@ -56,7 +58,7 @@ export function restoredData(
   treeKey: KeyObject | null,
   options: RestoredDataOptions,
 ): RestoredData {
-  const { store, barrier, book, clusterId, random } = options;
+  const { store, barrier, book, clusterId, random, guard } = options;
   const { archive } = received;
   let filler: Filler;
   return {
@@ -70,6 +72,7 @@ export function restoredData(
           if (treeKey === null || !record.key.startsWith(NODE)) await filler.add(record);
         }
         entries += records.length;
+        guard();
         const free = engine.freeBytes();
         if (free !== null && free < KEPT_FREE) throw noRoomToRestore(free, KEPT_FREE);
       }
@@ -78,6 +81,7 @@ export function restoredData(
     },
 
     finish: async (engine) => {
+      guard(); // in the turn of who initialises: nobody does between this and the switch
       book.tell({ state: "exchanging" });
       if (treeKey !== null) await carryOver(store, filler);
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();

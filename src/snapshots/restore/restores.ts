@@ -3,21 +3,31 @@
 
 import type { KeyObject } from "node:crypto";
 import { describe } from "@holdfast/shared/failure";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Instant } from "@holdfast/shared/world";
 import { whyNotOurs } from "../archive/opening.ts";
-import { otherDataKeys } from "./failures.ts";
+import { alreadyInitialised, makesWay, otherDataKeys } from "./failures.ts";
+import { untilAborted } from "./until-aborted.ts";
 import { type ReceivedArchive, receiveArchive, type ReceivingOptions } from "./receiving.ts";
 import { type RestoredData, restoredData, type RestoredDataOptions } from "./restored-data.ts";
 import type { RestoreSecret } from "./restore-secret.ts";
 
-export interface RestoresOptions extends ReceivingOptions, RestoredDataOptions {
+export interface RestoresOptions extends ReceivingOptions, Omit<RestoredDataOptions, "guard"> {
   /** When the root key was made. */
   readonly keyedAt: () => Instant;
   /** Puts it in the place of the data there is. */
   readonly exchange: (data: RestoredData) => Promise<void>;
   /** For callers without a token, while the server is not initialised. */
   readonly secret: RestoreSecret;
+}
+
+interface Meant {
+  readonly force: boolean;
+  /** Throws where it may not be any more: asked when the archive is there, and when nothing else can change. */
+  readonly guard: () => void;
+  /** Who has no token; null for who has one. */
+  readonly from: Remote | null;
 }
 
 export class Restores {
@@ -44,22 +54,52 @@ export class Restores {
     stream: BodyStream | undefined,
     { force }: { readonly force: boolean },
   ): Promise<void> {
+    await this.#options.book.clear(makesWay());
+    const meant = { force, guard: () => {}, from: null };
+    await this.#receive(stream, meant);
+  }
+
+  /** The same into a server that is not initialised, and stays so until it has the data: what somebody without a token
+   *  has begun never takes the place of what an operator has made meanwhile. */
+  async initialise(stream: BodyStream | undefined, from: Remote): Promise<void> {
+    const guard = () => {
+      if (this.initialised) throw alreadyInitialised();
+    };
+    guard();
+    await this.#receive(stream, { force: true, guard, from });
+  }
+
+  /** Somebody initialises the server in the usual way. */
+  initialising(): void {
+    void this.#options.book.clear(alreadyInitialised());
+  }
+
+  async #receive(stream: BodyStream | undefined, meant: Meant): Promise<void> {
     const { book, log } = this.#options;
+    const { force, guard, from } = meant;
+    const by = from === null ? {} : { remote_address: from.address };
     book.begin(force, stream?.length ?? 0);
     let received: ReceivedArchive | null = null;
     let treeKey: KeyObject | null;
     try {
       const progress = (bytesDone: number) => book.tell({ bytesDone });
-      received = await receiveArchive(stream, this.#options, progress);
+      const coming =
+        from === null || stream === undefined ? stream : untilAborted(stream, book.makesWay());
+      received = await receiveArchive(coming, this.#options, progress);
+      guard();
       treeKey = this.#keyOf(received, force);
       this.#describe(received);
+      book.received();
     } catch (error) {
       await received?.[Symbol.asyncDispose]();
-      book.end("failed", describe(error));
+      const cause = describe(error);
+      book.end("failed", cause);
+      log.warn("a snapshot was not taken", { event: "restore.refused", cause, ...by });
       throw error;
     }
-    log.info("a snapshot is restored", { event: "restore.started", id: received.archive.meta.id });
-    void this.#run(received, treeKey);
+    const { id } = received.archive.meta;
+    log.info("a snapshot is restored", { event: "restore.started", id, ...by });
+    void this.#run(received, treeKey, guard);
   }
 
   /** The key of its trees, if it is of this server's keys; null where it is of others and that is wanted. */
@@ -89,11 +129,15 @@ export class Restores {
     book.tell({ snapshot: meta, bytes, warnings });
   }
 
-  async #run(received: ReceivedArchive, treeKey: KeyObject | null): Promise<void> {
+  async #run(
+    received: ReceivedArchive,
+    treeKey: KeyObject | null,
+    guard: () => void,
+  ): Promise<void> {
     const { book, log, exchange } = this.#options;
     const { id } = received.archive.meta;
     try {
-      await exchange(restoredData(received, treeKey, this.#options));
+      await exchange(restoredData(received, treeKey, { ...this.#options, guard }));
       book.end("done");
       const { adopted, left } = book.status;
       log.info("a snapshot was restored", { event: "restore.succeeded", id, adopted, left });

@@ -50,3 +50,26 @@ export async function sendSnapshot(base: string, token: string, path: string, bo
   const json: unknown = text === "" ? undefined : JSON.parse(text);
   return { status: answer.status, text, json: json as Record<string, unknown> };
 }
+
+/** The archive, but for its end, which is sent when `release` is called. */
+export function heldBack(
+  base: string,
+  archive: Uint8Array,
+  { path, token = "" }: { readonly path: string; readonly token?: string },
+) {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
+  const end = archive.length - 100;
+  const answer = exchange(`${base}/v1/${path}`, {
+    method: "POST",
+    token,
+    headers: { "Content-Type": "application/gzip" },
+    stream: (async function* () {
+      yield archive.subarray(0, end);
+      first.resolve(); // the rest is asked for when this much was handed on
+      await promise;
+      yield archive.subarray(end);
+    })(),
+  });
+  return { answer, release, sent: first.promise };
+}
