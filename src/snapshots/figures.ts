@@ -24,16 +24,17 @@ export class SnapshotFigures {
     return [...this.#readings.values()];
   }
 
-  /** Counts and tells how one is made. `about` goes into the log: no secrets. */
+  /** Counts and tells how one is made. `first` goes into the log, with what `run` says later: no secrets. */
   async measured<T extends { readonly bytes: number; readonly index: number }>(
     kind: SnapshotKind,
-    about: Readonly<Record<string, string>>,
-    run: () => Promise<T>,
+    first: Readonly<Record<string, string>>,
+    run: (more: (about: Readonly<Record<string, string>>) => void) => Promise<T>,
   ): Promise<T> {
     const began = this.#clock.elapsed();
+    let about = first;
     this.#log.info("a snapshot is made", { event: "snapshot.started", kind, ...about });
     try {
-      const result = await run();
+      const result = await run((more) => (about = { ...about, ...more }));
       const { bytes, index } = result;
       const seconds = Number(this.#clock.elapsed() - began) / NANOS;
       const lastSuccess = Number(this.#clock.now()) / NANOS;

@@ -80,8 +80,8 @@ export class AttemptBook {
   ): Promise<void> {
     await this.#view.write((tx) => {
       const config = this.#configurations.findIn(tx, name);
-      const state = tx.get(STATE + name, stateCodec);
-      if (config === null || state === null) return; // deleted meanwhile
+      if (config === null) return; // deleted meanwhile
+      const state = tx.get(STATE + name, stateCodec) ?? firstState(config);
       tx.put(STATE + name, after(state, config, ended), stateCodec);
       const history = tx.get(HISTORY + name, historyCodec) ?? [];
       const attempts = [entryOf(ended), ...history].slice(0, MAX_HISTORY);

@@ -25,15 +25,23 @@ export interface AutoOptions {
   readonly drills: DrillPort;
   readonly make: (signal: AbortSignal) => Promise<SpooledArchive>;
   /** Counts and tells how an attempt goes. */
-  readonly measured: <T extends { readonly bytes: number; readonly index: number }>(
-    about: Readonly<Record<string, string>>,
-    run: () => Promise<T>,
-  ) => Promise<T>;
+  readonly measured: Measured;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
 }
+
+/** `run` can say more of what goes into the log, as soon as it is known. */
+export type Measured = <T extends { readonly bytes: number; readonly index: number }>(
+  about: About,
+  run: (more: (about: About) => void) => Promise<T>,
+) => Promise<T>;
+
+type About = Readonly<Record<string, string>>;
+
+/** What was stored, what kept it from that, or null where it was stopped before its end. */
+type AttemptOutcome = StoredArchive | string | null;
 
 /** What follows from a snapshot that is there, and from one that is no longer to be made. */
 export interface DrillPort {
@@ -73,7 +81,7 @@ export class AutoSnapshots {
   readonly #options: AutoOptions;
   readonly #configurations: Configurations;
   readonly #book: AttemptBook;
-  readonly #runs: DueRuns<Phase>;
+  readonly #runs: DueRuns<Phase, AttemptOutcome>;
   #known: readonly Known[] | null = null;
   #unwatch: readonly (() => void)[] = [];
 
@@ -82,7 +90,7 @@ export class AutoSnapshots {
     this.#options = options;
     this.#configurations = configurations;
     this.#book = book;
-    this.#runs = new DueRuns<Phase>({
+    this.#runs = new DueRuns<Phase, AttemptOutcome>({
       what: { one: "a snapshot", many: "snapshots" },
       first: "running",
       max: MAX_RUNS,
@@ -158,15 +166,16 @@ export class AutoSnapshots {
     return this.#book.history(name);
   }
 
-  /** Now, or the one that is under way. True when it has ended; throws what kept it from success. False when it
-   *  takes longer than is waited for: it goes on. */
+  /** Now, or the one that is under way. True when it is stored; throws what kept it from that. False when it
+   *  takes longer than is waited for, or is made again by whoever leads next: it goes on. */
   async run(name: string, signal: AbortSignal): Promise<boolean> {
-    const config = this.read(name);
+    this.read(name);
     if (!this.#runs.hasRoomFor(name)) throw failures.runBusy(MAX_RUNS);
-    if (!(await this.#runs.join(name, signal))) return false;
-    const { lastError } = this.#book.stateOf(name, config);
-    if (lastError !== "") throw failures.runFailed(lastError);
-    return true;
+    const ended = await this.#runs.join(name, signal);
+    if (ended === null) return false;
+    const { outcome } = ended;
+    if (typeof outcome === "string") throw failures.runFailed(outcome);
+    return outcome !== null;
   }
 
   // --- what is asked again and again ---
@@ -236,9 +245,9 @@ export class AutoSnapshots {
     }
   }
 
-  async #attempt(name: string, run: Run<Phase>): Promise<void> {
+  async #attempt(name: string, run: Run<Phase>): Promise<AttemptOutcome> {
     const config = this.#configurations.find(name);
-    if (config === null) return; // deleted meanwhile
+    if (config === null) return null; // deleted meanwhile
     const { clock, drills } = this.#options;
     const before = this.#book.stateOf(name, config);
     const now = clock.now();
@@ -247,13 +256,14 @@ export class AutoSnapshots {
     let url = "";
     let outcome: StoredArchive | string;
     try {
-      const target = await this.#configurations.openTarget(config);
-      const file = nameAt(config.settings.filePrefix, start);
-      url = target.urlOf(file);
-      const begun = { underWay: true, start: String(start), url };
-      await this.#book.change(name, (state) => ({ ...state, ...begun }));
-      outcome = await this.#measured(name, url, async () =>
-        attempt({
+      outcome = await this.#measured(name, async (named) => {
+        const target = await this.#configurations.openTarget(config);
+        const file = nameAt(config.settings.filePrefix, start);
+        url = target.urlOf(file);
+        named(url);
+        const begun = { underWay: true, start: String(start), url };
+        await this.#book.change(name, (state) => ({ ...state, ...begun }));
+        return attempt({
           name: file,
           target,
           retain: config.retain,
@@ -264,26 +274,29 @@ export class AutoSnapshots {
           enter: (phase) => (run.phase = phase),
           letGo: (left, cause) => this.#letGo(name, left, cause),
           remember: (put) => this.#book.change(name, (state) => ({ ...state, begun: put })),
-        }),
-      );
+        });
+      });
     } catch (error) {
-      if (run.signal.aborted) return; // it goes on, or is forgotten, with whoever stopped it
+      if (run.signal.aborted) return null; // it goes on, or is forgotten, with whoever stopped it
       outcome = textOf(error);
     }
     const ended = { start, end: clock.now(), url, outcome };
     await this.#book.note(name, ended, (tx, stored) => drills.stored(tx, name, stored));
     drills.arm();
+    return outcome;
   }
 
   async #measured(
     name: string,
-    url: string,
-    run: () => Promise<StoredArchive>,
+    run: (named: (url: string) => void) => Promise<StoredArchive>,
   ): Promise<StoredArchive> {
     const { measured, log } = this.#options;
-    const about = { config: name, url };
-    const stored = await measured(about, async () => {
-      const result = await run();
+    let about: About = { config: name };
+    const stored = await measured(about, async (more) => {
+      const result = await run((url) => {
+        about = { ...about, url };
+        more({ url });
+      });
       return { ...result, bytes: result.size };
     });
     const { deleted, rotationError } = stored;

@@ -20,14 +20,20 @@ export interface Run<Phase> {
   readonly signal: AbortSignal;
 }
 
-export interface DueRunsOptions<Phase> {
+/** A run that is over, with how it went as its owner says it. */
+export interface Ended<Outcome> {
+  readonly outcome: Outcome;
+}
+
+export interface DueRunsOptions<Phase, Outcome> {
   /** For the log. */
   readonly what: { readonly one: string; readonly many: string };
   readonly first: Phase;
   readonly max: number;
   /** Everything that is to be done some day. */
   readonly due: () => readonly Due[];
-  readonly run: (name: string, run: Run<Phase>) => Promise<void>;
+  /** Notes itself how it went, so that the next one is due later; throws where that could not be noted. */
+  readonly run: (name: string, run: Run<Phase>) => Promise<Outcome>;
   /** Brings the schedule up to date, before anything starts. */
   readonly takeUp: (isLeading: () => boolean) => Promise<void>;
   readonly clock: Clock;
@@ -35,25 +41,30 @@ export interface DueRunsOptions<Phase> {
   readonly log: Log;
 }
 
-interface Started<Phase> {
+interface Started<Phase, Outcome> {
   readonly run: Run<Phase>;
   readonly stop: AbortController;
-  readonly done: Promise<void>;
+  /** Never rejects: most runs have nobody who waits. */
+  readonly done: Promise<Ended<Outcome> | { readonly error: unknown }>;
 }
 
 /** The wall clock may jump: no wait is longer. */
 const LONGEST_WAIT: Nanos = MINUTE;
 const WAITED_FOR: Nanos = 60n * SECOND;
+/** What could not be noted is still due, and must not start again and again without a pause. */
+const HELD_FOR: Nanos = MINUTE;
 
-export class DueRuns<Phase> {
-  readonly #options: DueRunsOptions<Phase>;
-  readonly #runs = new Map<string, Started<Phase>>();
+export class DueRuns<Phase, Outcome> {
+  readonly #options: DueRunsOptions<Phase, Outcome>;
+  readonly #runs = new Map<string, Started<Phase, Outcome>>();
+  /** Until when the schedule leaves them alone, in time that never jumps. */
+  readonly #held = new Map<string, Nanos>();
   #timer: Timer | null = null;
   #leading = false;
   #resting = new AbortController(); // whoever waits for a run is answered
   #takingUp: Promise<void> | null = null;
 
-  constructor(options: DueRunsOptions<Phase>) {
+  constructor(options: DueRunsOptions<Phase, Outcome>) {
     this.#options = options;
   }
 
@@ -92,14 +103,16 @@ export class DueRuns<Phase> {
     return this.#runs.has(name) || this.#runs.size < this.#options.max;
   }
 
-  /** Now, or the one that is under way. False when it takes longer than is waited for: it goes on. */
-  async join(name: string, signal: AbortSignal): Promise<boolean> {
+  /** Now, or the one that is under way: how it went. Null when it takes longer than is waited for: it goes on. Throws
+   *  what kept it from being noted. */
+  async join(name: string, signal: AbortSignal): Promise<Ended<Outcome> | null> {
     const { done } = this.#runs.get(name) ?? this.#start(name);
     const waiting = new AbortController();
     const over = AbortSignal.any([waiting.signal, this.#resting.signal, signal]);
-    const waited = pause(this.#options.timers, WAITED_FOR, over).then(() => false);
-    const ended = await Promise.race([done.then(() => true), waited]);
+    const waited = pause(this.#options.timers, WAITED_FOR, over).then(() => null);
+    const ended = await Promise.race([done, waited]);
     waiting.abort();
+    if (ended !== null && "error" in ended) throw ended.error;
     return ended;
   }
 
@@ -108,6 +121,7 @@ export class DueRuns<Phase> {
     const started = this.#runs.get(name);
     started?.stop.abort();
     await started?.done;
+    this.#held.delete(name);
   }
 
   /** Looks again at what is due next. */
@@ -143,20 +157,28 @@ export class DueRuns<Phase> {
 
   /** Longest due first. */
   #waiting(): Due[] {
-    return this.#options
-      .due()
+    const { due, clock } = this.#options;
+    const [now, elapsed] = [clock.now(), clock.elapsed()];
+    return due()
       .filter(({ name }) => !this.#runs.has(name))
+      .map(({ name, next }) => {
+        const free = now + (this.#held.get(name) ?? elapsed) - elapsed;
+        return { name, next: free > now && free > next ? free : next };
+      })
       .sort((one, other) => (one.next < other.next ? -1 : one.next > other.next ? 1 : 0));
   }
 
-  #start(name: string): Started<Phase> {
-    const { run: start, first, what, log } = this.#options;
+  #start(name: string): Started<Phase, Outcome> {
+    const { run: start, first, what, clock, log } = this.#options;
     const stop = new AbortController();
     const run: Run<Phase> = { phase: first, signal: stop.signal };
+    this.#held.delete(name);
     const done = Promise.resolve()
-      .then(() => start(name, run))
+      .then(async () => ({ outcome: await start(name, run) }))
       .catch((error: unknown) => {
         log.error(`could not note how ${what.one} went`, { config: name, cause: describe(error) });
+        this.#held.set(name, clock.elapsed() + HELD_FOR);
+        return { error };
       })
       .finally(() => {
         this.#runs.delete(name);

@@ -116,8 +116,8 @@ export class DrillBook {
   ): Promise<void> {
     await this.#view.write((tx) => {
       const config = this.#configurations.findIn(tx, name);
-      const state = tx.get(STATE + name, drillStateCodec);
-      if (config === null || state === null) return; // deleted meanwhile
+      if (config === null) return; // deleted meanwhile
+      const state = tx.get(STATE + name, drillStateCodec) ?? freshDrillState(config.created);
       const { start, end, outcome } = ended;
       const { result, url, size, archive, problems } = outcome;
       const report = result === "not-made" ? null : sign(tx, ended);

@@ -65,7 +65,7 @@ const NANOS = 1e9;
 export class Drills {
   readonly #options: DrillsOptions;
   readonly #book: DrillBook;
-  readonly #runs: DueRuns<DrillProgress | null>;
+  readonly #runs: DueRuns<DrillProgress | null, DrillOutcome | null>;
   readonly #counts = { proven: 0, failed: 0, "not-made": 0 };
   #lastSeconds: number | null = null;
   #remembered: Remembered | null = null;
@@ -75,7 +75,7 @@ export class Drills {
     const { configurations, states, clock, timers, log } = options;
     this.#options = options;
     this.#book = new DrillBook(states, configurations);
-    this.#runs = new DueRuns<DrillProgress | null>({
+    this.#runs = new DueRuns<DrillProgress | null, DrillOutcome | null>({
       what: { one: "a drill", many: "drills" },
       first: null,
       max: MAX_RUNS,
@@ -140,13 +140,14 @@ export class Drills {
   }
 
   /** Now, or the one that is under way. True when it has ended, whatever was found; throws where nothing could be.
-   *  False when it takes longer than is waited for: it goes on. */
+   *  False when it takes longer than is waited for, or is made again by whoever leads next: it goes on. */
   async run(name: string, signal: AbortSignal): Promise<boolean> {
     this.#options.configurations.read(name);
     if (!this.#runs.hasRoomFor(name)) throw failures.drillBusy();
-    if (!(await this.#runs.join(name, signal))) return false;
-    const [last] = this.#book.history(name);
-    if (last?.result === "not-made") throw failures.drillNotMade(last.problems.join("; "));
+    const ended = await this.#runs.join(name, signal);
+    if (ended === null || ended.outcome === null) return false;
+    const { result, problems } = ended.outcome;
+    if (result === "not-made") throw failures.drillNotMade(problems.join("; "));
     return true;
   }
 
@@ -228,10 +229,11 @@ export class Drills {
     }
   }
 
-  async #drill(name: string, run: Run<DrillProgress | null>): Promise<void> {
+  /** Null where it was stopped before its end. */
+  async #drill(name: string, run: Run<DrillProgress | null>): Promise<DrillOutcome | null> {
     const { configurations, attempts, own, clock, timers, log } = this.#options;
     const config = configurations.find(name);
-    if (config === null) return; // deleted meanwhile
+    if (config === null) return null; // deleted meanwhile
     const { signal } = run;
     const start = clock.now();
     const began = clock.elapsed();
@@ -250,7 +252,7 @@ export class Drills {
         progress: (progress) => (run.phase = progress),
       });
     } catch (error) {
-      if (signal.aborted) return; // it is made again, or forgotten, with whoever stopped it
+      if (signal.aborted) return null; // it is made again, or forgotten, with whoever stopped it
       throw error;
     }
     const seconds = Number(clock.elapsed() - began) / NANOS;
@@ -259,6 +261,7 @@ export class Drills {
       this.#options.sign(tx, drillReport(name, config, ended)),
     );
     this.#tell(name, outcome, seconds);
+    return outcome;
   }
 
   #tell(name: string, { result, url, problems, archive }: DrillOutcome, seconds: number): void {

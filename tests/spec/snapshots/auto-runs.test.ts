@@ -535,3 +535,50 @@ test(
     assert.ok(server.files().some((name) => name.startsWith("other-")));
   },
 );
+
+test(
+  "one that came with a restore and has no credentials fails as every other: noted, counted, tried ever more rarely",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    const without = { clouda_access_key_id: "", clouda_secret_access_key: "", drill: "off" };
+    done(await server.write("waits", { ...cloudaConfig(s3, without), verify: false }));
+    done(
+      await server.write("b", { ...cloudaConfig(s3, without), path_prefix: "b", verify: false }),
+    );
+    const { body } = await takeSnapshot(server.test.url, server.root);
+    for (const name of ["waits", "b"]) done(await server.ask("DELETE", `${AUTO}/config/${name}`));
+    const sent = await sendSnapshot(server.test.url, server.root, "snapshot", body);
+    assert.equal(sent.status, 204);
+    await until(async () => {
+      const { json } = await server.ask("GET", "sys/storage/raft/restore-status");
+      return JSON.stringify(json).includes('"done"');
+    });
+    // Nothing is known of either here.
+    refused(await server.run("b"), 502, /the snapshot failed: .*credentials/);
+    assert.equal((await server.status("b")).consecutive_errors, 1);
+    const events = (event: string) =>
+      server.test.lines.filter((line) => line.includes(event) && line.includes("waits")).length;
+    for (const [failures, pause] of [
+      [1, 60],
+      [2, 120],
+      [3, 240],
+    ] as const) {
+      const { last_snapshot_error: error, ...status } = await server.ended("waits", 30n * SECOND);
+      assert.match(error, /credentials/);
+      assert.equal(status.consecutive_errors, failures);
+      const wait = secondsBetween(status.last_snapshot_end, status.next_snapshot_start);
+      assert.equal(Math.round(wait), pause);
+      assert.deepEqual(
+        [events("snapshot.started"), events("snapshot.failed")],
+        [failures, failures],
+      );
+    }
+    const { text } = await server.ask("GET", "sys/metrics?format=prometheus");
+    assert.match(text, /holdfast_snapshot_errors_total\{kind="automated"\} ([4-9]|\d\d)\n/);
+    assert.match(text, /holdfast_snapshot_failing_configurations 2\n/);
+    assert.equal(s3.objects.size, 0);
+  },
+);
