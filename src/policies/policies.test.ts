@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { utf8 } from "@holdfast/shared/bytes";
-import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { type RequestContext, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import {
   crashed,
   type MadeBarrier,
@@ -166,4 +166,25 @@ test("T-N02: a text that takes long is not read on for somebody who has gone", a
   };
   await assert.rejects(policies.inSlices(work(), { tenant: "", client: "" }, { waitFor }), /gone/);
   assert.ok(read < 6, `${read} of 100`);
+});
+
+test("T-C03: the text of a policy is read in the turns of whoever sends it", async () => {
+  const { world, barrier } = await madePolicies();
+  const seen = new Set<string>();
+  const turns: Turns = {
+    next: async () => {},
+    step: async ({ tenant, client }, work) => (seen.add(`${tenant} ${client}`), work()),
+  };
+  let elapsed = 0n;
+  const clock = { now: () => world.clock.now(), elapsed: () => (elapsed += 1_000_000n) };
+  const policies = new Policies({ shared: barrier.view("shared/"), clock, turns });
+  const request = {
+    namespace: { path: "team/below" },
+    caller: { namespace: { path: "team" } },
+    remote: { address: "192.0.2.1" },
+    waitFor: <T>(turn: Promise<T>) => turn,
+  } as unknown as RequestContext;
+  const text = reading(...Array.from({ length: 500 }, (_, i) => `secret/data/${i}`));
+  await policies.write(ROOT, { name: "long", text }, request);
+  assert.deepEqual([...seen], ["team 192.0.2.1"]);
 });

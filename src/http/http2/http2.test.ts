@@ -244,6 +244,25 @@ describe("HTTP/2", () => {
     assert.equal((await ask({})).status, 204);
   });
 
+  for (const what of ["nothing", "a part"]) {
+    test(`T-N05: a body of which ${what} had come when its stream was reset is not whole`, async () => {
+      await start();
+      const bodies: string[] = [];
+      front.script = async (incoming) => {
+        const tell = (found: unknown) => void bodies.push(String(found));
+        await incoming.body(1 << 24).then(({ length }) => tell(`a whole of ${length}`), tell);
+        return {};
+      };
+      const stream = session.request({ ":path": "/v1/sys/a", ":method": "POST" });
+      stream.on("error", () => {});
+      stream.write("x".repeat(1 << 23)); // more than the client may send at once
+      while (what !== "nothing" && front.seen.length === 0) await front.settled();
+      stream.close(constants.NGHTTP2_CANCEL);
+      while (bodies.length === 0) await front.settled();
+      assert.match(bodies[0] ?? "", /the connection ended before the body did/);
+    });
+  }
+
   test("T-N03: idle sessions are closed, and those that never ask sooner", async () => {
     await start();
     await front.world.timers.advance(11n * SECOND);

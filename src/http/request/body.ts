@@ -81,6 +81,12 @@ function refuseForms(body: Uint8Array): Uint8Array {
   return body;
 }
 
+/** A stream of HTTP/2 that its client has reset ends like one whose body is whole. */
+export function wasReset(stream: Readable): boolean {
+  const { rstCode = 0 } = stream as Readable & { readonly rstCode?: number };
+  return rstCode !== 0;
+}
+
 function readAll({ stream, length, hold }: BodySource, limit: number): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   if (stream.destroyed) {
@@ -105,7 +111,8 @@ function readAll({ stream, length, hold }: BodySource, limit: number): Promise<U
   };
   const onEnd = () => {
     finish();
-    resolve(body.bytes);
+    if (wasReset(stream)) reject(bodyIncomplete());
+    else resolve(body.bytes);
   };
   const onClose = () => {
     finish();

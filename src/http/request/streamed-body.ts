@@ -7,6 +7,7 @@ import type { BodyStream, BodyStreamRules } from "@holdfast/shared/endpoint/stre
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { bodyIncomplete, bodyTooLarge, wrongMediaType } from "../failures.ts";
+import { wasReset } from "./body.ts";
 
 /** Slower than this, over the whole, is no transfer but an occupation. */
 const MIN_RATE = 64n * 1024n; // bytes in a second
@@ -68,7 +69,7 @@ async function* chunksOf(
     waits(false);
     await chunks.return?.();
   }
-  if (length !== null && bytes !== length) throw bodyIncomplete();
+  if ((length !== null && bytes !== length) || wasReset(stream)) throw bodyIncomplete();
 }
 
 async function nextOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | null> {
