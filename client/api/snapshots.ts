@@ -257,7 +257,7 @@ export type WriteSnapshotConfigInput = {
   readonly name: string;
   /** Time from the start of one snapshot to the start of the next; required at first */
   readonly interval?: string | number | undefined;
-  /** Snapshots that are kept: 1 unless said; older ones are deleted after a new one */
+  /** Snapshots of this configuration that are kept: 1 unless said; older ones are deleted after a new one */
   readonly retain?: number | undefined;
   /** For local the directory, below one of snapshot_roots; else the folder in the bucket, which for cloudb-blob and cloudc-store ends with a slash; required at first */
   readonly path_prefix?: string | undefined;
@@ -267,7 +267,7 @@ export type WriteSnapshotConfigInput = {
   readonly storage_type?: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store" | undefined;
   /** When the newest stored snapshot is read back and proven to restore: after each n-th snapshot (a count such as 4), every so often (a time with its unit such as 7d, as it is unless said), or off */
   readonly drill?: string | undefined;
-  /** local: bytes that all snapshots of this prefix may have there; required */
+  /** local: bytes that all snapshots of this prefix may have there, whoever wrote them; required */
   readonly local_max_space?: number | undefined;
   /** clouda-store: the bucket; required */
   readonly clouda_store_bucket?: string | undefined;
@@ -381,7 +381,7 @@ export type ReadSnapshotStatusAnswer = {
   readonly consecutive_errors: number;
   /** Why older ones could not be deleted; empty when they were */
   readonly rotation_error: string;
-  /** Snapshots there, as of the last one */
+  /** Snapshots of this configuration there, as of the last one */
   readonly stored_count: number;
   /** Bytes of all of them */
   readonly stored_bytes: number;

@@ -107,7 +107,7 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       log,
     });
     const states = needs.node.sub("snapshots/auto/");
-    const book = new AttemptBook(states, configurations);
+    const book = new AttemptBook(states, configurations, timers);
     const drills = new Drills({
       configurations,
       attempts: book,

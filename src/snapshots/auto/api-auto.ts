@@ -36,10 +36,13 @@ const fields = {
     .optional(),
   retain: wire
     .param("retain")
-    .integer("Snapshots that are kept: 1 unless said; older ones are deleted after a new one", {
-      min: 1,
-      max: 100_000,
-    })
+    .integer(
+      "Snapshots of this configuration that are kept: 1 unless said; older ones are deleted after a new one",
+      {
+        min: 1,
+        max: 100_000,
+      },
+    )
     .optional(),
   path_prefix: text(
     "path_prefix",
@@ -61,7 +64,10 @@ const fields = {
     .optional(),
   local_max_space: wire
     .param("local_max_space")
-    .integer("local: bytes that all snapshots of this prefix may have there; required", { min: 1 })
+    .integer(
+      "local: bytes that all snapshots of this prefix may have there, whoever wrote them; required",
+      { min: 1 },
+    )
     .optional(),
   clouda_store_bucket: text("clouda_store_bucket", "clouda-store: the bucket; required"),
   clouda_store_region: text("clouda_store_region", "clouda-store: the bucket's region; required"),
@@ -166,7 +172,7 @@ const status = out.object({
   next_snapshot_start: out.time("When the next attempt starts"),
   consecutive_errors: out.integer("Attempts that failed since one succeeded"),
   rotation_error: out.string("Why older ones could not be deleted; empty when they were"),
-  stored_count: out.integer("Snapshots there, as of the last one"),
+  stored_count: out.integer("Snapshots of this configuration there, as of the last one"),
   stored_bytes: out.integer("Bytes of all of them"),
   last_proven: out.nullable(
     out.time("When one of them was last proven to restore; drills/ beside it tells more"),

@@ -1,7 +1,7 @@
 // What is remembered of the attempts of each configuration: when the next is due, how the last ones went, and what an
 // upload that did not end has left. It is this cluster's own.
 
-import type { Instant } from "@holdfast/shared/world";
+import type { Instant, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { StoredArchive } from "./attempt.ts";
 import type { SnapshotConfig } from "./config.ts";
@@ -14,7 +14,9 @@ import {
   MAX_HISTORY,
   type SnapshotState,
   stateCodec,
+  type StoredPut,
 } from "./state.ts";
+import { WrittenSnapshots } from "./written-snapshots.ts";
 
 /** An attempt that has ended: with what is stored then, or with what kept it from success. */
 export interface AttemptEnd {
@@ -31,10 +33,12 @@ export class AttemptBook {
   /** core/snapshots/auto/ */
   readonly #view: View;
   readonly #configurations: Configurations;
+  readonly written: WrittenSnapshots;
 
-  constructor(view: View, configurations: Configurations) {
+  constructor(view: View, configurations: Configurations, timers: Pick<Timers, "turn">) {
     this.#view = view;
     this.#configurations = configurations;
+    this.written = new WrittenSnapshots(view, timers);
   }
 
   stateOf(name: string, config: SnapshotConfig): SnapshotState {
@@ -72,6 +76,22 @@ export class AttemptBook {
     });
   }
 
+  /** What was put is there, by the configuration as it was when that began. */
+  async keep(
+    name: string,
+    { created }: SnapshotConfig,
+    { put, url }: { readonly put: StoredPut; readonly url: string },
+  ): Promise<void> {
+    await this.#view.write((tx) => {
+      const config = this.#configurations.findIn(tx, name);
+      if (config?.created !== created) return; // deleted meanwhile
+      const state = tx.get(STATE + name, stateCodec) ?? firstState(config);
+      tx.put(STATE + name, { ...state, begun: null }, stateCodec);
+      const { name: file, size, sha256 } = put;
+      this.written.add(tx, name, config, { name: file, url, size, sha256 });
+    });
+  }
+
   /** `stored` is called in the same transaction where the attempt has succeeded. */
   async note(
     name: string,
@@ -98,6 +118,7 @@ export class AttemptBook {
         if (tx.keys(key, { limit: 1 })[0] === key) tx.delete(key);
       }
     });
+    if (this.#configurations.find(name) === null) await this.written.forget(name);
   }
 }
 
@@ -148,6 +169,7 @@ function after(
     rotationError: outcome.rotationError,
     storedCount: outcome.stored.length,
     storedBytes: outcome.stored.reduce((sum, { size }) => sum + size, 0),
+    takenBytes: outcome.takenBytes,
     begun: null,
     consecutiveErrors: 0,
     next: String(afterStart(start, interval, end)),

@@ -4,8 +4,10 @@
 import { describe } from "@holdfast/shared/failure";
 import { fromHex, hex } from "@holdfast/shared/bytes";
 import type { Source, StoredSnapshot, Target } from "../targets/target.ts";
+import { byAge, type PutSnapshot } from "../targets/target.ts";
 import { StoreError } from "../targets/store-error.ts";
 import type { StoredPut } from "./state.ts";
+import type { WrittenSnapshot } from "./written-snapshots.ts";
 
 /** An archive that lies where nobody else sees it until it is put. */
 export interface SpooledArchive {
@@ -32,14 +34,22 @@ export interface AttemptPlan {
   readonly letGo: (name: string, why: string) => void;
   /** Durable when it resolves. */
   readonly remember: (put: StoredPut | null) => Promise<void>;
+  /** It is there, and ours to delete one day. Durable when it resolves. */
+  readonly keep: (put: StoredPut) => Promise<void>;
+  /** What this configuration has written there. */
+  readonly written: () => Promise<readonly WrittenSnapshot[]>;
+  /** They are no longer there, or no longer what was written. */
+  readonly drop: (names: readonly string[]) => Promise<void>;
 }
 
 export interface StoredArchive {
   readonly size: number;
   readonly sha256: string;
   readonly index: number;
-  /** What is there now. */
+  /** What this configuration has there now. */
   readonly stored: readonly StoredSnapshot[];
+  /** Bytes of everything there that has such a name. */
+  readonly takenBytes: number;
   readonly deleted: readonly string[];
   /** Why older ones could not all be deleted; empty when they were. */
   readonly rotationError: string;
@@ -78,6 +88,7 @@ async function put(plan: AttemptPlan, source: Source): Promise<void> {
   };
   try {
     await target.put(name, source, { signal, note });
+    await plan.keep(begun);
   } catch (error) {
     // When the server stops, the next start does this.
     if (!signal.aborted) await settle(plan, begun).catch(() => {});
@@ -95,35 +106,46 @@ async function settleLeftOver(plan: AttemptPlan, put: StoredPut): Promise<void> 
   }
 }
 
-async function settle({ target, signal, remember }: AttemptPlan, put: StoredPut): Promise<void> {
-  const { name, size, handle } = put;
-  await target.settle(
-    { name, size, sha256: fromHex(put.sha256) ?? Buffer.alloc(0), handle },
-    signal,
-  );
-  await remember(null);
+async function settle(plan: AttemptPlan, put: StoredPut): Promise<void> {
+  const stays = await plan.target.settle({ ...asPut(put), handle: put.handle }, plan.signal);
+  if (stays) await plan.keep(put);
+  else await plan.remember(null);
+}
+
+function asPut({ name, size, sha256 }: Omit<StoredPut, "handle">): PutSnapshot {
+  return { name, size, sha256: fromHex(sha256) ?? Buffer.alloc(0) };
 }
 
 async function rotate(
   plan: AttemptPlan,
-): Promise<Pick<StoredArchive, "stored" | "deleted" | "rotationError">> {
+): Promise<Pick<StoredArchive, "stored" | "takenBytes" | "deleted" | "rotationError">> {
   const { name, target, retain, signal } = plan;
   const deleted: string[] = [];
-  let stored: readonly StoredSnapshot[] = [];
+  const dropped = new Set<string>();
+  let stored: readonly WrittenSnapshot[] = [];
+  let takenBytes = 0;
+  let rotationError = "";
   try {
-    stored = await target.list(signal);
+    const listed = await target.list(signal);
+    takenBytes = listed.reduce((sum, { size }) => sum + size, 0);
+    const sizes = new Map(listed.map((one) => [one.name, one.size]));
+    const written = (await plan.written()).toSorted(byAge);
+    stored = written.filter((one) => sizes.get(one.name) === one.size);
+    for (const one of written) if (sizes.get(one.name) !== one.size) dropped.add(one.name);
     // Its own name is never among them: a clock that went back would make the newest the oldest.
     const older = stored.filter((one) => one.name !== name);
     for (const one of older.slice(0, Math.max(0, older.length + 1 - retain))) {
-      await target.delete(one.name, signal);
-      deleted.push(one.name);
+      // What has taken its place since is somebody else's.
+      if (await target.holds(asPut(one), signal)) {
+        await target.delete(one.name, signal);
+        deleted.push(one.name);
+      }
+      dropped.add(one.name);
     }
-    return { stored: without(stored, deleted), deleted, rotationError: "" };
   } catch (error) {
-    return { stored: without(stored, deleted), deleted, rotationError: describe(error) };
+    rotationError = describe(error);
   }
-}
-
-function without(stored: readonly StoredSnapshot[], deleted: readonly string[]): StoredSnapshot[] {
-  return stored.filter(({ name }) => !deleted.includes(name));
+  await plan.drop([...dropped]);
+  stored = stored.filter((one) => !dropped.has(one.name));
+  return { stored, takenBytes, deleted, rotationError };
 }

@@ -8,7 +8,7 @@ import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
 import type { Job } from "../../house/room.ts";
 import { StoreError } from "../targets/store-error.ts";
-import { nameAt } from "../targets/target.ts";
+import { isOurName, nameAt, type Target } from "../targets/target.ts";
 import { attempt, type Phase, type SpooledArchive, type StoredArchive } from "./attempt.ts";
 import type { AttemptBook } from "./attempt-book.ts";
 import type { SnapshotConfig } from "./config.ts";
@@ -17,6 +17,7 @@ import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
 import { lengthOf, overdue } from "./schedule.ts";
 import type { EndedAttempt, SnapshotState } from "./state.ts";
+import type { WrittenSnapshot } from "./written-snapshots.ts";
 
 export interface AutoOptions {
   readonly configurations: Configurations;
@@ -210,7 +211,9 @@ export class AutoSnapshots {
       lastSuccess === null ? [] : [Number(lastSuccess) / 1e9],
     );
     const ratios = known.flatMap(({ config: { settings }, state }) =>
-      settings.storageType === "local" ? [state.storedBytes / settings.maxSpace] : [],
+      settings.storageType === "local"
+        ? [(state.takenBytes ?? state.storedBytes) / settings.maxSpace]
+        : [],
     );
     return {
       lastSuccess: successes.length === 0 ? null : Math.max(...successes),
@@ -274,6 +277,9 @@ export class AutoSnapshots {
           enter: (phase) => (run.phase = phase),
           letGo: (left, cause) => this.#letGo(name, left, cause),
           remember: (put) => this.#book.change(name, (state) => ({ ...state, begun: put })),
+          keep: (put) => this.#book.keep(name, config, { put, url: target.urlOf(put.name) }),
+          written: () => this.#writtenTo(target, name, config),
+          drop: (names) => this.#book.written.drop(name, config, names),
         });
       });
     } catch (error) {
@@ -284,6 +290,19 @@ export class AutoSnapshots {
     await this.#book.note(name, ended, (tx, stored) => drills.stored(tx, name, stored));
     drills.arm();
     return outcome;
+  }
+
+  /** Of what it has written, that which lies where it writes now. */
+  async #writtenTo(
+    target: Target,
+    name: string,
+    config: SnapshotConfig,
+  ): Promise<readonly WrittenSnapshot[]> {
+    const { filePrefix } = config.settings;
+    const written = await this.#book.written.of(name, config);
+    return written.filter(
+      (one) => isOurName(filePrefix, one.name) && one.url === target.urlOf(one.name),
+    );
   }
 
   async #measured(

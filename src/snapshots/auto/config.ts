@@ -153,7 +153,7 @@ export function readable({ interval, retain, settings, drill }: SnapshotConfig) 
   };
 }
 
-/** Whether two would count and delete each other's snapshots. */
+/** Whether two would write snapshots that nobody could tell apart. */
 export function meet(one: TargetSettings, other: TargetSettings): boolean {
   if (one.storageType !== other.storageType || one.filePrefix !== other.filePrefix) return false;
   if (one.storageType === "local" || other.storageType === "local") {

@@ -31,12 +31,12 @@ export function tooManyConfigs(max: number): Failure {
 
 /**
  * @code snapshot-place-taken Another configuration writes snapshots of the same names to the same place.
- * @remedy Give another path_prefix or file_prefix: each would delete what the other has written.
+ * @remedy Give another path_prefix or file_prefix: nobody could tell whose is whose.
  */
 export function placeTaken(other: string): Failure {
   const message =
-    `the configuration "${other}" writes to the same place with the same file_prefix: each would delete what the ` +
-    "other has written; give another path_prefix or file_prefix";
+    `the configuration "${other}" writes to the same place with the same file_prefix: nobody could tell whose ` +
+    "is whose; give another path_prefix or file_prefix";
   return new Failure("invalid", "snapshot-place-taken", message);
 }
 

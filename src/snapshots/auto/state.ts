@@ -29,6 +29,8 @@ export interface SnapshotState {
   /** As of the last look. */
   readonly storedCount: number;
   readonly storedBytes: number;
+  /** Of everything with such names there, whoever wrote it: what an allowance is compared with. */
+  readonly takenBytes?: number;
   readonly begun: StoredPut | null;
 }
 

@@ -20,7 +20,7 @@ import {
   type PutOptions,
   type Source,
 } from "../targets/target.ts";
-import type { StoredSnapshot, Target } from "../targets/target.ts";
+import type { PutSnapshot, StoredSnapshot, Target } from "../targets/target.ts";
 import type { Surroundings } from "../targets/credential-files.ts";
 import { childrenOf, escaped, readXml, textOf } from "../targets/xml.ts";
 import { type BucketUrl, bucketUrl } from "./bucket-url.ts";
@@ -123,6 +123,11 @@ export class CloudAStore implements Target {
     throw storeRefuses("listing snapshots", `there are more than ${MAX_PAGES} pages of them`);
   }
 
+  async holds({ name, size, sha256 }: PutSnapshot, signal: AbortSignal): Promise<boolean> {
+    const head = await this.#head(this.#folder + name, signal);
+    return head !== null && isSame(head, { size, sha256 });
+  }
+
   async delete(name: string, signal: AbortSignal): Promise<void> {
     await this.#deleteKey(this.#folder + name, signal);
   }
@@ -160,7 +165,7 @@ export class CloudAStore implements Target {
     }
     const head = await this.#head(key, signal);
     if (head === null) return false;
-    if (Number(head["content-length"]) === size && head[SHA256] === hex(sha256)) return true;
+    if (isSame(head, { size, sha256 })) return true;
     await this.#deleteKey(key, signal);
     return false;
   }
@@ -279,9 +284,7 @@ export class CloudAStore implements Target {
     // signature all the same.
     const visible = head["x-amz-checksum-sha256"] ?? checksum;
     return (
-      Number(head["content-length"]) === source.size &&
-      head[SHA256] === hex(source.sha256) &&
-      (visible === checksum || visible === checksum.replace(/-\d+$/, ""))
+      isSame(head, source) && (visible === checksum || visible === checksum.replace(/-\d+$/, ""))
     );
   }
 
@@ -347,6 +350,13 @@ export class CloudAStore implements Target {
       }),
     };
   }
+}
+
+function isSame(
+  head: StoreAnswer["headers"],
+  { size, sha256 }: Pick<Source, "size" | "sha256">,
+): boolean {
+  return Number(head["content-length"]) === size && head[SHA256] === hex(sha256);
 }
 
 function partBody(

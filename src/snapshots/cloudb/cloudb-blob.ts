@@ -21,7 +21,7 @@ import {
   type PutOptions,
   type Source,
 } from "../targets/target.ts";
-import type { StoredSnapshot, Target } from "../targets/target.ts";
+import type { PutSnapshot, StoredSnapshot, Target } from "../targets/target.ts";
 import { childOf, childrenOf, readXml, textOf } from "../targets/xml.ts";
 import { containerUrl } from "./container-url.ts";
 import { accountKey } from "./credentials.ts";
@@ -129,6 +129,11 @@ export class CloudBBlob implements Target {
       if (marker === "") return found.sort(byAge);
     }
     throw storeRefuses(step, `there are more than ${MAX_PAGES} pages of them`);
+  }
+
+  async holds({ name, ...put }: PutSnapshot, signal: AbortSignal): Promise<boolean> {
+    const head = await this.#head(this.#folder + name, signal);
+    return head !== null && isWhole(head, put);
   }
 
   async delete(name: string, signal: AbortSignal): Promise<void> {

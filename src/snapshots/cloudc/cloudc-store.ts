@@ -23,7 +23,7 @@ import {
   type PutOptions,
   type Source,
 } from "../targets/target.ts";
-import type { StoredSnapshot, Target } from "../targets/target.ts";
+import type { PutSnapshot, StoredSnapshot, Target } from "../targets/target.ts";
 import { AccessToken } from "./access-token.ts";
 import { identityOf } from "./credentials.ts";
 
@@ -116,6 +116,11 @@ export class CloudCStore implements Target {
       if (pageToken === "") return found.sort(byAge);
     }
     throw storeRefuses(step, `there are more than ${MAX_PAGES} pages of them`);
+  }
+
+  async holds({ name, ...put }: PutSnapshot, signal: AbortSignal): Promise<boolean> {
+    const found = await this.#about(this.#folder + name, signal);
+    return found !== null && isWhole(found, put);
   }
 
   async delete(name: string, signal: AbortSignal): Promise<void> {

@@ -36,6 +36,7 @@ function place(stored: ReadonlyMap<string, { size: number; bytes: Uint8Array }>)
     },
     checkRoom: none,
     put: none,
+    holds: none,
     delete: none,
     probe: none,
     settle: none,

@@ -10,7 +10,7 @@ import type { LocalSettings } from "./settings.ts";
 import { checkWhole, feed } from "./source-sums.ts";
 import { storeRefuses } from "./store-error.ts";
 import { type BegunPut, byAge, isOurName, type PutOptions, type Source } from "./target.ts";
-import type { StoredSnapshot, Target } from "./target.ts";
+import type { PutSnapshot, StoredSnapshot, Target } from "./target.ts";
 
 export interface LocalNeeds {
   readonly files: SnapshotFiles;
@@ -43,7 +43,6 @@ export class LocalTarget implements Target {
   async put(name: string, source: Source, options: PutOptions): Promise<void> {
     await this.#holding(async (directory) => {
       await this.#checkRoom(directory, source.size);
-      await this.#removeLeftOvers(directory);
       if ((await directory.look(name)) !== null) {
         throw storeRefuses("writing the snapshot", `there is something called ${name} already`);
       }
@@ -63,6 +62,10 @@ export class LocalTarget implements Target {
 
   async list(): Promise<StoredSnapshot[]> {
     return this.#holding((directory) => this.#ours(directory));
+  }
+
+  async holds({ name, size }: PutSnapshot): Promise<boolean> {
+    return this.#holding((directory) => hasSize(directory, name, size));
   }
 
   async delete(name: string): Promise<void> {
@@ -102,9 +105,8 @@ export class LocalTarget implements Target {
 
   async settle({ name, size }: BegunPut): Promise<boolean> {
     return this.#holding(async (directory) => {
-      await this.#removeLeftOvers(directory);
-      const found = await directory.look(name);
-      return found?.plain === true && found.size === size; // its name comes when it is whole
+      await removeLeftOvers(directory, name);
+      return hasSize(directory, name, size); // its name comes when it is whole
     });
   }
 
@@ -176,16 +178,6 @@ export class LocalTarget implements Target {
     return found.sort(byAge);
   }
 
-  async #removeLeftOvers(directory: HeldDirectory): Promise<void> {
-    const { filePrefix } = this.#settings;
-    for (const name of await directory.names()) {
-      const [, meant] = /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(name) ?? [];
-      if (meant === undefined || !isOurName(filePrefix, meant)) continue;
-      const facts = await directory.look(name);
-      if (facts?.plain === true) await directory.remove(name);
-    }
-  }
-
   #hold(): Promise<HeldDirectory> {
     const { files, places } = this.#needs;
     return holdPlace(files, places, this.#settings.pathPrefix);
@@ -203,6 +195,20 @@ export class LocalTarget implements Target {
 
 function temporaryName(name: string, mark: string): string {
   return `.${name}.${mark}.tmp`;
+}
+
+/** Of the put of that name alone: what others are writing there has names of its own. */
+async function removeLeftOvers(directory: HeldDirectory, name: string): Promise<void> {
+  for (const left of await directory.names()) {
+    if (/^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(left)?.[1] !== name) continue;
+    const facts = await directory.look(left);
+    if (facts?.plain === true) await directory.remove(left);
+  }
+}
+
+async function hasSize(directory: HeldDirectory, name: string, size: number): Promise<boolean> {
+  const found = await directory.look(name);
+  return found?.plain === true && found.size === size;
 }
 
 async function* closing(

@@ -1,5 +1,5 @@
-// Where archives are put. What is visible under a name of ours is whole and was checked after it was written;
-// everything else that lies there is somebody else's: it is neither counted nor touched.
+// Where archives are put. What we made visible under a name is whole and was checked after it was written; everything
+// else that lies there is somebody else's, and not touched. A name alone does not say whose it is.
 
 import type { Instant } from "@holdfast/shared/world";
 
@@ -26,6 +26,9 @@ export interface BegunPut {
   readonly handle: string | null;
 }
 
+/** What was put, as it should lie there. */
+export type PutSnapshot = Omit<BegunPut, "handle">;
+
 export interface PutOptions {
   readonly signal: AbortSignal;
   /** Told, and waited for, before the first byte is sent: by it the upload is found after a crash. */
@@ -42,8 +45,10 @@ export interface Target {
   checkRoom(bytes: number, signal: AbortSignal): Promise<void>;
   /** When it resolves, it is visible, durable and as it should be; when it throws, nothing of it is visible. */
   put(name: string, source: Source, options: PutOptions): Promise<void>;
-  /** Ours, oldest first. */
+  /** What has names such as we give, oldest first; others may have written some of it. */
   list(signal: AbortSignal): Promise<StoredSnapshot[]>;
+  /** Whether what was put is what lies there: by its length, and by its sum where the store tells it. */
+  holds(put: PutSnapshot, signal: AbortSignal): Promise<boolean>;
   /** Deleting what is not there is what was wanted. */
   delete(name: string, signal: AbortSignal): Promise<void>;
   /** As it comes; must be read to its end or left. */
@@ -67,7 +72,7 @@ export function nameAt(filePrefix: string, at: Instant): string {
   return `${filePrefix}-${String(at).padStart(DIGITS, "0")}.snap`;
 }
 
-/** Whether it is a name that we give: exactly, since others may name theirs alike. */
+/** Whether it is a name such as we give, exactly. */
 export function isOurName(filePrefix: string, name: string): boolean {
   return name.startsWith(`${filePrefix}-`) && REST.test(name.slice(filePrefix.length + 1));
 }
