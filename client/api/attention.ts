@@ -22,6 +22,8 @@ export type ReadAttentionAnswer = {
     readonly text: string;
     /** A command, or what to do */
     readonly remedy: string;
+    /** 0 for one thing; else this item stands for so many more of its code that are not shown */
+    readonly more: number;
     /** Id of a signed report about it */
     readonly evidence: string | null;
     /** Until when it was put off */
@@ -32,7 +34,7 @@ export type ReadAttentionAnswer = {
   readonly checks: {
     /** Checks that were made */
     readonly ran: number;
-    /** Of them, those that could not be ended; each is an item */
+    /** Of them, those that could not be ended; each is an item of the root namespace */
     readonly failed: number;
     /** Checks that do not apply to this server */
     readonly skipped: number;

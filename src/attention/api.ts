@@ -24,7 +24,8 @@ export const attentionApi = [
     summary: "Read what needs attention, with what to do about it",
     description:
       "Of the namespace and those below it. Severity act: now; soon: before it hurts; note: to be known. " +
-      "A subject that the caller's policies do not reach is null. A list without items is an all-clear only " +
+      "A subject that the caller's policies do not reach is null. Of each code at most 100 are shown: one item more, " +
+      "with a `more` that is not 0, says how many there are besides. A list without items is an all-clear only " +
       "if complete is true.",
     access: access.capability,
     onDrSecondary: true,
@@ -42,6 +43,9 @@ export const attentionApi = [
           since: out.time("When it was first seen"),
           text: out.string("What is the matter"),
           remedy: out.string("A command, or what to do"),
+          more: out.integer(
+            "0 for one thing; else this item stands for so many more of its code that are not shown",
+          ),
           evidence: out.nullable(out.string("Id of a signed report about it")),
           snoozed_until: out.nullable(out.time("Until when it was put off")),
           snooze_reason: out.string("Why; empty where it was not"),
@@ -50,7 +54,9 @@ export const attentionApi = [
       ),
       checks: out.object({
         ran: out.integer("Checks that were made"),
-        failed: out.integer("Of them, those that could not be ended; each is an item"),
+        failed: out.integer(
+          "Of them, those that could not be ended; each is an item of the root namespace",
+        ),
         skipped: out.integer("Checks that do not apply to this server"),
       }),
       complete: out.boolean("Whether every check was made to its end"),
@@ -70,6 +76,7 @@ export const attentionApi = [
           since: item.since,
           text: item.text,
           remedy: item.remedy,
+          more: item.more,
           evidence: item.evidence ?? null,
           snoozed_until: item.snoozed === null ? null : showTime(item.snoozed.until),
           snooze_reason: item.snoozed?.reason ?? "",

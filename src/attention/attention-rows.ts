@@ -26,7 +26,7 @@ export interface Snooze extends ItemPlace {
   readonly reason: string;
 }
 
-const MAX_OPEN = 10_000;
+export const MAX_OPEN = 10_000;
 export const MAX_HISTORY = 10_000;
 
 const open = jsonCodec<OpenItem>();
@@ -39,19 +39,26 @@ const SNOOZED = "snoozed/";
 const HISTORY = "history/";
 const LAST = "last"; // number of the newest in the history
 
-export function placeKey({ code, namespaceId, subject }: ItemPlace): string {
+/** What they are found by in memory: asked of ten thousand at a look, so nothing is hashed for it. */
+export function placeText({ code, namespaceId, subject }: ItemPlace): string {
+  return `${code}\n${namespaceId}\n${subject}`;
+}
+
+function placeKey({ code, namespaceId, subject }: ItemPlace): string {
   const digest = createHash("sha256").update(`${namespaceId}\n${subject}`).digest("hex");
   return `${code}/${digest.slice(0, 32)}`;
 }
 
+/** By `placeText`. */
 export function readOpen(view: ViewReads): Map<string, OpenItem> {
   const rows = view.records(OPEN, open, { limit: MAX_OPEN });
-  return new Map(rows.map(({ key, value }) => [key.slice(OPEN.length), value]));
+  return new Map(rows.map(({ value }) => [placeText(value), value]));
 }
 
+/** By `placeText`. */
 export function readSnoozed(view: ViewReads): Map<string, Snooze> {
   const rows = view.records(SNOOZED, snooze, { limit: MAX_OPEN });
-  return new Map(rows.map(({ key, value }) => [key.slice(SNOOZED.length), value]));
+  return new Map(rows.map(({ value }) => [placeText(value), value]));
 }
 
 export function putOpen(tx: Tx, item: OpenItem): void {

@@ -19,7 +19,8 @@ import * as rows from "./attention-rows.ts";
 import { type Check, CHECKS, type Facts, type Found, type Severity } from "./checks.ts";
 import * as failures from "./failures.ts";
 
-const MAX_OF_ONE = 100; // items of one code
+const MAX_OF_ONE = 100; // items of one code, in what somebody looks at
+const MAX_WRITTEN = 1000; // that open, and that close, in one transaction
 const LONGEST_SNOOZE: Nanos = 30n * DAY;
 
 export interface AttentionOptions {
@@ -42,7 +43,21 @@ export interface Item extends Found {
   readonly severity: Severity;
   readonly remedy: string;
   readonly since: string;
-  readonly snoozed: { readonly until: Instant; readonly reason: string } | null;
+  readonly snoozed: PutOff | null;
+  /** 0: this is one thing. Else it stands for so many more like those before it, and cannot be put off. */
+  readonly more: number;
+}
+
+interface PutOff {
+  readonly until: Instant;
+  readonly reason: string;
+}
+
+/** What a check has found, of all namespaces; `failed` where it could not be made to its end. */
+interface Checked {
+  readonly check: Check;
+  readonly found: readonly Found[];
+  readonly failed: boolean;
 }
 
 export interface Looked {
@@ -82,37 +97,26 @@ export class Attention {
     this.#snoozed = new Map();
   }
 
-  /** All of it, whoever asks. */
-  look(): Looked {
-    const { facts, clock, checks = CHECKS, log } = this.#options;
+  /** What is of this namespace and below, whoever asks: of each code the first, and how many more there are. */
+  look(namespace: NamespaceRef = ROOT_NAMESPACE): Looked {
+    const { clock, checks = CHECKS } = this.#options;
     const now = clock.now();
-    const items: Item[] = [];
-    let [failed, skipped] = [0, 0];
-    for (const check of checks) {
-      try {
-        const found = check.find(facts, now);
-        if (found === null) skipped++;
-        else items.push(...this.#items(check, found, now));
-      } catch (error) {
-        failed++;
-        log.warn("a check of what needs attention failed", {
-          code: check.code,
-          cause: describe(error),
-        });
-        items.push(...this.#items(check, [FAILED], now));
-      }
-    }
-    const counts = { ran: checks.length - skipped, failed, skipped };
+    const checked = this.#check(now);
+    const items = checked.flatMap(({ check, found }) => {
+      const own = found.filter((one) => isAtOrBelow(one.namespace, namespace));
+      return this.#items(check, own, { namespace, now });
+    });
+    const failed = checked.filter((one) => one.failed).length;
+    const counts = { ran: checked.length, failed, skipped: checks.length - checked.length };
     return { items, checks: counts, complete: failed === 0 };
   }
 
   /** What is of this namespace and below, with the names that the caller's policies reach. */
   async lookFor(caller: Caller, namespace: NamespaceRef): Promise<LookedFor> {
-    const looked = this.look();
-    const seen = looked.items.filter((item) => isAtOrBelow(item.namespace, namespace));
+    const looked = this.look(namespace);
     const reaches = new Map<string, (beginning: string) => boolean>();
     const items: NamedItem[] = [];
-    for (const item of seen) {
+    for (const item of looked.items) {
       const { id } = item.namespace;
       const reach = reaches.get(id) ?? (await this.#options.reachOf(caller, item.namespace));
       reaches.set(id, reach);
@@ -126,33 +130,48 @@ export class Attention {
     return { ...looked, items };
   }
 
-  /** How many of each code, without what was put off. */
+  /** How many of each code there are, shown or not, without what was put off. */
   counts(): readonly {
     readonly code: string;
     readonly severity: Severity;
     readonly count: number;
   }[] {
-    const { items } = this.look();
+    const now = this.#options.clock.now();
+    const counted = new Map(
+      this.#check(now).map(({ check: { code }, found }) => [
+        code,
+        found.filter((one) => this.#putOff(code, one, now) === null).length,
+      ]),
+    );
     return (this.#options.checks ?? CHECKS).map(({ code, severity }) => {
-      const own = items.filter((item) => item.code === code && item.snoozed === null);
-      return { code, severity, count: own.length };
+      return { code, severity, count: counted.get(code) ?? 0 };
     });
   }
 
   /** Writes down what has opened and closed since the last time. */
   async record(): Promise<void> {
     const { view, clock } = this.#options;
-    const { items } = this.look();
-    const here = new Map(items.map((item) => [rows.placeKey(placeOf(item)), item]));
-    const opened = Array.from(here).filter(([key]) => !this.#open.has(key));
-    const gone = Array.from(this.#open).filter(([key]) => !here.has(key));
-    if (opened.length === 0 && gone.length === 0) return;
-    const now = showTime(clock.now());
-    const write = (tx: Tx) => {
-      for (const [, item] of opened) {
-        rows.putOpen(tx, { ...placeOf(item), severity: item.severity, since: item.since });
+    const now = clock.now();
+    const since = showTime(now);
+    const checked = this.#check(now);
+    const here = new Map<string, rows.OpenItem>();
+    for (const { check, found } of checked) {
+      const { code, severity } = check;
+      for (const one of found) {
+        const place = placeOf(code, one);
+        here.set(rows.placeText(place), { ...place, severity, since });
       }
-      for (const [, item] of gone) rows.close(tx, { ...item, closed: now });
+    }
+    const failed = new Set(checked.flatMap((one) => (one.failed ? [one.check.code] : [])));
+    // What could not be looked at has not ended.
+    const gone = [...this.#open]
+      .filter(([key, { code }]) => !here.has(key) && !failed.has(code))
+      .slice(0, MAX_WRITTEN);
+    const opened = this.#toOpen(here);
+    if (opened.length === 0 && gone.length === 0) return;
+    const write = (tx: Tx) => {
+      for (const item of opened) rows.putOpen(tx, item);
+      for (const [, item] of gone) rows.close(tx, { ...item, closed: since });
     };
     await view.write(write, { essential: true }); // a full disk is one of the things to be told
     this.#load();
@@ -178,33 +197,82 @@ export class Attention {
     if (check.severity === "act") throw failures.neverSnoozed();
     const now = clock.now();
     if (until <= now || until - now > LONGEST_SNOOZE) throw failures.snoozeTooLong();
-    const item = this.look().items.find(
-      (one) => one.code === code && one.subject === subject && one.namespace.id === namespace.id,
-    );
-    if (item === undefined) throw failures.nothingToSnooze();
-    const place = placeOf(item);
+    const found = this.#check(now)
+      .find((one) => one.check === check)
+      ?.found.find((one) => one.subject === subject && one.namespace.id === namespace.id);
+    if (found === undefined) throw failures.nothingToSnooze();
+    const place = placeOf(code, found);
     await view.write((tx) => {
-      const { severity, since } = item;
-      if (!this.#open.has(rows.placeKey(place))) rows.putOpen(tx, { ...place, severity, since });
+      const { severity } = check;
+      const isOpen = this.#open.has(rows.placeText(place));
+      if (!isOpen) rows.putOpen(tx, { ...place, severity, since: showTime(now) });
       rows.putSnooze(tx, { ...place, until: String(until), reason });
     });
     this.#load();
   }
 
-  #items(check: Check, found: readonly Found[], now: Instant): Item[] {
-    const { code, severity, remedy } = check;
-    const first = found.slice(0, MAX_OF_ONE);
-    const more = found.length - first.length;
-    const rest: Found[] = more === 0 ? [] : [{ ...FAILED, text: `${more} more are like these` }];
-    return [...first, ...rest].map((one) => {
-      const key = rows.placeKey({ code, namespaceId: one.namespace.id, subject: one.subject });
-      const snooze = this.#snoozed.get(key);
-      const until = snooze === undefined ? 0n : BigInt(snooze.until);
-      const snoozed =
-        snooze === undefined || until <= now ? null : { until, reason: snooze.reason };
-      const since = this.#open.get(key)?.since ?? showTime(now);
-      return { ...one, code, severity, remedy, since, snoozed };
+  /** Without those that do not apply here. */
+  #check(now: Instant): Checked[] {
+    const { facts, checks = CHECKS, log } = this.#options;
+    return checks.flatMap((check): Checked[] => {
+      try {
+        const found = check.find(facts, now);
+        return found === null ? [] : [{ check, found, failed: false }];
+      } catch (error) {
+        const about = { code: check.code, cause: describe(error) };
+        log.warn("a check of what needs attention failed", about);
+        return [{ check, found: [FAILED], failed: true }];
+      }
     });
+  }
+
+  #items(
+    check: Check,
+    found: readonly Found[],
+    { namespace, now }: { readonly namespace: NamespaceRef; readonly now: Instant },
+  ): Item[] {
+    const { code, severity, remedy } = check;
+    const all = found.map((one) => ({ one, snoozed: this.#putOff(code, one, now) }));
+    if (all.length > MAX_OF_ONE) {
+      all.sort((a, b) => Number(a.snoozed !== null) - Number(b.snoozed !== null)); // put off last
+    }
+    const rest = all.splice(MAX_OF_ONE);
+    const items = all.map(({ one, snoozed }): Item => {
+      const since = this.#open.get(rows.placeText(placeOf(code, one)))?.since ?? showTime(now);
+      return { ...one, code, severity, remedy, since, snoozed, more: 0 };
+    });
+    const [first] = rest;
+    if (first === undefined) return items;
+    const more = rest.length;
+    const text = more === 1 ? "one more is like these" : `${more} more are like these`;
+    const about = { subject: "", namespace, seenBy: "", text, since: showTime(now) };
+    return [...items, { ...about, code, severity, remedy, snoozed: first.snoozed, more }];
+  }
+
+  /** Null where it is not put off, or no longer. */
+  #putOff(code: string, found: Found, now: Instant): PutOff | null {
+    if (this.#snoozed.size === 0) return null;
+    const snooze = this.#snoozed.get(rows.placeText(placeOf(code, found)));
+    if (snooze === undefined) return null;
+    const until = BigInt(snooze.until);
+    return until <= now ? null : { until, reason: snooze.reason };
+  }
+
+  /** What is not written down yet: of each code in each namespace the first, so that none takes the place of others. */
+  #toOpen(here: ReadonlyMap<string, rows.OpenItem>): rows.OpenItem[] {
+    const counts = new Map<string, number>();
+    const count = ({ code, namespaceId }: rows.ItemPlace) => {
+      const group = `${code}\n${namespaceId}`;
+      const number = (counts.get(group) ?? 0) + 1;
+      counts.set(group, number);
+      return number;
+    };
+    for (const item of this.#open.values()) count(item);
+    const room = Math.min(MAX_WRITTEN, rows.MAX_OPEN - this.#open.size);
+    return [...here]
+      .filter(([key, item]) => !this.#open.has(key) && count(item) <= MAX_OF_ONE)
+      .slice(0, Math.max(0, room))
+      .map(([, item]) => item);
   }
 
   #load(): void {
@@ -229,6 +297,6 @@ const FAILED: Found = {
   text: "this could not be checked; the server's log says why",
 };
 
-function placeOf({ code, namespace, subject }: Item): rows.ItemPlace {
+function placeOf(code: string, { namespace, subject }: Found): rows.ItemPlace {
   return { code, namespaceId: namespace.id, subject };
 }

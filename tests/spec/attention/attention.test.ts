@@ -7,11 +7,12 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { DAY, MINUTE } from "@holdfast/shared/text/duration";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
-import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { showTime } from "@holdfast/shared/text/time";
 import { Attention } from "../../../src/attention/attention.ts";
 import { CHECKS, type Facts, type MountFact } from "../../../src/attention/checks.ts";
 import { run } from "../../cli/harness.ts";
+import { MANAGEMENT } from "../../support/answering.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { madeBarrier } from "../../support/made/made-barrier.ts";
@@ -338,6 +339,79 @@ test("PV57: a narrow token sees that something is the matter, and no name that i
       .filter(({ code }) => code === "lease.irrevocable")
       .every(({ subject }) => subject === null),
   );
+});
+
+test("many in one namespace hide nothing in another, and what is not shown is counted", async () => {
+  const { barrier, world } = await madeBarrier();
+  const [a, b] = ["team-a", "team-b"].map((path) => ({ id: `id-${path}`, path, created: 1n }));
+  assert.ok(a !== undefined && b !== undefined);
+  let ofA = 150;
+  let broken = false;
+  const orphans = (): MountFact[] => {
+    if (broken) throw new TypeError("no");
+    const many = Array.from({ length: ofA }, (_, i) => ({
+      namespace: a,
+      path: `m${i}/`,
+      count: 1,
+    }));
+    return [...many, { namespace: b, path: "kv/", count: 1 }];
+  };
+  const attention = new Attention({
+    ...world,
+    view: barrier.view("core/").sub("attention/"),
+    facts: facts({ orphans }),
+    reachOf: async () => () => true,
+  });
+  attention.open();
+  const lookIn = async (namespace: NamespaceRef) => {
+    const looked = await attention.lookFor(MANAGEMENT, namespace);
+    assert.equal(looked.complete, !broken);
+    return looked.items.filter(({ code }) => code === "orphans");
+  };
+  const counted = () => attention.counts().find(({ code }) => code === "orphans")?.count;
+  const subjects = (items: readonly { readonly subject: string | null }[]) =>
+    items.map(({ subject }) => subject);
+
+  assert.deepEqual(subjects(await lookIn(b)), ["kv/"]);
+  const inA = await lookIn(a);
+  assert.equal(inA.length, 101);
+  assert.deepEqual(inA.at(-1)?.namespace, a, "the rest is told where it is");
+  assert.deepEqual([inA.at(-1)?.more, inA.at(-1)?.text], [50, "50 more are like these"]);
+  assert.ok(inA.slice(0, 100).every(({ more }) => more === 0));
+  assert.equal((await lookIn(ROOT_NAMESPACE)).at(-1)?.more, 51);
+  assert.equal(counted(), 151);
+
+  // It is written down for each, and what is put off stays so, wherever it is in the list.
+  await attention.record();
+  const until = world.clock.now() + DAY;
+  await attention.snooze(b, { code: "orphans", subject: "kv/", until, reason: "known" });
+  for (const subject of ["m0/", "m149/"]) {
+    await attention.snooze(a, { code: "orphans", subject, until, reason: "known" });
+  }
+  const rest = { code: "orphans", subject: "", until, reason: "the rest" };
+  await assert.rejects(attention.snooze(a, rest), /nothing/i);
+  await world.timers.advance(MINUTE);
+  await attention.record();
+  const [putOff] = await lookIn(b);
+  assert.equal(putOff?.snoozed?.reason, "known");
+  assert.equal(putOff?.since, showTime(until - DAY), "as it was first seen");
+  assert.equal(counted(), 148);
+  assert.ok(!subjects(await lookIn(a)).includes("m0/"), "what is put off comes last");
+
+  // A check that cannot be made is another thing than what was not shown, and ends nothing.
+  broken = true;
+  await attention.record();
+  const [failed, ...others] = await lookIn(ROOT_NAMESPACE);
+  assert.deepEqual([failed?.more, failed?.subject, others.length], [0, "", 0]);
+  broken = false;
+  await attention.record();
+  assert.equal((await lookIn(b))[0]?.snoozed?.reason, "known");
+  const { found } = attention.history(ROOT_NAMESPACE, null, 10);
+  assert.deepEqual(subjects(found.map(({ item }) => item)), [""], "that it could not be checked");
+  ofA = 0;
+  await attention.record();
+  assert.equal(attention.history(ROOT_NAMESPACE, null, 1000).found.length, 1 + 101);
+  attention.close();
 });
 
 test("PV58: with 100,000 leases on 10,000 mounts a look takes no more than 5 ms", async (t) => {
