@@ -242,7 +242,7 @@ test("fields of another type are ignored and told of", BOUND, async (t) => {
 });
 
 test(
-  "two configurations that would delete each other's snapshots are refused, and more than 32",
+  "two configurations whose snapshots nobody could tell apart are refused, and more than 32",
   BOUND,
   async (t) => {
     const server = await autoServer(t);
