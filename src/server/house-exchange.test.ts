@@ -10,6 +10,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
+import { ExchangeUncertain, type NextGeneration } from "../storage/generations/generations.ts";
 import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
 
 async function opened(t: TestContext): Promise<{ node: TestServer; token: string }> {
@@ -182,4 +183,31 @@ test("a storage that fails before the next house is let in is told, also where n
   const going = Symbol("it goes on");
   const cause = await Promise.race([node.server.failed, nextTurn().then(() => going)]);
   assert.match(String(cause), /the disk is gone/);
+});
+
+test("when nobody knows which data is in use, nothing is thrown away, nothing goes on, and the process is to end", async (t) => {
+  let discarded = 0;
+  class Uncertain extends MemoryGenerations {
+    override async begin(): Promise<NextGeneration> {
+      const next = await super.begin();
+      const takeIntoUse = async () => {
+        throw new ExchangeUncertain(new Error("the directory could not be synced"));
+      };
+      const discard = async () => {
+        discarded++;
+        await next.discard();
+      };
+      return { engine: next.engine, takeIntoUse, discard };
+    }
+  }
+  const node = await startServer({ generations: new Uncertain() });
+  t.after(() => node.stop().catch(() => {}));
+  const { token } = await node.open();
+  await assert.rejects(node.server.exchange(renewed(node.server)), ExchangeUncertain);
+  const going = Symbol("it goes on");
+  const cause = await Promise.race([node.server.failed, nextTurn().then(() => going)]);
+  assert.ok(cause instanceof ExchangeUncertain, String(cause));
+  assert.equal(discarded, 0, "the next start may find it in use");
+  assert.equal(node.server.life.leading, false, "the old house does not go on");
+  assert.equal((await node.call("GET", "/v1/sys/mounts", { token })).status, 503);
 });
