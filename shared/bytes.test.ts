@@ -106,3 +106,20 @@ test("equalBytes() agrees with equality, whatever the lengths", () => {
     }),
   );
 });
+
+test("GrowingBytes keeps what comes, in however many pieces, and shares memory with none", () => {
+  const growing = new b.GrowingBytes();
+  assert.deepEqual([growing.length, growing.bytes.length], [0, 0]);
+  const piece = Buffer.alloc(1);
+  for (let i = 0; i < 300_000; i++) {
+    piece[0] = i % 251;
+    growing.add(piece);
+  }
+  growing.add(Buffer.alloc(700_000, 252));
+  growing.add(new Uint8Array(0));
+  assert.equal(growing.length, 1_000_000);
+  const all = growing.bytes;
+  assert.equal(all.length, 1_000_000);
+  assert.ok(all.subarray(0, 300_000).every((byte, i) => byte === i % 251));
+  assert.ok(all.subarray(300_000).every((byte) => byte === 252));
+});

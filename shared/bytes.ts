@@ -24,6 +24,32 @@ export function concat(...parts: readonly Uint8Array[]): Buffer {
   return out;
 }
 
+/** Bytes that come in pieces, in one buffer that grows: however small the pieces are, they cost what is in them. */
+export class GrowingBytes {
+  #bytes: Buffer = alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(part: Uint8Array): void {
+    const length = this.#length + part.length;
+    if (length > this.#bytes.length) {
+      const grown = alloc(Math.max(1024, 2 * this.#length, length));
+      this.#bytes.copy(grown, 0, 0, this.#length);
+      this.#bytes = grown;
+    }
+    this.#bytes.set(part, this.#length);
+    this.#length = length;
+  }
+
+  /** All that has come. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
 export function wipe(...parts: readonly (Uint8Array | null | undefined)[]): void {
   for (const part of parts) part?.fill(0);
 }

@@ -4,7 +4,7 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 
 import https from "node:https";
-import { concat } from "@holdfast/shared/bytes";
+import { GrowingBytes } from "@holdfast/shared/bytes";
 import { SECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { ConnectionFailure, connectionFailure } from "../connection-failure.ts";
@@ -168,19 +168,19 @@ export class NodeTransport implements Transport {
 
   async #collect(response: IncomingMessage, { patience }: Begun): Promise<Received> {
     const { address, maxAnswer = MAX_ANSWER } = this.#options;
-    const parts: Uint8Array[] = [];
-    let length = 0;
+    const all = new GrowingBytes();
     for await (const part of response) {
       if (!(part instanceof Uint8Array)) continue; // as above
-      length += part.length;
-      if (length > maxAnswer) throw new ConnectionFailure("too-large", address, "");
-      parts.push(part);
+      if (all.length + part.length > maxAnswer) {
+        throw new ConnectionFailure("too-large", address, "");
+      }
+      all.add(part);
     }
     patience.end();
     return {
       status: response.statusCode ?? 0,
       header: (name) => joined(response.headers[name.toLowerCase()]),
-      body: concat(...parts),
+      body: all.bytes,
     };
   }
 }

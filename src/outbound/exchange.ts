@@ -4,7 +4,7 @@
 
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import { concat, utf8 } from "@holdfast/shared/bytes";
+import { GrowingBytes, utf8 } from "@holdfast/shared/bytes";
 import type { Timer, Timers } from "@holdfast/shared/world";
 import {
   type OpenedAnswer,
@@ -31,9 +31,9 @@ export async function exchange(
 ): Promise<OutboundAnswer> {
   const call = new Call(outbound, connections, timers, { renewed: isStream(outbound.body) });
   const { status, headers, body } = await call.open();
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  return { status, headers, body: concat(...parts) };
+  const all = new GrowingBytes();
+  for await (const part of body) all.add(part);
+  return { status, headers, body: all.bytes };
 }
 
 /** The answer's head, and its body as it comes. */

@@ -41,11 +41,10 @@ export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptio
   const ranges: Range[] = [];
   for (const file of files) {
     const look = new SecondLook(file, devices.get(file) ?? "", byEnd, covered);
-    findings.push(...look.run());
-    ranges.push(...look.ranges);
+    for (const finding of look.run()) findings.push(finding); // there may be one for each line
+    for (const range of look.ranges) ranges.push(range);
   }
-  findings.push(...orderFindings([...checkpoints.values()], covered, ranges, places));
-  return findings;
+  return findings.concat(orderFindings([...checkpoints.values()], covered, ranges, places));
 }
 
 function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLook {

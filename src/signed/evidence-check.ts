@@ -52,8 +52,7 @@ export function checkEvidence(
       text: `${report.kind} of ${report.made_at}, signed by ${key}`,
     });
   }
-  findings.push(...orderFindings(reports));
-  return { findings, reports };
+  return { findings: findings.concat(orderFindings(reports)), reports };
 }
 
 /** The report in an envelope, or what is wrong with it. */

@@ -56,7 +56,9 @@ export const evidenceVerify = command({
     ];
     if (input.audit !== undefined && list !== null) {
       const options = { keys: list.keys, fingerprint };
-      findings.push(...audited(context, input.audit, verdict.reports, options));
+      for (const finding of audited(context, input.audit, verdict.reports, options)) {
+        findings.push(finding);
+      }
     }
     const checked: Checked = {
       reports: verdict.reports.map(({ report, digest, key }) => ({

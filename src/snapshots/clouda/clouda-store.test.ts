@@ -119,7 +119,7 @@ test("a session token goes with every request; one that has ended is told", asyn
   await target.put(NAME, sourceOf(someBytes(LARGE)), { signal });
   assert.ok(fake.log.every(({ headers }) => headers["x-amz-security-token"] === "a-session-token"));
   fake.control.session = { token: "a-session-token", expired: true };
-  await assert.rejects(target.list(signal), /ExpiredToken: The provided token has expired/);
+  await assert.rejects(target.list(signal), /ExpiredToken: "The provided token has expired/);
 });
 
 test("a wrong region, a wrong clock and an unknown key are told in the store's words", async (t) => {

@@ -261,9 +261,7 @@ export class CloudAStore implements Target {
     try {
       // It begins to answer before it is done: an error may stand in an answer that says 200.
       const check = (answer: StoreAnswer) => {
-        const said = saidBy(answer);
-        if (readXml(answer.text)?.name !== "Error") return;
-        throw new StoreError({ step: call.step, ...said, passes: PASSING.includes(said.code) });
+        if (readXml(answer.text)?.name === "Error") throw this.#calls.errorIn(call, answer);
       };
       await this.#calls.send({ ...call, check }, signal);
     } catch (error) {

@@ -9,17 +9,14 @@ import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
 import {
   archiveOf,
   CLUSTER,
-  MemoryArchive,
-  readArchive,
-  steadyRandom,
+  rewritten,
+  withSealOf,
 } from "../../../tests/support/made/made-archive.ts";
-import { madeBarrier, ROOT_KEY } from "../../../tests/support/made/made-barrier.ts";
+import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { bytes } from "../../../tests/support/made/made-store.ts";
 import type { DataOfThen } from "../../house/room.ts";
 import { EngineError } from "../../storage/engines/engine.ts";
-import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { MemoryGenerations } from "../../storage/generations/memory-generations.ts";
-import { writeArchive } from "../archive/archive-writer.ts";
 import type { StateRecord } from "../archive/state.ts";
 import { LoadedSnapshots } from "./loaded-snapshots.ts";
 
@@ -160,32 +157,29 @@ test("one that is being loaded when the server comes to rest is cut off, and ano
 
 test("rows that somebody with the root key took out, changed or moved do not add up", async () => {
   const { loaded, generations, archive } = await stage();
-  const changes: ((records: StateRecord[]) => readonly StateRecord[])[] = [
+  const changes: ((records: readonly StateRecord[]) => readonly StateRecord[])[] = [
     (records) => records.filter(({ key }) => key !== "shared/kv/secret-3"),
     (records) => records.map((one) => ({ ...one, scope: Buffer.alloc(16, 5) })),
   ];
   for (const change of changes) {
-    const read = readArchive(archive);
-    const records = change([...read.records]);
-    const file = new MemoryArchive();
-    const source = {
-      head: read.head,
-      headRow: read.headRow,
-      timelineRow: read.timelineRow,
-      async *records() {
-        yield records;
-      },
-    };
-    await writeArchive(source, file, {
-      clusterId: CLUSTER,
-      software: "0.1.0",
-      format: FORMAT,
-      created: 0n,
-      rootKey: ROOT_KEY,
-      random: steadyRandom,
-    });
-    const loading = loaded.load(streamOf(file.bytes), never);
+    const loading = loaded.load(streamOf(await rewritten(archive, change)), never);
     await assert.rejects(loading, refusal("snapshot-load-not-whole"));
   }
   assert.equal(generations.discarded, generations.begun);
+});
+
+test("one whose sums are not those that were sealed is refused, though all its rows open and add up", async () => {
+  const { made, loaded, generations, archive } = await stage();
+  await made.barrier.view("shared/kv/").write((tx) => tx.put("more", bytes("x"), bytesCodec));
+  const changed = withSealOf(await archiveOf(made.store), archive);
+  await assert.rejects(loaded.load(streamOf(changed), never), refusal("snapshot-changed"));
+  assert.deepEqual([generations.begun, generations.discarded], [1, 1]);
+});
+
+test("one with data keys that this server does not have is refused, though the root key is the same", async () => {
+  const { loaded } = await stage();
+  const other = await madeBarrier();
+  await other.barrier.rotate();
+  const archive = await archiveOf(other.store);
+  await assert.rejects(loaded.load(streamOf(archive), never), refusal("snapshot-other-keys"));
 });

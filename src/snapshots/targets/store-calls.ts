@@ -7,7 +7,7 @@ import {
   type OutboundRequest,
   type StreamingOutbound,
 } from "@holdfast/plugin-sdk/outbound";
-import { concat, text } from "@holdfast/shared/bytes";
+import { GrowingBytes, text } from "@holdfast/shared/bytes";
 import { pause } from "@holdfast/shared/pause";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
@@ -87,7 +87,7 @@ export class StoreCalls {
     return this.#retried(call, signal, async () => {
       const opened = await this.#open(call, signal, MAX_LISTING);
       const answer = await whole(opened);
-      if (!isExpected(call, answer.status)) throw this.#errorIn(call, answer);
+      if (!isExpected(call, answer.status)) throw this.errorIn(call, answer);
       call.check?.(answer);
       return answer;
     });
@@ -100,12 +100,12 @@ export class StoreCalls {
       if (isExpected(call, opened.status)) {
         return { ...opened, body: this.#translated(call.step, opened.body) };
       }
-      throw this.#errorIn(call, await whole(opened, MAX_ERROR));
+      throw this.errorIn(call, await whole(opened, MAX_ERROR));
     });
   }
 
   /** An error of this store, for who finds one in an answer that looked well. */
-  #errorIn({ step }: StoreCall, answer: StoreAnswer): StoreError {
+  errorIn({ step }: StoreCall, answer: StoreAnswer): StoreError {
     const { code, message, requestId } = this.#ways.saidBy(answer);
     const { status, headers } = answer;
     const passes = PASSING_STATUS.includes(status) || this.#ways.passing.includes(code);
@@ -190,12 +190,10 @@ async function whole(
   { status, headers, body }: OpenedAnswer,
   max = MAX_LISTING,
 ): Promise<StoreAnswer> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
+  const all = new GrowingBytes();
   for await (const part of body) {
-    parts.push(part);
-    length += part.length;
-    if (length >= max) break;
+    all.add(part);
+    if (all.length >= max) break;
   }
-  return { status, headers, text: text(concat(...parts)) };
+  return { status, headers, text: text(all.bytes) };
 }

@@ -34,8 +34,10 @@ export class StoreError extends OwnError {
     const said = scrubbed(facts.message, secrets, MAX_MESSAGE);
     const requestId = scrubbed(facts.requestId ?? "", secrets, MAX_WORD);
     const answered = status === 0 ? "" : `the store answered ${status}`;
-    const parts = [step, answered, code, said].filter((part) => part !== "").join(": ");
-    super(requestId === "" ? parts : `${parts} (request id ${requestId})`);
+    // What it answered is quoted: nobody shall take it for words of ours.
+    const message = status === 0 || said === "" ? said : JSON.stringify(said);
+    const parts = [step, answered, asWord(code), message].filter((part) => part !== "").join(": ");
+    super(requestId === "" ? parts : `${parts} (request id ${asWord(requestId)})`);
     this.name = "StoreError";
     this.code = code;
     this.status = status;
@@ -47,6 +49,11 @@ export class StoreError extends OwnError {
   get gone(): boolean {
     return this.status === 404;
   }
+}
+
+/** As it is where it is one word; quoted where it could be read as more. */
+function asWord(text: string): string {
+  return /^[\w.:+/=-]*$/.test(text) ? text : JSON.stringify(text);
 }
 
 /** What no second try mends. */

@@ -5,6 +5,7 @@ import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } fr
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
+import { checkAuditFiles } from "../../../src/signed/audit-check.ts";
 import { rotatedFiles } from "../../../src/audit/devices/rotated-files.ts";
 import { run } from "../../cli/harness.ts";
 import { at } from "../../support/http-client.ts";
@@ -145,4 +146,13 @@ test("a report is found in the audit files at the place that it names", async (t
   assert.equal(gone.code, 2, gone.all);
   writeFileSync(path, whole.toString().replaceAll(/"mac":"[0-9a-f]{8}/g, '"mac":"00000000'));
   assert.equal((await verify()).code, 1);
+});
+
+test("a file with something wrong in each of its many lines is told of whole", () => {
+  const line = Buffer.from(`{"a":1,"number":1,"mac":"${"0".repeat(64)}"}\n`);
+  const count = 200_000;
+  const lines = () => Array.from({ length: count }, () => line);
+  const options = { keys: new Map(), fingerprint: null };
+  const findings = checkAuditFiles([{ name: "audit.log", lines }], options);
+  assert.equal(findings.filter(({ text }) => text === "it is out of order").length, count - 1);
 });

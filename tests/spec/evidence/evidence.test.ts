@@ -9,8 +9,8 @@ import test from "node:test";
 import { DAY } from "@holdfast/shared/text/duration";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { canonicalJson } from "../../../src/signed/canonical-json.ts";
-import { signedBytes } from "../../../src/signed/envelope.ts";
-import { checkEvidence } from "../../../src/signed/evidence-check.ts";
+import { openEnvelope, signedBytes } from "../../../src/signed/envelope.ts";
+import { checkEvidence, checkOne } from "../../../src/signed/evidence-check.ts";
 import { readEvidenceFile } from "../../../src/signed/evidence-file.ts";
 import { readKeyList } from "../../../src/signed/key-list.ts";
 import * as kinds from "../../../src/signed/kinds.ts";
@@ -230,6 +230,20 @@ test("PV51: after rotations old evidence still verifies, from any key that someb
     const checked = await verify("-keys", stage.file({ ...served, keys: list }), file);
     assert.equal(checked.code, 1, checked.all);
   }
+});
+
+test("PV51: what an old key signs after the one that followed it is refused", async (t) => {
+  const stage = await evidenceStage(t);
+  const number = await stage.sign();
+  const { keys } = readKeyList((await stage.keys()) as unknown as JsonObject);
+  const envelope = openEnvelope((await stage.envelope(number)) as unknown as JsonObject);
+  assert.ok(envelope !== null);
+  const checked = (until: number | null) => {
+    const aged = new Map(Array.from(keys, ([name, key]) => [name, { ...key, until }]));
+    return checkOne(envelope, { keys: aged, fingerprint: null });
+  };
+  for (const until of [null, number, number + 1]) assert.notEqual(typeof checked(until), "string");
+  assert.equal(checked(number - 1), "its key was gone by then");
 });
 
 test("PV51: a key whose private half is lost begins anew, and says so", async (t) => {

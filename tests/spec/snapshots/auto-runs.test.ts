@@ -264,7 +264,7 @@ test(
     const pauses: number[] = [];
     for (let i = 1; i <= 4; i++) {
       const status = await server.ended("a", 5n * SECOND);
-      assert.match(status.last_snapshot_error, /403: AccessDenied: Access Denied/);
+      assert.match(status.last_snapshot_error, /403: AccessDenied: "Access Denied"/);
       assert.equal(status.consecutive_errors, i);
       pauses.push(secondsBetween(status.last_snapshot_end, status.next_snapshot_start));
     }

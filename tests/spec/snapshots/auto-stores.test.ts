@@ -195,7 +195,7 @@ const STORES: Readonly<Record<string, (t: TestContext, server: AutoServer) => Pr
           kind: "refuse",
           answer: s3Error(400, "ExpiredToken", "The provided token has expired."),
         },
-        /ExpiredToken: The provided token has expired/,
+        /ExpiredToken: "The provided token has expired/,
       ],
     };
   },

@@ -9,7 +9,9 @@ import {
 import type { StateRecord } from "../../../src/snapshots/archive/state.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import type { Random } from "@holdfast/shared/world";
+import { gunzipSync } from "node:zlib";
 import { START } from "../fake-world.ts";
+import { archiveOf as packed } from "../snapshots/packed-archive.ts";
 import { ROOT_KEY } from "./made-barrier.ts";
 
 export const CLUSTER = "6f1c7b1e-6a53-4a75-9d2f-0d1d6d6b8f11";
@@ -33,22 +35,50 @@ export const steadyRandom: Random = {
   uuid: () => "11111111-2222-4333-8444-555555555555",
 };
 
+const FACTS = {
+  clusterId: CLUSTER,
+  software: "0.1.0",
+  format: FORMAT,
+  created: START,
+  rootKey: ROOT_KEY,
+  random: steadyRandom,
+};
+
 export async function archiveOf(store: Store, rootKey = ROOT_KEY): Promise<Buffer> {
   const file = new MemoryArchive();
   const snapshot = store.snapshot();
   try {
-    await writeArchive(snapshot, file, {
-      clusterId: CLUSTER,
-      software: "0.1.0",
-      format: FORMAT,
-      created: START,
-      rootKey,
-      random: steadyRandom,
-    });
+    await writeArchive(snapshot, file, { ...FACTS, rootKey });
   } finally {
     snapshot.close();
   }
   return file.bytes;
+}
+
+/** As somebody with the root key writes it who has other rows for the same head. */
+export async function rewritten(
+  archive: Uint8Array,
+  change: (records: readonly StateRecord[]) => readonly StateRecord[],
+): Promise<Buffer> {
+  const { head, headRow, timelineRow, records } = readArchive(archive);
+  const file = new MemoryArchive();
+  const source = {
+    head,
+    headRow,
+    timelineRow,
+    async *records() {
+      yield change(records);
+    },
+  };
+  await writeArchive(source, file, FACTS);
+  return file.bytes;
+}
+
+/** Whole in itself, with the seal of another one: its last member and what ends the archive. */
+export function withSealOf(archive: Uint8Array, other: Uint8Array): Buffer {
+  const seal = 512 + 512 + 1024;
+  const [tar, another] = [gunzipSync(archive), gunzipSync(other)];
+  return packed(Buffer.concat([tar.subarray(0, -seal), another.subarray(-seal)]));
 }
 
 export interface ReadArchive extends ParsedArchive {
