@@ -39,10 +39,24 @@ export function checkEvidence(
 ): EvidenceVerdict {
   const findings: Finding[] = [...pinFindings(options)];
   const reports: CheckedReport[] = [];
+  const digests = new Set<string>();
+  let highest: Report | null = null;
   for (const [i, envelope] of envelopes.entries()) {
     const checked = checkOne(envelope, options);
-    if (typeof checked === "string") findings.push(bad(`envelope ${i + 1}`, checked));
-    else if (!reports.some(({ digest }) => digest === checked.digest)) reports.push(checked);
+    if (typeof checked === "string") {
+      findings.push(bad(`envelope ${i + 1}`, checked));
+      continue;
+    }
+    const { report, digest } = checked;
+    if (digests.has(digest)) {
+      findings.push(bad(nameOf(report), "it is there more than once"));
+      continue;
+    }
+    digests.add(digest);
+    reports.push(checked);
+    if (highest === null || report.number >= highest.number) highest = report;
+    else
+      findings.push(bad(nameOf(report), `it is out of order: it stands after ${highest.number}`));
   }
   reports.sort((a, b) => a.report.number - b.report.number);
   for (const { report, key } of reports) {

@@ -1,5 +1,5 @@
-// What a file of evidence may hold: envelopes and lists of keys, one or many, as the server answers them, as this
-// program prints them, or a line each.
+// What a file of evidence may hold: envelopes and lists of keys, one or many, as the server answers them or as this
+// program prints them, one after another however they are laid out.
 
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { type OpenEnvelope, openEnvelope } from "./envelope.ts";
@@ -8,24 +8,26 @@ export interface EvidenceFile {
   readonly envelopes: readonly OpenEnvelope[];
   /** Lists of keys, as they came. */
   readonly keyLists: readonly JsonValue[];
-  /** What is neither, a line each. */
+  /** What is neither. */
   readonly problems: readonly string[];
+  /** What is no JSON: nothing is known of it, not even that it was evidence. */
+  readonly unreadable: readonly string[];
 }
 
 export function readEvidenceFile(text: string): EvidenceFile {
   const envelopes: OpenEnvelope[] = [];
   const keyLists: JsonValue[] = [];
   const problems: string[] = [];
+  const unreadable: string[] = [];
   for (const [where, value] of valuesOf(text)) {
-    if (value === undefined) problems.push(`${where} is not JSON`);
+    if (value === undefined)
+      unreadable.push(`${where} cannot be read: it is not JSON, or not all of it`);
     else if (!collect(value, envelopes, keyLists)) {
       problems.push(`${where} is neither evidence nor a list of keys`);
     }
   }
-  if (problems.length === 0 && envelopes.length + keyLists.length === 0) {
-    problems.push("it holds nothing");
-  }
-  return { envelopes, keyLists, problems };
+  if (text.trim() === "") unreadable.push("it holds nothing");
+  return { envelopes, keyLists, problems, unreadable };
 }
 
 type Found = readonly [where: string, value: JsonValue | undefined];
@@ -33,11 +35,73 @@ type Found = readonly [where: string, value: JsonValue | undefined];
 function valuesOf(text: string): Found[] {
   const whole = parsed(text);
   if (whole !== undefined) return [["it", whole]];
-  const lines = text.split("\n").map((line, i): readonly [number, string] => [i + 1, line]);
-  const written = lines.filter(([, line]) => line.trim() !== "");
-  // Not a document, and not a line each either: one sentence about all of it.
-  if (written.every(([, line]) => parsed(line) === undefined)) return [["it", undefined]];
-  return written.map(([number, line]) => [`line ${number}`, parsed(line)]);
+  const found: Found[] = [];
+  const place = new LineCount(text);
+  let at = 0;
+  for (;;) {
+    SPACE.lastIndex = at;
+    at = SPACE.exec(text) === null ? at : SPACE.lastIndex;
+    if (at === text.length) return found;
+    const end = endOfDocument(text, at);
+    const value = end === null ? undefined : parsed(text.slice(at, end));
+    if (end === null || value === undefined) return [...found, ...piecesFrom(text, at, place)];
+    found.push([place.of(at), value]);
+    at = end;
+  }
+}
+
+/** Past damage nobody knows where a document ends: what begins at the left edge is taken for the next one. */
+function piecesFrom(text: string, from: number, place: LineCount): Found[] {
+  const found: Found[] = [];
+  for (let at = from; at < text.length;) {
+    LEFT_EDGE.lastIndex = at;
+    const end = LEFT_EDGE.exec(text) === null ? text.length : LEFT_EDGE.lastIndex;
+    found.push([place.of(at), parsed(text.slice(at, end))]);
+    at = end;
+  }
+  return found;
+}
+
+const SPACE = /[\s\uFEFF]*/y;
+const LEFT_EDGE = /\n(?=[[{])/g;
+const MARKS = /["[\]{}]/g;
+const MARKS_IN_STRING = /["\\]/g;
+
+/** Where the object or list ends that begins there; null where it does not, and where none begins. */
+function endOfDocument(text: string, start: number): number | null {
+  let depth = 0;
+  let inString = false;
+  for (let at = start; ;) {
+    const marks = inString ? MARKS_IN_STRING : MARKS;
+    marks.lastIndex = at;
+    const mark = marks.exec(text)?.[0];
+    if (mark === undefined) return null;
+    at = marks.lastIndex;
+    if (mark === "\\") at++;
+    else if (mark === '"') inString = !inString;
+    else depth += mark === "{" || mark === "[" ? 1 : -1;
+    if (depth <= 0 && !inString) return at;
+  }
+}
+
+/** Counts lines up to places that come one after another. */
+class LineCount {
+  readonly #text: string;
+  #line = 1;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  of(at: number): string {
+    for (;;) {
+      const next = this.#text.indexOf("\n", this.#at);
+      if (next === -1 || next >= at) return `what begins in line ${this.#line}`;
+      this.#line++;
+      this.#at = next + 1;
+    }
+  }
 }
 
 function collect(value: JsonValue, envelopes: OpenEnvelope[], keyLists: JsonValue[]): boolean {

@@ -33,5 +33,5 @@ export async function showFindings(out: Output, { reports, findings }: Checked):
 const SENTENCES = {
   good: "Good: this key said so, in this order. The reports say what they do not prove.",
   incomplete: "Incomplete: nothing is wrong, and not everything could be checked.",
-  bad: "Bad: this is not what the server has signed.",
+  bad: "Bad: this is not what the server has signed, or not in its order.",
 } as const;

@@ -26,7 +26,8 @@ export const evidenceVerify = command({
   name: "evidence verify",
   summary: "Check signed reports, without a server",
   description:
-    "FILE holds what `evidence read -format json` printed: one report, or several, one after another. " +
+    "FILE holds what `evidence read -format json` printed: one report, or several, one after another in the " +
+    "order of their numbers, each once. " +
     "Checks signatures, that each key was signed by the one before it, that no number is missing, that " +
     "each report names the one before it, and with -audit that the audit files hold the records at which " +
     "the reports were made. Exit code 1 when something is wrong, 2 when something could not be checked.",
@@ -51,6 +52,11 @@ export const evidenceVerify = command({
         : checkEvidence(evidence.envelopes, { keys: list.keys, fingerprint });
     const findings: Finding[] = [
       ...evidence.problems.map((text): Finding => ({ state: "bad", about: input.file, text })),
+      ...evidence.unreadable.map((text): Finding => ({
+        state: "missing",
+        about: input.file,
+        text,
+      })),
       ...keyFindings,
       ...verdict.findings,
     ];

@@ -88,9 +88,9 @@ test("PV48: every byte that is changed, and everything reordered or cut, is foun
   const bytes = Buffer.from(JSON.stringify(second));
   const list = readKeyList((await stage.keys()) as unknown as JsonValue);
   const isBad = (changed: Buffer): boolean => {
-    const { envelopes, problems } = readEvidenceFile(changed.toString("utf8"));
+    const { envelopes, problems, unreadable } = readEvidenceFile(changed.toString("utf8"));
     const { findings } = checkEvidence(envelopes, { keys: list.keys, fingerprint: null });
-    return problems.length > 0 || findings.some(({ state }) => state === "bad");
+    return problems.length + unreadable.length > 0 || findings.some(({ state }) => state === "bad");
   };
   assert.ok(!isBad(bytes));
   for (let i = 0; i < bytes.length; i++) {
@@ -106,14 +106,52 @@ test("PV48: every byte that is changed, and everything reordered or cut, is foun
   const gap = await verify("-keys", keys, stage.file(lines([first!, third!])));
   assert.equal(gap.code, 2, gap.all);
   assert.match(gap.stdout, /2 is not there/);
-  // The order in the file is not that of the numbers, which are what counts.
-  assert.equal((await verify("-keys", keys, stage.file(lines(all.toReversed())))).code, 0);
+  const turned = await verify("-keys", keys, stage.file(lines(all.toReversed())));
+  assert.equal(turned.code, 1, turned.all);
+  assert.match(turned.stdout, /evidence 2 .*it is out of order: it stands after 3/);
+  const twice = await verify("-keys", keys, stage.file(lines([...all, second!])));
+  assert.equal(twice.code, 1, twice.all);
+  assert.match(twice.stdout, /evidence 2 .*it is there more than once/);
   // Signatures exchanged between two reports.
   const swapped = [
     { ...all[1]!, signatures: all[2]!.signatures },
     { ...all[2]!, signatures: all[1]!.signatures },
   ];
   assert.equal((await verify("-keys", keys, stage.file(lines(swapped)))).code, 1);
+});
+
+test("reports one after another are read however they are laid out; what cannot be read is not called forged", async (t) => {
+  const stage = await evidenceStage(t);
+  await stage.sign({ more: 'a "} in a string' });
+  await stage.sign();
+  const keys = stage.file(await stage.keys());
+  const env = { HOLDFAST_ADDR: stage.test.url, HOLDFAST_TOKEN: stage.token };
+  const printed: string[] = [];
+  for (const number of ["1", "2", "3"]) {
+    const read = await run(["evidence", "read", "-format", "json", number], { env });
+    assert.equal(read.code, 0, read.all);
+    printed.push(read.stdout);
+  }
+  const [first, second, third] = printed;
+  assert.ok(first!.trim().includes("\n"), "it is printed over many lines");
+  for (const text of [
+    printed.join(""),
+    printed.map((one) => one.trim()).join(" "),
+    `[${printed.join(",\n")}]`,
+  ]) {
+    const checked = await verify("-keys", keys, stage.file(text));
+    assert.equal(checked.code, 0, checked.all);
+    assert.match(checked.stdout, /evidence 3/);
+  }
+  // Cut in the middle, and what comes after is read all the same.
+  const cut = await verify("-keys", keys, stage.file(`${first}${second!.slice(0, 300)}\n${third}`));
+  assert.equal(cut.code, 2, cut.all);
+  assert.match(cut.stdout, /what begins in line \d+ cannot be read/);
+  assert.match(cut.stdout, /evidence 3 .*2 is not there/);
+  for (const text of ["", "}{", "no evidence", "[".repeat(100_000)]) {
+    const checked = await verify("-keys", keys, stage.file(text));
+    assert.equal(checked.code, 2, checked.all);
+  }
 });
 
 test("PV48: whoever has no key of the server cannot add a report, whatever keys come with it", async (t) => {
