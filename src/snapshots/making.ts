@@ -1,5 +1,6 @@
-// Makes archives of the store as it is now. Every way to a snapshot goes through here: a download, a schedule. At
-// most so many at a time, never more than the disk has room for, and a view is held only while it is read.
+// Makes archives of the store as it is now. Every way to a snapshot goes through here: a download, a schedule. Never
+// more than the disk has room for, and a view is held only while it is read. How many are made at a time is up to each
+// of those ways.
 
 import type { Clock, Fs, Random, WorkFile } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
