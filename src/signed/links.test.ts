@@ -76,7 +76,6 @@ test("PV48: a report that names another one as the one before it is found", () =
   assert.deepEqual(checkReports([first, report(2, link)]), []);
   const found = ["it names another report as the one before it"];
   assert.deepEqual(checkReports([first, report(2, OTHER)]), found);
-  assert.deepEqual(checkReports([report(2, OTHER), first]), found, "in whatever order they come");
   // The first of them may follow one that is not there.
   assert.deepEqual(checkReports([report(2, OTHER)]), []);
 });
