@@ -176,7 +176,8 @@ export interface RequestContext extends EngineRequest {
   /** How its wrapping token is to look. Default "token". */
   readonly wrapForm?: WrapForm | undefined;
   readonly listener: ListenerTraits;
-  /** The body, where the endpoint declares that it takes one as it comes. */
+  /** The body, where the endpoint declares that it takes one as it comes. Its end is there when the request was judged
+   *  again: nothing takes effect before. */
   readonly stream?: BodyStream | undefined;
   /** Aborted with `signal`, and also when the client has ended its side of the connection (CLIENT_ENDED): it
    *  may still read an answer, but nobody can say whether it does. For what only waits. Default: `signal`. */

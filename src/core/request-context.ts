@@ -2,6 +2,7 @@
 
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
@@ -31,6 +32,8 @@ import { methodFor } from "@holdfast/shared/endpoint/operation";
 import type { Routing } from "./routing.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import type { Decisions, Governance, NamespaceTree, NodeState, TokenLookup } from "./seams.ts";
+
+const LOOK_EVERY = 10n * SECOND;
 
 interface Parts {
   readonly decisions: Decisions;
@@ -180,8 +183,34 @@ export class HandlerContext implements RequestContext {
     return this.#state.incoming.listener;
   }
 
+  /** Its end comes to who may still do what it was let in for: a handler begins before the first byte, and a body may
+   *  take hours. Whoever leaves it early is judged then. */
   get stream(): BodyStream | undefined {
-    return this.#state.stream;
+    const { stream } = this.#state;
+    if (stream === undefined) return undefined;
+    return { length: stream.length, [Symbol.asyncIterator]: () => this.#judged(stream) };
+  }
+
+  async *#judged(stream: BodyStream): AsyncGenerator<Uint8Array, void, void> {
+    const { clock } = this.#parts;
+    const look = () => this.#judges.again(this.#state, this);
+    let looked = clock.elapsed();
+    let failed = false;
+    try {
+      for await (const chunk of stream) {
+        // On its way, too: nobody fills a disk for hours who was revoked.
+        if (clock.elapsed() - looked > LOOK_EVERY) {
+          await look();
+          looked = clock.elapsed();
+        }
+        yield chunk;
+      }
+    } catch (error) {
+      failed = true;
+      throw error;
+    } finally {
+      if (!failed) await look();
+    }
   }
 
   /** Who asked for a secret outside and has ended its side is as gone: nobody can say whether it takes it, and
