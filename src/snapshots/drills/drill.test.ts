@@ -48,7 +48,7 @@ function drilled(target: Target, change: Partial<DrillOptions> = {}): Promise<Dr
   return drill({
     openTarget: async () => target,
     own: { rootKey: ROOT_KEY, clusterId: CLUSTER, keyedAt: START },
-    lastUrl: "",
+    last: () => ({ url: "", begun: "" }),
     storedAt: () => null,
     clock,
     timers,
@@ -76,9 +76,33 @@ test("the one that was written last is looked at; without word of it, the newest
       ["c", good],
     ]),
   );
-  const outcome = await drilled(target, { lastUrl: "place/b" });
+  const outcome = await drilled(target, { last: () => ({ url: "place/b", begun: "" }) });
   assert.deepEqual([outcome.result, outcome.url], ["proven", "place/b"]);
-  assert.equal((await drilled(target, { lastUrl: "place/gone" })).url, "place/c");
+  assert.equal((await drilled(target)).url, "place/c");
+  const moved = () => ({ url: "elsewhere/gone", begun: "" });
+  assert.equal((await drilled(target, { last: moved })).url, "place/c");
+});
+
+test("the last one that is gone is found, but for a newer one that took its place", async () => {
+  const whole = await archive();
+  const good = { size: whole.length, bytes: whole };
+  const target = place(
+    new Map([
+      ["a", good],
+      ["b", good],
+    ]),
+  );
+  const gone = await drilled(target, { last: () => ({ url: "place/c", begun: "place/c" }) });
+  assert.deepEqual([gone.result, gone.url], ["failed", "place/c"]);
+  assert.match(gone.problems.join(), /^place\/c is gone, .*the newest there is place\/b$/);
+  // Put, and older ones deleted for it, and not noted yet.
+  const begun = await drilled(target, { last: () => ({ url: "place/0", begun: "place/a" }) });
+  assert.deepEqual([begun.result, begun.url], ["proven", "place/a"]);
+  // Noted while the list was made.
+  let calls = 0;
+  const last = () => ({ url: calls++ === 0 ? "place/0" : "place/b", begun: "place/b" });
+  const noted = await drilled(target, { last: () => ({ ...last(), begun: "" }) });
+  assert.deepEqual([noted.result, noted.url], ["proven", "place/b"]);
 });
 
 test("an error that nobody thought of, while it is read, is found against the snapshot", async () => {

@@ -15,14 +15,21 @@ import type { DrilledArchive } from "./drill-state.ts";
 export interface DrillOptions {
   readonly openTarget: () => Promise<Target>;
   readonly own: OwnKeys;
-  /** Where the last one that was written lies; empty where that is not known. */
-  readonly lastUrl: string;
+  /** As of now: a newer one may come while it runs. */
+  readonly last: () => LastWritten;
   /** What was written there; null where that is not known. */
   readonly storedAt: (url: string) => WrittenSnapshot | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly signal: AbortSignal;
   readonly progress: (progress: DrillProgress) => void;
+}
+
+export interface LastWritten {
+  /** Where the last one that was noted lies; empty where none is, or it was put elsewhere. */
+  readonly url: string;
+  /** Where the last attempt put its own: it may be there, and older ones gone for it, before it is noted. */
+  readonly begun: string;
 }
 
 export interface WrittenSnapshot {
@@ -52,14 +59,22 @@ const MAX_TRIES = 3;
 const MAX_PROBLEM = 1000;
 
 export async function drill(options: DrillOptions): Promise<DrillOutcome> {
-  const { signal, lastUrl } = options;
+  const { signal } = options;
   let url = "";
   let size = 0;
   try {
     const target = await options.openTarget();
     for (let tries = 1; ; tries++) {
-      const newest = newestOf(await target.list(signal), target, lastUrl);
-      if (newest === undefined) return nothingStored(target);
+      const last = options.last();
+      const stored = await target.list(signal);
+      if (stored.length === 0) return nothingStored(target);
+      const written = writtenIn(stored, target, last);
+      if (written === undefined && isOfPlace(last.url, target)) {
+        const { url: now, begun } = options.last();
+        if (now === last.url && begun === last.begun) return missing(stored, target, last);
+        if (tries < MAX_TRIES) continue; // a newer one has taken its place
+      }
+      const newest = written ?? stored.at(-1)!;
       url = target.urlOf(newest.name);
       size = newest.size;
       try {
@@ -119,12 +134,31 @@ async function proven(
 }
 
 /** The one that was written last; a clock that went back would make another one the newest by name. */
-function newestOf(
+function writtenIn(
   stored: readonly StoredSnapshot[],
   target: Target,
-  lastUrl: string,
+  { url, begun }: LastWritten,
 ): StoredSnapshot | undefined {
-  return stored.find(({ name }) => target.urlOf(name) === lastUrl) ?? stored.at(-1);
+  const at = (place: string) => stored.find(({ name }) => target.urlOf(name) === place);
+  return at(url) ?? at(begun);
+}
+
+/** Whether it would be listed if it was there: a configuration may have been given another place since. */
+function isOfPlace(url: string, target: Target): boolean {
+  return url !== "" && target.urlOf(url.slice(url.lastIndexOf("/") + 1)) === url;
+}
+
+/** Rotation leaves the last one where it is: somebody else, or the store, has lost it. */
+function missing(
+  stored: readonly StoredSnapshot[],
+  target: Target,
+  { url }: LastWritten,
+): DrillOutcome {
+  const newest = target.urlOf(stored.at(-1)!.name);
+  const problems = [
+    cut(`${url} is gone, and this server has not deleted it; the newest there is ${newest}`),
+  ];
+  return { result: "failed", url, size: 0, archive: null, trees: null, problems };
 }
 
 function nothingStored(target: Target): DrillOutcome {

@@ -12,7 +12,9 @@ import type { SnapshotConfig } from "../auto/config.ts";
 import type { ConfigChange, Configurations } from "../auto/configurations.ts";
 import { DueRuns, type Run } from "../auto/due-runs.ts";
 import { lengthOf, overdue } from "../auto/schedule.ts";
-import { drill, type DrillOutcome, type DrillProgress } from "./drill.ts";
+import type { SnapshotState } from "../auto/state.ts";
+import { isOurName } from "../targets/target.ts";
+import { drill, type DrillOutcome, type DrillProgress, type LastWritten } from "./drill.ts";
 import { DrillBook, type DrillEnd } from "./drill-book.ts";
 import { isLate, lengthBetween } from "./drill-plan.ts";
 import { drillReport, type DrillReport } from "./drill-report.ts";
@@ -244,7 +246,7 @@ export class Drills {
       outcome = await drill({
         openTarget: () => configurations.openTarget(config),
         own: own(),
-        lastUrl: attempts.stateOf(name, config).lastUrl,
+        last: () => lastWritten(attempts.stateOf(name, config), config),
         storedAt: (url) => attempts.writtenAt(name, url),
         clock,
         timers,
@@ -279,6 +281,13 @@ export class Drills {
       log.warn("a snapshot could not be read back", { ...about, cause: problems.join("; ") });
     }
   }
+}
+
+/** One with another prefix is not looked for: what is listed are names of this one. */
+function lastWritten({ lastUrl, url }: SnapshotState, config: SnapshotConfig): LastWritten {
+  const name = lastUrl.slice(lastUrl.lastIndexOf("/") + 1);
+  const listed = isOurName(config.settings.filePrefix, name);
+  return { url: listed ? lastUrl : "", begun: url };
 }
 
 function timingOf({ drill: plan, interval }: SnapshotConfig) {

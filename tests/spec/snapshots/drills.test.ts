@@ -205,6 +205,30 @@ test("what is wrong with a snapshot is said exactly", BOUND, async (t) => {
   assert.equal((await health(server))["last_proven_restore"], null);
 });
 
+test(
+  "the newest snapshot that is gone from its place fails the drill, though older ones are whole",
+  BOUND,
+  async (t) => {
+    const { server, file } = await stored(t, { retain: 3 });
+    assert.equal((await server.run("a")).status, 200);
+    assert.equal((await drilled(server)).result, "proven");
+    const { last_snapshot_url: url } = await server.status("a");
+    rmSync(file());
+    const gone = await drilled(server);
+    assert.equal(gone.result, "failed");
+    assert.equal(gone.url, url);
+    assert.match(gone.problems.join(), /is gone, and this server has not deleted it/);
+    const found = await server.must("GET", `sys/evidence/${gone.report}`);
+    const { payload } = at(found, "data", "envelope") as { payload: string };
+    assert.match(Buffer.from(payload, "base64").toString(), /"state":"failed"/);
+    // What rotation of our own deletes is no loss.
+    assert.equal((await server.run("a")).status, 200);
+    done(await server.write("a", server.local({ retain: 1 })));
+    assert.equal((await server.run("a")).status, 200);
+    assert.equal((await drilled(server)).result, "proven");
+  },
+);
+
 test("a snapshot of the same length that is another one is found by its sum", BOUND, async (t) => {
   const { server, file } = await stored(t, { retain: 2 });
   const first = file();
