@@ -74,6 +74,7 @@ interface Known {
   readonly state: SnapshotState;
 }
 
+/** Of one type of store: those that do not answer hold up nobody who writes elsewhere. */
 const MAX_RUNS = 2;
 /** A slow store is not late yet. */
 const LATE_BY: Nanos = 10n * MINUTE;
@@ -95,6 +96,7 @@ export class AutoSnapshots {
       what: { one: "a snapshot", many: "snapshots" },
       first: "running",
       max: MAX_RUNS,
+      placeOf: (name) => this.#configurations.find(name)?.settings.storageType ?? "",
       due: () => this.#read().map(({ name, state }) => ({ name, next: BigInt(state.next) })),
       run: (name, run) => this.#attempt(name, run),
       takeUp: (isLeading) => this.#takeUp(isLeading),

@@ -49,3 +49,36 @@ test("one that cannot be noted is told to who waits, and starts again after a mi
   await runs.close();
   assert.equal(timers.armed, 0);
 });
+
+test("what is due starts though another place is full, and waits where its own is", async () => {
+  const { clock, timers, log } = fakeWorld();
+  const started: string[] = [];
+  const hanging = Promise.withResolvers<string>();
+  const runs = new DueRuns<null, string>({
+    what: { one: "a thing", many: "things" },
+    first: null,
+    max: 2,
+    placeOf: (name) => name.slice(0, 1),
+    due: () =>
+      ["a1", "a2", "a3", "b1"]
+        .filter((name) => !started.includes(name))
+        .map((name, i) => ({ name, next: START + BigInt(i + 1) * SECOND })),
+    run: (name) => {
+      started.push(name);
+      return hanging.promise;
+    },
+    takeUp: async () => {},
+    clock,
+    timers,
+    log,
+  });
+  runs.open();
+  await nextTurn();
+  await timers.advance(10n * SECOND);
+  assert.deepEqual(started, ["a1", "a2", "b1"]);
+  hanging.resolve("");
+  await nextTurn();
+  await timers.advance(SECOND);
+  assert.deepEqual(started, ["a1", "a2", "b1", "a3"]);
+  await runs.close();
+});

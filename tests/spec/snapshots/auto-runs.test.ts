@@ -461,6 +461,23 @@ test(
   },
 );
 
+test("two stores that do not answer keep no snapshot from a directory", BOUND, async (t) => {
+  const server = await autoServer(t);
+  const s3 = await startFakeS3({ now: () => server.milliseconds });
+  t.after(() => s3.close());
+  for (const name of ["a", "b"]) {
+    done(await server.write(name, cloudaConfig(s3, { path_prefix: name, drill: "off" })));
+  }
+  done(await server.write("c", server.local()));
+  s3.faults.push({ action: "PutObject", kind: "hang", times: 2 });
+  const runs = ["a", "b"].map((name) => server.run(name));
+  await until(() => s3.hanging() === 2);
+  assert.equal((await server.run("c")).status, 200);
+  assert.equal(server.files().length, 1);
+  await server.passUntil(() => s3.objects.size === 2, 10n * SECOND);
+  for (const answer of await Promise.all(runs)) assert.ok(answer.status < 300, answer.text);
+});
+
 test("metrics tell of success, size, failures and how full the allowance is", BOUND, async (t) => {
   const server = await autoServer(t);
   done(await server.write("a", server.local({ local_max_space: 10_000_000 })));
