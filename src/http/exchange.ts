@@ -89,6 +89,10 @@ export class Exchange implements Incoming {
   length: number | null = null;
   /** For a page of another origin that is allowed to read the answer. */
   cors: Readonly<Record<string, string>> | null = null;
+  /** The pipeline has it, and has not given an answer yet. */
+  handled = false;
+  /** Its client has gone meanwhile. */
+  abandoned = false;
   /** Said by the pipeline, before anything is read or sent. */
   authenticated = false;
 

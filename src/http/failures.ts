@@ -140,6 +140,16 @@ export function memoryFull(): Failure {
 }
 
 /**
+ * @code too-many-abandoned Many requests of this address were given up and are still worked on.
+ * @remedy Wait for the answers to what was sent before, and try again.
+ */
+export function tooManyAbandoned(): Failure {
+  const message =
+    "many requests of this address were given up and are still worked on; wait for answers, and try again";
+  return new Failure("rate-limited", "too-many-abandoned", message, { retryAfter: 1 });
+}
+
+/**
  * @code body-incomplete The connection ended before the body did.
  * @remedy Send the request again.
  */

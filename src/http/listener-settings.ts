@@ -13,6 +13,8 @@ export interface ListenerLimits {
   readonly connectionsPerLocalAddress: number; // loopback: all that runs here, proxies and agents too
   readonly requestsPerConnection: number;
   readonly streamsPerConnection: number; // HTTP/2
+  /** Requests whose client has gone, and which are still worked on. */
+  readonly abandonedPerAddress: number;
   readonly unreadPerConnection: number; // bytes of answers on HTTP/2; on HTTP/1.1 there is one at a time
   readonly heldBytesPerAddress: number; // bodies and answers that lie in memory
   readonly heldBytes: number; // of all listeners together
@@ -39,6 +41,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   connectionsPerLocalAddress: 2_000,
   requestsPerConnection: 1_000,
   streamsPerConnection: 100,
+  abandonedPerAddress: 256,
   unreadPerConnection: 16 * 1024 * 1024,
   heldBytesPerAddress: 256 * 1024 * 1024, // 200 connections with 1 MiB each
   heldBytes: 512 * 1024 * 1024,

@@ -1,6 +1,7 @@
 // The way of one request through a listener: what its head alone says against it, then the pipeline,
 // then the answer. It knows no socket; wires bring requests here and carry answers away.
 
+import { clientOf } from "@holdfast/shared/text/client-address";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { traceOf } from "@holdfast/shared/fault";
 import type { Nanos } from "@holdfast/shared/world";
@@ -20,6 +21,7 @@ import {
   nothingHere,
   requestHeaderMissing,
   timedOut,
+  tooManyAbandoned,
   unsupportedVerb,
   clientEnded,
   clientGone,
@@ -48,6 +50,8 @@ export class Reception {
   readonly responseHeaders: ResponseHeaders;
   readonly readBlocks: ReadBlocks;
   #running = 0;
+  /** How many there are of whose client has gone, by client. */
+  readonly #abandoned = new Map<string, number>();
 
   constructor(
     options: HttpOptions,
@@ -109,6 +113,7 @@ export class Reception {
     if (exchange.over) return;
     exchange.over = true;
     this.#running--;
+    if (exchange.handled) this.#abandon(exchange);
     exchange.abort(clientGone("the client is gone"));
   }
 
@@ -174,6 +179,10 @@ export class Reception {
     exchange.policyOverride = headers.policyOverride;
     exchange.recoverFrom = headers.recoverFrom;
     if (headers.proxied) this.#lookBehindProxy(exchange, headers);
+    const { address } = exchange.remote;
+    if (this.#abandoned.size > 0 && this.#abandonedBy(address) >= limits.abandonedPerAddress) {
+      throw tooManyAbandoned();
+    }
     return true;
   }
 
@@ -234,7 +243,26 @@ export class Reception {
     return false;
   }
 
+  /** What was begun is brought to its end. Whoever begins more and more and goes would have more work done at once
+   *  than connections and streams allow, and others would wait for all of it. */
+  #abandon(exchange: Exchange): void {
+    const { address } = exchange.remote;
+    exchange.abandoned = true;
+    this.#abandoned.set(clientOf(address), this.#abandonedBy(address) + 1);
+  }
+
+  #abandonedBy(address: string): number {
+    return this.#abandoned.get(clientOf(address)) ?? 0;
+  }
+
+  #ended({ remote: { address } }: Exchange): void {
+    const left = this.#abandonedBy(address) - 1;
+    if (left > 0) this.#abandoned.set(clientOf(address), left);
+    else this.#abandoned.delete(clientOf(address));
+  }
+
   async #run(exchange: Exchange): Promise<void> {
+    exchange.handled = true;
     try {
       const outcome = await this.#options.core.handle(exchange);
       if (exchange.over) return;
@@ -244,6 +272,8 @@ export class Reception {
     } catch (error) {
       this.#fail(exchange, error);
     } finally {
+      exchange.handled = false;
+      if (exchange.abandoned) this.#ended(exchange);
       exchange.release();
     }
   }

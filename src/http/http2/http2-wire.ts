@@ -1,5 +1,6 @@
 // One stream of HTTP/2 as the wire of one exchange.
 
+import { wasReset } from "../request/body.ts";
 import {
   constants,
   type IncomingHttpHeaders,
@@ -79,7 +80,7 @@ export class Http2Wire implements Wire {
     }
     const settle = (open: boolean) => {
       stream.off("readable", look);
-      if (this.#exchange !== null || stream.destroyed) return;
+      if (this.#exchange !== null || wasReset(stream)) return;
       this.#begin({ ...arrival, open });
     };
     const look = () => {

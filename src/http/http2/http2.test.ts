@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { connect, constants, type ClientHttp2Session, type OutgoingHttpHeaders } from "node:http2";
+import {
+  connect,
+  constants,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import test, { after, afterEach, before, describe } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Reply } from "@holdfast/shared/endpoint/reply";
@@ -14,6 +20,7 @@ import {
   type Front,
   type RawAnswer,
 } from "../../../tests/support/http-front.ts";
+import type { Outcome } from "../../core/incoming.ts";
 import type { ListenerSettings } from "../listener-settings.ts";
 
 describe("HTTP/2", () => {
@@ -244,24 +251,58 @@ describe("HTTP/2", () => {
     assert.equal((await ask({})).status, 204);
   });
 
-  for (const what of ["nothing", "a part"]) {
-    test(`T-N05: a body of which ${what} had come when its stream was reset is not whole`, async () => {
+  for (const code of [constants.NGHTTP2_CANCEL, constants.NGHTTP2_NO_ERROR]) {
+    for (const what of ["nothing", "a part"]) {
+      test(`T-N05: a body of which ${what} had come when its stream was reset (code ${code}) is not whole`, async () => {
+        await start();
+        const bodies: string[] = [];
+        front.script = async (incoming) => {
+          const tell = (found: unknown) => void bodies.push(String(found));
+          await incoming.body(1 << 24).then(({ length }) => tell(`a whole of ${length}`), tell);
+          return {};
+        };
+        const stream = session.request({ ":path": "/v1/sys/a", ":method": "POST" });
+        stream.on("error", () => {});
+        stream.write("x".repeat(1 << 23)); // more than the client may send at once
+        while (what !== "nothing" && front.seen.length === 0) await front.settled();
+        resetAtOnce(stream, code);
+        while (bodies.length === 0) await front.settled();
+        assert.match(bodies[0] ?? "", /the connection ended before the body did/);
+      });
+    }
+
+    test(`T-N05: a request without a body whose stream was reset (code ${code}) is none`, async () => {
       await start();
-      const bodies: string[] = [];
-      front.script = async (incoming) => {
-        const tell = (found: unknown) => void bodies.push(String(found));
-        await incoming.body(1 << 24).then(({ length }) => tell(`a whole of ${length}`), tell);
-        return {};
-      };
-      const stream = session.request({ ":path": "/v1/sys/a", ":method": "POST" });
+      const stream = session.request({ ":path": "/v1/sys/a" }, { endStream: false });
       stream.on("error", () => {});
-      stream.write("x".repeat(1 << 23)); // more than the client may send at once
-      while (what !== "nothing" && front.seen.length === 0) await front.settled();
-      stream.close(constants.NGHTTP2_CANCEL);
-      while (bodies.length === 0) await front.settled();
-      assert.match(bodies[0] ?? "", /the connection ended before the body did/);
+      const closed = new Promise((resolve) => stream.on("close", resolve));
+      resetAtOnce(stream, code);
+      await closed;
+      assert.equal((await ask({ ":path": "/v1/sys/b" })).status, 200); // behind it, on the same connection
+      assert.deepEqual(
+        front.seen.map(({ target }) => target),
+        ["/sys/b"],
+      );
     });
   }
+
+  test("T-N04: who begins work and goes has no more of it done at once than one who stays", async () => {
+    await start({ limits: { abandonedPerAddress: 3 } });
+    const { promise, resolve } = Promise.withResolvers<Partial<Outcome>>();
+    front.script = () => promise;
+    for (let sent = 1; sent <= 3; sent++) {
+      const stream = session.request({ ":path": "/v1/sys/a" });
+      stream.on("error", () => {});
+      while (front.seen.length < sent) await front.settled();
+      resetAtOnce(stream, constants.NGHTTP2_CANCEL);
+      while (front.seen[sent - 1]?.signal.aborted !== true) await front.settled();
+    }
+    assert.equal((await ask({})).status, 429);
+    assert.equal(front.seen.length, 3, "it was not begun");
+    resolve({});
+    await front.settled();
+    assert.equal((await ask({})).status, 204);
+  });
 
   test("T-N03: idle sessions are closed, and those that never ask sooner", async () => {
     await start();
@@ -357,3 +398,11 @@ describe("HTTP/2", () => {
     assert.equal(found["x-sum"], "12");
   });
 });
+
+/** Without the end of the stream before it, which close() would send where it can. */
+function resetAtOnce(stream: ClientHttp2Stream, code: number): void {
+  const handle = Reflect.ownKeys(stream).find((key) => String(key) === "Symbol(kHandle)");
+  assert.ok(handle !== undefined);
+  const { rstStream } = Reflect.get(stream, handle) as { rstStream(code: number): void };
+  Reflect.apply(rstStream, Reflect.get(stream, handle), [code]);
+}

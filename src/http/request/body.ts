@@ -81,10 +81,10 @@ function refuseForms(body: Uint8Array): Uint8Array {
   return body;
 }
 
-/** A stream of HTTP/2 that its client has reset ends like one whose body is whole. */
+/** A stream of HTTP/2 that its client has reset ends like one whose body is whole. The code says nothing: 0 is one as
+ *  good as others. */
 export function wasReset(stream: Readable): boolean {
-  const { rstCode = 0 } = stream as Readable & { readonly rstCode?: number };
-  return rstCode !== 0;
+  return stream.closed || stream.destroyed || (stream as { aborted?: boolean }).aborted === true;
 }
 
 function readAll({ stream, length, hold }: BodySource, limit: number): Promise<Uint8Array> {
@@ -111,7 +111,8 @@ function readAll({ stream, length, hold }: BodySource, limit: number): Promise<U
   };
   const onEnd = () => {
     finish();
-    if (wasReset(stream)) reject(bodyIncomplete());
+    const whole = length === null || body.bytes.length === length;
+    if (!whole || wasReset(stream)) reject(bodyIncomplete());
     else resolve(body.bytes);
   };
   const onClose = () => {
