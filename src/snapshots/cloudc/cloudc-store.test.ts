@@ -36,7 +36,7 @@ test("one access token serves many requests, and another is had before it ends",
   });
   await assert.rejects(
     target.list(signal),
-    /asking for an access token: .* 400: invalid_grant: Invalid JWT/,
+    /asking for an access token: .* 400: invalid_grant: "Invalid JWT"/,
   );
 });
 
