@@ -404,6 +404,5 @@ describe("HTTP/2", () => {
 function resetAtOnce(stream: ClientHttp2Stream, code: number): void {
   const handle = Reflect.ownKeys(stream).find((key) => String(key) === "Symbol(kHandle)");
   assert.ok(handle !== undefined);
-  const { rstStream } = Reflect.get(stream, handle) as { rstStream(code: number): void };
-  Reflect.apply(rstStream, Reflect.get(stream, handle), [code]);
+  (Reflect.get(stream, handle) as { rstStream(code: number): void }).rstStream(code);
 }
