@@ -80,7 +80,7 @@ export class Http2Wire implements Wire {
     }
     const settle = (open: boolean) => {
       stream.off("readable", look);
-      if (this.#exchange !== null || wasReset(stream)) return;
+      if (this.#exchange !== null || stream.destroyed || wasReset(stream)) return;
       this.#begin({ ...arrival, open });
     };
     const look = () => {

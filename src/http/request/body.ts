@@ -84,7 +84,7 @@ function refuseForms(body: Uint8Array): Uint8Array {
 /** A stream of HTTP/2 that its client has reset ends like one whose body is whole. The code says nothing: 0 is one as
  *  good as others. */
 export function wasReset(stream: Readable): boolean {
-  return stream.closed || stream.destroyed || (stream as { aborted?: boolean }).aborted === true;
+  return (stream as Readable & { readonly aborted?: boolean }).aborted === true;
 }
 
 function readAll({ stream, length, hold }: BodySource, limit: number): Promise<Uint8Array> {
