@@ -1,6 +1,7 @@
 // Long work that can be put down: it yields wherever it may wait, which is every few microseconds, and
 // whoever runs it says how long a stretch is. What is pure stays so: the time is the runner's.
 
+import { clientOf } from "./text/client-address.ts";
 import { MILLISECOND } from "./text/duration.ts";
 import type { Clock, Nanos } from "./world.ts";
 
@@ -35,7 +36,7 @@ export function whoSends(
     readonly remote: { readonly address: string };
   },
 ): Whose {
-  return { tenant: tenantOf(request.caller ?? request), client: request.remote.address };
+  return { tenant: tenantOf(request.caller ?? request), client: clientOf(request.remote.address) };
 }
 
 /** Gives way to others. */

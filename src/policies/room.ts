@@ -118,7 +118,7 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
         namespaces,
         canonical,
         declared,
-        pace: { clock, turns },
+        turns,
       }),
       inspection,
       region,

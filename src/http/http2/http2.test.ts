@@ -287,6 +287,27 @@ describe("HTTP/2", () => {
     });
   }
 
+  test("T-N05: what announces no body is whole with the end of its stream, and not before", async () => {
+    await start();
+    const bodies: string[] = [];
+    front.script = async (incoming) => {
+      const tell = (found: unknown) => void bodies.push(String(found));
+      await incoming.body(1000).then(({ length }) => tell(`a whole of ${length}`), tell);
+      return {};
+    };
+    const head = { ":path": "/v1/sys/a", ":method": "DELETE", "content-length": "0" };
+    const stream = session.request(head, { endStream: false });
+    stream.on("error", () => {});
+    while (front.seen.length === 0) await front.settled();
+    assert.deepEqual(bodies, []);
+    resetAtOnce(stream, constants.NGHTTP2_NO_ERROR);
+    while (bodies.length === 0) await front.settled();
+    assert.match(bodies[0] ?? "", /the connection ended before the body did/);
+    session.request(head, { endStream: false }).end();
+    while (bodies.length === 1) await front.settled();
+    assert.equal(bodies[1], "a whole of 0");
+  });
+
   test("T-N04: who begins work and goes has no more of it done at once than one who stays", async () => {
     await start({ limits: { abandonedPerAddress: 3 } });
     const { promise, resolve } = Promise.withResolvers<Partial<Outcome>>();

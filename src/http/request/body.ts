@@ -40,8 +40,9 @@ export function checkAnnounced(
       throw malformed("Transfer-Encoding may only be chunked, on HTTP/1.1, without Content-Length");
     }
   }
-  const hasBody =
-    transferEncoding !== undefined || (contentLength ?? 0) > 0 || (open && contentLength === null);
+  // Of HTTP/2 the end of the stream says that a request is whole, also where nothing is to come before it.
+  const comes = open && (contentLength === null || http1 === null);
+  const hasBody = transferEncoding !== undefined || (contentLength ?? 0) > 0 || comes;
   if (headers.contentEncoding !== undefined) throw bodyEncoded();
   if (hasBody && (verb === "GET" || verb === "LIST" || verb === "HEAD" || verb === "OPTIONS")) {
     throw bodyNotExpected(verb);
