@@ -106,6 +106,13 @@ test(
     const both = await cli("kv", "list", "-deleted", "-snapshot-id", id, "apps");
     assert.match(both.stderr, /-deleted shows the bin of now/);
     assert.equal((await cli("snapshot", "load", join(home, "no-such"))).code, 2);
-    assert.equal((await cli("snapshot", "unload", "nothing")).code, 3);
+    for (const wrong of [
+      ["snapshot", "unload", "nothing"],
+      ["kv", "get", "-snapshot-id", "nothing", "apps/shop"],
+    ]) {
+      const { code, stderr } = await cli(...wrong);
+      assert.equal(code, 3);
+      assert.match(stderr, /Next: `holdfast snapshot loaded` shows which are/);
+    }
   },
 );

@@ -9,6 +9,9 @@ import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "../line/usage-error.ts";
 
+/** How the server begins where a snapshot is named that is not loaded. */
+const NOT_LOADED = "no snapshot with that id is loaded";
+
 interface Situation {
   /** Words of the command that ran; empty when none was found. */
   readonly command: string;
@@ -96,6 +99,9 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
+  }
+  if (error.errors.some((text) => text.startsWith(NOT_LOADED))) {
+    return "`holdfast snapshot loaded` shows which are; `holdfast snapshot load FILE` loads one";
   }
   const special =
     onPolicyRefusal(error, situation.namespace?.value ?? "") ?? onEngineRefusal(error, command);

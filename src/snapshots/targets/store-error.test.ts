@@ -12,6 +12,7 @@ test("what a store answered is quoted, short, without control characters and sec
     passes: false,
     secrets: ["s3cret-word"],
   });
+  // The x at its end are the first of five thousand.
   const start =
     'probing: the store answered 403: "Denied: all is well": "no \\"key\\" [secret] [2J : the snapshot was stored xxx';
   assert.equal(message.slice(0, start.length), start);

@@ -142,6 +142,7 @@ test(
       const values: string[] = [];
       for (const i of [0, 30, 59]) {
         const read = await server.call("GET", `/v1/kv/data/${i}`, { token });
+        // As they begin: "xxxxx" were in the archive, "later" was written behind it.
         values.push(String(at(read, "data", "data", "value")).slice(0, 5));
       }
       assert.equal(new Set(values).size, 1, `${moment}: ${values.join()}`);
