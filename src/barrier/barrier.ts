@@ -70,6 +70,7 @@ export class Barrier {
   readonly #log: Log;
   readonly #cache: EntryCache;
   readonly #sealer: Sealer;
+  readonly #clear: Sealer;
   readonly #minMargin: number;
   readonly #armed = new Set<Timer>();
   readonly #periods: Recurring;
@@ -107,6 +108,15 @@ export class Barrier {
       holds: (path) => this.#cache.has(path),
       assertUnsealed: () => void this.#unsealed(),
     };
+    this.#clear = {
+      seal: () => {
+        invariant(false, "nothing is written in clear");
+      },
+      open: (_path, stored) => stored,
+      read: (path) => this.#store.get(path),
+      holds: () => false,
+      assertUnsealed: () => void this.#unsealed(),
+    };
     this.#store.onCommit((changed) => {
       for (const [path, plain] of changed) this.#cache.follow(path, plain);
     });
@@ -142,6 +152,11 @@ export class Barrier {
 
   view(prefix: string, scope: Uint8Array | null = null): View {
     return new View(this.#store, this.#sealer, prefix, scope);
+  }
+
+  /** Rows that lie there in clear, written when nobody had the keys that seal them here: to be read and removed. */
+  clearView(prefix: string): View {
+    return new View(this.#store, this.#clear, prefix, null);
   }
 
   /** Creates the store: keyring, tree key and whatever `fn` writes, in its first transaction. */

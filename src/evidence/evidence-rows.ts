@@ -3,11 +3,12 @@
 
 import { isUuid } from "@holdfast/shared/text/uuid";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
-import { concat, EMPTY, fromHex, hex } from "@holdfast/shared/bytes";
+import { alloc, concat, EMPTY, fromHex, hex } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import type { Envelope } from "../signed/envelope.ts";
+import type { Report } from "../signed/report.ts";
 
 export interface KeyRecord {
   readonly fingerprint: string;
@@ -63,7 +64,9 @@ const numberOf = jsonCodec<number>();
 
 const RING = "ring";
 const HEAD = "head";
-const secretKey = (fingerprint: string) => `secrets/${fingerprint}`;
+/** Private halves. */
+export const SECRETS = "secrets/";
+const secretKey = (fingerprint: string) => SECRETS + fingerprint;
 const reportKey = (number: number) => `reports/${padded(number)}`;
 const idKey = (id: string) => `ids/${id}`;
 const listPrefix = (namespaceId: string) => `lists/${namespaceId}/`;
@@ -71,6 +74,11 @@ const blockKey = (number: number) => `dropped/${padded(Math.floor(number / BLOCK
 
 function padded(number: number): string {
   return String(number).padStart(12, "0");
+}
+
+/** Whether a row tells how far the reports have come. */
+export function isPosition(key: string): boolean {
+  return key === RING || key === HEAD;
 }
 
 export function readRing(view: ViewReads): Ring | null {
@@ -89,13 +97,21 @@ export function readSecret(view: ViewReads, fingerprint: string): Uint8Array | n
   return view.get(secretKey(fingerprint), bytesCodec);
 }
 
-/** Puts the new key in the place of the last one, whose private half goes. */
-export function putKey(tx: Tx, record: KeyRecord, since: Instant, der: Uint8Array): void {
+/** Puts the new key in the place of the last one, whose private half goes. `der`: null where its own is lost. */
+export function putKey(tx: Tx, record: KeyRecord, since: Instant, der: Uint8Array | null): void {
   const before = readRing(tx)?.keys ?? [];
   const last = before.at(-1);
   if (last !== undefined) tx.delete(secretKey(last.fingerprint));
-  tx.put(secretKey(record.fingerprint), der, bytesCodec);
+  if (der !== null) tx.put(secretKey(record.fingerprint), der, bytesCodec);
   tx.put(RING, { keys: [...before, record], since: String(since) }, ring);
+}
+
+export function keptReport(
+  { id, kind, namespace, made_at: made }: Report,
+  { digest, envelope }: Pick<KeptReport, "digest" | "envelope">,
+  at: Instant,
+): KeptReport {
+  return { id, kind, namespace, made, digest, at: String(at), envelope };
 }
 
 export function putReport(tx: Tx, number: number, report: KeptReport): void {
@@ -107,6 +123,12 @@ export function putReport(tx: Tx, number: number, report: KeptReport): void {
   tx.put(listPrefix(namespace.id) + padded(number), { id, kind, made, digest }, listed);
   const bytes = before.bytes + sizeOf(report);
   tx.put(HEAD, { number, digest, first: before.first, bytes }, head);
+}
+
+/** Those before are known by their number alone. */
+export function putBareHead(tx: Tx, ringBefore: Ring, number: number, digest: string): void {
+  tx.put(RING, ringBefore, ring);
+  tx.put(HEAD, { number, digest, first: number + 1, bytes: 0 }, head);
 }
 
 export function readReport(view: ViewReads, number: number): KeptReport | null {
@@ -142,8 +164,8 @@ export function dropOldest(tx: Tx): void {
   const block = tx.get(blockKey(first), bytesCodec) ?? EMPTY;
   const digest = fromHex(report.digest);
   invariant(digest?.length === DIGEST, "a digest has 32 bytes");
-  // The first block begins with number 1, all others with a multiple of their size.
-  tx.put(blockKey(first), concat(block, digest), bytesCodec);
+  const unknown = alloc(placeInBlock(first) - block.length); // of those that were never here
+  tx.put(blockKey(first), concat(block, unknown, digest), bytesCodec);
   const bytes = before.bytes - sizeOf(report);
   tx.put(HEAD, { ...before, first: first + 1, bytes }, head);
 }
@@ -152,8 +174,14 @@ export function dropOldest(tx: Tx): void {
 export function droppedDigest(view: ViewReads, number: number): string | null {
   const block = view.get(blockKey(number), bytesCodec);
   if (block === null) return null;
-  const at = DIGEST * (number < BLOCK ? number - 1 : number % BLOCK);
-  return at + DIGEST > block.length ? null : hex(block.subarray(at, at + DIGEST));
+  const at = placeInBlock(number);
+  const digest = block.subarray(at, at + DIGEST);
+  return digest.length < DIGEST || digest.every((byte) => byte === 0) ? null : hex(digest);
+}
+
+/** The first block begins with number 1, all others with a multiple of their size. */
+function placeInBlock(number: number): number {
+  return DIGEST * (number < BLOCK ? number - 1 : number % BLOCK);
 }
 
 function sizeOf({ envelope }: KeptReport): number {

@@ -92,6 +92,7 @@ const REASONS = {
   rotated: "the one before it has signed for a year",
   begun: "this store had none: it is of an older version, or was restored with keys of its own",
   broken: "the private half of the one before it is lost",
+  exchanged: "the data was exchanged for that of a snapshot with keys of its own",
 } as const;
 
 export class Evidence {
@@ -142,6 +143,29 @@ export class Evidence {
     return rows.readRing(this.#options.view)?.keys ?? [];
   }
 
+  // --- going over to data of other keys ---
+
+  /** The report that ends what is here: it names the key that goes on, and is signed by the present one and by that
+   *  one. Nothing is written. `der` is to be wiped by whoever asked for it. */
+  handOver(about: Pick<NewReport, "subject" | "inputs">): {
+    readonly envelope: Envelope;
+    readonly since: Instant;
+    readonly der: Buffer;
+  } {
+    const { view, node, clock, cluster, random } = this.#options;
+    const before = this.#storedKey(view);
+    const { key, der } = newSigningKey(random);
+    const { number, digest } = rows.readHead(view);
+    const place = { number: number + 1, previous: number === 0 ? null : digest };
+    const since = clock.now();
+    const report = keyReport(key, "exchanged", before);
+    const subject = { ...about.subject, ...report.subject };
+    const named = { ...report, ...about, subject };
+    const signers = before === null ? [key] : [before, key];
+    const { envelope } = signedReport(this.#compose(named, place, since, cluster(node)), signers);
+    return { envelope, since, der };
+  }
+
   // --- signing ---
 
   sign(report: NewReport): Promise<SignedReport> {
@@ -176,18 +200,8 @@ export class Evidence {
     const { number, digest } = rows.readHead(tx);
     const place = { number: number + 1, previous: number === 0 ? null : digest };
     const made = this.#compose(report, place, tx.time, cluster(tx.on(node)));
-    const payload = reportBytes(made);
-    const signatures = signers.map((signer) => signedBy(signer, EVIDENCE_TYPE, payload));
-    const signed = finished(made, payload, envelopeOf(EVIDENCE_TYPE, payload, signatures));
-    rows.putReport(tx, place.number, {
-      id: made.id,
-      kind: made.kind,
-      namespace: made.namespace,
-      made: made.made_at,
-      digest: signed.digest,
-      at: String(tx.time),
-      envelope: signed.envelope,
-    });
+    const signed = signedReport(made, signers);
+    rows.putReport(tx, place.number, rows.keptReport(made, signed, tx.time));
     return signed;
   }
 
@@ -252,18 +266,9 @@ export class Evidence {
     const { key, der } = newSigningKey(this.#options.random);
     try {
       const { fingerprint, publicKey } = key;
-      const isLinked = state === "first" || state === "rotated";
       const { envelope, made } = this.#append(
         tx,
-        {
-          kind: KEY_MADE,
-          subject: { fingerprint, public_key: publicKey },
-          result: { state, previous_key: before?.fingerprint ?? null },
-          statement: `From here on evidence is signed with the key ${fingerprint}: ${REASONS[state]}.`,
-          notProven: isLinked
-            ? []
-            : ["any link between this key and keys of this cluster before it"],
-        },
+        keyReport(key, state, before),
         before === null ? [key] : [before, key],
       );
       rows.putKey(tx, { fingerprint, publicKey, made, statement: envelope }, tx.time, der);
@@ -313,6 +318,27 @@ export class Evidence {
   #drop(tx: Tx): void {
     for (let i = 0; i < DROPPED_AT_ONCE && this.#hasOld(tx, tx.time); i++) rows.dropOldest(tx);
   }
+}
+
+function keyReport(
+  { fingerprint, publicKey }: SigningKey,
+  state: keyof typeof REASONS,
+  before: SigningKey | null,
+): NewReport {
+  const isLinked = state === "first" || before !== null;
+  return {
+    kind: KEY_MADE,
+    subject: { fingerprint, public_key: publicKey },
+    result: { state, previous_key: before?.fingerprint ?? null },
+    statement: `From here on evidence is signed with the key ${fingerprint}: ${REASONS[state]}.`,
+    notProven: isLinked ? [] : ["any link between this key and keys of this cluster before it"],
+  };
+}
+
+function signedReport(report: Report, signers: readonly SigningKey[]): SignedReport {
+  const payload = reportBytes(report);
+  const signatures = signers.map((signer) => signedBy(signer, EVIDENCE_TYPE, payload));
+  return finished(report, payload, envelopeOf(EVIDENCE_TYPE, payload, signatures));
 }
 
 function finished(report: Report, payload: Uint8Array, envelope: Envelope): SignedReport {

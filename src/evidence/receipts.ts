@@ -87,6 +87,14 @@ export class Receipts {
     this.#drop(view, now);
   }
 
+  /** Those that are there are signed for elsewhere. */
+  signedFor(tx: Tx): void {
+    const view = tx.on(this.#options.view);
+    const [last] = view.keys(TIMES, { limit: 1, reverse: true });
+    if (last === undefined) return;
+    view.put(TOTALS, { ...(view.get(TOTALS, totals) ?? NONE), reported: last }, totals);
+  }
+
   find(namespace: NamespaceRef, id: string): Receipt {
     const { view } = this.#options;
     const key = view.get(idKey(namespace.id, id), text);

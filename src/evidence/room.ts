@@ -8,12 +8,16 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { evidenceApi } from "./api.ts";
 import { receiptsApi } from "./api-receipts.ts";
+import { Carrying, type HeldKey } from "./carrying.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
 import { Receipts } from "./receipts.ts";
 
 export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
   /** Of everything below core/. */
   readonly node: View;
+  /** What was carried here in clear. */
+  readonly carried: View;
+  readonly heldKey: HeldKey;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -21,6 +25,7 @@ export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
 export interface EvidenceParts {
   readonly evidence: Evidence;
   readonly receipts: Receipts;
+  readonly carrying: Carrying;
 }
 
 export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
@@ -46,6 +51,15 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
     });
     const view = node.sub("evidence/receipts/");
     const receipts = new Receipts({ view, evidence, clock: needs.clock, timers });
+    const carrying = new Carrying({
+      view: node.sub("evidence/"),
+      clear: needs.carried,
+      evidence,
+      receipts,
+      held: needs.heldKey,
+      timers,
+      log: log.child("evidence"),
+    });
     const reporting = new Recurring({
       trouble: "could not sign for leases that have ended",
       run: (isOpen) => receipts.report(isOpen),
@@ -57,9 +71,13 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
     return {
       evidence,
       receipts,
+      carrying,
       created: (tx) => evidence.created(tx),
       open: () => evidence.open(),
-      lead: () => evidence.tidy(), // a store of an older version has no key yet
+      lead: async () => {
+        await carrying.takeIn(); // before anybody signs
+        await evidence.tidy(); // a store of an older version has no key yet
+      },
       close: () => evidence.close(),
       jobs: [
         { name: "tidy up evidence", when: "while-active", work: tidying },

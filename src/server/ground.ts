@@ -9,6 +9,7 @@ import type { Fs, World } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { View } from "../barrier/view.ts";
 import type { FairTurns } from "../base/fair-turns.ts";
+import type { HeldKey } from "../evidence/carrying.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
 import type { Room } from "../house/room.ts";
@@ -52,8 +53,10 @@ export interface ProcessGround {
   /** Whether this node becomes the active one when it is unsealed. */
   readonly leads: () => boolean;
   readonly logRetention: Retention;
-  /** Puts other data in the place of this house's; see exchange.ts. */
   readonly restores: RestoreBook;
+  /** Of the key that signs evidence, while the data is exchanged. */
+  readonly heldKey: HeldKey;
+  /** Puts other data in the place of this house's; see house-exchange.ts. */
   readonly exchange: (replacement: Replacement) => Promise<void>;
   /** Rooms beside those of the list. */
   readonly furtherRooms: readonly ((views: Views) => Room)[];

@@ -9,6 +9,7 @@ import type { Instant } from "@holdfast/shared/world";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
+import { CARRIED } from "../evidence/carrying.ts";
 import type { Receipt } from "../evidence/receipts.ts";
 import type { Room } from "../house/room.ts";
 import type { Lease } from "../leases/lease.ts";
@@ -228,6 +229,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
 
     evidence: () => ({
       node,
+      carried: barrier.clearView(`core/${CARRIED}`),
+      heldKey: host.heldKey,
       clock,
       timers,
       random,
@@ -326,6 +329,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       restoreSecret: join(config.directories.server, RESTORE_SECRET),
       exchange: host.exchange,
       book: host.restores,
+      evidence: (next) => rooms.evidence.carrying.rows(next),
       adopt: async (from, to) => {
         const now = clock.now();
         const records = await adoptWriteAhead(from, to, now);

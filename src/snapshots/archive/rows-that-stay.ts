@@ -7,6 +7,7 @@ const STAY: readonly string[] = [
   "core/audit/checkpoints",
   "core/versions",
   "core/evidence",
+  "core/evidence-carried",
   "core/attention",
   "core/node",
   "core/snapshots",

@@ -13,6 +13,7 @@ import { type Beginning, Filler } from "../../storage/generations/filler.ts";
 import type { Head, LogPlace } from "../../storage/rows/head.ts";
 import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { Store } from "../../storage/store.ts";
+import type { ArchiveMeta } from "../archive/meta.ts";
 import { noRoomToRestore, notWhole } from "./failures.ts";
 import { KEPT_FREE, type ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
@@ -24,6 +25,11 @@ const PAGE = 64;
 export interface DataViews {
   readonly shared: View;
   readonly local: View;
+}
+
+interface CarriedRow {
+  readonly key: string;
+  readonly value: Uint8Array;
 }
 
 /** Takes over what exists outside and is known to `from` alone. */
@@ -41,6 +47,8 @@ export interface RestoredDataOptions {
   readonly log: Log;
   readonly clusterId: () => string;
   readonly adopt: Adopt;
+  /** What of evidence goes along to data of other keys, as it is to be stored. */
+  readonly evidence: (next: ArchiveMeta) => Iterable<CarriedRow>;
   readonly book: RestoreBook;
   /** Throws where the data may not be replaced any more. */
   readonly guard: () => void;
@@ -84,6 +92,7 @@ export function restoredData(
       guard(); // in the turn of who initialises: nobody does between this and the switch
       book.tell({ state: "exchanging" });
       if (treeKey !== null) await carryOver(store, filler);
+      else if (store.initialised) await carryEvidence(options.evidence(archive.meta), filler);
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
       const beginning = beginningAfter(archive.head, store.head, { cluster, random });
       await filler.finish(beginning, archive.headRow);
@@ -105,6 +114,11 @@ async function carryOver(store: Store, filler: Filler): Promise<void> {
     after = rows.at(-1)?.key;
     if (after === undefined) return;
   }
+}
+
+/** Below core/ nothing is in a tree: what is added there changes no sums of the archive. */
+async function carryEvidence(rows: Iterable<CarriedRow>, filler: Filler): Promise<void> {
+  for (const { key, value } of rows) await filler.put({ key, value, scope: CORE_SCOPE });
 }
 
 /** Above everything that either of the two logs ever told. */

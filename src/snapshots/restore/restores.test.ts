@@ -75,6 +75,7 @@ async function stage() {
     fs: { freeBytes: () => 2 ** 40 },
     directory: "/",
     adopt: async () => ({ adopted: 0, left: 0 }),
+    evidence: () => [],
     secret: {} as RestoreSecret,
     exchange: async (data) => {
       try {

@@ -70,6 +70,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/attention/*", "none"],
   ["local/snapshots/*", "core"],
   ["core/evidence/*", "none"],
+  ["core/evidence-carried/*", "none"],
   ["core/snapshots/*", "none"],
 ];
 

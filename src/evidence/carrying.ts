@@ -1,0 +1,260 @@
+// Evidence on its way to data of other keys. When a snapshot of other keys takes the place of what is here, nobody has
+// the keys that would seal rows there. Nothing in evidence is secret but the half of the key that signs: so the rest
+// goes along in clear, and is sealed when somebody unseals. The key that goes on is named by the one before it, and its
+// secret half waits in memory alone: after a crash the chain of keys is broken, and says so; numbers go on.
+
+import { createHash } from "node:crypto";
+import { utf8, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Log } from "@holdfast/shared/log";
+import type { Timers } from "@holdfast/shared/world";
+import type { StoredRecord, Tx, View, ViewReads } from "../barrier/view.ts";
+import { type Envelope, openEnvelope, sha256 } from "../signed/envelope.ts";
+import { readKeyList } from "../signed/key-list.ts";
+import { readReport, type Report } from "../signed/report.ts";
+import * as rows from "./evidence-rows.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Receipts } from "./receipts.ts";
+import { readSigningKey } from "./signing-key.ts";
+
+/** Below core/, beside the place of evidence. */
+export const CARRIED = "evidence-carried/";
+const ROWS = "rows/";
+const HANDOVER = "handover";
+/** Sealed, below evidence/: whether what was carried is what was signed for. There while it is taken in. */
+const TAKING = "taking";
+const READ_AT_ONCE = 64;
+/** In one transaction: far below what any storage takes, whatever the size of reports. */
+const MOVED_AT_ONCE = 16;
+const ESSENTIAL = { essential: true }; // a full disk keeps nobody from unsealing
+
+/** The secret half of the key that goes on. It outlives the house that made it. */
+export class HeldKey {
+  #der: Buffer | null = null;
+
+  hold(der: Buffer): void {
+    wipe(this.#der);
+    this.#der = der;
+  }
+
+  /** To be wiped by whoever takes it. */
+  take(): Buffer | null {
+    const der = this.#der;
+    this.#der = null;
+    return der;
+  }
+}
+
+/** What data takes the place of what is here. */
+export interface NextData {
+  readonly id: string;
+  readonly clusterId: string;
+}
+
+/** As it lies in storage: no row of it is sealed. */
+export interface ClearRow {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+interface StoredHandover {
+  readonly envelope: Envelope;
+  readonly since: string; // nanoseconds
+}
+
+/** It holds together: the ring, and the report that goes on from there. */
+interface Handover {
+  readonly report: Report;
+  readonly kept: rows.KeptReport;
+  readonly key: rows.KeyRecord;
+  readonly ring: rows.Ring;
+  readonly since: bigint;
+}
+
+export interface CarryingOptions {
+  /** core/evidence/ */
+  readonly view: View;
+  /** core/evidence-carried/, not sealed. */
+  readonly clear: View;
+  readonly evidence: Pick<Evidence, "handOver">;
+  readonly receipts: Pick<Receipts, "signedFor">;
+  readonly held: HeldKey;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+const stored = jsonCodec<StoredHandover>();
+const wholeness = jsonCodec<boolean>();
+
+export class Carrying {
+  readonly #options: CarryingOptions;
+
+  constructor(options: CarryingOptions) {
+    this.#options = options;
+  }
+
+  /** Everything that goes along, for a store of other keys. The house rests: nothing is signed any more. */
+  *rows({ id, clusterId }: NextData): Generator<ClearRow> {
+    const { view, clear, evidence, held } = this.#options;
+    const digest = new RowsDigest();
+    for (const page of pagesOf(view, "")) {
+      for (const { key, value } of page) {
+        if (key.startsWith(rows.SECRETS)) continue;
+        digest.add(key, value);
+        yield { key: clear.prefix + ROWS + key, value };
+      }
+    }
+    const { envelope, since, der } = evidence.handOver({
+      subject: { snapshot: id, snapshot_cluster: clusterId },
+      inputs: [{ name: "evidence", digest: digest.end() }],
+    });
+    held.hold(der);
+    const value = stored.encode({ envelope, since: String(since) });
+    yield { key: clear.prefix + HANDOVER, value };
+  }
+
+  /** What was carried here becomes evidence of this house. It can be stopped anywhere, and goes on the next time. */
+  async takeIn(): Promise<void> {
+    const { clear, held, log } = this.#options;
+    const der = held.take();
+    try {
+      if (clear.keys("", { limit: 1 }).length === 0) return;
+      const handover = this.#read();
+      const isWhole = handover !== null && (await this.#isWhole(handover));
+      if (!isWhole) {
+        const event = "evidence.lost";
+        log.error("evidence was changed while it went along with a restore, and is left out", {
+          event,
+        });
+      }
+      await this.#move(isWhole);
+      await this.#end(handover, isWhole, der);
+      if (isWhole) log.info("evidence has gone along with a restore", { event: "evidence.taken" });
+    } finally {
+      wipe(der);
+    }
+  }
+
+  /** Null for what does not hold together: it was changed by somebody, since it lay there in clear. */
+  #read(): Handover | null {
+    const { clear } = this.#options;
+    try {
+      const handover = clear.get(HANDOVER, stored);
+      const ring = rows.readRing(clear.sub(ROWS));
+      return handover === null || ring === null ? null : checked(handover, ring);
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) return null;
+      throw error;
+    }
+  }
+
+  /** Whether the rows are those that the report was signed for. It is found out once, while all of them are there. */
+  async #isWhole({ report }: Handover): Promise<boolean> {
+    const { view, clear, timers } = this.#options;
+    const known = view.get(TAKING, wholeness);
+    if (known !== null) return known;
+    const digest = new RowsDigest();
+    for (const page of pagesOf(clear, ROWS)) {
+      for (const { key, value } of page) digest.add(key.slice(ROWS.length), value);
+      await timers.turn();
+    }
+    const end = digest.end();
+    const isWhole = report.inputs.some(({ digest: signed }) => signed === end);
+    await view.write((tx) => tx.put(TAKING, isWhole, wholeness), ESSENTIAL);
+    return isWhole;
+  }
+
+  /** All but what tells how far it has come, which goes last. */
+  async #move(isWhole: boolean): Promise<void> {
+    const { view, clear } = this.#options;
+    for (let after: string | undefined; ;) {
+      const page = { limit: MOVED_AT_ONCE, ...(after === undefined ? {} : { after }) };
+      const found = clear.records(ROWS, bytesCodec, page);
+      after = found.at(-1)?.key;
+      if (after === undefined) return;
+      const moved = found.filter(({ key }) => !rows.isPosition(key.slice(ROWS.length)));
+      await view.write((tx) => {
+        for (const row of moved) moveRow(tx, tx.on(clear), isWhole ? row : { ...row, value: null });
+      }, ESSENTIAL);
+    }
+  }
+
+  async #end(handover: Handover | null, isWhole: boolean, der: Buffer | null): Promise<void> {
+    const { view, clear, receipts } = this.#options;
+    await view.write((tx) => {
+      const before = tx.on(clear);
+      for (const { key, value } of before.records(ROWS, bytesCodec, { limit: READ_AT_ONCE })) {
+        moveRow(tx, before, { key, value: isWhole ? value : null });
+      }
+      if (handover !== null) {
+        const { report, kept, key, ring, since } = handover;
+        const { number, previous } = report;
+        if (!isWhole) rows.putBareHead(tx, ring, number - 1, previous ?? "");
+        rows.putReport(tx, number, kept);
+        rows.putKey(tx, key, since, isWhole && isKeyOf(der, key) ? der : null);
+        // What lay in clear is never signed for here: the report that ended it has its digest.
+        receipts.signedFor(tx);
+      }
+      before.delete(HANDOVER);
+      tx.delete(TAKING);
+    }, ESSENTIAL);
+  }
+}
+
+function moveRow(
+  to: Tx,
+  from: Tx,
+  { key, value }: { readonly key: string; readonly value: Uint8Array | null },
+): void {
+  if (value !== null) to.put(key.slice(ROWS.length), value, bytesCodec);
+  from.delete(key);
+}
+
+function checked({ envelope, since }: StoredHandover, ring: rows.Ring): Handover | null {
+  const opened = openEnvelope(envelope as unknown as JsonValue);
+  const report = opened === null ? null : readReport(opened.payload);
+  if (opened === null || report === null || !/^[0-9]{1,20}$/.test(since)) return null;
+  const { fingerprint, public_key: publicKey } = report.subject;
+  if (typeof fingerprint !== "string" || typeof publicKey !== "string") return null;
+  const key = { fingerprint, publicKey, made: report.made_at, statement: envelope };
+  const keys = [...ring.keys, key].map((one) => ({
+    fingerprint: one.fingerprint,
+    public_key: one.publicKey,
+    statement: one.statement,
+  }));
+  // Signatures and links of all of them, and that the last is named by this report.
+  const { problem } = readKeyList({ keys } as unknown as JsonValue);
+  if (problem !== null) return null;
+  const at = BigInt(since);
+  const signed = { digest: sha256(opened.payload), envelope };
+  return { report, kept: rows.keptReport(report, signed, at), key, ring, since: at };
+}
+
+function isKeyOf(der: Buffer | null, { fingerprint }: rows.KeyRecord): boolean {
+  return der !== null && readSigningKey(der).fingerprint === fingerprint;
+}
+
+function* pagesOf(view: ViewReads, prefix: string): Generator<readonly StoredRecord<Uint8Array>[]> {
+  for (let after: string | undefined; ;) {
+    const page = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
+    const found = view.records(prefix, bytesCodec, page);
+    after = found.at(-1)?.key;
+    if (after === undefined) return;
+    yield found;
+  }
+}
+
+/** Over rows in the order of their keys; lengths stand in front, so that no two sets give the same. */
+class RowsDigest {
+  readonly #hash = createHash("sha256");
+
+  add(key: string, value: Uint8Array): void {
+    const name = utf8(key);
+    this.#hash.update(`${name.length} ${value.length} `).update(name).update(value);
+  }
+
+  end(): string {
+    return this.#hash.digest("hex");
+  }
+}

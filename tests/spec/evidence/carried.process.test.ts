@@ -1,0 +1,62 @@
+// The same on a real disk: the server is killed between the exchange and the first unseal.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { at } from "../../support/http-client.ts";
+import { configured, PROGRAM, StartedServer } from "../../support/servers/started-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import { until } from "../../support/until.ts";
+
+async function opened(t: TestContext) {
+  const { home, config } = configured(t);
+  const start = () => new StartedServer(t, home, [PROGRAM, "server", "--config", config]).ready();
+  const server = await start();
+  const body = { secret_shares: 1, secret_threshold: 1 };
+  const made = await server.call("POST", "/v1/sys/init", { body });
+  const key = String(at(made, "keys", 0));
+  await server.call("POST", "/v1/sys/unseal", { body: { key } });
+  const [, address = ""] = /addresses=(\S+)/.exec(server.log) ?? [];
+  return { server, start, key, token: String(at(made, "root_token")), address, home };
+}
+
+test(
+  "kill -9 after a restore with other keys, before anybody unseals: evidence goes on with the next number",
+  { timeout: 120_000 },
+  async (t) => {
+    const source = await opened(t);
+    const { body } = await takeSnapshot(source.address, source.token);
+    const own = await opened(t);
+    const first = await own.server.call("GET", "/v1/sys/evidence/1", { token: own.token });
+    const sent = await sendSnapshot(own.address, own.token, "snapshot-force", body);
+    assert.equal(sent.status, 204, sent.text);
+    await until(async () => {
+      const status = await own.server.call("GET", "/v1/sys/seal-status");
+      return status.status === 200 && at(status, "sealed") === true;
+    });
+    process.kill(own.server.pid, "SIGKILL");
+    await own.server.ended;
+    const again = await own.start();
+    const unsealed = await again.call("POST", "/v1/sys/unseal", { body: { key: source.key } });
+    assert.equal(at(unsealed, "sealed"), false, unsealed.text);
+    const { token } = source;
+    const kept = await again.call("GET", "/v1/sys/evidence/1", { token });
+    assert.deepEqual(at(kept, "data"), at(first, "data"));
+    const states = [];
+    for (const number of [2, 3]) {
+      const report = await again.call("GET", `/v1/sys/evidence/${number}`, { token });
+      states.push(at(report, "data", "report", "result", "state"));
+    }
+    assert.deepEqual(states, ["exchanged", "broken"]);
+    assert.equal(await again.stop(), 0);
+    const store = join(own.home, "data", "store");
+    const files = readdirSync(store, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.includes("store.db"))
+      .map((name) => readFileSync(join(store, name), "latin1"));
+    assert.ok(files.length > 0);
+    for (const content of files) {
+      assert.ok(!content.includes("evidence-carried/rows"), "nothing is left in clear");
+    }
+  },
+);

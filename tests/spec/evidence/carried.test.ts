@@ -1,0 +1,235 @@
+// A snapshot of other keys takes the place of the data: evidence goes along, numbers and keys go on, and a crash on the
+// way changes nothing of that.
+
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import {
+  type Batch,
+  EngineError,
+  type StorageEngine,
+} from "../../../src/storage/engines/engine.ts";
+import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import type { Generations, NextGeneration } from "../../../src/storage/generations/generations.ts";
+import { at } from "../../support/http-client.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import { engineServer, HOUR, MINUTE } from "../../support/servers/engine-server.ts";
+import { ServerTime } from "../../support/servers/server-time.ts";
+import { startServer, type TestServer } from "../../support/servers/test-server.ts";
+import { until } from "../../support/until.ts";
+import {
+  EvidenceStage,
+  evidenceStage,
+  lines,
+  payloadOf,
+  verify,
+  type WireEnvelope,
+} from "./evidence-stage.ts";
+
+const CLEAR = "core/evidence-carried/";
+
+/** Generations that outlive the server, and whose engines may be cut off. */
+class Kept implements Generations {
+  disk = new MemoryDisk();
+  /** Commits until the power fails. */
+  left = Infinity;
+
+  async open(): Promise<StorageEngine> {
+    return this.#on(this.disk);
+  }
+
+  async begin(): Promise<NextGeneration> {
+    const disk = new MemoryDisk();
+    const engine = this.#on(disk);
+    const takeIntoUse = async () => {
+      await engine.close();
+      this.disk = disk;
+    };
+    return { engine, takeIntoUse, discard: () => engine.close() };
+  }
+
+  async removeReplaced(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  #on(disk: MemoryDisk): StorageEngine {
+    const cut = (batch: Batch, commit: () => Promise<void>): Promise<void> => {
+      if (this.left-- > 0) return commit();
+      return Promise.reject(new EngineError(`no power for ${batch.data.length} rows`));
+    };
+    return new (class extends MemoryEngine {
+      override commit(batch: Batch): Promise<void> {
+        return cut(batch, () => super.commit(batch));
+      }
+    })(disk);
+  }
+
+  /** What lies there in clear. */
+  get clear(): string[] {
+    const range = { from: CLEAR, to: `${CLEAR}~`, limit: 1000 };
+    return this.disk.rows.keys(range);
+  }
+}
+
+interface Exchanged {
+  readonly stage: EvidenceStage;
+  readonly kept: Kept;
+  readonly before: readonly WireEnvelope[];
+  /** Of the snapshot's server. */
+  readonly token: string;
+  readonly shares: readonly string[];
+  /** The same process again, or another one on the same disk. */
+  readonly on: (server: TestServer) => EvidenceStage;
+  readonly start: () => Promise<TestServer>;
+}
+
+/** A server with some evidence, whose data was exchanged for that of another one; it is sealed. */
+async function exchanged(t: TestContext): Promise<Exchanged> {
+  const other = await evidenceStage(t);
+  await other.ask("POST", "sys/mounts/kv", { type: "kv", options: { version: "1" } });
+  await other.ask("POST", "kv/a", { value: "of the snapshot" });
+  const { body } = await takeSnapshot(other.test.url, other.token);
+  const kept = new Kept();
+  const start = async () => {
+    const time = new ServerTime();
+    const server = await startServer({
+      world: { clock: time.clock, timers: time },
+      generations: kept,
+    });
+    t.after(() => server.stop().catch(() => {}));
+    return server;
+  };
+  const server = await start();
+  const own = await server.open();
+  const stage = new EvidenceStage(server, new ServerTime(), own, other.folder);
+  for (let i = 0; i < 40; i++) await stage.sign({ i });
+  const before = await stage.envelopes(1, 41);
+  const { status } = await sendSnapshot(server.url, own.token, "snapshot-force", body);
+  assert.equal(status, 204);
+  await until(async () => (await server.call("GET", "/v1/sys/seal-status")).status === 200);
+  await until(() => server.server.store.unhashed !== null && server.server.keeper.sealed);
+  const { token, shares } = other;
+  const on = (node: TestServer) =>
+    new EvidenceStage(node, new ServerTime(), { token, shares }, other.folder);
+  return { stage, kept, before, token, shares, on, start };
+}
+
+test("a restore with other keys: numbers, links and keys go on, for who holds the old fingerprint too", async (t) => {
+  const { stage, kept, before, shares, on } = await exchanged(t);
+  const fingerprint = before[0]?.signatures[0]?.keyid ?? "";
+  const secret = /PRIVATE|302e0201|MC4CAQ/;
+  const inClear = kept.disk.rows.rows({ from: CLEAR, to: `${CLEAR}~`, limit: 1000 });
+  assert.ok(inClear.length > 40);
+  for (const { key, value } of inClear) {
+    assert.ok(!key.includes("secret"), key);
+    assert.doesNotMatch(Buffer.from(value).toString("latin1"), secret);
+  }
+  await stage.test.unseal(shares);
+  assert.deepEqual(kept.clear, []);
+  const now = on(stage.test);
+  assert.equal(await now.sign(), 43);
+  assert.deepEqual(await now.envelopes(1, 41), before, "what there was is there");
+  const all = await now.envelopes(1, 43);
+  const named = payloadOf(all[41]!);
+  assert.deepEqual(named["result"], { state: "exchanged", previous_key: fingerprint });
+  const keys = now.file(await now.keys());
+  // The copies from before, and what came since.
+  const file = now.file(lines([...before, ...all.slice(41)]));
+  for (const pinned of [[], ["-fingerprint", fingerprint]]) {
+    const checked = await verify("-keys", keys, ...pinned, file);
+    assert.equal(checked.code, 0, checked.all);
+  }
+  const list = await now.ask("LIST", "sys/evidence?limit=1000");
+  assert.equal((at(list, "data", "keys") as string[]).length, 43);
+});
+
+test("receipts go along: they can still be read, and are signed for by the report that ended the old row of keys", async (t) => {
+  const source = await engineServer(t);
+  const { body } = await takeSnapshot(source.test.url, source.root);
+  const server = await engineServer(t, { generations: new Kept() });
+  await server.counting("count", { ttl: 600 });
+  const { id } = await server.issue();
+  await server.revoke(id, { sync: true });
+  const receipt = at(await server.must("GET", `sys/evidence/receipts/${id}`), "data");
+  const { url } = server.test;
+  assert.equal((await sendSnapshot(url, server.root, "snapshot-force", body)).status, 204);
+  const { server: node } = server.test;
+  await until(() => node.store.unhashed !== null && node.keeper.sealed);
+  await until(async () => (await server.test.call("GET", "/v1/sys/seal-status")).status === 200);
+  await server.test.unseal(source.shares);
+  server.root = source.root;
+  assert.deepEqual(at(await server.must("GET", `sys/evidence/receipts/${id}`), "data"), receipt);
+  await server.time.passSlowly(2n * HOUR, 10n * MINUTE);
+  const known = at(await server.must("LIST", "sys/evidence"), "data", "key_info");
+  const kinds = Object.values(known as object).map(({ kind }: { kind: string }) => kind);
+  assert.deepEqual(kinds, ["evidence.key", "evidence.key"]);
+  // Those that come from here on are signed for as ever.
+  await server.counting("count", { ttl: 600 });
+  const next = await server.issue();
+  await server.revoke(next.id, { sync: true });
+  await server.passUntil(
+    async () =>
+      Object.values(at(await server.must("LIST", "sys/evidence"), "data", "key_info") as object)
+        .length === 3,
+  );
+  const report = at(await server.must("GET", "sys/evidence/3"), "data", "report", "subject");
+  assert.deepEqual(report, { leases: 1, first: next.id, last: next.id });
+});
+
+test("the power fails anywhere before everything is taken in: no number twice, nothing lost, the keys say that they broke", async (t) => {
+  const { stage, kept, before, shares, on, start } = await exchanged(t);
+  await stage.test.stop();
+  let now: EvidenceStage | null = null;
+  let cuts = 0;
+  for (; now === null; cuts++) {
+    kept.left = cuts;
+    const server = await start();
+    for (const key of shares) {
+      await server.call("POST", "/v1/sys/unseal", { body: { key } }).catch(() => null);
+    }
+    if (!server.server.keeper.sealed && kept.left >= 0) now = on(server);
+    else await server.stop().catch(() => {});
+  }
+  kept.left = Infinity;
+  assert.ok(cuts > 4, String(cuts));
+  assert.deepEqual(kept.clear, []);
+  assert.equal(await now.sign(), 44);
+  const all = await now.envelopes(1, 44);
+  assert.deepEqual(all.slice(0, 41), before);
+  assert.equal((payloadOf(all[42]!)["result"] as { state: string }).state, "broken");
+  const keys = now.file(await now.keys());
+  const checked = await verify("-keys", keys, now.file(lines([...before, ...all.slice(41)])));
+  assert.equal(checked.code, 0, checked.all);
+});
+
+test("what was changed on the disk meanwhile is not taken for evidence, and numbers go on all the same", async (t) => {
+  for (const victim of ["rows/reports/000000000007", "rows/head", "handover"]) {
+    const { stage, kept, before, shares, on } = await exchanged(t);
+    const key = CLEAR + victim;
+    const value = Buffer.from(kept.disk.rows.get(key)!);
+    value[value.length >> 1]! ^= 1;
+    const data = [{ key, value }];
+    kept.disk.rows.apply({
+      expect: { name: "none", value: null },
+      data,
+      leaves: [],
+      sums: [],
+      log: [],
+      trimLogBelow: null,
+      meta: [],
+    });
+    await stage.test.unseal(shares);
+    assert.deepEqual(kept.clear, []);
+    assert.ok(stage.test.lines.some((line) => line.includes("evidence.lost")));
+    const now = on(stage.test);
+    const number = await now.sign();
+    const isKnown = victim !== "handover"; // without it nobody knows what was signed
+    assert.equal(number, isKnown ? 44 : 2, victim);
+    const keys = now.file(await now.keys());
+    if (!isKnown) continue;
+    const gone = await now.test.call("GET", "/v1/sys/evidence/7", { token: now.token });
+    assert.equal(gone.status, 404);
+    const after = await now.envelopes(42, 44);
+    const checked = await verify("-keys", keys, now.file(lines([...before, ...after])));
+    assert.equal(checked.code, 0, checked.all);
+  }
+});
