@@ -3,7 +3,7 @@
 
 import { clientOf } from "./text/client-address.ts";
 import { MILLISECOND } from "./text/duration.ts";
-import type { Clock, Nanos } from "./world.ts";
+import type { Clock, Nanos, Timers } from "./world.ts";
 
 export type Sliced<T> = Generator<void, T, void>;
 
@@ -50,6 +50,18 @@ export interface Pace {
   readonly clock: Pick<Clock, "elapsed">;
   readonly turns: Turns;
   readonly whose: Whose;
+}
+
+/** Of one who is alone: every turn is its own. */
+export function ownPace(world: {
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly timers: Pick<Timers, "turn">;
+}): Pace {
+  const turns: Turns = {
+    next: () => world.timers.turn(),
+    step: (_, work) => world.timers.turn().then(work),
+  };
+  return { clock: world.clock, turns, whose: { tenant: "", client: "" } };
 }
 
 const STRETCH: Nanos = 3n * MILLISECOND;

@@ -1,7 +1,6 @@
 // The key/value engine: secrets with versions (version 2, the default) or without (version 1).
 
-import type { Pace, Turns } from "@holdfast/shared/sliced";
-import type { Clock, Timers } from "@holdfast/shared/world";
+import type { Clock } from "@holdfast/shared/world";
 import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataApi } from "./api/api-data.ts";
@@ -22,7 +21,6 @@ export interface Kv {
   readonly plain: Plain;
   readonly storage: EngineStorage;
   readonly clock: Clock;
-  readonly pace: Pace;
   readonly cursors: Cursors;
   readonly mount: EngineNeeds["mount"];
 }
@@ -55,22 +53,13 @@ function checkOptions(options: EngineOptions): EngineOptions {
 }
 
 async function open(needs: EngineNeeds): Promise<Kv> {
-  const { storage, clock, timers, random, mount } = needs;
+  const { storage, clock, random, mount } = needs;
   const versioned = new Versioned(needs);
   const plain = new Plain(storage);
   if (needs.options["version"] !== "1") {
     await versioned.load();
     await plain.upgrade(versioned);
   }
-  const whose = { tenant: "", client: "" }; // nobody takes turns here but with the rest of the server
-  const pace = { clock, turns: turnsOf(timers), whose };
-  const bin = new RecycleBin({ storage, clock, pace }, () => versioned.settings);
-  return { versioned, bin, plain, storage, clock, pace, cursors: new Cursors(random), mount };
-}
-
-function turnsOf(timers: Pick<Timers, "turn">): Turns {
-  return {
-    next: () => timers.turn(),
-    step: (_, work) => timers.turn().then(work),
-  };
+  const bin = new RecycleBin({ storage, clock }, () => versioned.settings);
+  return { versioned, bin, plain, storage, clock, cursors: new Cursors(random), mount };
 }

@@ -2,6 +2,7 @@
 // a test drives, and asked through its declarations as the server asks it. What is around it are fakes, which
 // remember what they were asked for.
 
+import { ownPace } from "@holdfast/shared/sliced";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
 import { RequestInput } from "@holdfast/shared/endpoint/input";
@@ -165,6 +166,7 @@ export class TestedEngine<E> {
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       mightEver: async (capability, where) => may?.(capability, where) ?? true,
       confirmExists: () => {},
+      pace: ownPace(this.parts.world),
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       signal,
       isPrivileged: async () => true,

@@ -3,6 +3,7 @@
 import type { JsonObject } from "../json/json.ts";
 import type { AddressRanges } from "../text/address-ranges.ts";
 import type { CanonicalPath } from "../text/canonical-path.ts";
+import type { Pace } from "../sliced.ts";
 import type { Waiting } from "../waiting.ts";
 import type { Instant, Nanos } from "../world.ts";
 import type { Capability, ListenerOpenings } from "./access.ts";
@@ -157,6 +158,8 @@ export interface EngineRequest extends Waiting {
    *  it was judged as the other of the two this throws, and the request is judged again by what is there now and
    *  handled again if it still may. */
   confirmExists(exists: boolean): void;
+  /** How long work goes on, where it may be put down: in stretches, by turns with everybody else's. */
+  readonly pace: Pace;
   readonly remote: Remote;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */

@@ -70,6 +70,21 @@ test("a turn of the event loop is given to some milliseconds of work, and to a f
   assert.equal(turns(), 12);
 });
 
+test("nobody waits while a turn of the event loop has time left; then everybody, those who wait first", async () => {
+  const { clock, fair } = stage();
+  const whose = { tenant: "", client: "" };
+  assert.equal(fair.busy, false);
+  clock.pass(4n * MILLISECOND);
+  assert.equal(fair.busy, false);
+  clock.pass(MILLISECOND);
+  assert.equal(fair.busy, true);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(fair.busy, false, "the next turn has its own time");
+  const waits = fair.next(whose);
+  assert.equal(fair.busy, true, "nobody passes by whoever waits");
+  await waits;
+});
+
 test("a rotation gives everything once, in order for each client, and nobody two before another that waits", () => {
   const name = fc.constantFrom("a", "b", "c");
   const put = fc.record({ tenant: name, client: name });

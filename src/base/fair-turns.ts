@@ -10,7 +10,7 @@ import { Rotation } from "./rotation.ts";
 // A small request comes round some five times, and waits so long each time where somebody has long work.
 const STRETCH: Nanos = 5n * MILLISECOND;
 // What follows a turn (the answer, its record) is not ours to measure, so they are counted as well.
-const MAX_AT_ONCE = 16;
+const AT_ONCE = 16;
 
 export interface FairTurnsWorld {
   readonly clock: Pick<Clock, "elapsed">;
@@ -19,11 +19,27 @@ export interface FairTurnsWorld {
 
 export class FairTurns {
   readonly #world: FairTurnsWorld;
+  readonly #atOnce: number;
   readonly #waiting = new Rotation<() => void>();
   #running = false;
+  #turnBegan: Nanos | null = null;
 
-  constructor(world: FairTurnsWorld) {
+  /** `atOnce`: of one turn of the event loop, however little each does. */
+  constructor(world: FairTurnsWorld, atOnce: number = AT_ONCE) {
     this.#world = world;
+    this.#atOnce = atOnce;
+  }
+
+  /** Whether this turn of the event loop has had its share, or somebody waits already: then whoever has a next step
+   *  takes it in its turn. Where there is little to do nobody waits. */
+  get busy(): boolean {
+    if (this.#running) return true;
+    const { clock, timers } = this.#world;
+    const now = clock.elapsed();
+    if (this.#turnBegan !== null) return now - this.#turnBegan >= STRETCH;
+    this.#turnBegan = now;
+    void timers.turn().then(() => (this.#turnBegan = null));
+    return false;
   }
 
   /** Resolves when it is the caller's turn. Until it asks again it should do little. */
@@ -57,7 +73,7 @@ export class FairTurns {
     while (this.#waiting.size > 0) {
       await timers.turn();
       const began = clock.elapsed();
-      for (let at = 0; at < MAX_AT_ONCE && this.#waiting.size > 0; at++) {
+      for (let at = 0; at < this.#atOnce && this.#waiting.size > 0; at++) {
         this.#waiting.take()?.();
         await Promise.resolve(); // the work itself runs here
         if (clock.elapsed() - began >= STRETCH) break;

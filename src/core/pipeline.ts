@@ -7,8 +7,11 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { whoSends } from "@holdfast/shared/sliced";
+import { clientOf } from "@holdfast/shared/text/client-address";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import { READ_SNAPSHOT, type Served } from "@holdfast/shared/endpoint/endpoint";
+import { FairTurns } from "../base/fair-turns.ts";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
 import type { ReadInput } from "@holdfast/shared/endpoint/input";
 import { MEANING } from "@holdfast/shared/endpoint/operation";
@@ -52,6 +55,9 @@ const MAX_OPEN_BODY = 64 * 1024;
 /** What has taken longer since it was complete is looked at again before it begins. */
 const LONG = 50n * MILLISECOND;
 
+/** Of small requests, in a turn of the event loop. */
+const STEPS_AT_ONCE = 128;
+
 /** How often a write is judged by what is there, where others change that meanwhile. */
 const MAX_TRIES = 3;
 
@@ -62,6 +68,8 @@ export class Pipeline implements Core {
   readonly #recording: Recording;
   readonly #judging: Judging;
   readonly #turns: Turns;
+  /** Between the steps of requests. Hundreds may come at once, and each may take milliseconds until it first waits. */
+  readonly #steps: FairTurns;
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
   readonly #judges: ConstructorParameters<typeof HandlerContext>[3];
 
@@ -72,6 +80,7 @@ export class Pipeline implements Core {
     this.#recording = new Recording(parts);
     this.#judging = new Judging(parts, this.#finding, this.#recording);
     this.#turns = new Turns(parts.timers);
+    this.#steps = new FairTurns(parts, STEPS_AT_ONCE);
     this.#asking = { ...parts, routing: this.routing };
     this.#judges = {
       govern: (state, context) => this.#judging.govern(state, context, parts.clock.now()),
@@ -81,8 +90,9 @@ export class Pipeline implements Core {
 
   async handle(incoming: Incoming): Promise<Outcome> {
     const { running, clock, node } = this.#parts;
-    const state = new RequestState(incoming, clock.now());
     const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
+    if (this.#steps.busy) await this.#toBegin(incoming, entry);
+    const state = new RequestState(incoming, clock.now());
     let result: Reply | Failure;
     try {
       const context = await this.#pass(state, entry);
@@ -102,6 +112,16 @@ export class Pipeline implements Core {
     if (body instanceof StreamBody) void body.ended.then(() => running.end(entry));
     else running.end(entry);
     return state.outcome(result, node.sealed ? null : node.index);
+  }
+
+  /** Nothing is known yet of who sends it but from where. */
+  async #toBegin({ remote, signal }: Incoming, entry: RunningRequest): Promise<void> {
+    entry.waits = true;
+    await this.#steps.next({ tenant: "", client: clientOf(remote.address) });
+    entry.waits = false;
+    if (!signal.aborted) return;
+    this.#parts.running.end(entry); // who has gone meanwhile is as one that never came
+    throw signal.reason;
   }
 
   streams(request: Pick<Incoming, "verb" | "target" | "namespace">): number {
@@ -160,7 +180,6 @@ export class Pipeline implements Core {
     entry: RunningRequest,
     body: Uint8Array | null,
   ): Promise<HandlerContext> {
-    const { timers } = this.#parts;
     if (body !== null) this.#judging.lookAgain(state);
     // One that waits for its body has begun nothing: a mount that goes does not wait for it.
     if (state.mount !== null) entry.mount = state.mount.uuid;
@@ -169,8 +188,9 @@ export class Pipeline implements Core {
       const read = this.#readBody(state, body); // JSON, within its limits
       if (read !== null) await read;
     }
-    if (state.bytes > LARGE) await timers.turn(); // reading, deciding and recording it are three steps
     const context = new HandlerContext(state, this.#asking, entry, this.#judges);
+    // Reading, deciding and recording it are three steps.
+    if (state.bytes > LARGE) await this.#steps.next(whoSends(context));
     const looksBack = state.snapshotId !== null;
     if (looksBack) await this.#recall(state, context);
     const judging = this.#judging.judge(state, context, state.complete); // ACL, RGP, EGP
@@ -193,9 +213,8 @@ export class Pipeline implements Core {
 
   /** What was judged and recorded is done. */
   async #serve(state: RequestState, context: HandlerContext): Promise<Reply> {
-    const { timers } = this.#parts;
     const large = state.bytes > LARGE;
-    if (large) await timers.turn();
+    if (large || this.#steps.busy) await this.#steps.next(whoSends(context));
     if (large || this.#tookLong(state)) await this.#judging.again(state, context);
     const endpoint = chosen(state);
     if (endpoint === null) return help(state);
@@ -212,8 +231,9 @@ export class Pipeline implements Core {
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) {
       state.incoming.hold?.(bytes);
-      await timers.turn(); // making, recording and sending it are three steps
     }
+    // Making, recording and sending it are three steps.
+    if (bytes > 0 || this.#steps.busy) await this.#steps.next(whoSends(context));
     const settling = this.#settle(state, context, answered); // lease or token; wrapping
     const reply = settling instanceof Promise ? await settling : settling;
     if (bytes > TAKES_TURNS) {
@@ -222,7 +242,7 @@ export class Pipeline implements Core {
       const recording = this.#recording.response(state, reply);
       if (recording !== undefined) await recording;
     }
-    if (bytes > 0) await timers.turn();
+    if (bytes > 0 || this.#steps.busy) await this.#steps.next(whoSends(context));
     return reply;
   }
 

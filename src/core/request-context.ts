@@ -2,6 +2,7 @@
 
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { type Pace, type Turns, whoSends } from "@holdfast/shared/sliced";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Capability } from "@holdfast/shared/endpoint/access";
@@ -39,6 +40,7 @@ interface Parts {
   readonly decisions: Decisions;
   readonly governance: Governance;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly running: Running;
   readonly tokens: TokenLookup;
   readonly namespaces: NamespaceTree;
@@ -163,6 +165,11 @@ export class HandlerContext implements RequestContext {
 
   async isPrivileged(): Promise<boolean> {
     return (await decisionOn(this.#state, this.#parts.decisions, this, true)).allowed;
+  }
+
+  get pace(): Pace {
+    const { clock, turns } = this.#parts;
+    return { clock, turns, whose: whoSends(this) };
   }
 
   get remote(): Remote {

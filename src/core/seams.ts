@@ -2,6 +2,7 @@
 
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { Log } from "@holdfast/shared/log";
+import type { Turns } from "@holdfast/shared/sliced";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
@@ -200,6 +201,8 @@ export interface PipelineParts {
   readonly attempts: Attempts;
   readonly loaded: LoadedData;
   readonly running: Running;
+  /** For work that is long. */
+  readonly turns: Turns;
   readonly timers: Timers;
   readonly clock: Clock;
   readonly log: Log;

@@ -113,7 +113,7 @@ export class House {
       mounts: this.rooms.mounts.mounts,
       own: this.endpoints,
     });
-    this.pipeline = this.#newPipeline(host);
+    this.pipeline = this.#newPipeline(host, ground);
   }
 
   /** With an auto seal, unseals. */
@@ -179,7 +179,7 @@ export class House {
     this.#host.log.warn("coming to rest while requests still run", { requests: left });
   }
 
-  #newPipeline({ world, log }: ProcessGround): Pipeline {
+  #newPipeline({ world, log }: ProcessGround, { turns }: Ground): Pipeline {
     const { store } = this;
     const { clock, timers } = world;
     const {
@@ -228,6 +228,7 @@ export class House {
       attempts: tokens.attempts,
       loaded: snapshots.loaded,
       running: this.running,
+      turns,
       timers,
       clock,
       log: log.child("core"),

@@ -1,6 +1,9 @@
 // Endpoints of one room without a pipeline around them: fields by their wire names in, what the
 // handler gives out. For tests of a room's declarations; who may call them is tested elsewhere.
 
+import { ownPace } from "@holdfast/shared/sliced";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
@@ -27,6 +30,7 @@ export const CONTEXT: RequestContext = {
   may: async () => false,
   mightEver: async () => false,
   confirmExists: () => {},
+  pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,

@@ -2,6 +2,7 @@
 // asked through its declarations as the server would ask it. What tests hand in is the world around it
 // (time, timers, randomness, log) and what the caller may do.
 
+import { ownPace } from "@holdfast/shared/sliced";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import { createSecretKey } from "node:crypto";
 import { Barrier } from "../../src/barrier/barrier.ts";
@@ -137,6 +138,7 @@ export class TestedEngine<E> {
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       mightEver: async (capability, where) => mightEver?.(capability, where) ?? true,
       confirmExists: () => {},
+      pace: ownPace(this.needs),
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {
         keyCeremonies: "open",

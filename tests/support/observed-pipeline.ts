@@ -1,6 +1,7 @@
 // The pipeline with somebody at every place where a request is looked at: what quotas, rules, programs,
 // records and the handler were given of one request. Nothing is decided here; everything is let through, or nothing.
 
+import { ownPace } from "@holdfast/shared/sliced";
 import { utf8 } from "@holdfast/shared/bytes";
 import { SystemClock } from "../../src/system/clock.ts";
 import type { JsonObject } from "@holdfast/shared/json/json";
@@ -46,6 +47,7 @@ export class ObservedPipeline {
     const clock = new SystemClock();
     const refuse = () => Promise.reject(new Error("not reached: handlers answer with nothing"));
     this.#pipeline = new Pipeline({
+      turns: ownPace({ clock, timers: new SystemTimers() }).turns,
       endpoints: mount === null ? watched : [],
       node: { initialised: true, sealed: false, drSecondary: false, role: "active", index: 7n },
       tokens: {

@@ -1,6 +1,7 @@
 // The pipeline among small rooms: tokens and namespaces in maps, rules as text, audit as a list. For
 // tests of the pipeline itself; whatever crosses rooms is tested on the real server.
 
+import { ownPace } from "@holdfast/shared/sliced";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { makeLog } from "@holdfast/shared/log";
@@ -26,6 +27,9 @@ import type { Governor } from "../../src/policies/governing/governing-places.ts"
 
 export interface AskOptions {
   readonly token?: string;
+  /** Default: this machine's. */
+  readonly address?: string;
+  readonly signal?: AbortSignal;
   readonly namespace?: string;
   readonly body?: JsonObject | string;
   readonly listener?: Partial<ListenerTraits>;
@@ -68,6 +72,10 @@ export class SmallHouse {
   auditRefusals = false;
   /** Called where a request is recorded, before it runs. */
   recorded: () => void = () => {};
+  /** Called where an answer is recorded. */
+  recordedAnswer: (request: AuditedRequest) => void = () => {};
+  /** What the records of requests wait for; null: they are there at once. */
+  device: Promise<void> | null = null;
   /** Bytes that requests were counted with, beside those of their bodies. */
   held = 0;
   readonly running: Running;
@@ -81,6 +89,7 @@ export class SmallHouse {
     const audits = () => this.auditRefusals;
     const opened = () => this.node.initialised && this.auditOpen;
     this.#pipeline = new Pipeline({
+      turns: ownPace({ clock, timers: new SystemTimers() }).turns,
       endpoints: endpoints.map((endpoint) => this.#traced(endpoint)),
       node: {
         get initialised() {
@@ -145,7 +154,7 @@ export class SmallHouse {
         get isOpen() {
           return opened();
         },
-        request: (request, error) => this.#record("request", request, error),
+        request: (request, error) => this.#recordAfter(this.device, request, error),
         response: (request, answer) => this.#recordAnswer(request, answer),
       },
       quotas: {
@@ -219,7 +228,7 @@ export class SmallHouse {
       contentType: null,
       hasBody: bytes !== null,
       header: () => undefined,
-      remote: { address: "127.0.0.1", port: 1, loopback: this.loopback },
+      remote: { address: options.address ?? "127.0.0.1", port: 1, loopback: this.loopback },
       listener: {
         keyCeremonies: "open",
         openings: { metrics: false },
@@ -227,7 +236,7 @@ export class SmallHouse {
         metricsOnly: false,
         ...options.listener,
       },
-      signal: new AbortController().signal,
+      signal: options.signal ?? new AbortController().signal,
       allow: () => {},
       hold: (count) => void (this.held += count),
       body: async () => (this.trace.push("body"), bytes ?? utf8("")),
@@ -304,6 +313,11 @@ export class SmallHouse {
     };
   }
 
+  #recordAfter(device: Promise<void> | null, request: AuditedRequest, error: string) {
+    const record = () => this.#record("request", request, error);
+    return device === null ? record() : device.then(record);
+  }
+
   #record(kind: "request" | "response", request: AuditedRequest, error: string): void {
     this.trace.push(`audit ${kind}${error === "" ? "" : " refused"}`);
     if (this.auditFails === kind) {
@@ -314,6 +328,7 @@ export class SmallHouse {
   }
 
   #recordAnswer(request: AuditedRequest, answer: AuditedAnswer): void {
+    this.recordedAnswer(request);
     this.#record("response", request, answer.error);
   }
 }

@@ -170,12 +170,13 @@ async function list(
   page: NamesPage & { readonly scan: boolean },
   context: EngineRequest,
 ) {
+  const world = { storage: kv.storage, pace: context.pace };
   if (!page.scan) {
-    const { names, next } = await namesIn(kv, SECRETS + at, page);
+    const { names, next } = await namesIn(world, SECRETS + at, page);
     return reply({ keys: names }, more(next));
   }
   const rights = folderRights(context, "scan");
-  const { paths, next } = await walk(kv, {
+  const { paths, next } = await walk(world, {
     root: SECRETS,
     folder: at,
     // The folder itself is what the request was let in for.
@@ -191,8 +192,12 @@ async function list(
 /** Its names are those of the list of the folder, so that whoever may not have that one has no other. */
 async function listDetailed(kv: Kv, at: string, page: NamesPage, context: EngineRequest) {
   if (!(await folderRights(context)(at))) throw failures.denied();
-  const { names, next } = await namesIn(kv, SECRETS + at, page);
-  const stretches = new Stretches(kv.pace);
+  const { names, next } = await namesIn(
+    { storage: kv.storage, pace: context.pace },
+    SECRETS + at,
+    page,
+  );
+  const stretches = new Stretches(context.pace);
   const keys: string[] = [];
   const info: [string, JsonObject][] = [];
   const answer = (following: string | null) =>

@@ -125,14 +125,17 @@ export const placesApi = [
       next: out.optional(out.string("There are more: go on with this as `after`.")),
     }),
     handler: async (kv, { words, under, limit, after }, context) => {
-      const { paths, next } = await search(kv, {
-        words,
-        folder: folderPath("under", under, context),
-        limit,
-        cursor: after,
-        mayRead: (way, path) => may(context, "read", way, path),
-        signal: context.signal,
-      });
+      const { paths, next } = await search(
+        { ...kv, pace: context.pace },
+        {
+          words,
+          folder: folderPath("under", under, context),
+          limit,
+          cursor: after,
+          mayRead: (way, path) => may(context, "read", way, path),
+          signal: context.signal,
+        },
+      );
       return { keys: paths, ...(next === null ? {} : { next }) };
     },
   }),
@@ -156,7 +159,7 @@ export const placesApi = [
     }),
     handler: async (kv, input, context) => {
       const paths = [...new Set(input.paths.map((path) => secretPath("paths", path, context)))];
-      const stretches = new Stretches(kv.pace);
+      const stretches = new Stretches(context.pace);
       // All before any: a list with one foreign path is refused whole (T-D08).
       for (const path of paths) {
         if (stretches.over) await stretches.next();
@@ -178,12 +181,9 @@ export const placesApi = [
     input: listing,
     output: out.keys("Paths, and for each the deleted version and when it leaves the bin."),
     handler: async (kv, page, context) => {
-      const { found, next } = await kv.bin.list({
-        ...page,
-        folder: "",
-        mayList: folderRights(context),
-        signal: context.signal,
-      });
+      const { signal, pace } = context;
+      const mayList = folderRights(context);
+      const { found, next } = await kv.bin.list({ ...page, folder: "", mayList, signal }, pace);
       const info = found.map(({ path, version, deleted, until }): [string, JsonObject] => [
         path,
         { version, deletion_time: showTime(deleted), shown_until: showTime(until) },
@@ -197,7 +197,8 @@ export const placesApi = [
 async function relocated(kv: Kv, kind: "copy" | "move", input: Places, context: EngineRequest) {
   const from = secretPath("from", input.from, context);
   const to = secretPath("to", input.to, context);
-  const { storage, clock, pace } = kv;
+  const { storage, clock } = kv;
+  const { pace } = context;
   const newId = () => kv.versioned.newId();
   const maxBytes = kind === "copy" ? MAX_COPIED : Infinity; // a move leaves them where they are
   const world = { storage, clock, pace, newId, maxBytes };

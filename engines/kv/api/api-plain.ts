@@ -4,6 +4,7 @@ import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { out } from "@holdfast/shared/endpoint/output";
 import { more } from "@holdfast/shared/endpoint/page";
 import { reply } from "@holdfast/shared/endpoint/reply";
@@ -26,7 +27,7 @@ export const plainApi = [
     fromSnapshot: true,
     input: listing,
     output: out.keys("Names; folders end in a slash."),
-    handler: (kv, page) => list(kv, "", page),
+    handler: (kv, page, context) => list(kv, "", page, context),
   }),
   endpoint({
     name: "kv1ListBelow",
@@ -37,7 +38,7 @@ export const plainApi = [
     fromSnapshot: true,
     input: { path: folder, ...listing },
     output: out.keys("Names; folders end in a slash."),
-    handler: (kv, { path: at, ...page }) => list(kv, `${at}/`, page),
+    handler: (kv, { path: at, ...page }, context) => list(kv, `${at}/`, page, context),
   }),
   endpoint({
     name: "kv1Read",
@@ -86,8 +87,8 @@ export const plainApi = [
   }),
 ];
 
-async function list(kv: Kv, at: string, page: NamesPage) {
-  const { names, next } = await namesIn(kv, PLAIN + at, page);
+async function list({ storage }: Kv, at: string, page: NamesPage, { pace }: EngineRequest) {
+  const { names, next } = await namesIn({ storage, pace }, PLAIN + at, page);
   return reply({ keys: names }, more(next));
 }
 

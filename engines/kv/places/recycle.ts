@@ -33,28 +33,25 @@ export interface BinPage {
 export interface BinWorld {
   readonly storage: EngineStorage;
   readonly clock: Clock;
-  readonly pace: Pace;
 }
 
 export class RecycleBin {
   readonly #storage: EngineStorage;
   readonly #clock: Clock;
-  readonly #pace: Pace;
   readonly #settings: () => MountSettings;
   #tidied = ""; // up to this path
 
-  constructor({ storage, clock, pace }: BinWorld, settings: () => MountSettings) {
+  constructor({ storage, clock }: BinWorld, settings: () => MountSettings) {
     this.#storage = storage;
     this.#clock = clock;
-    this.#pace = pace;
     this.#settings = settings;
   }
 
-  async list(page: Omit<Walk, "root">): Promise<BinPage> {
+  async list(page: Omit<Walk, "root">, pace: Pace): Promise<BinPage> {
     const window = this.#settings().recycleWindow;
     const now = this.#clock.now();
-    const world = { storage: this.#storage, pace: this.#pace };
-    const stretches = new Stretches(this.#pace);
+    const world = { storage: this.#storage, pace };
+    const stretches = new Stretches(pace);
     const found: Deleted[] = [];
     let size = 0;
     let { after } = page;

@@ -227,6 +227,7 @@ async function write<T>(
   const { name, record, warnings } = await policies.write(kind, id, change, {
     sudo,
     request: context,
+    pace: context.pace,
   });
   return reply(change.trial === true ? show(name, record) : undefined, { warnings });
 }

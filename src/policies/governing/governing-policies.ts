@@ -1,6 +1,7 @@
 // The RGPs and EGPs of every namespace: kept, read and written. What a program means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is governing.ts.
 
+import { ownPace, type Pace, Stretches } from "@holdfast/shared/sliced";
 import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
@@ -23,8 +24,6 @@ import type { PolicyRecord } from "../policy-record.ts";
 import { type NamePage, type Names, PolicyRows } from "../policy-rows.ts";
 import { presentText } from "../policy-text.ts";
 import { endOf, type PolicyChange, type PolicyWritten, successor } from "../policy-write.ts";
-
-const SLICE = 5_000_000n; // of the tests of a document, before others get their turn
 
 export interface GoverningPoliciesOptions {
   /** Of everything below shared/. */
@@ -50,6 +49,8 @@ export interface GoverningWriter {
   readonly sudo: boolean | (() => Promise<boolean>);
   /** Looked at again after that. Default: the server itself. */
   readonly request?: Waiting;
+  /** Of the tests of the program. Default: the server itself. */
+  readonly pace?: Pace;
 }
 
 export class GoverningPolicies {
@@ -99,7 +100,7 @@ export class GoverningPolicies {
     kind: GoverningKind,
     namespaceId: string,
     change: GoverningChange,
-    { sudo, request = OWN_WORK }: GoverningWriter,
+    { sudo, request = OWN_WORK, pace = ownPace(this.#options) }: GoverningWriter,
   ): Promise<PolicyWritten<GoverningRecord>> {
     const { shared, clock, places } = this.#options;
     const rows = this.#rows[kind];
@@ -107,7 +108,7 @@ export class GoverningPolicies {
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (kind === "rgp" && !builtIn.isWritable(name)) throw failures.notWritable(name);
-    const program = await request.waitFor(this.#document(change));
+    const program = await request.waitFor(this.#document(change, pace));
     const privileged = typeof sudo === "boolean" ? sudo : await sudo(); // as of now
     const level = levelOf(change);
     const paths = kind === "egp" ? pathsOf(change) : [];
@@ -165,25 +166,22 @@ export class GoverningPolicies {
   }
 
   /** Parsed, with its own tests passed; null where the text stays as it is. */
-  async #document({ text, partial }: GoverningChange): Promise<Program | null> {
+  async #document({ text, partial }: GoverningChange, pace: Pace): Promise<Program | null> {
     if (text === undefined && partial === true) return null;
     const { parseProgram, runTest } = await import("../../program/program.ts");
     const program = parseProgram(presentText(text));
-    await this.#pass(program, runTest);
+    await this.#pass(program, runTest, pace);
     return program;
   }
 
   /** Refuses a program that does not do what its author says, by all tests that fail. */
-  async #pass(program: Program, runTest: Programs["runTest"]): Promise<void> {
-    const { clock, timers } = this.#options;
+  async #pass(program: Program, runTest: Programs["runTest"], pace: Pace): Promise<void> {
     const failed: TestOutcome[] = [];
-    let began = clock.elapsed();
+    const stretches = new Stretches(pace);
     for (const test of program.tests) {
       const outcome = runTest(program, test);
       if (!outcome.passed) failed.push(outcome);
-      if (clock.elapsed() - began < SLICE) continue;
-      await timers.turn(); // each may use up its budget, and nobody else is to wait for all of them
-      began = clock.elapsed();
+      if (stretches.over) await stretches.next(); // each may use up its budget
     }
     if (failed.length > 0) throw failures.testsFailed(failed);
   }

@@ -11,7 +11,7 @@ import type { Token } from "../token.ts";
 import type { TokenRanges } from "../rows/token-ranges.ts";
 import { stubOf, type TokenStub } from "./wire-record.ts";
 
-const BATCH = 128; // tokens read in one go: two or three milliseconds
+const BATCH = 64; // tokens read in one go: a millisecond or two
 const REMEMBERED: Nanos = SECOND;
 const MAX_REMEMBERED = 8; // lists
 const MAX_IN_ONE = 1000; // tokens in a list that is remembered

@@ -32,7 +32,7 @@ import { isSpent } from "../life/uses.ts";
 import * as failures from "../acl/view-failures.ts";
 
 const DEFAULT = "default";
-const BATCH = 128; // tokens read in one go, see listing.ts
+const BATCH = 32; // tokens read in one go: a millisecond or two
 const LOOKED_AT_ONCE = 16; // policies, each of which may have to be parsed
 const NO_LIMITS: ReadonlySet<string> = new Set();
 

@@ -1,6 +1,9 @@
 // The room of namespaces over a real store and barrier in memory, its endpoints as the pipeline calls
 // them, and requests to call them with.
 
+import { ownPace } from "@holdfast/shared/sliced";
+import { SystemClock } from "../../../src/system/clock.ts";
+import { SystemTimers } from "../../../src/system/timers.ts";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
@@ -95,6 +98,7 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     may: async () => false,
     mightEver: async () => false,
     confirmExists: () => {},
+    pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
       keyCeremonies: "open",
