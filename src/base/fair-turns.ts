@@ -9,6 +9,8 @@ import { Rotation } from "./rotation.ts";
 
 // A small request comes round some five times, and waits so long each time where somebody has long work.
 const STRETCH: Nanos = 5n * MILLISECOND;
+// A turn that takes so long is more than a hundred small requests have together, which go on best as they come.
+const BUSY: Nanos = 15n * MILLISECOND;
 // What follows a turn (the answer, its record) is not ours to measure, so they are counted as well.
 const AT_ONCE = 16;
 
@@ -36,7 +38,7 @@ export class FairTurns {
     if (this.#running) return true;
     const { clock, timers } = this.#world;
     const now = clock.elapsed();
-    if (this.#turnBegan !== null) return now - this.#turnBegan >= STRETCH;
+    if (this.#turnBegan !== null) return now - this.#turnBegan >= BUSY;
     this.#turnBegan = now;
     void timers.turn().then(() => (this.#turnBegan = null));
     return false;
