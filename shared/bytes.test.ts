@@ -53,6 +53,37 @@ test("hex, base64 and text survive a round trip", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (s) => b.text(b.utf8(s)) === s));
 });
 
+test("numbers of 64 bits are written and read as the runtime does it", () => {
+  const around = fc.integer({ min: 0, max: 5 });
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n }), around, (value, at) => {
+      const ours = Buffer.alloc(16, 7);
+      const theirs = Buffer.alloc(16, 7);
+      b.writeInt64(ours, value, at);
+      theirs.writeBigInt64BE(value, at);
+      assert.deepEqual(ours, theirs);
+      assert.equal(b.readInt64(ours, at), value);
+      b.writeUint64(ours, BigInt.asUintN(64, value), at);
+      assert.deepEqual(ours, theirs);
+    }),
+  );
+});
+
+test("numbers of more than 64 bits, and places outside of the bytes, are refused", () => {
+  const bytes = Buffer.alloc(9);
+  for (const value of [1n << 63n, -(1n << 63n) - 1n]) {
+    assert.throws(() => b.writeInt64(bytes, value, 0), RangeError);
+  }
+  for (const value of [1n << 64n, -1n]) {
+    assert.throws(() => b.writeUint64(bytes, value, 0), RangeError);
+  }
+  for (const at of [-1, 2, Number.NaN]) {
+    assert.throws(() => b.writeInt64(bytes, 1n, at), RangeError);
+    assert.throws(() => b.readInt64(bytes, at), RangeError);
+  }
+  assert.deepEqual(bytes, Buffer.alloc(9));
+});
+
 test("fromHex() refuses odd lengths and foreign characters instead of stopping early", () => {
   for (const bad of ["0", "0g", "0x00", " 00", "00\n", "é0"]) assert.equal(b.fromHex(bad), null);
   assert.deepEqual([...b.fromHex("0aFF")!], [10, 255]);

@@ -6,7 +6,7 @@
 //   count 4 | length of the custom metadata 4, and its JSON |
 //   for each version: flags 1 | created 8 | deletion 8 | length of its document 4 | the documents
 
-import { asBuffer, hex, text, utf8 } from "@holdfast/shared/bytes";
+import { asBuffer, hex, readInt64, text, utf8, writeInt64 } from "@holdfast/shared/bytes";
 import type { Codec } from "@holdfast/shared/codec";
 import { invariant, InvariantError } from "@holdfast/shared/invariant";
 import {
@@ -75,10 +75,10 @@ function encode(secret: Secret): Uint8Array {
   bytes[0] = FORMAT;
   bytes[1] = (secret.casRequired ? CAS_REQUIRED : 0) | (secret.recycled ? RECYCLED : 0);
   invariant(bytes.write(secret.id, ID, "hex") === ID_BYTES, "the id of a secret has 12 bytes");
-  bytes.writeBigInt64BE(secret.created, CREATED);
-  bytes.writeBigInt64BE(secret.updated, UPDATED);
+  writeInt64(bytes, secret.created, CREATED);
+  writeInt64(bytes, secret.updated, UPDATED);
   bytes.writeUInt32BE(secret.maxVersions, MAX_VERSIONS);
-  bytes.writeBigInt64BE(secret.deleteVersionAfter, DELETE_AFTER);
+  writeInt64(bytes, secret.deleteVersionAfter, DELETE_AFTER);
   bytes.writeUInt32BE(secret.oldest, OLDEST);
   bytes.writeUInt32BE(versions.length, COUNT);
   bytes.writeUInt32BE(custom.length, CUSTOM);
@@ -88,8 +88,8 @@ function encode(secret: Secret): Uint8Array {
   for (const version of versions) {
     const { inline } = version;
     bytes[at] = flagsOf(version);
-    bytes.writeBigInt64BE(version.created, at + 1);
-    bytes.writeBigInt64BE(version.deletion ?? 0n, at + 9);
+    writeInt64(bytes, version.created, at + 1);
+    writeInt64(bytes, version.deletion ?? 0n, at + 9);
     bytes.writeUInt32BE(inline?.length ?? 0, at + LENGTH);
     if (inline !== null) bytes.set(inline, document);
     document += inline?.length ?? 0;
@@ -120,11 +120,11 @@ function decode(encoded: Uint8Array): Secret {
   }
   return {
     id: idIn(bytes),
-    created: bytes.readBigInt64BE(CREATED),
-    updated: bytes.readBigInt64BE(UPDATED),
+    created: readInt64(bytes, CREATED),
+    updated: readInt64(bytes, UPDATED),
     maxVersions: bytes.readUInt32BE(MAX_VERSIONS),
     casRequired: (flags & CAS_REQUIRED) !== 0,
-    deleteVersionAfter: bytes.readBigInt64BE(DELETE_AFTER),
+    deleteVersionAfter: readInt64(bytes, DELETE_AFTER),
     customMetadata: customIn(bytes),
     recycled: (flags & RECYCLED) !== 0,
     oldest: bytes.readUInt32BE(OLDEST),
@@ -149,8 +149,8 @@ function versionAt(bytes: Buffer, at: number, document: number): Version {
   const flags = bytes[at] ?? 0;
   const length = bytes.readUInt32BE(at + LENGTH);
   return {
-    created: bytes.readBigInt64BE(at + 1),
-    deletion: (flags & HAS_DELETION) === 0 ? null : bytes.readBigInt64BE(at + 9),
+    created: readInt64(bytes, at + 1),
+    deletion: (flags & HAS_DELETION) === 0 ? null : readInt64(bytes, at + 9),
     destroyed: (flags & DESTROYED) !== 0,
     exact: (flags & EXACT) !== 0,
     inline: (flags & INLINE) === 0 ? null : bytes.subarray(document, document + length),

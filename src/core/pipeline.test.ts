@@ -267,6 +267,24 @@ test("a login that waited is governed as of its turn", async () => {
   assert.ok((await meanwhile(house(), ["POST", "/sys/login"], () => {})) instanceof Reply);
 });
 
+test("what is judged again as before is recorded as it was: nothing of it is hashed twice", async () => {
+  const small = house();
+  assert.ok(
+    (await meanwhile(small, ["GET", "/sys/look", { token: "client" }], () => {})) instanceof Reply,
+  );
+  assert.equal(small.trace.filter((word) => word === "token").length, 2);
+  const [request, response] = small.records;
+  assert.deepEqual([request?.kind, response?.kind], ["request", "response"]);
+  assert.equal(response?.request, request?.request);
+  const other = house();
+  const client = other.tokens.get("client");
+  assert.ok(client !== undefined);
+  await meanwhile(other, ["GET", "/sys/look", { token: "client" }], () => {
+    other.tokens.set("client", { ...client, name: "renamed" });
+  });
+  assert.equal(other.records.at(-1)?.request.caller?.name, "renamed");
+});
+
 test("T-B05: a large request is judged again behind its record, however short that took", async () => {
   for (const [size, expected] of [
     [20_000, "denied invalid-token"],

@@ -7,6 +7,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { AuditedRequest } from "../endpoint/audited.ts";
+import type { Decision } from "../endpoint/decision.ts";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { isPublic } from "./need.ts";
 import type { RequestState } from "./request-state.ts";
@@ -29,9 +30,11 @@ export class Recording {
     return this.#isRecorded(state, endpoint) ? state.audited(true) : null;
   }
 
-  /** The answer's record names who has let it through, or refused it, in the end. */
+  /** The answer's record names who has let it through, or refused it, in the end. Where those are the same, what
+   *  was made of the request for its first record serves the second. */
   judgedAgain(state: RequestState): void {
-    if (state.recorded !== null) state.recorded = state.audited(true);
+    const { recorded } = state;
+    if (recorded !== null && !isJudgedAlike(recorded, state)) state.recorded = state.audited(true);
   }
 
   /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
@@ -95,6 +98,31 @@ export class Recording {
     this.#parts.log.error("a request failed for a fault of ours", fields);
     return failures.internal(incoming.id, error);
   }
+}
+
+function isJudgedAlike(
+  recorded: AuditedRequest,
+  { caller, decision, judgement }: RequestState,
+): boolean {
+  return (
+    recorded.caller === caller &&
+    recorded.judgement === judgement &&
+    isSameDecision(recorded.decision, decision)
+  );
+}
+
+/** Two that name the same policies are told alike. */
+function isSameDecision(one: Decision | null, other: Decision | null): boolean {
+  if (one === other) return true;
+  if (one === null || other === null || one.allowed !== other.allowed) return false;
+  const { granting } = other;
+  return (
+    one.granting.length === granting.length &&
+    one.granting.every(
+      ({ name, namespaceId }, i) =>
+        name === granting[i]?.name && namespaceId === granting[i].namespaceId,
+    )
+  );
 }
 
 /** Of a stream a record has what is known before it begins. */

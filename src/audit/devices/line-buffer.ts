@@ -3,7 +3,9 @@
 
 import { EMPTY } from "@holdfast/shared/bytes";
 
-const KEPT = 256 * 1024; // bytes; what one large write needed is given back
+// Bytes; what one large write needed is given back. Enough for the records of all who write at once on a busy day:
+// memory that is grown and given back with every write costs more than the copying.
+const KEPT = 1024 * 1024;
 
 export class LineBuffer {
   #bytes: Buffer = Buffer.alloc(0);

@@ -310,13 +310,18 @@ function accumulate(sums: Uint32Array, place: number, value: Uint8Array, sign: 1
   const start = place * LANES;
   let carry = 0;
   for (let lane = 0; lane < LANES; lane++) {
-    const at = HASH_BYTES - 4 * lane - 4;
-    const word =
-      value[at]! * 0x100_0000 + ((value[at + 1]! << 16) | (value[at + 2]! << 8) | value[at + 3]!);
-    const sum = sums[start + lane]! + sign * word + carry;
+    const sum = sums[start + lane]! + sign * wordAt(value, lane) + carry;
     carry = Math.floor(sum / LANE_RANGE);
     sums[start + lane] = sum; // stored modulo 2^32
   }
+}
+
+/** The 32 bits of a lane. */
+function wordAt(value: Uint8Array, lane: number): number {
+  const at = HASH_BYTES - 4 * lane - 4;
+  return (
+    value[at]! * 0x100_0000 + ((value[at + 1]! << 16) | (value[at + 2]! << 8) | value[at + 3]!)
+  );
 }
 
 function readSum(sums: Uint32Array, place: number): Buffer {
@@ -333,8 +338,8 @@ function readSum(sums: Uint32Array, place: number): Buffer {
 }
 
 function writeSum(sums: Uint32Array, place: number, value: Uint8Array): void {
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  invariant(value.length === HASH_BYTES, "a sum has 32 bytes");
   for (let lane = 0; lane < LANES; lane++) {
-    sums[place * LANES + lane] = bytes.readUInt32BE(HASH_BYTES - 4 * lane - 4);
+    sums[place * LANES + lane] = wordAt(value, lane);
   }
 }

@@ -1,9 +1,9 @@
 // Strict reading and writing of the binary rows of this folder. A reader refuses input that ends
 // early or late, so that bytes can be understood in one way only.
 
-import { OwnError } from "@holdfast/shared/failure";
 import { isUtf8 } from "node:buffer";
-
+import { writeInt64, writeUint64 } from "@holdfast/shared/bytes";
+import { OwnError } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 
 export class ByteReader {
@@ -87,11 +87,13 @@ export class ByteWriter {
   }
 
   u64(value: bigint): void {
-    this.#at = this.#bytes.writeBigUInt64BE(value, this.#at);
+    writeUint64(this.#bytes, value, this.#at);
+    this.#at += 8;
   }
 
   i64(value: bigint): void {
-    this.#at = this.#bytes.writeBigInt64BE(value, this.#at);
+    writeInt64(this.#bytes, value, this.#at);
+    this.#at += 8;
   }
 
   bytes(value: Uint8Array): void {
