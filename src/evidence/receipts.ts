@@ -7,7 +7,7 @@ import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { invariant } from "@holdfast/shared/invariant";
 import { DAY } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
-import type { Tx, View } from "../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { canonicalJson } from "../signed/canonical-json.ts";
 import { LEASES_ENDED } from "../signed/kinds.ts";
 import type { Evidence } from "./evidence.ts";
@@ -75,10 +75,12 @@ export class Receipts {
     this.#options = options;
   }
 
-  /** In the transaction that forgets the lease. */
+  /** In the transaction that forgets the lease. One that had ended and was brought back by a restore has ended when it
+   *  first did: its receipt stays. */
   put(tx: Tx, receipt: Receipt, now: Instant): void {
     const view = tx.on(this.#options.view);
     const { namespace_id: namespaceId, lease_id: id } = receipt;
+    if (receiptOf(view, namespaceId, id)?.result === "ended") return;
     const key = `${TIMES}${String(now).padStart(20, "0")}/${namespaceId}/${id}`;
     view.put(key, receipt, receipts);
     view.put(idKey(namespaceId, id), key, text);
@@ -96,11 +98,14 @@ export class Receipts {
   }
 
   find(namespace: NamespaceRef, id: string): Receipt {
-    const { view } = this.#options;
-    const key = view.get(idKey(namespace.id, id), text);
-    const receipt = key === null ? null : view.get(key, receipts);
+    const receipt = this.of(namespace.id, id);
     if (receipt === null) throw failures.receiptUnknown();
     return receipt;
+  }
+
+  /** Null where no lease of this id has ended, or so long ago that its receipt is gone. */
+  of(namespaceId: string, id: string): Receipt | null {
+    return receiptOf(this.#options.view, namespaceId, id);
   }
 
   /** Ids of one namespace, in their order. */
@@ -166,12 +171,18 @@ export class Receipts {
     for (const { key, value } of view.records(TIMES, receipts, { limit: DROPPED_AT_ONCE })) {
       if (bytes <= keptBytes && key > TIMES + oldest) break;
       view.delete(key);
-      view.delete(idKey(value.namespace_id, value.lease_id));
+      const id = idKey(value.namespace_id, value.lease_id);
+      if (view.get(id, text) === key) view.delete(id); // one that was given up may have a later one
       bytes -= sizeOf(value);
     }
     invariant(bytes >= 0, "no more is dropped than there was");
     view.put(TOTALS, { ...before, bytes }, totals);
   }
+}
+
+function receiptOf(view: ViewReads, namespaceId: string, id: string): Receipt | null {
+  const key = view.get(idKey(namespaceId, id), text);
+  return key === null ? null : view.get(key, receipts);
 }
 
 function idKey(namespaceId: string, id: string): string {

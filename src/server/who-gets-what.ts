@@ -335,7 +335,15 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         const records = await adoptWriteAhead(from, to, now);
         const mounts = mountsIn(to);
         const hasMount = (uuid: string) => mounts.has(uuid);
-        const leases = await adoptLeases({ from: from.local, to: to.local, hasMount, now, log });
+        const { receipts } = rooms.evidence;
+        const leases = await adoptLeases({
+          from: from.local,
+          to: to.local,
+          hasMount,
+          endedFor: (place) => receipts.of(place.namespaceId, place.id)?.why ?? null,
+          now,
+          log,
+        });
         return { adopted: records.adopted + leases.adopted, left: records.left + leases.left };
       },
       version,

@@ -5,8 +5,14 @@ import test from "node:test";
 import { at } from "../../support/http-client.ts";
 import { cloudaServer } from "../../support/servers/cloud-server.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
-import { MINUTE, SECOND } from "../../support/servers/engine-server.ts";
+import { HOUR, MINUTE, SECOND } from "../../support/servers/engine-server.ts";
 import { until } from "../../support/until.ts";
+
+interface Receipt {
+  readonly why: string;
+  readonly result: string;
+  readonly ended: string;
+}
 
 test(
   "users that were made since the snapshot are removed, and those that it knows stay",
@@ -19,6 +25,10 @@ test(
     const taken = await takeSnapshot(server.test.url, server.root);
     assert.equal(taken.status, 200);
     await server.revokeNow(ended.lease);
+    const receipt = async (lease: string) =>
+      at(await server.must("GET", `sys/evidence/receipts/${lease}`), "data") as Receipt;
+    const first = await receipt(ended.lease);
+    assert.equal(first.why, "revoke");
     const since = [await server.creds("clouda/creds/r"), await server.creds("clouda/creds/r")];
     // One whose request dies at the provider: a write-ahead record is all that tells of it.
     const { control } = server.fake;
@@ -46,9 +56,53 @@ test(
     for (const { accessKey, username } of since) {
       assert.ok(!server.users().includes(username), accessKey);
     }
-    // The lease that had ended is there again, and ends without a trouble, since its user is gone.
+    // Leases account for what is there, and for nothing else: the one that had ended before does not come back.
+    await server.passUntil(async () => !(await server.isThere(ended.lease)), SECOND);
     assert.equal(await server.isThere(known.lease), true);
+    assert.deepEqual(await receipt(ended.lease), first, "it has ended once");
+    // Those that were issued since did not end by their time: somebody restored older data.
+    for (const { lease } of since) assert.equal((await receipt(lease)).why, "revoke");
     await server.time.passSlowly(MINUTE, SECOND);
     assert.deepEqual(server.users(), [known.username]);
+  },
+);
+
+test(
+  "a lease that had ended and is brought back where the provider refuses everything: six tries, told in attention, and gone when it can be",
+  { timeout: 120_000 },
+  async (t) => {
+    const server = await cloudaServer(t);
+    await server.makeRole("r");
+    const { lease, username } = await server.creds("clouda/creds/r");
+    const { body } = await takeSnapshot(server.test.url, server.root);
+    await server.revokeNow(lease);
+    assert.deepEqual(server.users(), []);
+    const path = `sys/evidence/receipts/${lease}`;
+    const first = at(await server.must("GET", path), "data");
+    const { control } = server.fake;
+    const denial = { kind: "error", status: 403, code: "AccessDenied", times: null } as const;
+    const fault = control.fault({ ...denial, action: "ListGroupsForUser" });
+    const tried = () => control.calls("ListGroupsForUser").length;
+    const before = tried();
+    const sent = await server.timed(sendSnapshot(server.test.url, server.root, "snapshot", body));
+    assert.equal(sent.status, 204, sent.text);
+    await until(async () => {
+      const answer = await server.ask("GET", "sys/storage/raft/restore-status");
+      return answer.status === 200 && at(answer, "data", "state") === "done";
+    });
+    const codes = async () => {
+      const items = at(await server.must("GET", "sys/attention"), "data", "items");
+      return (items as { code: string }[]).map(({ code }) => code);
+    };
+    await server.time.passSlowly(15n * MINUTE, 10n * SECOND);
+    await until(async () => (await codes()).includes("lease.irrevocable"));
+    assert.equal(tried() - before, 6);
+    const lookup = await server.must("POST", "sys/leases/lookup", { lease_id: lease });
+    assert.equal(at(lookup, "data", "ttl"), 0, "nobody is told that it is good");
+    control.faults.remove(fault);
+    await server.passUntil(async () => !(await server.isThere(lease)), HOUR);
+    await until(async () => !(await codes()).includes("lease.irrevocable"));
+    assert.deepEqual(at(await server.must("GET", path), "data"), first);
+    assert.ok(!server.users().includes(username));
   },
 );
