@@ -69,6 +69,7 @@ const KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [403, "denied"],
   [404, "not-found"],
   [405, "unsupported"],
+  [408, "late"],
   [409, "conflict"],
   [412, "behind"],
   [413, "too-large"],

@@ -19,6 +19,7 @@ export type FailureKind =
   | "misdirected" // addressed to a host that is not ours
   | "rate-limited"
   | "behind" // this node has not yet seen what the caller has
+  | "late" // the client took too long to send what it wants
   | "timed-out"
   | "upstream" // an outside system refused or failed
   | "internal"; // our own fault; the text is constant

@@ -68,10 +68,14 @@ const listenerFields = {
     from: "100ms",
     to: "10m",
   }),
-  body_timeout: duration("From complete headers to a complete body", "30s", {
-    from: "100ms",
-    to: "1h",
-  }),
+  body_timeout: duration(
+    "From complete headers to a complete body; a snapshot needs 64 KiB a second over this time",
+    "30s",
+    {
+      from: "100ms",
+      to: "1h",
+    },
+  ),
   answer_timeout: duration("Longest time for which a client reads nothing of an answer", "60s", {
     from: "100ms",
     to: "1h",

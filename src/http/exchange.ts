@@ -7,11 +7,12 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
-import { memoryFull } from "./failures.ts";
+import { bodyIncomplete, memoryFull, tooSlow, tooSlowStream } from "./failures.ts";
 import type { HeldBytes, Holder } from "./held-bytes.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
-import { streamedBody, timeFor } from "./request/streamed-body.ts";
+import { MIN_RATE, Pace, timeFor } from "./pace.ts";
+import { streamedBody } from "./request/streamed-body.ts";
 import type { LargeBodies } from "./request/large-bodies.ts";
 import type { RequestHeaders } from "./request/request-headers.ts";
 
@@ -93,6 +94,8 @@ export class Exchange implements Incoming {
   handled = false;
   /** Its client has gone meanwhile. */
   abandoned = false;
+  /** Why it was answered though the pipeline still has it. */
+  givenUp: Failure | null = null;
   /** Said by the pipeline, before anything is read or sent. */
   authenticated = false;
 
@@ -108,6 +111,7 @@ export class Exchange implements Incoming {
   #end: AbortController | null = null;
   #endedBy: Error | null = null;
   #body: Promise<Uint8Array> | null = null;
+  #pace: Pace | null = null; // of a body that is handed on while it comes
 
   constructor(id: string, arrival: Arrival, ground: ExchangeGround) {
     const { listener, duration, now, large, memory, limits } = ground;
@@ -182,9 +186,24 @@ export class Exchange implements Incoming {
       const hold = (bytes: number) => this.#takeRoom(bytes);
       const source = { stream: this.#stream, verb, contentType, hasBody, length, hold };
       const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
-      this.#body = whole.then((bytes) => this.#large.inTurn(bytes, this.remote.address));
+      this.#body = whole.then((bytes) => {
+        // The end of its stream was ours: nobody says that this was all.
+        if (this.givenUp !== null) throw bodyIncomplete();
+        return this.#large.inTurn(bytes, this.remote.address);
+      });
     }
     return this.#body;
+  }
+
+  /** Whether its client has kept us waiting for the body for longer than `max`, or too often. */
+  isLate(now: Nanos, max: Nanos): boolean {
+    if (this.bodySince === null) return false;
+    return this.#pace === null ? now - this.bodySince > max : !this.#pace.isKept(now, max);
+  }
+
+  /** How the body has to come. */
+  tooSlow(max: Nanos): Failure {
+    return this.#pace === null ? tooSlow("body", max) : tooSlowStream(MIN_RATE, max);
   }
 
   hold(bytes: number): void {
@@ -224,6 +243,8 @@ export class Exchange implements Incoming {
   stream(rules: BodyStreamRules): BodyStream {
     const { contentType, hasBody, length } = this;
     const end = this.deadline;
+    const pace = new Pace();
+    this.#pace = pace;
     let invited = false;
     return streamedBody(
       {
@@ -232,15 +253,19 @@ export class Exchange implements Incoming {
         hasBody,
         length,
         waits: (waiting) => {
-          this.bodySince = waiting && !this.over ? this.#now() : null;
+          const now = this.#now();
+          this.bodySince = waiting && !this.over ? now : null;
+          pace.waits(waiting, now);
           if (!waiting || invited || this.over) return;
           invited = true;
           this.wire.inviteBody();
         },
         came: (bytes) => {
+          pace.moved(bytes);
           const until = end + timeFor(bytes);
           if (until > this.deadline) this.deadline = until;
         },
+        givenUp: () => this.givenUp,
       },
       rules,
     );

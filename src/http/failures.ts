@@ -34,14 +34,19 @@ export function pipelined(): Failure {
 }
 
 /**
- * Answered with 408, which says that the client is late and not we.
+ * It says that the client is late and not we.
  * @code client-too-slow Head or body of the request did not arrive within the time.
- * @status 408
  * @remedy Look at the client's network; raise the listener's limits if such clients are yours.
  */
 export function tooSlow(part: "head" | "body", limit: Nanos): Failure {
   const message = `the ${part} of a request must be complete within ${showDuration(limit)}`;
-  return new Failure("timed-out", "client-too-slow", message);
+  return new Failure("late", "client-too-slow", message);
+}
+
+/** Of a body that is handed on while it comes: it may take as long as it gets on. */
+export function tooSlowStream(rate: number, limit: Nanos): Failure {
+  const message = `the body comes too slowly: ${rate} bytes a second are needed, over any ${showDuration(limit)}`;
+  return new Failure("late", "client-too-slow", message);
 }
 
 /**

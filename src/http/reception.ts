@@ -102,10 +102,15 @@ export class Reception {
 
   /** The time for it is over. The handler is told, and whatever it still says is dropped. */
   expire(exchange: Exchange): void {
+    this.giveUp(exchange, timedOut());
+  }
+
+  /** The same, for a reason of its own. */
+  giveUp(exchange: Exchange, reason: Failure): void {
     if (exchange.over) return;
-    const failure = timedOut();
-    exchange.abort(failure);
-    this.#refuse(exchange, failure);
+    exchange.givenUp = reason;
+    exchange.abort(reason);
+    this.#refuse(exchange, reason);
   }
 
   /** The client is gone. */

@@ -179,6 +179,7 @@ test("every kind of failure has its status, and its code and texts are told", ()
     misdirected: 421,
     "rate-limited": 429,
     behind: 412,
+    late: 408,
     "timed-out": 503,
     upstream: 502,
     internal: 500,

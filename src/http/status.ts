@@ -18,6 +18,7 @@ export const STATUS: Readonly<Record<FailureKind, number>> = {
   misdirected: 421,
   "rate-limited": 429,
   behind: 412,
+  late: 408,
   "timed-out": 503,
   upstream: 502,
   internal: 500,

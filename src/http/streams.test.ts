@@ -127,6 +127,74 @@ describe("a body that is handed on while it comes", BOUND, () => {
     assert.equal(error.code, "body-incomplete");
   });
 
+  test("T-N03: one that drips is 408 however long the handler may take, and the handler is told", async () => {
+    await start();
+    const seen = Promise.withResolvers<unknown>();
+    front.script = async (incoming) => {
+      const body = incoming.stream(RULES);
+      incoming.allow(24n * 3600n * SECOND);
+      try {
+        for await (const _ of body);
+      } catch (error) {
+        seen.resolve(error);
+      }
+      return { result: new Reply(undefined) };
+    };
+    for (const before of [0, 8 * MIB]) {
+      const client = await front.client();
+      await client.send(head(16 * MIB));
+      await client.send(Buffer.alloc(before));
+      await front.settled();
+      for (let i = 0; i < 5; i++) {
+        await client.send("x");
+        await front.settled();
+        assert.equal(client.received, "", `${i} bytes after ${before}`);
+        await front.world.timers.advance(5n * SECOND);
+      }
+      await client.send("x");
+      await front.settled();
+      await front.world.timers.advance(6n * SECOND);
+      const answer = await client.answer();
+      assert.equal(answer.status, 408, `after ${before}`);
+      assert.match(answer.body, /too slowly: 65536 bytes a second are needed, over any 30s/);
+      await front.world.timers.advance(3n * SECOND);
+      const error = await seen.promise;
+      assert.ok(error instanceof Failure);
+      assert.equal(error.code, "client-too-slow");
+      assert.equal(front.server.inFlight, 0);
+    }
+  });
+
+  test("T-N03: what the handler takes its time for is not held against the client", async () => {
+    await start();
+    let take = Promise.withResolvers<void>();
+    let taken = 0;
+    front.script = async (incoming) => {
+      const body = incoming.stream(RULES);
+      incoming.allow(24n * 3600n * SECOND);
+      let bytes = 0;
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        taken++;
+        await take.promise;
+      }
+      return { result: new Reply({ bytes }) };
+    };
+    const client = await front.client();
+    await client.send(head(4));
+    for (let i = 1; i <= 4; i++) {
+      await client.send("x");
+      await until(() => taken === i);
+      await front.world.timers.advance(3600n * SECOND);
+      assert.equal(client.ended, false, `after ${i} hours`);
+      const waiting = take;
+      take = Promise.withResolvers<void>();
+      waiting.resolve();
+    }
+    take.resolve();
+    assert.match((await client.answer()).body, /"bytes":4/);
+  });
+
   test("may take as long as it gets on, and no longer", async () => {
     await start();
     front.script = async (incoming) => {

@@ -55,6 +55,7 @@ const refusals: readonly [status: number, errors: string[], code: number, next: 
   [404, [], 3, /check the path.*`holdfast list kv` shows/],
   [404, ["unsupported path"], 3, /path-help MOUNT/],
   [405, ["unsupported operation"], 1, /path-help kv\/a/],
+  [408, ["the body comes too slowly"], 1, /look at the network/],
   [421, ["misdirected"], 1, /allowed_hosts/],
   [500, ["no audit device succeeded in logging the request"], 1, /`df -h`.*server's log/],
   [500, ["internal error"], 1, /look for request 11111111-2222-4333-8444-555555555555/],

@@ -129,6 +129,8 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       }
       if (error.path === "sys/unseal") return ON_UNOPENED;
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
+    case "late":
+      return "look at the network between here and the server, or send it from a machine nearer to it";
     case "behind":
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "internal":

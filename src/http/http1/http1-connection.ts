@@ -12,7 +12,7 @@ import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "../connection-book.ts";
 import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { sendStream } from "../streamed-answer.ts";
-import { SendingPace } from "../sending-pace.ts";
+import { Pace } from "../pace.ts";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import {
   chunkExtensionTooLong,
@@ -63,7 +63,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #sending = false;
   #unconfirmed = false; // the next request came before we were told that the answer is out
   #gone: (() => void) | null = null; // called when nothing of the answer is left
-  #pace: SendingPace | null = null; // of an answer that is made while it is sent
+  #pace: Pace | null = null; // of an answer that is made while it is sent
   #ahead = false; // bytes of the next request came before this one's answer was out
   #invited = false; // whether a client that waits for it was told to send the body
   #draining = false; // the request that is on its way is the last
@@ -304,11 +304,11 @@ export class Http1Connection implements Wire, Swept, Seated {
       response.end(this.#sendingEvents.done);
       return;
     }
-    const pace = new SendingPace();
+    const pace = new Pace();
     this.#pace = pace;
     void sendStream(response, body, {
       waits: (waiting) => pace.waits(waiting, this.#reception.now()),
-      progress: (bytes) => pace.sent(bytes),
+      progress: (bytes) => pace.moved(bytes),
       whole: () => {
         if (body.trailers !== null) response.addTrailers(body.trailers.values());
       },
@@ -432,13 +432,13 @@ export class Http1Connection implements Wire, Swept, Seated {
   }
 
   #isOverdue(exchange: Exchange, now: Nanos): boolean {
-    const { bodySince, deadline } = exchange;
     const { requestBody } = this.#limits;
-    if (bodySince !== null && this.#request?.complete === false && now - bodySince > requestBody) {
-      this.#fault(408, tooSlow("body", requestBody));
+    if (this.#request?.complete === false && exchange.isLate(now, requestBody)) {
+      exchange.givenUp = exchange.tooSlow(requestBody);
+      this.#fault(408, exchange.givenUp);
       return true;
     }
-    if (now <= deadline) return false;
+    if (now <= exchange.deadline) return false;
     this.#reception.expire(exchange);
     return true;
   }

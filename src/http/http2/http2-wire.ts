@@ -10,7 +10,7 @@ import {
 import type { Nanos } from "@holdfast/shared/world";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
-import { SendingPace } from "../sending-pace.ts";
+import { Pace } from "../pace.ts";
 import { sendStream } from "../streamed-answer.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
@@ -45,7 +45,7 @@ export class Http2Wire implements Wire {
   #cancelled = false;
   #gone: (() => void) | null = null; // called when nothing of the answer is left
   #waiting = 0; // bytes of the answer
-  #pace: SendingPace | null = null; // of an answer that is made while it is sent
+  #pace: Pace | null = null; // of an answer that is made while it is sent
   readonly #began: Nanos;
 
   constructor(
@@ -178,11 +178,11 @@ export class Http2Wire implements Wire {
     stream.respond(fields, { endStream: how.headOnly, waitForTrailers });
     if (how.headOnly) return void body.discard();
     if (waitForTrailers) stream.on("wantTrailers", () => stream.sendTrailers(trailers.values()));
-    const pace = new SendingPace();
+    const pace = new Pace();
     this.#pace = pace;
     void sendStream(stream, body, {
       waits: (waiting) => pace.waits(waiting, this.#reception.now()),
-      progress: (bytes) => pace.sent(bytes),
+      progress: (bytes) => pace.moved(bytes),
       whole: () => {},
       done: () => {},
       broken: (error) => {
@@ -204,12 +204,9 @@ export class Http2Wire implements Wire {
       if (passed > unreadAnswer + linger) return false; // not even the reset gets through
       if (passed > unreadAnswer) this.#cancel();
     } else if (!exchange.over) {
-      const { bodySince, deadline } = exchange;
-      const reading = bodySince !== null && !this.#stream.readableEnded;
-      if (reading && now - bodySince > requestBody) {
-        this.#reception.leave(exchange);
-        this.#cancel();
-      } else if (now > deadline) this.#reception.expire(exchange);
+      if (!this.#stream.readableEnded && exchange.isLate(now, requestBody)) {
+        this.#reception.giveUp(exchange, exchange.tooSlow(requestBody));
+      } else if (now > exchange.deadline) this.#reception.expire(exchange);
     }
     return true;
   }

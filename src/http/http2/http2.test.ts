@@ -8,6 +8,7 @@ import {
 } from "node:http2";
 import test, { after, afterEach, before, describe } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { CertificateFiles, TestAuthority } from "../../../tests/support/certificates.ts";
@@ -20,8 +21,12 @@ import {
   type Front,
   type RawAnswer,
 } from "../../../tests/support/http-front.ts";
+import { until } from "../../../tests/support/until.ts";
 import type { Outcome } from "../../core/incoming.ts";
 import type { ListenerSettings } from "../listener-settings.ts";
+
+// A stream that stands still is a failure, and not the end of the run.
+const BOUND = { timeout: 60_000 };
 
 describe("HTTP/2", () => {
   let authority: TestAuthority;
@@ -343,7 +348,7 @@ describe("HTTP/2", () => {
     const body = ask({ ":method": "POST" }, null);
     while (front.seen.length === 0) await front.settled();
     await front.world.timers.advance(31n * SECOND);
-    assert.equal((await body).reset, constants.NGHTTP2_CANCEL);
+    assert.equal((await body).status, 408);
     assert.equal(front.seen[0]?.signal.aborted, true);
 
     front.script = () => new Promise(() => {});
@@ -353,6 +358,49 @@ describe("HTTP/2", () => {
     assert.equal((await slow).status, 503);
     assert.equal(front.server.inFlight, 0);
   });
+
+  test(
+    "T-N03: a body that is handed on while it comes, and drips, is 408 and never whole",
+    BOUND,
+    async () => {
+      await start();
+      front.streamed = 1 << 24;
+      const seen = Promise.withResolvers<unknown>();
+      const rules = { contentTypes: ["application/gzip"], maxBytes: 1 << 24, description: "bytes" };
+      let chunks = 0;
+      front.script = async (incoming) => {
+        const body = incoming.stream(rules);
+        incoming.allow(24n * 3600n * SECOND);
+        try {
+          for await (const _ of body) chunks++;
+          seen.resolve("whole");
+        } catch (error) {
+          seen.resolve(error);
+        }
+        return { result: new Reply(undefined) };
+      };
+      const stream = session.request({
+        ":path": "/v1/sys/a",
+        ":method": "POST",
+        "content-type": "application/gzip",
+      });
+      const { promise, resolve } = Promise.withResolvers<number>();
+      stream.on("response", (headers) => resolve(headers[":status"] ?? 0));
+      stream.on("error", () => {});
+      stream.resume();
+      for (let i = 1; i <= 6; i++) {
+        stream.write("x");
+        await until(() => chunks === i);
+        await front.world.timers.advance(5n * SECOND);
+      }
+      await front.world.timers.advance(SECOND);
+      assert.equal(await promise, 408);
+      const error = await seen.promise;
+      assert.ok(error instanceof Failure, String(error));
+      assert.equal(error.code, "client-too-slow");
+      assert.equal(front.server.inFlight, 0);
+    },
+  );
 
   test("T-N03: an answer that nobody reads is given up", async () => {
     await start();

@@ -1,21 +1,11 @@
 // A request body that is handed on while it comes. No more of it is read than the handler takes, it is
-// counted as it comes, and a client has to keep a pace: the time for the request grows with what it has
-// sent, and with nothing else.
+// counted as it comes, and a client has to keep a pace (pace.ts).
 
 import type { Readable } from "node:stream";
 import type { BodyStream, BodyStreamRules } from "@holdfast/shared/endpoint/stream";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Failure } from "@holdfast/shared/failure";
 import { bodyIncomplete, bodyTooLarge, wrongMediaType } from "../failures.ts";
 import { wasReset } from "./body.ts";
-
-/** Slower than this, over the whole, is no transfer but an occupation. */
-const MIN_RATE = 64n * 1024n; // bytes in a second
-
-/** How much time so many bytes may take. */
-export function timeFor(bytes: number): Nanos {
-  return (BigInt(bytes) * SECOND) / MIN_RATE;
-}
 
 export interface StreamedSource {
   readonly stream: Readable;
@@ -26,6 +16,8 @@ export interface StreamedSource {
   readonly waits: (waiting: boolean) => void;
   /** So many bytes have come. */
   readonly came: (bytes: number) => void;
+  /** Why nothing more of it counts: its sender was answered already. */
+  readonly givenUp: () => Failure | null;
 }
 
 export function streamedBody(source: StreamedSource, rules: BodyStreamRules): BodyStream {
@@ -47,7 +39,7 @@ export function streamedBody(source: StreamedSource, rules: BodyStreamRules): Bo
 }
 
 async function* chunksOf(
-  { stream, length, waits, came }: StreamedSource,
+  { stream, length, waits, came, givenUp }: StreamedSource,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, void> {
   let bytes = 0;
@@ -56,8 +48,10 @@ async function* chunksOf(
   waits(true);
   try {
     for (;;) {
-      const next = await nextOf(chunks);
+      const next = await nextOf(chunks, givenUp);
       waits(false);
+      const reason = givenUp();
+      if (reason !== null) throw reason;
       if (next === null) break;
       bytes += next.length;
       if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
@@ -72,11 +66,14 @@ async function* chunksOf(
   if ((length !== null && bytes !== length) || wasReset(stream)) throw bodyIncomplete();
 }
 
-async function nextOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | null> {
+async function nextOf(
+  chunks: AsyncIterator<Buffer>,
+  givenUp: StreamedSource["givenUp"],
+): Promise<Buffer | null> {
   try {
     const next = await chunks.next();
     return next.done === true ? null : next.value;
   } catch {
-    throw bodyIncomplete(); // the client is gone, or has given up
+    throw givenUp() ?? bodyIncomplete(); // we, or the client
   }
 }

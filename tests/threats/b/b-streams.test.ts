@@ -3,16 +3,23 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { everyEndpoint, mountedSurface } from "../../../src/surface.ts";
 import { at } from "../../support/http-client.ts";
 import { engineServer } from "../../support/servers/engine-server.ts";
-import { heldBack, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import {
+  exchange,
+  heldBack,
+  sendSnapshot,
+  takeSnapshot,
+} from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
 const STREAMED = [...everyEndpoint, ...mountedSurface.flatMap(({ endpoints }) => endpoints)].filter(
   ({ bodyStream }) => bodyStream !== null,
 );
 /** Without a token there is nothing to be revoked: what changes meanwhile is looked at by each test of its own. */
+const RAFT = "/sys/storage/raft/".length;
 const OPEN = ["initialiseFromSnapshot"];
 
 test("T-B05: the endpoints that take a body as it comes are known", () => {
@@ -71,6 +78,40 @@ for (const { name, path, access } of STREAMED) {
       held.release();
       const { status, body } = await held.answer;
       assert.ok(status < 300, `with its right: ${body.toString()}`);
+    },
+  );
+}
+
+for (const { name, path, access } of STREAMED) {
+  if (access.kind === "open") continue;
+  test(
+    `T-N03: ${name}: a body that drips is ended with 408, and its place is free`,
+    { timeout: 60_000 },
+    async (t) => {
+      const server = await engineServer(t);
+      const { body: archive } = await takeSnapshot(server.test.url, server.root);
+      const inFlight = async () => (await server.must("GET", "sys/in-flight-req")).text;
+      const ready = until(async () => (await inFlight()).includes(name));
+      const dripping = exchange(`${server.test.url}/v1${path}`, {
+        method: "POST",
+        token: server.root,
+        headers: { "Content-Type": "application/gzip" },
+        stream: (async function* () {
+          yield archive.subarray(0, 100);
+          await ready;
+          // Each is well within what one wait may take.
+          for (let at = 100; at < archive.length; at++) {
+            yield archive.subarray(at, at + 1);
+            await server.time.passSlowly(10n * SECOND, SECOND);
+          }
+        })(),
+      });
+      const { status, body } = await dripping;
+      assert.equal(status, 408, body.toString());
+      assert.match(body.toString(), /too slowly/);
+      await until(async () => !(await inFlight()).includes(name));
+      const again = await sendSnapshot(server.test.url, server.root, path.slice(RAFT), archive);
+      assert.ok(again.status < 300, again.text);
     },
   );
 }
