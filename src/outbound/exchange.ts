@@ -52,7 +52,9 @@ class Call {
   readonly #timers: Timers;
   /** Whether its time begins anew whenever something goes on. */
   readonly #renewed: boolean;
-  readonly #abandoned = Promise.withResolvers<never>(); // rejected when it is given up
+  /** Those who wait, each until what it waits for has come: told when the call is given up. */
+  readonly #waiting = new Set<(error: OutboundError) => void>();
+  #givenUp: OutboundError | null = null;
   #request: ClientRequest | null = null;
   #timer: Timer | null = null;
   #end: (() => void) | null = null;
@@ -71,7 +73,6 @@ class Call {
     this.#connections = connections;
     this.#timers = timers;
     this.#renewed = renewed;
-    this.#abandoned.promise.catch(() => {}); // nobody may be waiting at that moment
   }
 
   async open(): Promise<OpenedAnswer> {
@@ -99,7 +100,7 @@ class Call {
     try {
       if (isStream(body)) void this.#feed(request, body);
       else request.end(bytesOf(body) ?? undefined);
-      response = await Promise.race([answered.promise, this.#abandoned.promise]);
+      response = await this.#wait(answered.promise);
       this.#progress();
       const headers = checkedHeaders(response, this.#outbound);
       return { status: response.statusCode ?? 0, headers, body: this.#body(response) };
@@ -120,7 +121,7 @@ class Call {
         bytes += chunk.length;
         if (bytes > length) throw new Error("longer than announced");
         if (!request.write(chunk)) {
-          await Promise.race([drained(request), this.#abandoned.promise]);
+          await this.#wait(drained(request));
         }
         this.#progress();
       }
@@ -143,7 +144,7 @@ class Call {
     const parts = response[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await Promise.race([parts.next(), this.#abandoned.promise]);
+        const next = await this.#wait(parts.next());
         if (next.done === true) break;
         this.#progress();
         const part: unknown = next.value;
@@ -179,8 +180,19 @@ class Call {
     );
   }
 
+  /** No race against one promise of the whole call: that would hold on to everything that ever came before it. */
+  #wait<T>(work: Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (this.#givenUp === null) this.#waiting.add(reject);
+    else reject(this.#givenUp);
+    work.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+    return promise;
+  }
+
   #giveUp(error: OutboundError): void {
-    this.#abandoned.reject(error);
+    this.#givenUp ??= error;
+    for (const tell of this.#waiting) tell(this.#givenUp);
+    this.#waiting.clear();
     this.#request?.destroy();
   }
 
