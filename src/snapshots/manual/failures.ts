@@ -3,11 +3,11 @@
 import { Failure } from "@holdfast/shared/failure";
 
 /**
- * @code snapshot-busy As many snapshots are being made or checked as may be at one time.
+ * @code snapshot-busy As many snapshots are being downloaded, or checked, as may be at one time.
  * @remedy Try again when one of them is done.
  */
-export function snapshotsBusy(most: number): Failure {
-  const message = `${most} snapshots are being made or checked already; try again when one is done`;
+export function snapshotsBusy(max: number, what: "downloaded" | "checked"): Failure {
+  const message = `${max} snapshots are being ${what} already; try again when one is done`;
   return new Failure("unavailable", "snapshot-busy", message, { retryAfter: 30 });
 }
 

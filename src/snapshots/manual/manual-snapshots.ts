@@ -21,7 +21,7 @@ import type { DeepReport } from "../proof/deep-check.ts";
 import { proveOwn } from "../proof/own-proof.ts";
 import { archiveMissing, snapshotsBusy } from "./failures.ts";
 
-const MAX_AT_ONCE = 2;
+const MAX_AT_ONCE = 2; // of a kind
 const PIECE = 256 * 1024;
 
 export interface ManualOptions {
@@ -52,7 +52,8 @@ export interface CheckedArchive {
 
 export class ManualSnapshots {
   readonly #options: ManualOptions;
-  #underWay = 0;
+  // Each kind has its own places: whoever sends archives slowly keeps nobody from taking one home.
+  readonly #underWay = { downloaded: 0, checked: 0 };
 
   constructor(options: ManualOptions) {
     this.#options = options;
@@ -61,7 +62,7 @@ export class ManualSnapshots {
   /** The archive as an answer. It is whole before the first byte is sent. */
   async download(signal: AbortSignal): Promise<Reply<StreamBody>> {
     const { files, directory, making, figures } = this.#options;
-    const leave = this.#enter();
+    const leave = this.#enter("downloaded");
     let file: WorkFile;
     let written: WrittenArchive & { readonly index: number };
     try {
@@ -99,7 +100,7 @@ export class ManualSnapshots {
   /** Reads an archive to its end; nothing is kept of it, and nothing here changes. */
   async verify(stream: BodyStream | undefined): Promise<CheckedArchive> {
     if (stream === undefined || stream.length === 0) throw archiveMissing();
-    const leave = this.#enter();
+    const leave = this.#enter("checked");
     try {
       const slices = new Slices(this.#options);
       const parser = new ArchiveParser(FORMAT);
@@ -117,7 +118,7 @@ export class ManualSnapshots {
   /** The same, and opens every entry in it with the keys of this server. */
   async prove(stream: BodyStream | undefined, signal: AbortSignal): Promise<CheckedArchive> {
     if (stream === undefined || stream.length === 0) throw archiveMissing();
-    const leave = this.#enter();
+    const leave = this.#enter("checked");
     try {
       const { clock, timers } = this.#options;
       const report = await proveOwn(stream, this.#own(), { clock, timers, signal });
@@ -140,10 +141,10 @@ export class ManualSnapshots {
     return { archive, opens: failure === null, reason: failure?.message ?? "" };
   }
 
-  #enter(): () => void {
-    if (this.#underWay >= MAX_AT_ONCE) throw snapshotsBusy(MAX_AT_ONCE);
-    this.#underWay++;
-    return () => void this.#underWay--;
+  #enter(kind: "downloaded" | "checked"): () => void {
+    if (this.#underWay[kind] >= MAX_AT_ONCE) throw snapshotsBusy(MAX_AT_ONCE, kind);
+    this.#underWay[kind]++;
+    return () => void this.#underWay[kind]--;
   }
 }
 

@@ -11,7 +11,12 @@ import { FORMAT } from "../../../src/storage/engines/sqlite-format.ts";
 import { SystemFs } from "../../../src/system/fs.ts";
 import { at } from "../../support/http-client.ts";
 import { done, engineServer } from "../../support/servers/engine-server.ts";
-import { exchange, sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import {
+  exchange,
+  heldBack,
+  sendSnapshot,
+  takeSnapshot,
+} from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
 const BOUND = { timeout: 60_000 };
@@ -248,31 +253,51 @@ test("a disk without room for it is told, counted, and costs nothing else", BOUN
   assert.equal((await takeSnapshot(url, server.root)).status, 200);
 });
 
-test("more than two at once are asked to wait", BOUND, async (t) => {
-  const { server, url } = await filled(t, 1);
-  for (let i = 0; i < 60; i++) {
-    await server.must("POST", `kv/large-${i}`, { value: "x".repeat(500_000) });
-  }
-  const held = () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const headers = { "X-Service-Token": server.root };
-    const sent = request(`${url}/v1/sys/storage/raft/snapshot`, { headers, agent: false });
-    sent.on("error", () => {});
-    sent.on("response", (answer) => {
-      answer.on("error", () => {});
-      answer.pause();
-      resolve();
-    });
-    sent.end();
-    return promise.then(() => sent);
-  };
-  const both = [await held(), await held()];
-  const third = await takeSnapshot(url, server.root);
-  assert.equal(third.status, 503);
-  assert.match(third.body.toString(), /2 snapshots are being made or checked already/);
-  assert.ok(Number(third.headers["retry-after"]) > 0);
-  for (const sent of both) sent.destroy();
-});
+test(
+  "of more than two downloads at once, and of more than two checks, one is asked to wait: neither for the other",
+  BOUND,
+  async (t) => {
+    const { server, url } = await filled(t, 1);
+    for (let i = 0; i < 60; i++) {
+      await server.must("POST", `kv/large-${i}`, { value: "x".repeat(500_000) });
+    }
+    const held = () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const headers = { "X-Service-Token": server.root };
+      const sent = request(`${url}/v1/sys/storage/raft/snapshot`, { headers, agent: false });
+      sent.on("error", () => {});
+      sent.on("response", (answer) => {
+        answer.on("error", () => {});
+        answer.pause();
+        resolve();
+      });
+      sent.end();
+      return promise.then(() => sent);
+    };
+    const both = [await held(), await held()];
+    const third = await takeSnapshot(url, server.root);
+    assert.equal(third.status, 503);
+    assert.match(third.body.toString(), /2 snapshots are being downloaded already/);
+    assert.ok(Number(third.headers["retry-after"]) > 0);
+    const verify = (archive: Uint8Array) =>
+      sendSnapshot(url, server.root, "snapshot-verify", archive);
+    assert.equal((await verify(Buffer.from("none"))).status, 400, "a check waits for no download");
+    for (const sent of both) sent.destroy();
+
+    await until(async () => (await takeSnapshot(url, server.root)).status === 200);
+    const { body: archive } = await takeSnapshot(url, server.root);
+    const options = { path: "sys/storage/raft/snapshot-verify", token: server.root };
+    const slow = [heldBack(url, archive, options), heldBack(url, archive, options)];
+    for (const { sent } of slow) await sent;
+    await until(async () => (await verify(Buffer.from("none"))).status === 503);
+    assert.match((await verify(archive)).text, /2 snapshots are being checked already/);
+    assert.equal((await takeSnapshot(url, server.root)).status, 200, "a download for no check");
+    for (const { release, answer } of slow) {
+      release();
+      assert.equal((await answer).status, 200);
+    }
+  },
+);
 
 test(
   "deep: the server proves with its own keys that an archive restores, and says where it cannot",
