@@ -95,7 +95,7 @@ export class Exchange implements Incoming {
   /** Its client has gone meanwhile. */
   abandoned = false;
   /** Why it was answered though the pipeline still has it. */
-  givenUp: Failure | null = null;
+  dropReason: Failure | null = null;
   /** Said by the pipeline, before anything is read or sent. */
   authenticated = false;
 
@@ -188,7 +188,7 @@ export class Exchange implements Incoming {
       const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
       this.#body = whole.then((bytes) => {
         // The end of its stream was ours: nobody says that this was all.
-        if (this.givenUp !== null) throw bodyIncomplete();
+        if (this.dropReason !== null) throw bodyIncomplete();
         return this.#large.inTurn(bytes, this.remote.address);
       });
     }
@@ -265,7 +265,7 @@ export class Exchange implements Incoming {
           const until = end + timeFor(bytes);
           if (until > this.deadline) this.deadline = until;
         },
-        givenUp: () => this.givenUp,
+        dropReason: () => this.dropReason,
       },
       rules,
     );

@@ -108,7 +108,7 @@ export class Reception {
   /** The same, for a reason of its own. */
   giveUp(exchange: Exchange, reason: Failure): void {
     if (exchange.over) return;
-    exchange.givenUp = reason;
+    exchange.dropReason = reason;
     exchange.abort(reason);
     this.#refuse(exchange, reason);
   }

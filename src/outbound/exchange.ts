@@ -54,7 +54,7 @@ class Call {
   readonly #renewed: boolean;
   /** Those who wait, each until what it waits for has come: told when the call is given up. */
   readonly #waiting = new Set<(error: OutboundError) => void>();
-  #givenUp: OutboundError | null = null;
+  #failure: OutboundError | null = null;
   #request: ClientRequest | null = null;
   #timer: Timer | null = null;
   #end: (() => void) | null = null;
@@ -183,15 +183,15 @@ class Call {
   /** No race against one promise of the whole call: that would hold on to everything that ever came before it. */
   #wait<T>(work: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    if (this.#givenUp === null) this.#waiting.add(reject);
-    else reject(this.#givenUp);
+    if (this.#failure === null) this.#waiting.add(reject);
+    else reject(this.#failure);
     work.then(resolve, reject).finally(() => this.#waiting.delete(reject));
     return promise;
   }
 
   #giveUp(error: OutboundError): void {
-    this.#givenUp ??= error;
-    for (const tell of this.#waiting) tell(this.#givenUp);
+    this.#failure ??= error;
+    for (const tell of this.#waiting) tell(this.#failure);
     this.#waiting.clear();
     this.#request?.destroy();
   }

@@ -434,8 +434,8 @@ export class Http1Connection implements Wire, Swept, Seated {
   #isOverdue(exchange: Exchange, now: Nanos): boolean {
     const { requestBody } = this.#limits;
     if (this.#request?.complete === false && exchange.isLate(now, requestBody)) {
-      exchange.givenUp = exchange.tooSlow(requestBody);
-      this.#fault(408, exchange.givenUp);
+      exchange.dropReason = exchange.tooSlow(requestBody);
+      this.#fault(408, exchange.dropReason);
       return true;
     }
     if (now <= exchange.deadline) return false;

@@ -17,7 +17,7 @@ export interface StreamedSource {
   /** So many bytes have come. */
   readonly came: (bytes: number) => void;
   /** Why nothing more of it counts: its sender was answered already. */
-  readonly givenUp: () => Failure | null;
+  readonly dropReason: () => Failure | null;
 }
 
 export function streamedBody(source: StreamedSource, rules: BodyStreamRules): BodyStream {
@@ -39,7 +39,7 @@ export function streamedBody(source: StreamedSource, rules: BodyStreamRules): Bo
 }
 
 async function* chunksOf(
-  { stream, length, waits, came, givenUp }: StreamedSource,
+  { stream, length, waits, came, dropReason }: StreamedSource,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, void> {
   let bytes = 0;
@@ -48,9 +48,9 @@ async function* chunksOf(
   waits(true);
   try {
     for (;;) {
-      const next = await nextOf(chunks, givenUp);
+      const next = await nextOf(chunks, dropReason);
       waits(false);
-      const reason = givenUp();
+      const reason = dropReason();
       if (reason !== null) throw reason;
       if (next === null) break;
       bytes += next.length;
@@ -68,12 +68,12 @@ async function* chunksOf(
 
 async function nextOf(
   chunks: AsyncIterator<Buffer>,
-  givenUp: StreamedSource["givenUp"],
+  dropReason: StreamedSource["dropReason"],
 ): Promise<Buffer | null> {
   try {
     const next = await chunks.next();
     return next.done === true ? null : next.value;
   } catch {
-    throw givenUp() ?? bodyIncomplete(); // we, or the client
+    throw dropReason() ?? bodyIncomplete(); // we, or the client
   }
 }
