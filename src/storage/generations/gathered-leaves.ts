@@ -4,7 +4,7 @@
 import type { Batch, StorageEngine } from "../engines/engine.ts";
 import { compareKeys } from "../key.ts";
 import { HEAD_ROW } from "../rows/head.ts";
-import { ALL_SLOTS, Forest } from "../rows/merkle.ts";
+import { Forest } from "../rows/merkle.ts";
 import type { Slices } from "../commit/slices.ts";
 import type { LeafChange } from "../commit/tip.ts";
 
@@ -53,14 +53,11 @@ export class GatheredLeaves {
   /** All leaves are there: the sums, and last the rows without which it is no store. */
   async end(meta: Batch["meta"]): Promise<void> {
     await this.flush();
-    for (let first = 0; first < ALL_SLOTS; first += SUMS_AT_ONCE) {
-      const slots = Array.from({ length: SUMS_AT_ONCE }, (_, at) => first + at);
-      const sums = slots
-        .filter(
-          (slot) => !this.forest.of(slot).isEmpty(slot) || this.forest.of(slot).row(slot).count > 0,
-        )
-        .map((slot) => this.forest.of(slot).row(slot));
-      if (sums.length > 0) await this.#engine.commit({ ...EMPTY_BATCH, sums });
+    const slots = this.forest.differing(new Forest()); // those that hold something
+    for (let first = 0; first < slots.length; first += SUMS_AT_ONCE) {
+      const some = slots.slice(first, first + SUMS_AT_ONCE);
+      const sums = some.map((slot) => this.forest.of(slot).row(slot));
+      await this.#engine.commit({ ...EMPTY_BATCH, sums });
       await this.#slices.pause();
     }
     await this.#engine.commit({ ...EMPTY_BATCH, meta });
