@@ -2,11 +2,13 @@
 // start, which ends with 2 so that nothing restarts it for ever. By a real user without rights.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import test, { type TestContext } from "node:test";
+import { type Readable } from "node:stream";
+import test, { after, type TestContext } from "node:test";
 import { SystemClock } from "../system/clock.ts";
 import { makeDevCertificate } from "./dev/dev-certificate.ts";
 
@@ -44,27 +46,63 @@ function close(path: string): void {
 }
 
 interface Ended {
-  readonly code: number | null;
+  readonly code: number;
   readonly text: string;
 }
 
-function run(own: string, config: string, ...flags: readonly string[]): Ended {
-  const file = join(own, "h.hcl");
-  writeFileSync(file, config);
-  const args = [...FLAGS, SCRIPT, "--config", file, ...flags];
-  const env = { PATH: process.env["PATH"], HOME: own };
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    env,
-    cwd: own,
-    encoding: "utf8",
-    timeout: 60_000,
-  });
-  return { code: status, text: stdout + stderr };
+/** One process of that user, in which the command is run again and again: loading it costs more than the rest. */
+class Nobody {
+  readonly #child: ChildProcessWithoutNullStreams;
+
+  constructor(home: string) {
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, HOME: home, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
+    this.#child = spawn(process.execPath, [...FLAGS, SCRIPT], { env, cwd: home });
+  }
+
+  async run(...args: readonly string[]): Promise<Ended> {
+    const { stdin, stdout, stderr } = this.#child;
+    const texts = Promise.all([stdout, stderr].map(untilMark));
+    stdin.write(`${JSON.stringify(args)}\n`);
+    const [out, err] = (await texts) as [Ended, Ended];
+    return { code: out.code, text: out.text + err.text };
+  }
+
+  async end(): Promise<void> {
+    this.#child.stdin.end();
+    await once(this.#child, "close");
+  }
 }
 
-function report(own: string, config: string, closed: string, check: string): void {
-  const validated = run(own, config, "--validate");
-  const started = run(own, config);
+/** What a run writes, up to the mark behind it, which has its code. */
+function untilMark(stream: Readable): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const take = (piece: Buffer) => {
+      text += piece.toString("utf8");
+      const [, before = "", code] = /^([^]*)\0(\d+)\n$/.exec(text) ?? [];
+      if (code === undefined) return;
+      stream.off("data", take).off("end", fail);
+      resolve({ code: Number(code), text: before });
+    };
+    const fail = () => reject(new Error(`the process is gone: ${text}`));
+    stream.on("data", take).on("end", fail);
+  });
+}
+
+const home = mkdtempSync(join(tmpdir(), "holdfast-nobody-"));
+chmodSync(home, 0o755);
+const nobody = new Nobody(home);
+after(async () => {
+  await nobody.end();
+  rmSync(home, { recursive: true });
+});
+
+async function report(own: string, config: string, closed: string, check: string): Promise<void> {
+  const file = join(own, "h.hcl");
+  writeFileSync(file, config);
+  const validated = await nobody.run("--config", file, "--validate");
+  const started = await nobody.run("--config", file);
   for (const { code, text } of [validated, started]) {
     assert.equal(code, 2, text);
     assert.doesNotMatch(text, /\n\s+at |a mistake in the server/);
@@ -74,17 +112,17 @@ function report(own: string, config: string, closed: string, check: string): voi
   assert.match(validated.text, /^(ok|warn) {2,4}configuration/m, "the other checks are made");
 }
 
-test("a data directory of another user", (t) => {
+test("a data directory of another user", async (t) => {
   const { own, closed } = places(t);
   close(closed);
-  report(own, `data_dir = "${closed}"\n${PLAIN}`, closed, "directories");
+  await report(own, `data_dir = "${closed}"\n${PLAIN}`, closed, "directories");
 });
 
-test("a data directory inside one that may not be entered", (t) => {
+test("a data directory inside one that may not be entered", async (t) => {
   const { own, closed } = places(t);
   mkdirSync(join(closed, "data"));
   close(closed);
-  report(own, `data_dir = "${closed}/data"\n${PLAIN}`, closed, "directories");
+  await report(own, `data_dir = "${closed}/data"\n${PLAIN}`, closed, "directories");
 });
 
 test("certificates in a directory that may not be entered", async (t) => {
@@ -98,25 +136,25 @@ test("certificates in a directory that may not be entered", async (t) => {
     tls_cert_file = "${closed}/cert.pem"
     tls_key_file = "${closed}/key.pem"
   }`;
-  report(own, `data_dir = "${own}/data"\n${listener}\n`, closed, "certificate");
+  await report(own, `data_dir = "${own}/data"\n${listener}\n`, closed, "certificate");
 });
 
-test("a socket in a directory that may not be entered, or only read", (t) => {
+test("a socket in a directory that may not be entered, or only read", async (t) => {
   const { own, closed } = places(t);
   const config = `data_dir = "${own}/data"\nlistener "unix" { address = "${closed}/api.sock" }\n`;
   chmodSync(closed, asRoot ? 0o755 : 0o500);
-  report(own, config, closed, "listener");
+  await report(own, config, closed, "listener");
   chmodSync(closed, 0o700);
   close(closed);
-  report(own, config, closed, "listener");
+  await report(own, config, closed, "listener");
 });
 
-test("the key of a static seal, the log and the file for the process number", (t) => {
+test("the key of a static seal, the log and the file for the process number", async (t) => {
   const { own, closed } = places(t);
   writeFileSync(join(closed, "key"), "ab".repeat(32), { mode: 0o600 });
   close(closed);
   const data = `data_dir = "${own}/data"\n${PLAIN}`;
-  report(own, `${data}seal "static" { key_file = "${closed}/key" }\n`, closed, "seal");
-  report(own, `${data}log_file = "${closed}/h.log"\n`, closed, "log_file");
-  report(own, `${data}pid_file = "${closed}/h.pid"\n`, closed, "pid_file");
+  await report(own, `${data}seal "static" { key_file = "${closed}/key" }\n`, closed, "seal");
+  await report(own, `${data}log_file = "${closed}/h.log"\n`, closed, "log_file");
+  await report(own, `${data}pid_file = "${closed}/h.pid"\n`, closed, "pid_file");
 });
