@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { delimiter, join } from "node:path";
+import { HOUSE_TESTS } from "./house-tests.ts";
 import { requireRuntime } from "./runtime.ts";
 
 requireRuntime();
@@ -11,19 +12,11 @@ requireRuntime();
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
 
-// What is told from the files alone. The rest of tests/house/ runs the server, and does so with the other tests.
-const HOUSE = [
-  "house",
-  ...["browser", "packages", "request-target", "rooms", "source", "texts"].map(
-    (name) => `house/${name}`,
-  ),
-].map((name) => `tests/${name}.test.ts`);
-
 const steps: readonly [name: string, command: string, ...args: string[]][] = [
   ["types", "tsc", "-p", "."],
   ["lint", "oxlint", "--type-aware", "--deny-warnings"],
   ["format", "oxfmt", "--check", "."],
-  ["house", process.execPath, "--test", "--test-reporter=dot", ...HOUSE],
+  ["house", process.execPath, "--test", "--test-reporter=dot", ...HOUSE_TESTS],
 ];
 
 // The tools are scripts that look for "node" themselves: ours comes first, as under npm.

@@ -1,5 +1,5 @@
-// `npm test [-- part-of-a-path …] [-- --node-option …]`: all tests, or those in files whose path
-// contains one of the given parts. Options are passed on to Node (`--test-name-pattern=barrier`).
+// `npm test [-- part-of-a-path …] [-- --node-option …]`: all tests but those of `npm run check`, or those in files
+// whose path contains one of the given parts. Options are passed on to Node (`--test-name-pattern=barrier`).
 //
 // Unit tests share processes: it is some fifty times faster than a process per file, and possible because the
 // product has no global state. Files named *.process.test.ts start processes or servers of their own and run each
@@ -13,7 +13,8 @@ import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { keepCompiledCode } from "./compile-cache.ts";
+import { HOUSE_TESTS } from "./house-tests.ts";
+import { FIND_OWN_MODULES, keepCompiledCode } from "./quick-start.ts";
 import { requireRuntime } from "./runtime.ts";
 
 requireRuntime();
@@ -27,8 +28,8 @@ const parts = args.filter((arg) => !arg.startsWith("-"));
 const found = globSync("{src,shared,plugin-sdk,client,engines,sim,soak,tests}/**/*.test.ts", {
   cwd: root,
 }).toSorted();
-const files = found.filter(
-  (file) => parts.length === 0 || parts.some((part) => file.includes(part)),
+const files = found.filter((file) =>
+  parts.length === 0 ? !HOUSE_TESTS.includes(file) : parts.some((part) => file.includes(part)),
 );
 if (files.length === 0) {
   console.error(`no test file matches ${parts.join(" or ") || "**/*.test.ts"}`);
@@ -56,10 +57,10 @@ const bySize = files
   .toSorted((a, b) => b.bytes - a.bytes);
 const unit = bySize.filter(({ file }) => !isProcessTest(file));
 // Those that take longest begin first, so that nobody waits for one of them at the end: a hundred exchanges of
-// houses, a server for each thing that is forbidden, and the experiments, which kill and start servers.
-const LONG = ["src/server/exchange", "src/daemon/forbidden", "soak/"];
+// houses, restores that are killed, the experiments, which kill and start servers, and pages with many commands.
+const LONG = ["/house-exchange.", "/snapshots/killed.", "soak/", "tests/docs/"];
 const rank = (file: string) => {
-  const at = LONG.findIndex((start) => file.startsWith(start));
+  const at = LONG.findIndex((part) => file.includes(part));
   return at < 0 ? LONG.length : at;
 };
 const others = bySize
@@ -67,21 +68,26 @@ const others = bySize
   .filter(isProcessTest)
   .toSorted((a, b) => rank(a) - rank(b));
 
+const units: Job[] = pieces(unit, PIECES).map((some, i) => ({
+  name: `unit ${i + 1} of ${PIECES}`,
+  how: UNIT,
+  files: some,
+  takes: CORE,
+}));
+const processes: Job[] = others.map((file) => ({
+  name: file,
+  how: PROCESS,
+  files: [file],
+  takes: 2,
+}));
+// A piece of the unit tests, which never waits, and two of the others beside it; whichever is left then.
 const jobs: Job[] = all
-  ? [
-      ...pieces(unit, PIECES).map((some, i) => ({
-        name: `unit ${i + 1} of ${PIECES}`,
-        how: UNIT,
-        files: some,
-        takes: CORE,
-      })),
-      ...others.map((file) => ({ name: file, how: PROCESS, files: [file], takes: 2 })),
-    ]
+  ? [...units.slice(0, 1), ...processes.slice(0, 2), ...units.slice(1), ...processes.slice(2)]
   : [
       { name: "unit", how: UNIT, files: unit.map(({ file }) => file).toSorted(), takes: CORE },
       { name: "process", how: PROCESS, files: others.toSorted(), takes: CORE },
     ].filter((job) => job.files.length > 0);
-process.exitCode = (await runAll(jobs, (all ? cores : 1) * CORE)) ? 0 : 1;
+process.exitCode = (await runAll(jobs, all ? cores * CORE + 1 : CORE)) ? 0 : 1;
 
 /** Lists of about equal weight, the same ones every time. A large file takes longer, mostly. */
 function pieces(some: readonly { file: string; bytes: number }[], count: number): string[][] {
@@ -94,13 +100,18 @@ function pieces(some: readonly { file: string; bytes: number }[], count: number)
   return lists.map((list) => list.files.toSorted());
 }
 
-/** In their order, as many at once as there is room for. */
+/** As many at once as there is room for: the first that fits is the next. */
 async function runAll(waiting: Job[], room: number): Promise<boolean> {
   const running = new Set<Promise<void>>();
   let free = room;
   let good = true;
-  for (const job of waiting) {
-    while (free < job.takes) await Promise.race(running);
+  while (waiting.length > 0) {
+    const next = waiting.findIndex(({ takes }) => takes <= free);
+    if (next < 0) {
+      await Promise.race(running);
+      continue;
+    }
+    const [job] = waiting.splice(next, 1) as [Job];
     free -= job.takes;
     const ended = run(job).then((ok) => {
       good &&= ok;
@@ -122,6 +133,7 @@ async function run({ name, how, files: some }: Job): Promise<boolean> {
     process.execPath,
     [
       "--test",
+      ...FIND_OWN_MODULES,
       ...how,
       // A test that hangs fails instead of holding up the run. The longest take ten seconds on a quiet
       // machine, and five times as long on a busy one.

@@ -5,6 +5,7 @@ import { mkdtempSync, existsSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TargetOptions } from "./target.ts";
+import { FIND_OWN_MODULES } from "../scripts/quick-start.ts";
 
 export interface Ended {
   readonly code: number | null;
@@ -25,10 +26,14 @@ export function startTarget(
   env: Readonly<Record<string, string>> = {},
 ): Target {
   const program = new URL("./target.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, ["--no-warnings", program, JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...env },
-  });
+  const child = spawn(
+    process.execPath,
+    ["--no-warnings", ...FIND_OWN_MODULES, program, JSON.stringify(options)],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    },
+  );
   let rest = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compiledCode } from "../scripts/compile-cache.ts";
+import { compiledCode } from "../scripts/quick-start.ts";
 import { at, call, type Answer, type CallOptions } from "../tests/support/http-client.ts";
 import type { ProbeCommand, ProbeReading } from "./hostile/loop-probe.ts";
 

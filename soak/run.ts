@@ -26,7 +26,7 @@ import { waiters } from "./waiters.ts";
 import { shortRuns } from "./short-runs.ts";
 import { slow } from "./hostile/slow.ts";
 import { snapshots } from "./snapshots/snapshots.ts";
-import { keepCompiledCode } from "../scripts/compile-cache.ts";
+import { keepCompiledCode } from "../scripts/quick-start.ts";
 
 keepCompiledCode();
 

@@ -8,6 +8,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { FIND_OWN_MODULES } from "../scripts/quick-start.ts";
 
 type Options = readonly string[];
 
@@ -79,7 +80,7 @@ export async function shortRuns(seed: number): Promise<boolean> {
 async function run(options: Options, seed: number): Promise<boolean> {
   const seeded = UNSEEDED.has(options[0] ?? "") ? [] : ["--seed", String(seed)];
   const program = join(import.meta.dirname, "run.ts");
-  const child = spawn(process.execPath, [program, ...options, ...seeded], {
+  const child = spawn(process.execPath, [...FIND_OWN_MODULES, program, ...options, ...seeded], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output: Buffer[] = [];

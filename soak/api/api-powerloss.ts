@@ -19,6 +19,7 @@ import type { Result } from "../result.ts";
 import { shimEnv } from "../disk/shim.ts";
 import { readTrace, type TraceRecord } from "../disk/trace.ts";
 import { errorText } from "../../tests/support/error-text.ts";
+import { FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 
 const CLIENTS = 6;
 const WRITES = 20;
@@ -97,10 +98,14 @@ function runClients(
   options: RecorderOptions,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const child = spawn(process.execPath, ["--no-warnings", RECORDER, JSON.stringify(options)], {
-    stdio: ["ignore", "inherit", "pipe"],
-    env: { ...process.env, ...env },
-  });
+  const child = spawn(
+    process.execPath,
+    ["--no-warnings", ...FIND_OWN_MODULES, RECORDER, JSON.stringify(options)],
+    {
+      stdio: ["ignore", "inherit", "pipe"],
+      env: { ...process.env, ...env },
+    },
+  );
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
-import { compiledCode } from "../../scripts/compile-cache.ts";
+import { compiledCode, FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 import type { Prng } from "../../sim/prng.ts";
 import { type Answer, at, call, type CallOptions } from "../../tests/support/http-client.ts";
 import type { Ended } from "../child.ts";
@@ -72,7 +72,10 @@ export class ServerProcess {
     const [program, first] =
       target === undefined
         ? [PROGRAM, []]
-        : [process.execPath, ["--no-warnings", TARGET, JSON.stringify(target)]];
+        : [
+            process.execPath,
+            ["--no-warnings", ...FIND_OWN_MODULES, TARGET, JSON.stringify(target)],
+          ];
     this.process = spawn(program, [...first, ...args], {
       stdio: [target === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       env: { PATH: process.env["PATH"], HOME: beside, ...compiledCode(), ...env },

@@ -12,6 +12,7 @@ import { discard, scratch } from "../child.ts";
 import { Ledger, WINDOW } from "../ledger.ts";
 import { openStore } from "../opened.ts";
 import type { Result } from "../result.ts";
+import { FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 
 const PAGE = 4096;
 const CLIENTS = 6;
@@ -158,9 +159,13 @@ class Reader {
   _start() {
     const program = new URL("./bitflip-reader.ts", import.meta.url).pathname;
     const settings = JSON.stringify({ clients: CLIENTS, largest: LARGEST, plant: this.#plant });
-    const child = spawn(process.execPath, ["--no-warnings", program, settings], {
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      ["--no-warnings", ...FIND_OWN_MODULES, program, settings],
+      {
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
     let errors = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
     child.stdin.on("error", () => {});

@@ -17,6 +17,7 @@ import {
 import type { Tree } from "./lossy-disk.ts";
 import { type Fault, readCounts, readFired, shimEnv } from "./shim.ts";
 import { ACK_FILE, readTrace, type TraceRecord } from "./trace.ts";
+import { FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 
 const ENOUGH = 5; // complaints
 const FAULTS: readonly Omit<Fault, "nth">[] = [
@@ -119,7 +120,7 @@ function run(
   directory: string,
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly errors: string }> {
-  const args = ["--no-warnings", program, JSON.stringify(argument(directory))];
+  const args = ["--no-warnings", ...FIND_OWN_MODULES, program, JSON.stringify(argument(directory))];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, TMPDIR: place, ...env }, // what it leaves there goes with the rest

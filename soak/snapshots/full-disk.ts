@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { discard, scratch } from "../child.ts";
 import type { Result } from "../result.ts";
 import type { FullDiskTarget } from "./full-disk-target.ts";
+import { FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 
 const MIB = 1024 * 1024;
 /** 128 stay free of snapshots. */
@@ -22,7 +23,13 @@ export async function fullDisk({ planted }: { readonly planted: boolean }): Prom
       return { ok: true, figure: "full disk not tried: nothing can be mounted here" };
     const target: FullDiskTarget = { directory, plant: planted };
     const program = join(import.meta.dirname, "full-disk-target.ts");
-    const node = [process.execPath, "--no-warnings", program, JSON.stringify(target)];
+    const node = [
+      process.execPath,
+      "--no-warnings",
+      ...FIND_OWN_MODULES,
+      program,
+      JSON.stringify(target),
+    ];
     const child = spawn("unshare", [...mounting, ...node], { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     let errors = "";

@@ -25,6 +25,7 @@ import {
 } from "./snapshots-node.ts";
 import { leftAlone } from "./snapshots-plants.ts";
 import type { SnapshotsTarget } from "./snapshots-target.ts";
+import { FIND_OWN_MODULES } from "../../scripts/quick-start.ts";
 
 const ENOUGH = 5; // complaints
 /** More than one part. */
@@ -127,10 +128,14 @@ function start(stage: Stage) {
   const directory = copied(stage);
   const target: SnapshotsTarget = { directory, ...keys, rounds: 1, saves: false, plant: false };
   const program = join(import.meta.dirname, "snapshots-target.ts");
-  return spawn(process.execPath, ["--no-warnings", program, JSON.stringify(target)], {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, TMPDIR: stage.place }, // what it leaves there goes with the rest
-  });
+  return spawn(
+    process.execPath,
+    ["--no-warnings", ...FIND_OWN_MODULES, program, JSON.stringify(target)],
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, TMPDIR: stage.place }, // what it leaves there goes with the rest
+    },
+  );
 }
 
 async function end(child: ReturnType<typeof start>): Promise<void> {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { TestContext } from "node:test";
-import { compiledCode } from "../../../scripts/compile-cache.ts";
+import { compiledCode } from "../../../scripts/quick-start.ts";
 import { type Answer, call, type CallOptions } from "../http-client.ts";
 
 export const ROOT = join(import.meta.dirname, "..", "..", "..");

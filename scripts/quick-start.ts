@@ -1,9 +1,16 @@
-// Compiled code is kept for the processes that are started from here: a server from source needs three times the
-// processor without it. The place is that of bin/holdfast, and goes with node_modules.
+// What makes a process that loads the server from source begin quickly: compiled code that is kept (a third of the
+// processor), and our own modules found without looking, as bin/holdfast finds them (half of what is left).
 
 import { join } from "node:path";
 
+/** That of bin/holdfast; it goes with node_modules. */
 const PLACE = join(import.meta.dirname, "..", "node_modules", ".cache", "holdfast");
+
+/** Options of Node for a child that does not begin with src/main.ts. */
+export const FIND_OWN_MODULES: readonly string[] = [
+  "--import",
+  join(import.meta.dirname, "find-own-modules.ts"),
+];
 
 /** For every child that gets our environment. */
 export function keepCompiledCode(): void {
