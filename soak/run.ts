@@ -24,6 +24,7 @@ import { staticCatchup } from "./clouds/static-catchup.ts";
 import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
 import { shortRuns } from "./short-runs.ts";
+import { properties } from "./properties.ts";
 import { slow } from "./hostile/slow.ts";
 import { snapshots } from "./snapshots/snapshots.ts";
 import { keepCompiledCode } from "../scripts/quick-start.ts";
@@ -54,6 +55,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
+  properties     random cases of tests, more often  --n N (20 times)
   ci             all of them, short, also with the planted bugs that no test tries
 
   --seed N   repeats a run (default: chosen by the clock)
@@ -85,6 +87,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "login-flood": ["n", "rounds", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
+  properties: ["n"],
   ci: ["seed"],
 };
 
@@ -199,6 +202,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     loginFlood({ n, rounds, say, ...(plant ? { plant: "same-address" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
+  properties: ({ n = 20 }) => properties({ times: n }),
 };
 
 async function run(name: string, how: Size, plant: boolean): Promise<boolean> {

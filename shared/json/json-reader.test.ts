@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { Failure } from "../failure.ts";
 import { isRawNumber, type JsonObject } from "./json.ts";
 import { readJson, type ReadJsonOptions } from "./json-reader.ts";
+import { often } from "../../tests/support/often.ts";
 
 function read(source: string | Uint8Array, options?: ReadJsonOptions): JsonObject {
   return readJson(typeof source === "string" ? Buffer.from(source) : source, options);
@@ -287,7 +288,7 @@ test("every document that JSON.stringify writes is read back the same", () => {
       if (hasForbidden.test(source)) return;
       assert.deepEqual(JSON.stringify(read(source)), JSON.stringify(JSON.parse(source)));
     }),
-    { numRuns: 2000 },
+    { numRuns: often(1000) },
   );
 });
 
@@ -369,7 +370,7 @@ test("what JSON.parse accepts and we refuse has a stated reason", () => {
         }
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: often(5_000) },
   );
 });
 

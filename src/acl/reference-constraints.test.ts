@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { CompiledAcl } from "./compile.ts";
 import { decide } from "./decide.ts";
 import { parseAclDocument } from "./document.ts";
+import { often } from "../../tests/support/often.ts";
 
 type Named = Readonly<Record<string, readonly JsonValue[]>>;
 
@@ -343,7 +344,7 @@ test("elements: a rule and a request that spell them otherwise agree with what t
         if (want) seen[key] += 1;
       }
     });
-    fc.assert(property, { numRuns: 10_000 });
+    fc.assert(property, { numRuns: often(4_000) });
   }
-  assert.ok(seen.allowed > 2_000 && seen.denied > 2_000, JSON.stringify(seen));
+  assert.ok(seen.allowed > 800 && seen.denied > 800, JSON.stringify(seen));
 });

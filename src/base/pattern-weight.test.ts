@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
 import { patternWeight } from "./pattern-weight.ts";
+import { often } from "../../tests/support/often.ts";
 
 const PIECES = [
   "a",
@@ -53,9 +54,9 @@ test("a pattern never compiles to more instructions than it was weighed at", () 
       compiled += 1;
       assert.ok(weight >= size, `${pattern}: ${size} instructions, weighed at ${weight}`);
     }),
-    { numRuns: 20_000 },
+    { numRuns: often(6_000) },
   );
-  assert.ok(compiled > 2000, `${compiled} compiled`);
+  assert.ok(compiled > 600, `${compiled} compiled`);
 });
 
 test("usual patterns weigh little, contrived ones much", () => {

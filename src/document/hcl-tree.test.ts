@@ -19,6 +19,7 @@ import {
 import { parseHcl } from "./hcl-parser.ts";
 import { printHcl } from "./hcl-printer.ts";
 import { POLICY_LIMITS, SourceText } from "./source-text.ts";
+import { often } from "../../tests/support/often.ts";
 
 const LIMITS = { ...POLICY_LIMITS, bytes: 64 * 1024 * 1024 };
 const position: Position = { line: 1, column: 1, offset: 0 };
@@ -150,7 +151,7 @@ test("a tree that is printed and parsed is the same tree, and prints the same ag
       assert.deepEqual(plain(document.body), plain(body));
       assert.equal(printHcl(document), printed);
     }),
-    { numRuns: 1_500 },
+    { numRuns: often(500) },
   );
 });
 
@@ -199,7 +200,7 @@ test("the text at a node's offset begins as the node does", () => {
       const text = before + print(body);
       checkPositions(parseHcl(new SourceText(text, LIMITS)).body, text, "");
     }),
-    { numRuns: 500 },
+    { numRuns: often(200) },
   );
 });
 
@@ -259,7 +260,7 @@ test("the same tree written in HCL and in JSON is read as the same", () => {
       const fromJson = read(`{${members.join(", ")}}`);
       assert.deepEqual(fromJson, unquoted(read(print({ items, position }))));
     }),
-    { numRuns: 500 },
+    { numRuns: often(200) },
   );
 });
 

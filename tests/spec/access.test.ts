@@ -280,6 +280,7 @@ suite("access, by declaration", () => {
 
   test("T-A15 T-D07: every route, caller and namespace, by header and by path prefix", async () => {
     let requests = 0;
+    let turns = 0;
     for (const endpoint of server.server.endpoints) {
       for (const kind of kinds) {
         for (const namespace of ["", "team", "nope"]) {
@@ -302,7 +303,10 @@ suite("access, by declaration", () => {
                     ? []
                     : [[`/v1/${namespace}${path}`, undefined] as const]),
                 ];
-          for (const [target, header] of ways) {
+          // Each caller, namespace and route by one of the spellings, in turn; what leads by the path, always.
+          const spelt = namespace === "team" ? 2 : ways.length;
+          const turn = turns++ % spelt;
+          for (const [target, header] of ways.filter((_, i) => i === turn || i >= spelt)) {
             const answer = await ask(endpoint, kind, target, header);
             const where = `${kind.name}: ${endpoint.method} ${target} in "${header ?? ""}" (${answer.status} ${answer.text})`;
             assert.equal(verdictOf(answer), verdict, where);

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { DocumentFailure } from "../../document/document-failure.ts";
 import { layOutPolicy } from "./layout.ts";
+import { often } from "../../../tests/support/often.ts";
 
 const layOut = (text: string) => layOutPolicy(text, "rules");
 
@@ -105,9 +106,9 @@ test("whatever is given is refused or keeps all but blanks, and a second time ch
       assert.equal(layOut(once), once);
       assert.equal(once.replace(/\s/g, ""), text.replace(/\s/g, ""));
     }),
-    { numRuns: 20_000 },
+    { numRuns: often(5_000) },
   );
-  assert.ok(laidOut > 500, `${laidOut} were laid out`);
+  assert.ok(laidOut > 125, `${laidOut} were laid out`);
 });
 
 test("HCL keeps its comments; JSON and expressions stay as they are", () => {
