@@ -129,10 +129,24 @@ export interface SecretType<E> {
     | ((engine: E, lease: LeaseFacts, increment: Nanos | null) => Promise<Renewal>)
     | null;
   /** Ends it outside. "Already gone" is success. A PermanentFailure is not tried again. */
-  readonly revoke: (engine: E, lease: LeaseFacts, signal: AbortSignal) => Promise<void>;
-  /** What the provider calls what was made, for the receipt that is left when it has ended: names and ids, no
-   *  secret. Default: nothing is said. */
-  readonly objects?: (lease: LeaseFacts) => readonly string[];
+  readonly revoke: (engine: E, lease: LeaseFacts, signal: AbortSignal) => Promise<Revoked | void>;
+  /** For the receipt that is left when it has ended: no secret. Default: nothing is said. */
+  readonly receipt?: (lease: LeaseFacts) => ReceiptFacts;
+}
+
+/** What came of a revocation. */
+export interface Revoked {
+  /** By which the provider knows the calls that ended it; at most 16 of them count. Default none. */
+  readonly requestIds?: readonly string[];
+}
+
+export interface ReceiptFacts {
+  /** That it was made for. Default: none. */
+  readonly role?: string;
+  /** What the provider calls what was made: names and ids. Default none. */
+  readonly objects?: readonly string[];
+  /** Nobody can end it before: what was handed out is good until then. Default: revoking ends it. */
+  readonly goodUntil?: bigint | null; // nanoseconds since 1970
 }
 
 export interface Renewal {

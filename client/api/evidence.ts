@@ -143,18 +143,35 @@ export type ReadReceiptAnswer = {
   readonly path: string;
   /** What kind of secret it was */
   readonly secret_type: string;
+  /** That it was made for; empty where the engine has none */
+  readonly role: string;
   /** What the provider calls what was made */
   readonly objects: readonly string[];
   /** Of the token that it was issued to; empty for none */
   readonly accessor: string;
+  /** Who was behind that token; null where nobody has noted it */
+  readonly origin: {
+    /** Namespace that it was proved or written in */
+    readonly namespace_id: string;
+    /** Uuid of the auth mount; empty without a login */
+    readonly mount: string;
+    /** Who was proved to be there; may be empty without a login */
+    readonly name: string;
+    /** Without a login: of the token that it all began with */
+    readonly accessor: string;
+  } | null;
   /** When it was issued */
   readonly issued: string;
   /** When it ended */
   readonly ended: string;
   /** Why it ended */
   readonly why: "expiry" | "revoke" | "token" | "unmount";
-  /** ended: the engine says that it is gone outside; given-up: it may still be there */
-  readonly result: "ended" | "given-up";
+  /** ended: the engine says that it is gone outside; expires: nobody can end it before good_until; given-up: it may still be there */
+  readonly result: "ended" | "expires" | "given-up";
+  /** Until when what was handed out is good all the same; null where that is over */
+  readonly good_until: string | null;
+  /** By which the provider knows the calls that ended it, the last of them */
+  readonly request_ids: readonly string[];
   /** How often ending it was tried */
   readonly tries: number;
   /** Why the last try that failed did; empty where none has */

@@ -6,10 +6,13 @@ import type {
   EngineOptions,
   EngineType,
   LeaseFacts,
+  Revoked,
   SecretType,
   WriteAheadRecord,
 } from "@holdfast/plugin-sdk/engine";
+import { parseTime } from "@holdfast/shared/text/time";
 import { cloudMetrics } from "../cloud/metrics.ts";
+import { receiptFacts } from "../cloud/receipt-facts.ts";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
 import { failureOf, ProviderError } from "../cloud/provider-error.ts";
 import { accountIn } from "./provider/account.ts";
@@ -50,8 +53,7 @@ export const cloudaType: EngineType<CloudA> = {
       // By what holds now, whatever has become of the role.
       renew: ({ leaseConfig }) => leaseConfig.terms(),
       revoke: removeUser,
-      objects: ({ internal }) =>
-        typeof internal["username"] === "string" ? [internal["username"]] : [],
+      receipt: ({ internal }) => receiptFacts(internal, ["username", "access_key_id"]),
     },
     sts: stsSecret(),
   },
@@ -84,17 +86,30 @@ export const cloudaType: EngineType<CloudA> = {
 
 /** The provider has no way to end them: they end by themselves, and the record goes. */
 function stsSecret(): SecretType<CloudA> {
-  return { renew: null, revoke: async () => {} };
+  return {
+    renew: null,
+    revoke: async () => {},
+    receipt: ({ internal }) => {
+      const end = internal["good_until"];
+      const goodUntil = typeof end === "string" ? parseTime(end) : null;
+      return { ...receiptFacts(internal, ["role_arn", "name"]), goodUntil };
+    },
+  };
 }
 
-async function removeUser(engine: CloudA, lease: LeaseFacts, signal: AbortSignal): Promise<void> {
+async function removeUser(
+  engine: CloudA,
+  lease: LeaseFacts,
+  signal: AbortSignal,
+): Promise<Revoked> {
   const { username } = lease.internal;
   if (typeof username !== "string" || username === "") {
     throw new PermanentFailure("the lease does not say which user it is about");
   }
   // Whoever revokes by force is told what is left.
   const user = { username, account: accountIn(lease.internal) };
-  await asFailure(engine.users.remove(user, lease.issued, signal), `; user ${username} remains`);
+  const removed = engine.users.remove(user, lease.issued, signal);
+  return { requestIds: await asFailure(removed, `; user ${username} remains`) };
 }
 
 function undoing(

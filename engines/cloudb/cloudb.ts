@@ -1,11 +1,11 @@
 // Cloud B: service principals on demand, with the rights of a role, and passwords on applications that
 // are there already. What is made outside is noted before, and ends with its lease.
 
-import type { JsonObject } from "@holdfast/shared/json/json";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { unknownOption } from "./failures.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { cloudMetrics } from "../cloud/metrics.ts";
+import { receiptFacts } from "../cloud/receipt-facts.ts";
 import { errorForCaller } from "../cloud/provider-error.ts";
 import { configApi } from "./api/api-config.ts";
 import { credsApi } from "./api/api-creds.ts";
@@ -40,12 +40,13 @@ export const cloudbType: EngineType<CloudB> = {
     principal: {
       renew: ({ issuing }, lease) => issuing.renew(lease),
       revoke: ({ removal }, lease, signal) => removal.revokePrincipal(lease, signal),
-      objects: ({ internal }) => namesIn(internal, ["app_object_id", "sp_object_id"]),
+      receipt: ({ internal }) =>
+        receiptFacts(internal, ["app_object_id", "sp_object_id", "key_id"]),
     },
     password: {
       renew: ({ issuing }, lease) => issuing.renew(lease),
       revoke: ({ removal }, lease, signal) => removal.revokePassword(lease, signal),
-      objects: ({ internal }) => namesIn(internal, ["app_object_id", "key_id"]),
+      receipt: ({ internal }) => receiptFacts(internal, ["app_object_id", "key_id"]),
     },
   },
   undo: {
@@ -89,8 +90,4 @@ async function asFailure(work: Promise<void>): Promise<void> {
   } catch (error) {
     throw errorForCaller(error);
   }
-}
-
-function namesIn(internal: JsonObject, members: readonly string[]): string[] {
-  return members.map((name) => textIn(internal, name)).filter((text) => text !== "");
 }

@@ -22,21 +22,42 @@ const READ_AT_ONCE = 200;
 /** Why it ended. */
 export type LeaseEnding = "expiry" | "revoke" | "token" | "unmount";
 
+/** "ended": the engine says that it is gone outside. "expires": nobody can end it before its time. "given-up": it may still
+ *  be there. */
+export type LeaseEnd = "ended" | "expires" | "given-up";
+
+/** What a login has proved; without one, the token that it all began with. */
+export type ReceiptOrigin = {
+  readonly namespace_id: string;
+  /** Uuid of the auth mount; empty without a login. */
+  readonly mount: string;
+  readonly name: string;
+  /** Of that token; empty with a login. */
+  readonly accessor: string;
+};
+
 export interface Receipt {
   readonly lease_id: string;
   readonly namespace_id: string;
   /** Of the request, relative to its namespace. */
   readonly path: string;
   readonly secret_type: string;
+  /** That it was made for; empty where the engine has none. */
+  readonly role: string;
   /** What the provider calls what was made. */
   readonly objects: readonly string[];
   /** Of the token that it was issued to; empty for none. */
   readonly accessor: string;
+  /** Who was behind that token; null where nobody has noted it. */
+  readonly origin: ReceiptOrigin | null;
   readonly issued: string;
   readonly ended: string;
   readonly why: LeaseEnding;
-  /** "ended": the engine says that it is gone outside. "given-up": it may still be there. */
-  readonly result: "ended" | "given-up";
+  readonly result: LeaseEnd;
+  /** Until when what was handed out is good all the same; null where that is over. */
+  readonly good_until: string | null;
+  /** By which the provider knows the calls that ended it. */
+  readonly request_ids: readonly string[];
   /** How often ending it was tried. */
   readonly tries: number;
   /** Why the last try that failed did; empty where none has. */
@@ -80,7 +101,8 @@ export class Receipts {
   put(tx: Tx, receipt: Receipt, now: Instant): void {
     const view = tx.on(this.#options.view);
     const { namespace_id: namespaceId, lease_id: id } = receipt;
-    if (receiptOf(view, namespaceId, id)?.result === "ended") return;
+    const first = receiptOf(view, namespaceId, id)?.result ?? "given-up";
+    if (first !== "given-up") return;
     const key = `${TIMES}${String(now).padStart(20, "0")}/${namespaceId}/${id}`;
     view.put(key, receipt, receipts);
     view.put(idKey(namespaceId, id), key, text);
@@ -137,18 +159,23 @@ export class Receipts {
       }
       const [first, last] = [all[0], all.at(-1)];
       if (first === undefined || last === undefined || !isOpen()) return;
-      const abandoned = all.filter(({ result }) => result === "given-up").length;
+      const count = (end: LeaseEnd) => all.filter(({ result }) => result === end).length;
+      const [abandoned, expiring] = [count("given-up"), count("expires")];
       await evidence.sign({
         kind: LEASES_ENDED,
         subject: { leases: all.length, first: first.lease_id, last: last.lease_id },
         result: {
-          state: abandoned === 0 ? "ended" : "partly",
-          ended: all.length - abandoned,
+          state: abandoned + expiring === 0 ? "ended" : "partly",
+          ended: count("ended"),
+          expires: expiring,
           given_up: abandoned,
         },
         inputs: [{ name: "receipts", digest: hash.digest("hex") }],
         statement:
           `${all.length} leases have ended from ${first.ended} to ${last.ended}` +
+          (expiring === 0
+            ? ""
+            : `; credentials of ${expiring} of them cannot be ended before their time`) +
           (abandoned === 0
             ? "."
             : `; ${abandoned} of them were given up, and may still be there outside.`),

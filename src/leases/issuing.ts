@@ -10,11 +10,11 @@ import type { Instant, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { Leased } from "@holdfast/shared/endpoint/reply";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Attempted } from "./revocation/attempt.ts";
 import * as failures from "./failures.ts";
 import type { LeaseMounts, LeaseOwners } from "./ports.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease, LeaseOrigin } from "./lease.ts";
 import { newLeaseId } from "./rows/lease-id.ts";
 import type { LeaseRows } from "./rows/lease-rows.ts";
 import type { Limiting } from "./lease-limits.ts";
@@ -80,6 +80,7 @@ export class Issuing {
       path: path.text,
       mountUuid: mount?.uuid ?? "",
       owner,
+      origin: caller === null ? undefined : originOf(caller),
       secretType: offer.secretType,
       internal: offer.internal,
       issued: now,
@@ -120,4 +121,9 @@ export class Issuing {
       cause: attempted.failure.message,
     });
   }
+}
+
+function originOf({ origin, namespace, accessor }: Caller): LeaseOrigin {
+  const { namespaceId = namespace.id, mount = null, name = "", first = accessor } = origin ?? {};
+  return { namespaceId, mount, name, ...(mount === null ? { accessor: first } : {}) };
 }

@@ -15,11 +15,23 @@ export interface LeaseOwner {
   readonly accessor: string;
 }
 
+/** What a login has proved; without one, the token that it all began with. */
+export interface LeaseOrigin {
+  readonly namespaceId: string;
+  /** Uuid of the auth mount; null: there was no login. */
+  readonly mount: string | null;
+  readonly name: string;
+  /** Without a login: of the first token. */
+  readonly accessor?: string | undefined;
+}
+
 export interface Lease extends LeasePlace {
   /** Of the request, relative to its namespace. */
   readonly path: string;
   readonly mountUuid: string;
   readonly owner: LeaseOwner | null;
+  /** Who was behind that token. Default: nobody has noted it. */
+  readonly origin?: LeaseOrigin | undefined;
   readonly secretType: string;
   readonly internal: JsonObject;
   readonly issued: Instant;

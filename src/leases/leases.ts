@@ -7,7 +7,7 @@ import type { Clock, Instant, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { MountFacts, ReceiptFacts } from "@holdfast/plugin-sdk/engine";
 import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
 import { attempt, factsOf } from "./revocation/attempt.ts";
@@ -96,15 +96,15 @@ export class Leases {
     const time = new LeaseTime(clock, log);
     const now = () => time.now();
     const count: LeaseMetrics["revoked"] = (result) => options.metrics?.revoked(result);
-    const ended: LeaseEnded = (tx, lease, { cause, result, now: when }) => {
+    const ended: LeaseEnded = (tx, lease, { now: when, ...end }) => {
       const secret = mounts.byUuid(lease.mountUuid)?.type.secrets?.[lease.secretType];
-      let objects: readonly string[] = [];
+      let facts: ReceiptFacts = {};
       try {
-        objects = secret?.objects?.(factsOf(lease)) ?? [];
+        facts = secret?.receipt?.(factsOf(lease)) ?? {};
       } catch {
         log.warn("an engine does not say what a lease stood for"); // that it has ended counts for more
       }
-      options.receipts?.(tx, { lease, cause, result, objects }, when);
+      options.receipts?.(tx, { lease, facts, ...end }, when);
     };
     const outcomes = new Outcomes({ rows, now, random, count, ended });
     const revocations: Revocations = new Revocations({

@@ -2,7 +2,7 @@
 
 import type { Tx } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EngineType, ReceiptFacts } from "@holdfast/plugin-sdk/engine";
 import type { Instant } from "@holdfast/shared/world";
 import type { Lease, LeaseCause, LeaseOwner } from "./lease.ts";
 import type { MountTtls } from "./lifetime.ts";
@@ -78,6 +78,8 @@ export type LeaseEnded = (
     readonly cause: LeaseCause | null;
     /** "given-up": what it stands for may still be there outside. */
     readonly result: "ended" | "given-up";
+    /** By which the provider knows the calls that ended it. */
+    readonly requestIds: readonly string[];
     readonly now: Instant;
   },
 ) => void;
@@ -87,8 +89,9 @@ export interface EndedLease {
   readonly lease: Lease;
   readonly cause: LeaseCause | null;
   readonly result: "ended" | "given-up";
-  /** What the provider calls what was made. */
-  readonly objects: readonly string[];
+  readonly requestIds: readonly string[];
+  /** As the engine says. */
+  readonly facts: ReceiptFacts;
 }
 
 /** Keeps receipts of what has ended, in the transaction that forgets it. */

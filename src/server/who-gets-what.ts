@@ -12,7 +12,7 @@ import { homeOf } from "../endpoint/parts.ts";
 import { CARRIED } from "../evidence/carrying.ts";
 import type { Receipt } from "../evidence/receipts.ts";
 import type { Room } from "../house/room.ts";
-import type { Lease } from "../leases/lease.ts";
+import type { LeaseOrigin } from "../leases/lease.ts";
 import type { EndedLease } from "../leases/ports.ts";
 import { adoptLeases } from "../leases/adoption.ts";
 import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
@@ -180,8 +180,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       random,
       log,
       cubbyholes,
-      receipts: (tx, { lease, cause, result, objects }, now) =>
-        rooms.evidence.receipts.put(tx, receiptOf(lease, { cause, result, objects, now }), now),
+      receipts: (tx, ended, now) => rooms.evidence.receipts.put(tx, receiptOf(ended, now), now),
       metrics: { revoked: (result) => instruments.leaseRevoked(result) },
       limits: {
         on: (mount, path) => rooms.quotas.leaseQuotas.on(mount, path),
@@ -376,24 +375,31 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   };
 }
 
-function receiptOf(
-  lease: Lease,
-  end: Omit<EndedLease, "lease"> & { readonly now: Instant },
-): Receipt {
+function receiptOf({ lease, cause, result, requestIds, facts }: EndedLease, now: Instant): Receipt {
+  const { role = "", objects = [], goodUntil = null } = facts;
+  const isGood = goodUntil !== null && goodUntil > now;
   return {
     lease_id: lease.id,
     namespace_id: lease.namespaceId,
     path: lease.path,
     secret_type: lease.secretType,
-    objects: end.objects,
+    role,
+    objects,
     accessor: lease.owner?.accessor ?? "",
+    origin: lease.origin === undefined ? null : originOf(lease.origin),
     issued: showTime(lease.issued),
-    ended: showTime(end.now),
-    why: end.cause ?? "expiry",
-    result: end.result,
+    ended: showTime(now),
+    why: cause ?? "expiry",
+    result: isGood && result === "ended" ? "expires" : result,
+    good_until: isGood ? showTime(goodUntil) : null,
+    request_ids: requestIds,
     tries: lease.attempts + 1,
     error: lease.error,
   };
+}
+
+function originOf({ namespaceId, mount, name, accessor = "" }: LeaseOrigin): Receipt["origin"] {
+  return { namespace_id: namespaceId, mount: mount ?? "", name, accessor };
 }
 
 /** What reaches outside goes before the records that it is known by. */

@@ -20,7 +20,7 @@ async function staged(t: Parameters<typeof cloudaStage>[0]): Promise<CloudAStage
   return stage;
 }
 
-function revoke(stage: CloudAStage, internal: JsonObject): Promise<void> {
+function revoke(stage: CloudAStage, internal: JsonObject): Promise<unknown> {
   const now = stage.clock.now();
   const lease = { leaseId: "l", internal, issued: now - 10n * MINUTE, expires: now };
   const end = stage.tested.type.secrets?.["iam_user"]?.revoke;

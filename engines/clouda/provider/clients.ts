@@ -3,6 +3,7 @@
 
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { RequestIds } from "../../cloud/request-ids.ts";
 import { accountOf, OwnAccount } from "./account.ts";
 import {
   type CredentialSource,
@@ -53,15 +54,18 @@ export class Clients {
     this.#rootConfig = rootConfig;
   }
 
-  /** `patient`: throttling is waited out for longer, for jobs that nobody waits for. */
-  async provider(signal: AbortSignal, { patient = false } = {}): Promise<CloudAProvider> {
+  /** `patient`: throttling is waited out for longer, for jobs that nobody waits for. `ids`: of what is changed. */
+  async provider(
+    signal: AbortSignal,
+    { patient = false, ids }: { readonly patient?: boolean; readonly ids?: RequestIds } = {},
+  ): Promise<CloudAProvider> {
     const kept = await this.#current();
     const calls = (one: Kept) => (patient ? one.patient : one.calls);
     const renew = async () => {
       const renewed = await this.#renewed(kept);
-      return renewed && { clients: await renewed.clients, calls: calls(renewed), signal };
+      return renewed && { clients: await renewed.clients, calls: calls(renewed), signal, ids };
     };
-    return provided({ ...kept, calls: calls(kept) }, signal, renew);
+    return provided({ ...kept, calls: calls(kept) }, { signal, ids }, renew);
   }
 
   async #current(): Promise<Kept> {
@@ -88,7 +92,7 @@ export class Clients {
 
   /** Calls with this configuration, whatever is stored; nothing is kept. A fresh key is not waited for. */
   providerOf(root: StoredRoot, signal: AbortSignal): Promise<CloudAProvider> {
-    return provided(this.#make(root, "", null), signal);
+    return provided(this.#make(root, "", null), { signal });
   }
 
   /** Calls with a key that was made for somebody else, to see whether it works. */
@@ -162,12 +166,12 @@ function remembered(credentials: RootCredentials, secrets: Set<string>): RootCre
 
 async function provided(
   { source, clients, calls, account }: Kept,
-  signal: AbortSignal,
+  bound: Pick<BoundCalls, "signal" | "ids">,
   renewed: () => Promise<BoundCalls | null> = async () => null,
 ): Promise<CloudAProvider> {
   const { sessionToken, accessKeyId } = await source();
-  const bound = new Binding({ clients: await clients, calls, signal }, renewed);
-  return sdkProvider(bound, { temporary: sessionToken !== undefined, accessKeyId, account });
+  const binding = new Binding({ clients: await clients, calls, ...bound }, renewed);
+  return sdkProvider(binding, { temporary: sessionToken !== undefined, accessKeyId, account });
 }
 
 /** CloudAProvider by the provider's own clients, put together from its parts. */

@@ -4,6 +4,7 @@
 import type * as Iam from "@aws-sdk/client-iam";
 import type * as Sts from "@aws-sdk/client-sts";
 import { ProviderError } from "../../cloud/provider-error.ts";
+import type { RequestIds } from "../../cloud/request-ids.ts";
 import { type CallRules, type ProviderCalls, UNKNOWN_KEY } from "./provider-calls.ts";
 import type { SdkClients } from "./sdk.ts";
 
@@ -11,6 +12,8 @@ export interface BoundCalls {
   readonly clients: SdkClients;
   readonly calls: ProviderCalls;
   readonly signal: AbortSignal;
+  /** Where ids of calls that change something are noted. Default: nowhere. */
+  readonly ids?: RequestIds | undefined;
 }
 
 /** What calls go through: after the root key was rotated under way, and is gone, through clients with the new
@@ -74,9 +77,15 @@ export class IamCalls {
     send: (client: Iam.IAMClient, options: SendOptions) => Promise<T>,
     rules?: CallRules,
   ): Promise<T> {
-    return this.#bound.send(({ calls, clients, signal }) =>
-      calls.run(`iam:${action}`, signal, (options) => send(clients.iam, options), rules),
-    );
+    return this.#bound.send(({ calls, clients, signal, ids }) => {
+      const sent = calls.run(
+        `iam:${action}`,
+        signal,
+        (options) => send(clients.iam, options),
+        rules,
+      );
+      return ids === undefined ? sent : ids.of(sent, (answer) => changeIn(action, answer));
+    });
   }
 
   async all<T>(
@@ -95,6 +104,12 @@ export class IamCalls {
     }
     throw endless(`iam:${action}`);
   }
+}
+
+/** The id of a call, as the SDK adds it to its answer, unless it was but a look. */
+function changeIn(action: string, answer: unknown): unknown {
+  if (/^(?:Get|List)/.test(action)) return undefined;
+  return (answer as { readonly $metadata?: { readonly requestId?: unknown } }).$metadata?.requestId;
 }
 
 export class StsCalls {

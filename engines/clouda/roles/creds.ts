@@ -2,6 +2,7 @@
 // kinds end differently: users by their lease, sessions by themselves.
 
 import { SECOND, secondsLeft } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import { reply } from "@holdfast/shared/endpoint/reply";
@@ -87,6 +88,7 @@ export class Credentials {
     const internal: JsonObject = {
       type: "iam_user",
       username,
+      access_key_id: key.id,
       role: role.name,
       created_at: created,
       ...(account === null ? {} : { account }),
@@ -125,7 +127,8 @@ export class Credentials {
       return reply(data, { warnings, leased: { id: "", seconds: ttl, renewable: false } });
     }
     const arn: JsonObject = roleArn === "" ? {} : { role_arn: roleArn };
-    const internal: JsonObject = { type: "sts", name, role: role.name, ...arn };
+    const ends = { good_until: showTime(session.expires) };
+    const internal: JsonObject = { type: "sts", name, role: role.name, ...arn, ...ends };
     const length = BigInt(ttl) * SECOND;
     const lease = { secretType: "sts", internal, ttl: length, maxTtl: length, renewable: false };
     return reply(data, { warnings, lease });

@@ -8,6 +8,7 @@ import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine"
 import { pause } from "@holdfast/shared/pause";
 import { withDeadline } from "../../cloud/deadline.ts";
 import { orGone, ProviderError } from "../../cloud/provider-error.ts";
+import { RequestIds } from "../../cloud/request-ids.ts";
 import { accountIn, checkKnownAccount } from "../provider/account.ts";
 import type { Clients } from "../provider/clients.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
@@ -183,15 +184,17 @@ export class Users {
     }
   }
 
-  /** Ends a lease. */
+  /** Ends a lease. Gives the ids by which the provider knows the calls that did. */
   async remove(
     { username, account }: { readonly username: string; readonly account: string | null },
     made: Instant,
     signal: AbortSignal,
-  ): Promise<void> {
-    const provider = await this.#clients.provider(signal, { patient: true });
+  ): Promise<readonly string[]> {
+    const ids = new RequestIds();
+    const provider = await this.#clients.provider(signal, { patient: true, ids });
     const now = this.#needs.clock.now();
     await removeUser({ provider, name: username, made, account, now });
+    return ids.last;
   }
 
   /** Undoes "user". A user that is older than its record was there before us, and stays. */

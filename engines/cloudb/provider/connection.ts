@@ -4,6 +4,7 @@
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { RequestIds } from "../../cloud/request-ids.ts";
 import { Arm } from "./arm.ts";
 import type { Config, Effective } from "../rotation/config.ts";
 import { type Endpoints, endpointsFor } from "./environments.ts";
@@ -20,6 +21,8 @@ export interface Connection {
   readonly graph: Graph;
   readonly groups: Groups;
   readonly arm: Arm;
+  /** Ids of what is changed from here on under this signal. */
+  noting(signal: AbortSignal): RequestIds;
   /** Asks for a fresh token with another secret: throws unless the provider takes it. */
   prove(clientId: string, secret: string, signal: AbortSignal): Promise<void>;
 }
@@ -96,6 +99,7 @@ export class Connections {
       graph: new Graph(directory),
       groups: new Groups(directory),
       arm: new Arm(new Service({ ...common, base: endpoints.arm })),
+      noting: (signal) => http.noting(signal),
       prove: async (clientId, secret, signal) => {
         const credentials: Credentials = { kind: "secret", clientId, secret };
         const other = { ...parts, credentials, identity: `${identity}/prove` };

@@ -12,7 +12,8 @@ import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { type CallResult, countCall } from "../../cloud/metrics.ts";
 import { ProviderError, type ProviderErrorKind } from "../../cloud/provider-error.ts";
 import { isLoopback } from "./environments.ts";
-import { type Answer, errorIn, unreadable } from "./provider-answer.ts";
+import { RequestIds } from "../../cloud/request-ids.ts";
+import { type Answer, errorIn, requestIdIn, unreadable } from "./provider-answer.ts";
 
 export interface Call {
   /** What is being done, in our words: "creating the application". */
@@ -42,13 +43,26 @@ const NOTHING: JsonObject = {};
 
 export class Http {
   readonly #needs: Pick<EngineNeeds, "outbound" | "clock" | "metrics">;
+  readonly #noted = new WeakMap<AbortSignal, RequestIds>();
 
   constructor(needs: Pick<EngineNeeds, "outbound" | "clock" | "metrics">) {
     this.#needs = needs;
   }
 
+  /** Where ids of calls that change something are noted from now on: those of one piece of work, by its signal. */
+  noting(signal: AbortSignal): RequestIds {
+    const ids = new RequestIds();
+    this.#noted.set(signal, ids);
+    return ids;
+  }
+
+  send(call: Call): Promise<Answer> {
+    const answer = this.#send(call);
+    return this.#noted.get(call.signal)?.of(answer, (got) => changeIn(call, got)) ?? answer;
+  }
+
   /** Every 2xx without an error in it is a success. */
-  async send(call: Call): Promise<Answer> {
+  async #send(call: Call): Promise<Answer> {
     const { clock, metrics } = this.#needs;
     const began = clock.elapsed();
     let result: CallResult = "failed";
@@ -91,6 +105,10 @@ export class Http {
       throw error;
     }
   }
+}
+
+function changeIn({ method }: Call, { headers }: Answer): string | undefined {
+  return method === "GET" ? undefined : requestIdIn(headers);
 }
 
 const KINDS: Readonly<Record<OutboundTrouble, ProviderErrorKind>> = {

@@ -24,6 +24,11 @@ interface ProviderAnswer {
   readonly finds: boolean;
 }
 
+/** The directory and the resource manager call it differently. */
+export function requestIdIn(headers: Readonly<Record<string, string>>): string | undefined {
+  return headers["request-id"] ?? headers["x-ms-request-id"];
+}
+
 export function errorIn({
   step,
   status,
@@ -40,7 +45,7 @@ export function errorIn({
     codes,
     message,
     status,
-    requestId: headers["request-id"] ?? headers["x-ms-request-id"] ?? requestId,
+    requestId: requestIdIn(headers) ?? requestId,
     // An error in an answer that calls itself a success says nothing of what became of the call.
     kind: throttled ? "throttled" : status >= 400 && status < 500 ? "refused" : "unknown",
     // Only in the provider's own words: something on the way may know nothing of the whole path.

@@ -5,7 +5,12 @@ import { OWN_WORK } from "@holdfast/shared/waiting";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineNeeds, LeaseFacts, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type {
+  EngineNeeds,
+  LeaseFacts,
+  Revoked,
+  WriteAheadRecord,
+} from "@holdfast/plugin-sdk/engine";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
 import { failureOf, ProviderError } from "../../cloud/provider-error.ts";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
@@ -48,7 +53,7 @@ export class Removal {
 
   // --- leases ---
 
-  async revokePrincipal({ internal }: LeaseFacts, signal: AbortSignal): Promise<void> {
+  async revokePrincipal({ internal }: LeaseFacts, signal: AbortSignal): Promise<Revoked> {
     const ending: Ending = {
       appObjectId: neededIn(internal, "app_object_id"),
       principalId: textIn(internal, "sp_object_id"),
@@ -62,7 +67,7 @@ export class Removal {
     });
   }
 
-  async revokePassword({ internal }: LeaseFacts, signal: AbortSignal): Promise<void> {
+  async revokePassword({ internal }: LeaseFacts, signal: AbortSignal): Promise<Revoked> {
     const id = neededIn(internal, "app_object_id");
     const keyId = neededIn(internal, "key_id");
     const tenant = textIn(internal, "tenant_id");
@@ -136,20 +141,32 @@ export class Removal {
 
   // --- inside ---
 
-  #undo(data: JsonObject, signal: AbortSignal, work: (work: Work) => Promise<void>): Promise<void> {
-    return this.#job({ within: UNDO, tenant: textIn(data, "tenant"), signal }, work);
+  async #undo(
+    data: JsonObject,
+    signal: AbortSignal,
+    work: (work: Work) => Promise<void>,
+  ): Promise<void> {
+    await this.#job({ within: UNDO, tenant: textIn(data, "tenant"), signal }, work);
   }
 
   async #job(
     job: { readonly within: Nanos; readonly tenant: string; readonly signal: AbortSignal },
-    work: (work: Work) => Promise<void>,
-  ): Promise<void> {
+    work: (work: Work) => Promise<unknown>,
+  ): Promise<Revoked> {
     const { within, tenant, signal } = job;
     const { connections, patiently } = this.#parts;
     const connection = await connections.in(tenant);
     const options = { stop: [signal], ...TRIES };
     try {
-      await patiently(within, (patience) => work({ connection, patience }), options);
+      return await patiently(
+        within,
+        async (patience) => {
+          const ids = connection.noting(patience.signal);
+          await work({ connection, patience });
+          return { requestIds: ids.last };
+        },
+        options,
+      );
     } catch (error) {
       throw error instanceof ProviderError ? failureOf(error) : error;
     }

@@ -12,9 +12,10 @@ import type { LeaseMounts } from "../ports.ts";
 import type { Lease } from "../lease.ts";
 
 const DEADLINE: Nanos = MINUTE;
+const MAX_IDS = 16; // of calls: a receipt is some hundred bytes
 
 export type Attempted =
-  | { readonly kind: "revoked" }
+  | { readonly kind: "revoked"; readonly requestIds: readonly string[] }
   | { readonly kind: "failed"; readonly failure: Failure; readonly permanent: boolean }
   | { readonly kind: "throttled"; readonly failure: Failure }
   /** Nothing is known of it: the node seals. */
@@ -51,8 +52,9 @@ export async function attempt(
   stop.addEventListener("abort", stopped);
   try {
     if (stop.aborted) throw failures.sealing();
-    await Promise.race([secret.revoke(mount.ref.engine, factsOf(lease), own.signal), over]);
-    return { kind: "revoked" };
+    const revoked = secret.revoke(mount.ref.engine, factsOf(lease), own.signal);
+    const { requestIds = [] } = (await Promise.race([revoked, over])) ?? {};
+    return { kind: "revoked", requestIds: requestIds.filter(isId).slice(0, MAX_IDS) };
   } catch (error) {
     if (stop.aborted) return { kind: "cut-off", failure: failures.sealing() };
     return sorted(error, log);
@@ -60,6 +62,11 @@ export async function attempt(
     timer.cancel();
     stop.removeEventListener("abort", stopped);
   }
+}
+
+/** As providers make them, and nothing that somebody could have put into an answer for us to keep. */
+function isId(text: unknown): text is string {
+  return typeof text === "string" && /^[0-9A-Za-z-]{1,64}$/.test(text);
 }
 
 export function factsOf({ id, internal, issued, expires }: Lease): LeaseFacts {

@@ -95,7 +95,9 @@ export class Outcomes {
     if (current === null) return { kind: "revoked" };
     if (attempted.kind === "revoked") {
       rows.remove(tx, current, now);
-      ended(tx, current, { cause: cause ?? current.ending ?? null, result: "ended", now });
+      const { requestIds } = attempted;
+      const why = cause ?? current.ending ?? null;
+      ended(tx, current, { cause: why, result: "ended", requestIds, now });
       return { kind: "revoked" };
     }
     const tried = afterAttempt(current, attempted, { now, random });

@@ -274,7 +274,7 @@ export class Revoking {
           if (lease === null) rows.removeUnread(tx, place);
           else {
             rows.remove(tx, lease, now);
-            ended(tx, lease, { cause: "revoke", result: "given-up", now });
+            ended(tx, lease, { cause: "revoke", result: "given-up", requestIds: [], now });
           }
         }
       };

@@ -9,6 +9,7 @@ import { type State, stateOf } from "./account/state.ts";
 /** One request as it came; `outcome` is "ok", a code of a refusal, or what else became of it. */
 export interface LoggedCall {
   readonly at: number;
+  readonly requestId: string;
   readonly action: string;
   readonly params: Readonly<Record<string, string>>;
   readonly accessKeyId: string;

@@ -157,7 +157,7 @@ async function answer(
   try {
     const call = prepared(request, body);
     service = call.service;
-    logged = log(control, request, call);
+    logged = log(control, request, call, requestId);
     const fault = control.faults.next(call.action, call.params);
     const isAfter =
       fault !== null && (fault.when ?? (fault.kind === "lost" ? "after" : "before")) === "after";
@@ -210,7 +210,12 @@ async function answer(
   }
 }
 
-function log(control: Control, request: IncomingMessage, parsed: Prepared): LoggedCall {
+function log(
+  control: Control,
+  request: IncomingMessage,
+  parsed: Prepared,
+  requestId: string,
+): LoggedCall {
   const { action, params, service } = parsed;
   const scope = scopeOf(request.headers);
   const visible = [...params.entries()]
@@ -218,6 +223,7 @@ function log(control: Control, request: IncomingMessage, parsed: Prepared): Logg
     .map(([name, value]): [string, string] => [name, HIDDEN.has(name) ? "(hidden)" : value]);
   const call: LoggedCall = {
     at: control.account.now(),
+    requestId,
     action,
     params: Object.fromEntries(visible),
     accessKeyId: scope?.accessKeyId ?? "",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
-import { Receipts } from "../../../src/evidence/receipts.ts";
+import { type Receipt, Receipts } from "../../../src/evidence/receipts.ts";
 import { at } from "../../support/http-client.ts";
 import { madeBarrier } from "../../support/made/made-barrier.ts";
 import { engineServer, HOUR, MINUTE } from "../../support/servers/engine-server.ts";
@@ -108,33 +108,42 @@ test("receipts are kept to their room, the newest of them", async () => {
   const sign = async () => assert.fail("nothing is signed here");
   const receipts = new Receipts({ view, evidence: { sign }, ...world, keptBytes: 5000 });
   const root = { id: "root", path: "", created: 0n };
-  for (let i = 0; i < 100; i++) {
+  const put = (i: number, more: Partial<Receipt> = {}) => {
     world.clock.pass(1n);
-    const now = world.clock.now();
-    await view.write((tx) =>
-      receipts.put(
-        tx,
-        {
-          lease_id: `count/creds/r/${String(i).padStart(3, "0")}`,
-          namespace_id: "root",
-          path: "count/creds/r",
-          secret_type: "object",
-          objects: ["o"],
-          accessor: "a",
-          issued: "i",
-          ended: "e",
-          why: "expiry",
-          result: "ended",
-          tries: 1,
-          error: "",
-        },
-        now,
-      ),
-    );
-  }
+    const receipt: Receipt = {
+      lease_id: `count/creds/r/${String(i).padStart(3, "0")}`,
+      namespace_id: "root",
+      path: "count/creds/r",
+      secret_type: "object",
+      role: "r",
+      objects: ["o"],
+      accessor: "a",
+      origin: null,
+      issued: "i",
+      ended: "e",
+      why: "expiry",
+      result: "ended",
+      good_until: null,
+      request_ids: [],
+      tries: 1,
+      error: "",
+      ...more,
+    };
+    return view.write((tx) => receipts.put(tx, receipt, world.clock.now()));
+  };
+  for (let i = 0; i < 100; i++) await put(i);
   const kept = receipts.list(root, { limit: 1000 });
   assert.ok(kept.length > 10 && kept.length < 40, String(kept.length));
   assert.equal(kept.at(-1), "count/creds/r/099");
   assert.equal(receipts.find(root, kept[0]!).tries, 1);
   assert.throws(() => receipts.find(root, "count/creds/r/000"));
+  // One that was given up and has ended later is found when its first receipt has made way.
+  await put(200, { result: "given-up" });
+  for (let i = 201; i < 208; i++) await put(i);
+  await put(200, { tries: 7 });
+  for (let i = 208; i < 216; i++) await put(i);
+  assert.equal(receipts.find(root, "count/creds/r/200").tries, 7);
+  // What has ended has done so once, whatever a restore brings back.
+  await put(200, { tries: 9 });
+  assert.equal(receipts.find(root, "count/creds/r/200").tries, 7);
 });
