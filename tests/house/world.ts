@@ -111,11 +111,6 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "HTTP and TLS as a client, and the system's name service; connections come from system/net.ts",
   },
   {
-    file: /^src\/crypto\/(?:long-hash|hash-worker)\.ts$/,
-    may: ["threads"],
-    why: "a sum is the same on whichever thread it is made",
-  },
-  {
     file: /^src\/storage\/engines\/sqlite[a-z-]*\.ts$/,
     may: ["sqlite", "threads", "files"],
     why: "storage engines are a part of the world themselves",
