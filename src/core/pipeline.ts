@@ -7,7 +7,7 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import { whoSends } from "@holdfast/shared/sliced";
+import { whoSends, type Whose } from "@holdfast/shared/sliced";
 import { clientOf } from "@holdfast/shared/text/client-address";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import { READ_SNAPSHOT, type Served } from "@holdfast/shared/endpoint/endpoint";
@@ -151,6 +151,8 @@ export class Pipeline implements Core {
   async #passWithBody(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     entry.waits = true;
     const body = await receiveBody(state);
+    // Whoever sends many may have held the last byte of each back.
+    if (this.#steps.busy) await this.#steps.next(whoSent(state));
     entry.waits = false;
     if (!takesTurns(body)) return await this.#judgeAndRecord(state, entry, body);
     // What a large body becomes when it is read may be many times as much: that begins when its turn comes.
@@ -199,6 +201,8 @@ export class Pipeline implements Core {
     if (looksBack) checkSnapshotUse(state, endpoint);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
+    // Rights that had to be worked out were waited for together; to mask a record takes milliseconds.
+    if (this.#steps.busy) await this.#steps.next(whoSends(context));
     const audited = this.#recording.ofRequest(state, endpoint);
     if (audited !== null) {
       const record = async () => this.#parts.audit.request(audited, "");
@@ -229,20 +233,18 @@ export class Pipeline implements Core {
         : endpoint.run(input, context));
     const answered = withWarnings(passed(state, result), advice);
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
-    if (bytes > 0) {
-      state.incoming.hold?.(bytes);
-    }
-    // Making, recording and sending it are three steps.
-    if (bytes > 0 || this.#steps.busy) await this.#steps.next(whoSends(context));
+    if (bytes > 0) state.incoming.hold?.(bytes);
     const settling = this.#settle(state, context, answered); // lease or token; wrapping
     const reply = settling instanceof Promise ? await settling : settling;
+    // Making, recording and sending it are three steps.
+    if (bytes > 0 || this.#steps.busy) await this.#steps.next(whoSends(context));
     if (bytes > TAKES_TURNS) {
       await this.#turns.take(state, OWN_WORK, async () => this.#recording.response(state, reply));
     } else {
       const recording = this.#recording.response(state, reply);
       if (recording !== undefined) await recording;
     }
-    if (bytes > 0 || this.#steps.busy) await this.#steps.next(whoSends(context));
+    if (bytes > 0) await this.#steps.next(whoSends(context));
     return reply;
   }
 
@@ -438,6 +440,12 @@ function takesBody({ endpoint, meant }: RequestState): boolean {
   if (endpoint === null || meant === null) return false;
   if (meant.method === "GET" || meant.method === "LIST") return false;
   return endpoint.bodyStream === null; // nobody looks at that before the caller may
+}
+
+/** Before there is a context. */
+function whoSent({ caller, namespace, incoming }: RequestState): Whose {
+  const { remote } = incoming;
+  return whoSends({ caller, namespace: namespace ?? ROOT_NAMESPACE, remote });
 }
 
 function receiveBody({

@@ -7,7 +7,9 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf, serve } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import { nextTurn } from "../../tests/support/fake-world.ts";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { FakeClock, nextTurn } from "../../tests/support/fake-world.ts";
 import { SmallHouse } from "../../tests/support/small-house.ts";
 import { until } from "../../tests/support/until.ts";
 
@@ -16,49 +18,70 @@ const OTHER = "192.0.2.2";
 const MANY = 12;
 const LONG = 16; // milliseconds; with fifteen a turn of the event loop has had its share
 
-type Step = "find" | "handle" | "record";
+/** Where each takes its time. Before that all of them have waited for something, and are let go together. */
+const STEPS = ["find", "decide", "record", "handle", "record the answer"] as const;
+type Step = (typeof STEPS)[number];
 
-/** Where the time goes, by address and in order. */
 class Stage {
+  /** By address, who took its time. */
   readonly order: string[] = [];
-  /** How many had their step in the same turn of the event loop. */
+  /** How many did in the same turn of the event loop. */
   atOnce = 0;
-  gate: Promise<void> | null = null;
   waiting = 0;
   readonly house: SmallHouse;
+  readonly #go = Promise.withResolvers<void>();
   #thisTurn = 0;
 
   constructor(step: Step) {
     const endpoint = endpointsOf<Stage>();
     const thing = endpoint({
       name: "thing",
-      method: "GET",
-      path: "/sys/thing",
+      method: "POST",
+      path: "/sys/things/:name",
       summary: "takes a while",
       access: access.capability,
-      input: {},
+      input: { name: wire.path("name").string("name") },
       output: out.anyObject("anything"),
-      handler: async (stage, _, { remote }) => {
-        if (step === "handle") stage.work(remote.address);
+      handler: async (stage, { name }) => {
+        if (step === "handle") stage.#work(name);
         stage.waiting += 1;
-        if (stage.gate !== null && step === "record") await stage.gate;
+        if (step === "record the answer") await stage.#go.promise;
         return {};
       },
     });
     this.house = new SmallHouse(serve(this, [thing]));
-    this.house.add("client", "client");
-    this.house.grants.add("read |sys/thing");
-    const { tokens } = this.house;
+    const { house } = this;
+    for (const name of [FLOOD, OTHER]) {
+      house.add(name, "client");
+      house.grants.add(`update |sys/things/${name}`);
+    }
+    const { tokens, grants } = house;
     const find = tokens.get.bind(tokens);
+    const has = grants.has.bind(grants);
     tokens.get = (secret) => {
-      if (step === "find") this.work(secret === "client" ? FLOOD : OTHER);
+      if (step === "find") this.#work(secret);
       return find(secret);
     };
-    this.house.add("other", "client");
-    if (step === "record") this.house.recordedAnswer = ({ remote }) => this.work(remote.address);
+    grants.has = (grant) => {
+      if (step === "decide") this.#work(grant.slice(grant.lastIndexOf("/") + 1));
+      return has(grant);
+    };
+    if (step === "decide") house.bodies = this.#go.promise;
+    if (step === "record") {
+      house.rights = this.#go.promise;
+      house.recorded = ({ remote }) => this.#work(remote.address);
+    }
+    if (step === "handle") house.device = this.#go.promise;
+    if (step === "record the answer") {
+      house.recordedAnswer = ({ remote }) => this.#work(remote.address);
+    }
   }
 
-  work(address: string): void {
+  letGo(): void {
+    this.#go.resolve();
+  }
+
+  #work(address: string): void {
     if (this.#thisTurn++ === 0) void nextTurn().then(() => (this.#thisTurn = 0));
     this.atOnce = Math.max(this.atOnce, this.#thisTurn);
     this.order.push(address);
@@ -67,24 +90,23 @@ class Stage {
   }
 
   send(address: string, signal?: AbortSignal) {
-    const token = address === FLOOD ? "client" : "other";
-    return this.house.ask("GET", "/sys/thing", { token, address, ...(signal && { signal }) });
+    return this.house.ask("POST", `/sys/things/${address}`, {
+      token: address,
+      address,
+      body: {},
+      ...(signal && { signal }),
+    });
   }
 }
 
-for (const step of ["find", "handle", "record"] as const) {
+for (const step of STEPS) {
   test(`T-N03: of many at once each has its turn of the event loop (${step}), and another address is between`, async () => {
     const stage = new Stage(step);
-    // All of them are let go in one moment, as by a device that takes their records together.
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (step === "handle") stage.house.device = promise;
-    if (step === "record") stage.gate = promise;
-    const requests = [...Array.from({ length: MANY }, () => FLOOD), OTHER].map((address) =>
-      stage.send(address),
-    );
-    if (step === "record") await until(() => stage.waiting === MANY + 1);
+    const senders = [...Array.from({ length: MANY }, () => FLOOD), OTHER];
+    const requests = senders.map((address) => stage.send(address));
+    if (step === "record the answer") await until(() => stage.waiting === MANY + 1);
     for (let i = 0; i < 10; i++) await nextTurn();
-    resolve();
+    stage.letGo();
     for (const { result } of await Promise.all(requests)) assert.ok(result instanceof Reply);
     assert.equal(stage.order.length, MANY + 1);
     assert.ok(stage.order.indexOf(OTHER) <= 3, stage.order.join(" "));
@@ -93,10 +115,9 @@ for (const step of ["find", "handle", "record"] as const) {
 }
 
 test("T-N04: whoever has gone before its turn came is as one that never came", async () => {
-  const stage = new Stage("handle");
+  const stage = new Stage("find");
   const gone = new AbortController();
   const first = stage.send(FLOOD);
-  await until(() => stage.order.length === 1);
   const here = Array.from({ length: 3 }, () => stage.send(FLOOD));
   const left = stage.send(OTHER, gone.signal);
   gone.abort(new Error("gone"));
@@ -110,9 +131,43 @@ test("T-N03: what waits for its turn is not waited for by the seal, and finds th
   const stage = new Stage("find");
   const requests = Array.from({ length: 3 }, () => stage.send(FLOOD));
   stage.house.node = { ...stage.house.node, sealed: true };
-  const drained = stage.house.running.drained(1_000_000_000n);
-  const answers = await Promise.all(requests);
-  assert.equal(await drained, 0);
-  const refused = answers.filter(({ result }) => !(result instanceof Reply));
-  assert.equal(refused.length, 2, "all but the first, which had begun");
+  const answered = Promise.all(requests);
+  const drained = stage.house.running.drained(1_000_000_000n).then((left) => ({ left }));
+  assert.deepEqual(await Promise.race([drained, answered]), { left: 0 });
+  for (const { result } of await answered) assert.ok(!(result instanceof Reply));
 });
+
+for (const [what, passed, ran] of [
+  ["a moment", 40n, 1],
+  ["long", 60n, 0],
+] as const) {
+  test(`T-B05: a token that is revoked while the record of its request is kept waiting for ${what}`, async () => {
+    const clock = new FakeClock();
+    const endpoint = endpointsOf<{ ran: number }>();
+    const room = { ran: 0 };
+    const thing = endpoint({
+      name: "thing",
+      method: "GET",
+      path: "/sys/thing",
+      summary: "counts",
+      access: access.capability,
+      input: {},
+      output: out.anyObject("anything"),
+      handler: (one) => (one.ran++, {}),
+    });
+    const house = new SmallHouse(serve(room, [thing]), clock);
+    house.add("client", "client");
+    house.grants.add("read |sys/thing");
+    const device = Promise.withResolvers<void>();
+    house.device = device.promise;
+    const request = house.ask("GET", "/sys/thing", { token: "client" });
+    await until(() => house.trace.includes("decide read |sys/thing"));
+    house.tokens.delete("client");
+    house.node = { ...house.node, index: 8n };
+    clock.pass(passed * MILLISECOND);
+    device.resolve();
+    const { result } = await request;
+    assert.equal(room.ran, ran);
+    assert.equal(result instanceof Reply, ran === 1);
+  });
+}

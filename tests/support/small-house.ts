@@ -5,6 +5,7 @@ import { ownPace } from "@holdfast/shared/sliced";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { makeLog } from "@holdfast/shared/log";
+import type { Clock } from "@holdfast/shared/world";
 import { SystemClock } from "../../src/system/clock.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import { utf8 } from "@holdfast/shared/bytes";
@@ -71,9 +72,11 @@ export class SmallHouse {
   overQuota = false;
   auditRefusals = false;
   /** Called where a request is recorded, before it runs. */
-  recorded: () => void = () => {};
+  recorded: (request: AuditedRequest) => void = () => {};
   /** Called where an answer is recorded. */
   recordedAnswer: (request: AuditedRequest) => void = () => {};
+  /** What bodies wait for; null: they are there at once. */
+  bodies: Promise<void> | null = null;
   /** What the records of requests wait for; null: they are there at once. */
   device: Promise<void> | null = null;
   /** Bytes that requests were counted with, beside those of their bodies. */
@@ -81,8 +84,7 @@ export class SmallHouse {
   readonly running: Running;
   readonly #pipeline: Pipeline;
 
-  constructor(endpoints: readonly Served[]) {
-    const clock = new SystemClock();
+  constructor(endpoints: readonly Served[], clock: Clock = new SystemClock()) {
     this.running = new Running(clock, new SystemTimers());
     const write = (line: string) => void this.lines.push(line);
     const state = () => this.node;
@@ -239,7 +241,11 @@ export class SmallHouse {
       signal: options.signal ?? new AbortController().signal,
       allow: () => {},
       hold: (count) => void (this.held += count),
-      body: async () => (this.trace.push("body"), bytes ?? utf8("")),
+      body: async () => {
+        await this.bodies;
+        this.trace.push("body");
+        return bytes ?? utf8("");
+      },
       stream: () => {
         throw new Error("nothing is streamed here");
       },
@@ -324,7 +330,7 @@ export class SmallHouse {
       throw new Failure("internal", "audit-failed", "no audit device succeeded");
     }
     this.records.push({ kind, request, error });
-    if (kind === "request") this.recorded();
+    if (kind === "request") this.recorded(request);
   }
 
   #recordAnswer(request: AuditedRequest, answer: AuditedAnswer): void {
