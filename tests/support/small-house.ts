@@ -242,7 +242,7 @@ export class SmallHouse {
       allow: () => {},
       hold: (count) => void (this.held += count),
       body: async () => {
-        await this.bodies;
+        if (this.bodies !== null) await this.bodies;
         this.trace.push("body");
         return bytes ?? utf8("");
       },
