@@ -4,7 +4,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { text } from "@holdfast/shared/bytes";
-import { type Checkpoint, readCheckpointLine } from "./audit-checkpoint.ts";
+import { type Checkpoint, isCalledCheckpoint, readCheckpointLine } from "./audit-checkpoint.ts";
 import { parseChainLine, parseLine } from "./audit-line.ts";
 import { type CheckOptions, checkOne, type Finding } from "./evidence-check.ts";
 
@@ -63,7 +63,12 @@ function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLoo
         const device = checkpoint?.device ?? parseChainLine(plain)?.device;
         if (device !== undefined) devices.set(file, device);
       }
-      if (checkpoint === null) continue;
+      if (checkpoint === null) {
+        if (!isCalledCheckpoint(plain)) continue;
+        const why = "it is called a checkpoint, and what is in it is none";
+        findings.push({ state: "bad", about: `${name}:${number}`, text: why });
+        continue;
+      }
       const checked = checkOne(checkpoint.envelope, options);
       if (typeof checked === "string") {
         findings.push({ state: "bad", about: `${name}:${number}`, text: `checkpoint: ${checked}` });

@@ -35,15 +35,25 @@ export function checkpointLine(time: string, device: string, envelope: Envelope)
 
 /** What a checkpoint line says, or null for a line of another type. It proves nothing before its signature does. */
 export function readCheckpointLine(line: string): Checkpoint | null {
-  const start = line.indexOf("{"); // behind the prefix that the device may have
-  if (start < 0 || !line.includes(LINE)) return null;
-  const value = parsed(line.slice(start));
-  if (!isObject(value) || value["type"] !== "checkpoint") return null;
+  const value = checkpointIn(line);
+  if (value === null) return null;
   const envelope = openEnvelope(value["envelope"]);
   if (envelope === null) return null;
   const report = readReport(envelope.payload);
   if (report === null || report.kind !== AUDIT_CHECKPOINT.kind) return null;
   return checkpointOf(report, envelope);
+}
+
+/** Whether a line calls itself one, whatever is in it. */
+export function isCalledCheckpoint(line: string): boolean {
+  return checkpointIn(line) !== null;
+}
+
+function checkpointIn(line: string): JsonObject | null {
+  const start = line.indexOf("{"); // behind the prefix that the device may have
+  if (start < 0 || !line.includes(LINE)) return null;
+  const value = parsed(line.slice(start));
+  return isObject(value) && value["type"] === "checkpoint" ? value : null;
 }
 
 function checkpointOf(report: Report, envelope: OpenEnvelope): Checkpoint | null {

@@ -300,6 +300,39 @@ test("PV56: a check that fails is an item, and the list is not complete", async 
   attention.close();
 });
 
+test("PV56: over HTTP and on the command line what could not be checked is no all-clear, and fails a pipeline", async (t) => {
+  let broken = false;
+  class Broken extends WatchedEngine {
+    override freeBytes(): number | null {
+      if (broken) throw new TypeError("hunter2");
+      return super.freeBytes();
+    }
+  }
+  const { server } = await watched(t, {
+    engine: (inner: ConstructorParameters<typeof WatchedEngine>[0]) => new Broken(inner),
+  });
+  broken = true;
+  const answer = await server.must("GET", "sys/attention");
+  broken = false;
+  assert.equal(at(answer, "data", "complete"), false);
+  assert.equal(at(answer, "data", "checks", "failed"), 1);
+  const [item] = itemsIn(answer).filter(({ code }) => code === "disk.reserve");
+  assert.match(String(item?.text), /could not be/);
+  assert.ok(!answer.text.includes("hunter2"));
+  const env = { HOLDFAST_ADDR: server.test.url, HOLDFAST_TOKEN: server.root };
+  const looked = async (...flags: string[]) => {
+    broken = true;
+    const ran = await run(["attention", ...flags], { env });
+    broken = false;
+    return ran;
+  };
+  const plain = await looked();
+  assert.equal(plain.code, 0);
+  assert.match(plain.all, /this is not all there is to know/);
+  assert.ok(!plain.all.includes("Nothing needs attention"));
+  assert.equal((await looked("-fail-on", "act")).code, 2);
+});
+
 test("PV57: a narrow token sees that something is the matter, and no name that is not its own", async (t) => {
   const stage = await watched(t);
   const { server } = stage;

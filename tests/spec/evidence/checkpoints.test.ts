@@ -7,10 +7,12 @@ import test, { type TestContext } from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { checkAuditFiles } from "../../../src/signed/audit-check.ts";
 import { rotatedFiles } from "../../../src/audit/devices/rotated-files.ts";
+import { LEASES_ENDED } from "../../../src/signed/kinds.ts";
+import { readReport } from "../../../src/signed/report.ts";
 import { run } from "../../cli/harness.ts";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
-import { type EvidenceStage, evidenceStage } from "./evidence-stage.ts";
+import { type EvidenceStage, evidenceStage, type WireEnvelope } from "./evidence-stage.ts";
 
 interface Line {
   readonly type: string;
@@ -70,6 +72,35 @@ test("PV52: a file with its checkpoints is good wherever it is moved; what is ed
   await checkChanged([...all, next], 2, "a line behind the last checkpoint is not signed yet");
   await checkChanged(all.slice(0, -1), 2, "without its last checkpoint the end is not signed");
   await checkChanged(all.slice(3), 1, "cut at the front");
+});
+
+test("PV50: a genuine report of another kind in the place of a checkpoint vouches for nothing", async (t) => {
+  const { stage, path, keys } = await audited(t);
+  await checkpoint(stage, path);
+  await checkpoint(stage, path);
+  const all = linesOf(path);
+  const last = all.length - 1;
+  const line = JSON.parse(all[last]!) as { readonly envelope: WireEnvelope };
+  // With everything in it that a checkpoint has, signed by the same key: only its kind is another.
+  const genuine = readReport(Buffer.from(line.envelope.payload, "base64"));
+  assert.ok(genuine !== null);
+  const { number, previous, subject, inputs } = genuine;
+  const result = { ...genuine.result, state: "intact" };
+  const { envelope } = await stage.test.server.evidence.signApart(
+    { kind: LEASES_ENDED, subject, result, inputs, statement: "s" },
+    { number, previous },
+  );
+  const other = join(stage.folder, "other.log");
+  writeFileSync(
+    other,
+    `${[...all.slice(0, -1), JSON.stringify({ ...line, envelope })].join("\n")}\n`,
+  );
+  const checked = await check(keys, other);
+  assert.equal(checked.code, 1, checked.all);
+  assert.match(checked.stdout, /called a checkpoint, and what is in it is none/);
+  const own = stage.file(await stage.envelope(await stage.sign()));
+  const confused = await check(keys, own);
+  assert.notEqual(confused.code, 0, confused.all);
 });
 
 test("PV52: rotated files carry their own last checkpoint, and a missing one between them is told", async (t) => {

@@ -1,7 +1,7 @@
 // Evidence through HTTP and the command line: its form, its keys, and that nothing of it can be changed unnoticed.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
@@ -209,6 +209,64 @@ test("PV49: openssl and a few lines find the signature good, and a changed one b
     cwd: stage.folder,
   });
   assert.equal(createHash("sha256").update(der).digest("hex"), signatures[0]!.keyid);
+});
+
+test("PV49: forty lines that share nothing with the server follow numbers, links and keys over a rotation", async (t) => {
+  const stage = await evidenceStage(t);
+  await stage.sign();
+  await stage.pass(366n * DAY);
+  await stage.sign();
+  const listed = (await stage.keys()).keys;
+  const all = await stage.envelopes(1, 4);
+  const file = (name: string, content: string | Buffer) => {
+    writeFileSync(join(stage.folder, name), content);
+    return name;
+  };
+  const isSigned = (envelope: WireEnvelope, { fingerprint, public_key }: (typeof listed)[0]) => {
+    const found = envelope.signatures.find(({ keyid }) => keyid === fingerprint);
+    if (found === undefined) return false;
+    const { payload, payloadType: type } = envelope;
+    const body = Buffer.from(payload, "base64");
+    const head = Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `);
+    const args = ["pkeyutl", "-verify", "-pubin", "-rawin"];
+    args.push("-inkey", file("second.pem", public_key));
+    args.push("-in", file("second.bin", Buffer.concat([head, body])));
+    args.push("-sigfile", file("second.sig", Buffer.from(found.sig, "base64")));
+    return spawnSync("openssl", args, { cwd: stage.folder }).status === 0;
+  };
+  const digestOf = ({ payload }: WireEnvelope) =>
+    createHash("sha256").update(Buffer.from(payload, "base64")).digest("hex");
+  /** What is wrong, by a reading of the format alone. */
+  const problems = (envelopes: readonly WireEnvelope[], keys: typeof listed): string[] => {
+    const found: string[] = [];
+    for (const [i, key] of keys.entries()) {
+      const { result } = payloadOf(key.statement) as { result: { previous_key: string | null } };
+      if (!isSigned(key.statement, key)) found.push(`key ${i} does not vouch for itself`);
+      const before = keys[i - 1];
+      const isLinked = before === undefined || isSigned(key.statement, before);
+      if (!isLinked || result.previous_key !== (before?.fingerprint ?? null)) {
+        found.push(`key ${i} is not linked`);
+      }
+    }
+    for (const [i, envelope] of envelopes.entries()) {
+      const { number, previous } = payloadOf(envelope) as { number: number; previous: string };
+      if (!keys.some((key) => isSigned(envelope, key))) found.push(`${number} is not signed`);
+      if (number !== i + 1) found.push(`${number} is out of place`);
+      const before = envelopes[i - 1];
+      if (previous !== (before === undefined ? null : digestOf(before))) {
+        found.push(`${number} names another`);
+      }
+    }
+    return found;
+  };
+  assert.deepEqual(problems(all, listed), []);
+  const [one, two, three, four] = all as [WireEnvelope, WireEnvelope, WireEnvelope, WireEnvelope];
+  const flipped = Buffer.from(two.payload, "base64");
+  flipped[flipped.length >> 1]! ^= 1;
+  const forged = { ...two, payload: flipped.toString("base64") };
+  assert.ok(problems([one, forged, three, four], listed).includes("3 names another"));
+  assert.ok(problems([one, three, four], listed).length > 0);
+  assert.deepEqual(problems(all, listed.slice(0, 1)), ["4 is not signed"]);
 });
 
 test("PV50: another type with the same bytes and signature is refused, and a checkpoint is no report", async (t) => {
