@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { DAY, MINUTE } from "@holdfast/shared/text/duration";
+import { jsonCodec } from "@holdfast/shared/codec";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { showTime } from "@holdfast/shared/text/time";
@@ -15,7 +16,9 @@ import { run } from "../../cli/harness.ts";
 import { MANAGEMENT } from "../../support/answering.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
+import { closeRoom } from "../../support/jobs.ts";
 import { madeBarrier } from "../../support/made/made-barrier.ts";
+import { madeLeases, restarted } from "../../support/made/made-leases.ts";
 import { processorTime } from "../../support/processor-time.ts";
 import { type EngineServer, engineServer } from "../../support/servers/engine-server.ts";
 import { startServer } from "../../support/servers/test-server.ts";
@@ -461,6 +464,38 @@ test("PV58: with 100,000 leases on 10,000 mounts a look takes no more than 5 ms"
   attention.open();
   await staysBelow(5, () => void attention.look());
   attention.close();
+
+  // 100,000 leases on 10,000 mounts as the room of leases counts them, one in a hundred of them stuck.
+  const before = await madeLeases();
+  const count = jsonCodec<object>();
+  for (let at = 0; at < 10_000; at += 1000) {
+    await before.barrier.view("local/").write((tx) => {
+      for (let i = at; i < at + 1000; i++) {
+        const stuck = { leases: 10, irrevocable: i % 100 === 0 ? 10 : 0, seen: "0" };
+        tx.put(`leases/counts/m${i}`, stuck, count);
+      }
+    });
+  }
+  const { leases, world: later, barrier: own } = await restarted(before);
+  assert.equal(leases.total.leases, 100_000);
+  const stuckLeases = () =>
+    leases.stuckByMount().map(({ uuid, count: number }) => ({
+      namespace,
+      path: `${uuid}/`,
+      count: number,
+    }));
+  assert.equal(stuckLeases().length, 100);
+  const counted = new Attention({
+    ...later,
+    view: own.view("core/").sub("attention/"),
+    facts: facts({ stuckLeases }),
+    reachOf: async () => () => true,
+  });
+  counted.open();
+  assert.equal(counted.look().items.filter(({ code }) => code === "lease.irrevocable").length, 100);
+  await staysBelow(5, () => void counted.look());
+  counted.close();
+  await closeRoom(leases);
 
   // The counters of a whole server are as quick.
   const server = await engineServer(t);
