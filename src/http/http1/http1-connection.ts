@@ -12,7 +12,7 @@ import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "../connection-book.ts";
 import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { sendStream } from "../streamed-answer.ts";
-import { Pace } from "../pace.ts";
+import { Pace } from "../../base/pace.ts";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import {
   chunkExtensionTooLong,

@@ -10,7 +10,7 @@ import {
 import type { Nanos } from "@holdfast/shared/world";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
-import { Pace } from "../pace.ts";
+import { Pace } from "../../base/pace.ts";
 import { sendStream } from "../streamed-answer.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
