@@ -355,6 +355,8 @@ export type ReadSnapshotStatusInput = ReadSnapshotConfigInput;
 export type ReadSnapshotStatusAnswer = {
   /** What is done; disabled: this node makes no snapshots */
   readonly state: "waiting" | "running" | "uploading" | "rotating" | "disabled";
+  /** What it waits for though it is due; empty when for nothing */
+  readonly waiting_for: string;
   /** Start of the attempt that runs, or of the last one */
   readonly snapshot_start: string | null;
   /** Where it writes */

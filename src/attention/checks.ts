@@ -52,7 +52,10 @@ export interface Facts {
   readonly consolePolicySet: () => boolean;
   readonly dev: () => boolean;
   /** Automated ones: how many are configured, and which of them are late. */
-  readonly snapshots: () => { readonly configured: number; readonly late: readonly string[] };
+  readonly snapshots: () => {
+    readonly configured: number;
+    readonly late: readonly { readonly name: string; readonly phase: string | null }[];
+  };
   /** Of those configurations: whose stored snapshots were not proven in time, and whose last one does not restore. */
   readonly drills: () => {
     readonly late: readonly string[];
@@ -246,11 +249,11 @@ export const CHECKS: readonly Check[] = [
     severity: "soon",
     remedy: "holdfast snapshot list",
     find: (facts) =>
-      facts.snapshots().late.map((name) => ({
+      facts.snapshots().late.map(({ name, phase }) => ({
         subject: name,
         namespace: ROOT_NAMESPACE,
         seenBy: `sys/storage/raft/snapshot-auto/status/${name}`,
-        text: "an automated snapshot has not succeeded for two of its intervals",
+        text: `an automated snapshot has not succeeded for two of its intervals${nowAt(phase)}`,
       })),
   },
   {
@@ -318,6 +321,12 @@ function server(applies: boolean, text: string): Found[] {
 function drillsOf(name: string): Omit<Found, "text"> {
   const seenBy = `sys/storage/raft/snapshot-auto/drills/${name}`;
   return { subject: name, namespace: ROOT_NAMESPACE, seenBy };
+}
+
+/** Where the attempt stands that is under way. */
+function nowAt(phase: string | null): string {
+  if (phase === null) return "";
+  return phase === "waiting" ? "; one waits for its turn" : `; one is ${phase}`;
 }
 
 function devices(found: readonly AuditFact[], text: (one: AuditFact) => string): Found[] {

@@ -159,6 +159,7 @@ const status = out.object({
     ["waiting", "running", "uploading", "rotating", "disabled"],
     "What is done; disabled: this node makes no snapshots",
   ),
+  waiting_for: out.string("What it waits for though it is due; empty when for nothing"),
   snapshot_start: out.nullable(out.time("Start of the attempt that runs, or of the last one")),
   snapshot_url: out.string("Where it writes"),
   last_snapshot_start: out.nullable(out.time("Start of the last attempt that has ended")),
@@ -323,6 +324,7 @@ function statusOf(state: SnapshotStatus) {
   const time = (at: string | null) => (at === null ? null : showTime(BigInt(at)));
   return {
     state: state.state,
+    waiting_for: state.waitingFor,
     snapshot_start: time(state.start),
     snapshot_url: state.url,
     last_snapshot_start: time(state.lastStart),

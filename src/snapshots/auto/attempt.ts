@@ -17,7 +17,7 @@ export interface SpooledArchive {
   close(): Promise<void>;
 }
 
-export type Phase = "running" | "uploading" | "rotating";
+export type Phase = "waiting" | "running" | "uploading" | "rotating";
 
 export interface AttemptPlan {
   readonly name: string;

@@ -8,6 +8,7 @@ import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
 import type { Job } from "../../house/room.ts";
 import { StoreError } from "../targets/store-error.ts";
+import type { TimedTarget } from "../targets/timed-target.ts";
 import { isOurName, nameAt, type Target } from "../targets/target.ts";
 import { attempt, type Phase, type SpooledArchive, type StoredArchive } from "./attempt.ts";
 import type { AttemptBook } from "./attempt-book.ts";
@@ -15,6 +16,7 @@ import type { SnapshotConfig } from "./config.ts";
 import type { ConfigChange, Configurations, WriteRequest, Written } from "./configurations.ts";
 import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
+import { MakingPlaces } from "./making-places.ts";
 import { lengthOf, overdue } from "./schedule.ts";
 import type { EndedAttempt, SnapshotState } from "./state.ts";
 import type { WrittenSnapshot } from "./written-snapshots.ts";
@@ -54,9 +56,17 @@ export interface DrillPort {
 }
 
 export interface SnapshotStatus extends SnapshotState {
-  readonly state: Phase | "waiting" | "disabled";
+  readonly state: Phase | "disabled";
+  /** Though it is due; empty when it waits for nothing but its time. */
+  readonly waitingFor: string;
   /** When one of them was last proven to restore. */
   readonly lastProven: string | null;
+}
+
+export interface LateSnapshot {
+  readonly name: string;
+  /** Of the attempt that is under way; null where none is. */
+  readonly phase: Phase | null;
 }
 
 export interface AutoReading {
@@ -74,8 +84,9 @@ interface Known {
   readonly state: SnapshotState;
 }
 
-/** Of one type of store: those that do not answer hold up nobody who writes elsewhere. */
-const MAX_RUNS = 2;
+/** Of all configurations: each takes memory, and reads the whole store. */
+const MAX_MAKING = 2;
+const FOR_A_PLACE = "its turn: archives of other configurations are being made";
 /** A slow store is not late yet. */
 const LATE_BY: Nanos = 10n * MINUTE;
 
@@ -84,6 +95,9 @@ export class AutoSnapshots {
   readonly #configurations: Configurations;
   readonly #book: AttemptBook;
   readonly #runs: DueRuns<Phase, AttemptOutcome>;
+  readonly #making = new MakingPlaces(MAX_MAKING);
+  /** Where the last attempt of each wrote. */
+  readonly #targets = new Map<string, TimedTarget>();
   #known: readonly Known[] | null = null;
   #unwatch: readonly (() => void)[] = [];
 
@@ -95,8 +109,7 @@ export class AutoSnapshots {
     this.#runs = new DueRuns<Phase, AttemptOutcome>({
       what: { one: "a snapshot", many: "snapshots" },
       first: "running",
-      max: MAX_RUNS,
-      placeOf: (name) => this.#configurations.find(name)?.settings.storageType ?? "",
+      max: Infinity, // one of a configuration: none waits for the store of another
       due: () => this.#read().map(({ name, state }) => ({ name, next: BigInt(state.next) })),
       run: (name, run) => this.#attempt(name, run),
       takeUp: (isLeading) => this.#takeUp(isLeading),
@@ -150,15 +163,18 @@ export class AutoSnapshots {
     await Promise.all([this.#runs.stop(name), this.#options.drills.removed(name)]);
     await this.#clearAway(name, config, signal);
     await this.#book.forget(name);
+    this.#targets.delete(name);
     this.#runs.arm();
   }
 
   status(name: string): SnapshotStatus {
     const config = this.read(name);
     const idle = this.#runs.isLeading ? "waiting" : "disabled";
+    const phase = this.#runs.phaseOf(name);
     return {
       ...this.#book.stateOf(name, config),
-      state: this.#runs.phaseOf(name) ?? idle,
+      state: phase ?? idle,
+      waitingFor: phase === "waiting" ? FOR_A_PLACE : "",
       lastProven: this.#options.drills.lastProvenOf(name, config),
     };
   }
@@ -173,7 +189,6 @@ export class AutoSnapshots {
    *  takes longer than is waited for, or is made again by whoever leads next: it goes on. */
   async run(name: string, signal: AbortSignal): Promise<boolean> {
     this.read(name);
-    if (!this.#runs.hasRoomFor(name)) throw failures.runBusy(MAX_RUNS);
     const ended = await this.#runs.join(name, signal);
     if (ended === null) return false;
     const { outcome } = ended;
@@ -196,14 +211,18 @@ export class AutoSnapshots {
   }
 
   /** How many configurations there are, and those of which no snapshot came for two intervals. */
-  get lateness(): { readonly configured: number; readonly late: readonly string[] } {
+  get lateness(): { readonly configured: number; readonly late: readonly LateSnapshot[] } {
     const now = this.#options.clock.now();
     const known = this.#all();
     const late = known.filter(({ config, state }) => {
       const last = BigInt(state.lastSuccess ?? config.created);
       return now - last > 2n * lengthOf(config.interval) + LATE_BY;
     });
-    return { configured: known.length, late: late.map(({ name }) => name) };
+    return { configured: known.length, late: late.map(({ name }) => this.#lateOne(name)) };
+  }
+
+  #lateOne(name: string): LateSnapshot {
+    return { name, phase: this.#runs.phaseOf(name) ?? null };
   }
 
   /** What a scrape reads: remembered over restarts. */
@@ -262,7 +281,7 @@ export class AutoSnapshots {
     let outcome: StoredArchive | string;
     try {
       outcome = await this.#measured(name, async (named) => {
-        const target = await this.#configurations.openTarget(config);
+        const target = await this.#openTarget(name, config);
         const file = nameAt(config.settings.filePrefix, start);
         url = target.urlOf(file);
         named(url);
@@ -275,7 +294,7 @@ export class AutoSnapshots {
           estimate: before.lastSize,
           leftOver: before.begun,
           signal: run.signal,
-          make: this.#options.make,
+          make: (signal) => this.#make(run, signal),
           enter: (phase) => (run.phase = phase),
           letGo: (left, cause) => this.#letGo(name, left, cause),
           remember: (put) => this.#book.change(name, (state) => ({ ...state, begun: put })),
@@ -292,6 +311,22 @@ export class AutoSnapshots {
     await this.#book.note(name, ended, (tx, stored) => drills.stored(tx, name, stored));
     drills.arm();
     return outcome;
+  }
+
+  /** A directory that hangs is not asked again while it does. */
+  async #openTarget(name: string, config: SnapshotConfig): Promise<TimedTarget> {
+    if (this.#targets.get(name)?.hangs === true) throw failures.stillHangs();
+    const target = await this.#configurations.openTarget(config);
+    this.#targets.set(name, target);
+    return target;
+  }
+
+  #make(run: Run<Phase>, signal: AbortSignal): Promise<SpooledArchive> {
+    if (this.#making.areTaken) run.phase = "waiting";
+    return this.#making.within(signal, () => {
+      run.phase = "running";
+      return this.#options.make(signal);
+    });
   }
 
   /** Of what it has written, that which lies where it writes now. */

@@ -7,7 +7,7 @@ import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import { openTarget, type TargetNeeds } from "../targets/open-target.ts";
 import { StoreError } from "../targets/store-error.ts";
 import type { TargetSettings } from "../targets/settings.ts";
-import type { Target } from "../targets/target.ts";
+import { TimedTarget } from "../targets/timed-target.ts";
 import {
   checkName,
   type ConfigInput,
@@ -128,8 +128,9 @@ export class Configurations {
     });
   }
 
-  openTarget({ settings }: Pick<SnapshotConfig, "settings">): Promise<Target> {
-    return openTarget(settings, this.#options.targets);
+  async openTarget({ settings }: Pick<SnapshotConfig, "settings">): Promise<TimedTarget> {
+    const { targets, clock } = this.#options;
+    return new TimedTarget(await openTarget(settings, targets), { clock, timers: targets.timers });
   }
 
   /** Gives the host, for records. */

@@ -50,7 +50,7 @@ test("one that cannot be noted is told to who waits, and starts again after a mi
   assert.equal(timers.armed, 0);
 });
 
-test("what is due starts though another place is full, and waits where its own is", async () => {
+test("what is due waits where all places are taken, the longest due first", async () => {
   const { clock, timers, log } = fakeWorld();
   const started: string[] = [];
   const hanging = Promise.withResolvers<string>();
@@ -58,9 +58,8 @@ test("what is due starts though another place is full, and waits where its own i
     what: { one: "a thing", many: "things" },
     first: null,
     max: 2,
-    placeOf: (name) => name.slice(0, 1),
     due: () =>
-      ["a1", "a2", "a3", "b1"]
+      ["a", "b", "c"]
         .filter((name) => !started.includes(name))
         .map((name, i) => ({ name, next: START + BigInt(i + 1) * SECOND })),
     run: (name) => {
@@ -75,10 +74,11 @@ test("what is due starts though another place is full, and waits where its own i
   runs.open();
   await nextTurn();
   await timers.advance(10n * SECOND);
-  assert.deepEqual(started, ["a1", "a2", "b1"]);
+  assert.deepEqual(started, ["a", "b"]);
+  assert.deepEqual([runs.hasRoomFor("a"), runs.hasRoomFor("c")], [true, false]);
   hanging.resolve("");
   await nextTurn();
   await timers.advance(SECOND);
-  assert.deepEqual(started, ["a1", "a2", "b1", "a3"]);
+  assert.deepEqual(started, ["a", "b", "c"]);
   await runs.close();
 });

@@ -29,10 +29,8 @@ export interface DueRunsOptions<Phase, Outcome> {
   /** For the log. */
   readonly what: { readonly one: string; readonly many: string };
   readonly first: Phase;
-  /** Of one place at once. */
+  /** At once. */
   readonly max: number;
-  /** What it shares its room with; everything with everything unless said. */
-  readonly placeOf?: (name: string) => string;
   /** Everything that is to be done some day. */
   readonly due: () => readonly Due[];
   /** Notes itself how it went, so that the next one is due later; throws where that could not be noted. */
@@ -46,8 +44,6 @@ export interface DueRunsOptions<Phase, Outcome> {
 
 interface Started<Phase, Outcome> {
   readonly run: Run<Phase>;
-  /** As of its start. */
-  readonly place: string;
   readonly stop: AbortController;
   /** Never rejects: most runs have nobody who waits. */
   readonly done: Promise<Ended<Outcome> | { readonly error: unknown }>;
@@ -105,17 +101,7 @@ export class DueRuns<Phase, Outcome> {
 
   /** Whether something of that name runs, or could start now. */
   hasRoomFor(name: string): boolean {
-    return this.#runs.has(name) || this.#hasFree(this.#placeOf(name));
-  }
-
-  #placeOf(name: string): string {
-    return this.#options.placeOf?.(name) ?? "";
-  }
-
-  #hasFree(place: string): boolean {
-    let taken = 0;
-    for (const run of this.#runs.values()) if (run.place === place) taken++;
-    return taken < this.#options.max;
+    return this.#runs.has(name) || this.#runs.size < this.#options.max;
   }
 
   /** Now, or the one that is under way: how it went. Null when it takes longer than is waited for: it goes on. Throws
@@ -145,7 +131,7 @@ export class DueRuns<Phase, Outcome> {
     this.#timer = null;
     if (!this.#leading) return;
     const now = this.#options.clock.now();
-    // For those whose place is taken, the end of a run arms it again.
+    // Where all places are taken, the end of a run arms it again.
     const startable = this.#waiting().filter(({ name }) => this.hasRoomFor(name));
     const waits = startable.map(({ next }) => (next > now ? next - now : 0n));
     if (waits.length === 0) return;
@@ -201,7 +187,7 @@ export class DueRuns<Phase, Outcome> {
         this.#runs.delete(name);
         this.arm();
       });
-    const started = { run, place: this.#placeOf(name), stop, done };
+    const started = { run, stop, done };
     this.#runs.set(name, started);
     return started;
   }

@@ -78,12 +78,13 @@ export function runFailed(why: string): Failure {
 }
 
 /**
- * @code snapshot-run-busy As many snapshots are under way as there may be.
- * @remedy Wait until one has ended.
+ * @code snapshot-target-hangs The place where snapshots go hung in an earlier attempt, and still does.
+ * @remedy Look at the disk or the network directory that the configuration names.
  */
-export function runBusy(max: number): Failure {
-  const message = `${max} snapshots are under way; wait until one has ended`;
-  return new Failure("unavailable", "snapshot-run-busy", message, { retryAfter: 10 });
+export function stillHangs(): Failure {
+  const message =
+    "an earlier attempt hangs in the place where snapshots go; look at its disk or network";
+  return new Failure("unavailable", "snapshot-target-hangs", message);
 }
 
 /** What a store said to a test, for whoever wrote the configuration; every other error as it is. */

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { ArchiveParser } from "../../../src/snapshots/archive/archive-parser.ts";
+import { SystemWorkFiles } from "../../../src/system/work-file.ts";
 import { FORMAT } from "../../../src/storage/engines/sqlite-format.ts";
 import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
 import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
@@ -42,6 +43,7 @@ test(
     const fresh = await server.status("a");
     assert.deepEqual(fresh, {
       state: "waiting",
+      waiting_for: "",
       snapshot_start: null,
       snapshot_url: "",
       last_snapshot_start: null,
@@ -442,40 +444,83 @@ test("a node that does not lead makes no snapshots, and says so", BOUND, async (
 });
 
 test(
-  "a run of one configuration is one, however often it is asked for; more than two wait",
+  "a run of one configuration is one, however often it is asked for; stores that hang hold up no other",
   BOUND,
   async (t) => {
     const server = await autoServer(t);
     const s3 = await startFakeS3({ now: () => server.milliseconds });
     t.after(() => s3.close());
-    for (const name of ["a", "b", "c"]) {
-      done(await server.write(name, cloudaConfig(s3, { path_prefix: name })));
+    for (const name of ["a", "b", "c", "d"]) {
+      done(await server.write(name, cloudaConfig(s3, { path_prefix: name, drill: "off" })));
     }
-    s3.faults.push({ action: "PutObject", kind: "hang", times: 2 });
-    const runs = ["a", "a", "b"].map((name) => server.run(name));
-    await until(() => s3.hanging() === 2);
-    refused(await server.run("c"), 503, /2 snapshots are under way/);
-    await server.passUntil(() => s3.objects.size === 2, 10n * SECOND);
+    done(await server.write("e", server.local()));
+    s3.faults.push({ action: "PutObject", kind: "hang", times: 3 });
+    const runs = ["a", "a", "b", "c"].map((name) => server.run(name));
+    await until(() => s3.hanging() === 3);
+    assert.equal((await server.run("d")).status, 200, "to the same type of store");
+    assert.equal((await server.run("e")).status, 200, "to a directory");
+    assert.equal(server.files().length, 1);
+    assert.equal(s3.objects.size, 1);
+    await server.passUntil(() => s3.objects.size === 4, 10n * SECOND);
     for (const answer of await Promise.all(runs)) assert.ok(answer.status < 300, answer.text);
-    assert.equal(s3.objects.size, 2);
+    assert.equal(s3.objects.size, 4);
   },
 );
 
-test("two stores that do not answer keep no snapshot from a directory", BOUND, async (t) => {
+test(
+  "an attempt whose store never answers ends, is told, and is made again after a minute, then two",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const s3 = await startFakeS3({ now: () => server.milliseconds });
+    t.after(() => s3.close());
+    done(await server.write("a", cloudaConfig(s3, { drill: "off" })));
+    s3.faults.push({ action: "PutObject", kind: "hang", times: 1000 });
+    await server.passUntil(() => s3.hanging() > 0, MINUTE);
+    const first = await server.ended("a", 10n * SECOND);
+    assert.match(first.last_snapshot_error, /it took too long/);
+    assert.equal(first.consecutive_errors, 1);
+    assert.equal(secondsBetween(first.last_snapshot_end, first.next_snapshot_start), 60);
+    const second = await server.ended("a", 10n * SECOND);
+    assert.equal(second.consecutive_errors, 2);
+    assert.equal(secondsBetween(second.last_snapshot_end, second.next_snapshot_start), 120);
+    s3.faults.length = 0;
+    const third = await server.ended("a", 10n * SECOND);
+    assert.deepEqual([third.last_snapshot_error, third.consecutive_errors], ["", 0]);
+  },
+);
+
+test("two archives are made at a time, and who waits for that says so", BOUND, async (t) => {
   const server = await autoServer(t);
-  const s3 = await startFakeS3({ now: () => server.milliseconds });
-  t.after(() => s3.close());
-  for (const name of ["a", "b"]) {
-    done(await server.write(name, cloudaConfig(s3, { path_prefix: name, drill: "off" })));
-  }
-  done(await server.write("c", server.local()));
-  s3.faults.push({ action: "PutObject", kind: "hang", times: 2 });
-  const runs = ["a", "b"].map((name) => server.run(name));
-  await until(() => s3.hanging() === 2);
-  assert.equal((await server.run("c")).status, 200);
-  assert.equal(server.files().length, 1);
-  await server.passUntil(() => s3.objects.size === 2, 10n * SECOND);
-  for (const answer of await Promise.all(runs)) assert.ok(answer.status < 300, answer.text);
+  const gate = Promise.withResolvers<void>();
+  const files = new SystemWorkFiles();
+  const create = t.mock.method(
+    SystemWorkFiles.prototype,
+    "createUnnamed",
+    async (directory: string) => {
+      await gate.promise;
+      create.mock.restore();
+      return files.createUnnamed(directory);
+    },
+  );
+  const names = ["a", "b", "c"];
+  for (const name of names) done(await server.write(name, server.local({ file_prefix: name })));
+  const runs = names.map((name) => server.run(name));
+  const all = () => Promise.all(names.map((name) => server.status(name)));
+  const states = async () => (await all()).map(({ state }) => state).toSorted();
+  await until(async () => (await states()).join() === "running,running,waiting");
+  const waiting = (await all()).filter(({ waiting_for: text }) => text !== "");
+  assert.equal(waiting.length, 1);
+  assert.match(waiting[0]?.waiting_for ?? "", /its turn: archives of other configurations/);
+  await server.passUntil(
+    async () => /one waits for its turn/.test((await server.must("GET", "sys/attention")).text),
+    HOUR,
+  );
+  gate.resolve();
+  await Promise.all(runs); // answered long ago: they went on
+  await until(async () => (await all()).every(({ last_success: at }) => at !== null));
+  assert.equal(server.files().length, 3);
+  for (const { waiting_for: text } of await all()) assert.equal(text, "");
 });
 
 test("metrics tell of success, size, failures and how full the allowance is", BOUND, async (t) => {

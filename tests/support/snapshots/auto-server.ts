@@ -23,6 +23,7 @@ export const AUTO = "sys/storage/raft/snapshot-auto";
 
 export interface AutoStatus {
   readonly state: string;
+  readonly waiting_for: string;
   readonly snapshot_start: string | null;
   readonly snapshot_url: string;
   readonly last_snapshot_start: string | null;
