@@ -40,10 +40,10 @@ function passing(text: RegExp) {
 
 test("a call that hangs ends after a quarter of an hour, and none is begun before it has ended", async () => {
   const never = Promise.withResolvers<never[]>();
-  let asked: AbortSignal | null = null;
+  let received: AbortSignal | null = null;
   const { timed, timers, stop } = stage({
     list: (signal) => {
-      asked = signal;
+      received = signal;
       return never.promise;
     },
     delete: async () => {},
@@ -53,10 +53,10 @@ test("a call that hangs ends after a quarter of an hour, and none is begun befor
     passing(/listing snapshots: it did not get on for 15m/),
   );
   await timers.advance(14n * MINUTE);
-  assert.equal(asked!.aborted, false);
+  assert.equal(received!.aborted, false);
   await timers.advance(3n * MINUTE);
   await listed;
-  assert.equal(asked!.aborted, true, "it is told");
+  assert.equal(received!.aborted, true, "it is told");
   assert.equal(timed.hangs, true);
   assert.throws(() => timed.delete("a", stop.signal), passing(/an earlier call hangs/));
   never.resolve([]);

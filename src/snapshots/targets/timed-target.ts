@@ -128,23 +128,35 @@ class Watch {
   readonly #pace = new Pace();
   readonly #stop = new AbortController();
   #waiting = false;
+  #time: Nanos = 0n;
+  #looked: Nanos;
   readonly signal: AbortSignal;
 
   constructor(world: TimedWorld, watched: Watched) {
     this.#world = world;
     this.#watched = watched;
+    this.#looked = world.clock.elapsed();
     this.signal = AbortSignal.any([watched.signal, this.#stop.signal]);
   }
 
+  /** Without pauses of the whole process: nothing could get on in them. */
+  #now(): Nanos {
+    const elapsed = this.#world.clock.elapsed();
+    const passed = elapsed - this.#looked;
+    this.#time += passed < 2n * LOOK_EVERY ? passed : 2n * LOOK_EVERY;
+    this.#looked = elapsed;
+    return this.#time;
+  }
+
   moved(bytes: number): void {
-    const now = this.#world.clock.elapsed();
+    const now = this.#now();
     this.#pace.waits(false, now);
     this.#pace.moved(bytes);
     if (this.#waiting) this.#pace.waits(true, now);
   }
 
   async wait<T>(begin: () => Promise<T>): Promise<T> {
-    const { clock, timers } = this.#world;
+    const { timers } = this.#world;
     const { step, signal, patience, left } = this.#watched;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let timer: Timer | null = null;
@@ -157,7 +169,7 @@ class Watch {
       this.#stop.abort(error);
     };
     const look = () => {
-      if (this.#pace.isKept(clock.elapsed(), patience)) timer = timers.after(LOOK_EVERY, look);
+      if (this.#pace.isKept(this.#now(), patience)) timer = timers.after(LOOK_EVERY, look);
       else giveUp(`it did not get on for ${showDuration(patience - (patience % SECOND))}`);
     };
     const stopped = () => {
@@ -165,7 +177,7 @@ class Watch {
       timer = timers.after(CLEARING, () => giveUp("it does not end though it was stopped"));
     };
     this.#waiting = true;
-    this.#pace.waits(true, clock.elapsed());
+    this.#pace.waits(true, this.#now());
     if (signal.aborted) stopped();
     else look();
     signal.addEventListener("abort", stopped, { once: true });
@@ -175,7 +187,7 @@ class Watch {
       cancel(timer);
       signal.removeEventListener("abort", stopped);
       this.#waiting = false;
-      this.#pace.waits(false, clock.elapsed());
+      this.#pace.waits(false, this.#now());
     }
   }
 }
