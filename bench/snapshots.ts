@@ -141,24 +141,44 @@ async function restore(context: Context): Promise<Figures> {
   });
 }
 
-async function restoreOnce({ caller, pid }: TokensNode, file: string) {
-  await longestBlock(caller); // what was before does not count
-  const resident = residentBytesOf(pid);
-  let most = resident;
-  const watching = setInterval(() => (most = Math.max(most, residentBytesOf(pid))), 20);
-  const began = performance.now();
-  const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
-  const { url } = caller;
-  const headers = { ...caller.headers, "Content-Type": "application/gzip" };
-  try {
-    const answer = await fetch(url + SNAPSHOT, { method: "POST", headers, body, duplex: "half" });
+async function restoreOnce(node: TokensNode, file: string): Promise<Needed> {
+  const { caller } = node;
+  return await needed(node, async () => {
+    const answer = await sent(caller, SNAPSHOT, file);
     if (answer.status !== 204) throw new Error(`status ${answer.status}: ${await answer.text()}`);
     await restored(caller);
+  });
+}
+
+async function sent({ url, headers }: Caller, path: string, file: string): Promise<Response> {
+  return await fetch(url + path, {
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/gzip" },
+    body: Readable.toWeb(createReadStream(file)) as ReadableStream,
+    duplex: "half",
+  });
+}
+
+interface Needed {
+  readonly seconds: number;
+  readonly grown: number; // MiB
+  readonly block: number; // ms
+}
+
+/** What a server needs for it. */
+async function needed({ caller, pid }: TokensNode, work: () => Promise<void>): Promise<Needed> {
+  await longestBlock(caller); // what was before does not count
+  const resident = residentBytesOf(pid);
+  let highest = resident;
+  const watching = setInterval(() => (highest = Math.max(highest, residentBytesOf(pid))), 20);
+  const began = performance.now();
+  try {
+    await work();
   } finally {
     clearInterval(watching);
   }
   const seconds = (performance.now() - began) / 1000;
-  return { seconds, grown: (most - resident) / MIB, block: await longestBlock(caller) };
+  return { seconds, grown: (highest - resident) / MIB, block: await longestBlock(caller) };
 }
 
 /** Until it can be read from, beside the data. */
@@ -185,26 +205,17 @@ async function loadBeside(context: Context): Promise<Figures> {
   });
 }
 
-async function loadOnce({ caller, pid }: TokensNode, file: string) {
-  await longestBlock(caller); // what was before does not count
-  const resident = residentBytesOf(pid);
-  let most = resident;
-  const watching = setInterval(() => (most = Math.max(most, residentBytesOf(pid))), 20);
-  const began = performance.now();
-  const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
-  const url = `${caller.url}${SNAPSHOT}-load`;
-  const headers = { ...caller.headers, "Content-Type": "application/gzip" };
-  try {
-    const answer = await fetch(url, { method: "POST", headers, body, duplex: "half" });
-    const text = await answer.text();
+async function loadOnce(node: TokensNode, file: string): Promise<Needed> {
+  const { caller } = node;
+  let text = "";
+  const found = await needed(node, async () => {
+    const answer = await sent(caller, `${SNAPSHOT}-load`, file);
+    text = await answer.text();
     if (answer.status !== 200) throw new Error(`status ${answer.status}: ${text}`);
-    const seconds = (performance.now() - began) / 1000;
-    const { snapshot_id: id } = JSON.parse(text) as { snapshot_id: string };
-    await call(caller, "DELETE", `sys/storage/raft/snapshot-load/${id}`);
-    return { seconds, grown: (most - resident) / MIB, block: await longestBlock(caller) };
-  } finally {
-    clearInterval(watching);
-  }
+  });
+  const { data } = JSON.parse(text) as { data: { snapshot_id: string } };
+  await call(caller, "DELETE", `sys/storage/raft/snapshot-load/${data.snapshot_id}`);
+  return found;
 }
 
 async function restored(caller: Caller): Promise<void> {

@@ -18,6 +18,10 @@ export type VerifySnapshotInput = {
 };
 
 export type VerifySnapshotAnswer = {
+  /** Whether it opens with today's root key and nothing is wrong with it */
+  readonly ok: boolean;
+  /** Why not, in words */
+  readonly errors: readonly string[];
   /** Of the archive */
   readonly id: string;
   /** The last index that it holds */
@@ -56,6 +60,8 @@ export type VerifySnapshotAnswer = {
   readonly problems?: readonly string[];
   /** With `deep`: entries that opened */
   readonly opened_entries?: number;
+  /** With `deep`: data keys in its keyring */
+  readonly keyring_terms?: number;
 };
 
 /** Check a snapshot without restoring it */
@@ -66,7 +72,7 @@ export async function verifySnapshot(
   options?: CallOptions,
 ): Promise<Answer<VerifySnapshotAnswer>> {
   return client.call(
-    { method: "POST", path: "sys/storage/raft/snapshot-verify", query, stream, answer: "bare" },
+    { method: "POST", path: "sys/storage/raft/snapshot-verify", query, stream, answer: "data" },
     options,
   );
 }
@@ -266,7 +272,7 @@ export type WriteSnapshotConfigInput = {
   /** Where snapshots go; required at first and the same ever after */
   readonly storage_type?: "local" | "cloudb-blob" | "clouda-store" | "cloudc-store" | undefined;
   /** When the newest stored snapshot is read back and proven to restore: after each n-th snapshot (a count such as 4), every so often (a time with its unit such as 7d, as it is unless said), or off */
-  readonly drill?: string | undefined;
+  readonly drill?: string | number | undefined;
   /** local: bytes that all snapshots of this prefix may have there, whoever wrote them; required */
   readonly local_max_space?: number | undefined;
   /** clouda-store: the bucket; required */
@@ -641,7 +647,7 @@ export async function loadSnapshot(
   options?: CallOptions,
 ): Promise<Answer<LoadSnapshotAnswer>> {
   return client.call(
-    { method: "POST", path: "sys/storage/raft/snapshot-load", stream, answer: "bare" },
+    { method: "POST", path: "sys/storage/raft/snapshot-load", stream, answer: "data" },
     options,
   );
 }

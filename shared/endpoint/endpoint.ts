@@ -323,9 +323,9 @@ export function parametersOf(path: string): { readonly names: string[]; readonly
 }
 
 function checkStreams<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {
-  const { name, bodyStream = null, method, family, input } = declared;
+  const { name, bodyStream = null, method, input } = declared;
   if (bodyStream === null) return;
-  invariant(method === "POST" && family === "bare", `${name}: streams come by POST, answered bare`);
+  invariant(method === "POST", `${name}: streams come by POST`);
   const inside = Object.values(input).some(({ source }) => inBody(source));
   invariant(!inside, `${name}: a streamed body has no fields`);
 }

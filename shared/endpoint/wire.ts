@@ -63,6 +63,23 @@ class Placed {
     );
   }
 
+  /** A string; a whole number counts as its digits, since one that may stand there is sent as one. */
+  stringOrCount(help: string, { max }: { readonly max: number }): WireField<string> {
+    const kind = textKind(max);
+    return this.#of(
+      {
+        accepts: `${kind.accepts}, or a whole number`,
+        schema: { oneOf: [kind.schema, { type: "integer" }] },
+        convert: (value) => {
+          if (typeof value === "string") return kind.convert(value);
+          const number = wholeNumber(value);
+          return number === undefined ? undefined : String(number);
+        },
+      },
+      help,
+    );
+  }
+
   /** A string that must never be shown again. */
   secret(
     help: string,

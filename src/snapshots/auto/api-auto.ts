@@ -56,7 +56,7 @@ const fields = {
     .optional(),
   drill: wire
     .param("drill")
-    .string(
+    .stringOrCount(
       "When the newest stored snapshot is read back and proven to restore: after each n-th snapshot (a count such as " +
         "4), every so often (a time with its unit such as 7d, as it is unless said), or off",
       { max: 32 },

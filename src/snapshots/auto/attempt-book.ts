@@ -137,7 +137,10 @@ function scheduled(
   if (state === null || before === null) return freshState(time + interval);
   if (before.interval === config.interval) return state;
   const from = BigInt(state.start ?? config.created);
-  return { ...state, next: String(afterStart(from, interval, time)) };
+  const next = afterStart(from, interval, time);
+  // What has failed is tried again when that was to be, or sooner.
+  const isRetried = state.consecutiveErrors > 0 && BigInt(state.next) < next;
+  return isRetried ? state : { ...state, next: String(next) };
 }
 
 function after(

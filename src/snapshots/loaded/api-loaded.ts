@@ -44,7 +44,6 @@ export const loadedApi = [
     access: access.sudo,
     rootOnly: true,
     runs: "active",
-    family: "bare",
     bodyStream: ARCHIVE_BODY,
     input: {},
     output: out.object(view),

@@ -52,7 +52,6 @@ export const snapshotApi = [
       "restores; that needs an archive of this cluster and of today's root key. Nothing is kept of it.",
     access: access.capability,
     rootOnly: true,
-    family: "bare",
     bodyStream: ARCHIVE_BODY,
     input: {
       deep: wire
@@ -61,6 +60,8 @@ export const snapshotApi = [
         .default(false),
     },
     output: out.object({
+      ok: out.boolean("Whether it opens with today's root key and nothing is wrong with it"),
+      errors: out.list(out.string("An error"), "Why not, in words"),
       id: out.string("Of the archive"),
       index: out.integer("The last index that it holds"),
       epoch: out.integer("Of the log at that index"),
@@ -82,6 +83,7 @@ export const snapshotApi = [
         out.list(out.string("A problem"), "With `deep`: what did not, in words"),
       ),
       opened_entries: out.optional(out.integer("With `deep`: entries that opened")),
+      keyring_terms: out.optional(out.integer("With `deep`: data keys in its keyring")),
     }),
     handler: async (manual, { deep }, context) => {
       context.allow(PATIENCE);

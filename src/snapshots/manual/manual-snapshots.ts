@@ -47,7 +47,7 @@ export interface CheckedArchive {
   /** Why not; empty when they do. */
   readonly reason: string;
   /** Where every entry was opened. */
-  readonly proof?: Pick<DeepReport, "ok" | "problems" | "opened">;
+  readonly proof?: Pick<DeepReport, "ok" | "problems" | "opened" | "dataKeys">;
 }
 
 export class ManualSnapshots {
@@ -174,6 +174,8 @@ function headersOf({ meta, bytes }: WrittenArchive): Record<string, string> {
 export function checkedView({ archive, rows, opens, reason, proof }: CheckedArchive) {
   const { meta, bytes, sha256 } = archive;
   return {
+    ok: opens && proof?.ok !== false,
+    errors: opens ? (proof?.problems ?? []) : [reason],
     id: meta.id,
     index: meta.index,
     epoch: meta.epoch,
@@ -192,6 +194,11 @@ export function checkedView({ archive, rows, opens, reason, proof }: CheckedArch
     reason,
     ...(proof === undefined
       ? {}
-      : { proven: proof.ok, problems: proof.problems, opened_entries: proof.opened }),
+      : {
+          proven: proof.ok,
+          problems: proof.problems,
+          opened_entries: proof.opened,
+          keyring_terms: proof.dataKeys,
+        }),
   };
 }

@@ -23,6 +23,8 @@ export async function holdPlace(
   if (first !== undefined && belowOf(first, path) !== null) await files.makeDirectory(first);
   const held = await files.hold(path);
   if (held === null) {
+    // Whoever made it would only then be told that it must lie elsewhere.
+    if (!(await mayLieBelow(files, roots, path))) throw outsideRoots(roots);
     throw directoryRefused(`must be a directory that is there: make ${path} with mode 0700`);
   }
   try {
@@ -58,16 +60,33 @@ async function judge(
     }
   }
   if (!(await isBelow(files, roots, path, facts.path))) {
-    const listed = roots.join(", ");
-    throw directoryRefused(
-      `must lie below one of the directories of snapshot_roots (${listed}), with no link on the way`,
-    );
+    throw outsideRoots(roots);
   }
   if (!facts.ours || (facts.mode & 0o022) !== 0) {
     throw directoryRefused(
       `must belong to the server's user and be writable by nobody else: chmod 0700 ${path}`,
     );
   }
+}
+
+function outsideRoots(roots: readonly string[]): Error {
+  const listed = roots.join(", ");
+  return directoryRefused(
+    `must lie below one of the directories of snapshot_roots (${listed}), with no link on the way`,
+  );
+}
+
+/** By its name, for what is not there. */
+async function mayLieBelow(
+  files: SnapshotFiles,
+  roots: readonly string[],
+  path: string,
+): Promise<boolean> {
+  for (const root of roots) {
+    const real = (await files.look(root))?.path ?? root;
+    if (belowOf(root, path) !== null || belowOf(real, path) !== null) return true;
+  }
+  return false;
 }
 
 async function isBelow(

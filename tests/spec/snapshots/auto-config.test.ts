@@ -325,3 +325,29 @@ test(
     refused(await server.write("c", keyless), 400, /clouda_access_key_id is not set/);
   },
 );
+
+test("a count of drills may be sent as a number, and a length may not", BOUND, async (t) => {
+  const server = await autoServer(t);
+  done(await server.write("a", server.local({ drill: 4 })));
+  const read = async () => dataOf(await server.ask("GET", `${AUTO}/config/a`))["drill"];
+  assert.equal(await read(), "4");
+  done(await server.write("a", { drill: "12" }));
+  assert.equal(await read(), "12");
+  for (const drill of [0, -1, 1.5, 1e9, true, ["4"], { count: 4 }]) {
+    refused(await server.write("a", { drill }), 400, /drill must be|drill/);
+  }
+  assert.equal(await read(), "12");
+});
+
+test(
+  "a directory that is not there is to be made only where snapshots may lie",
+  BOUND,
+  async (t) => {
+    const server = await autoServer(t);
+    const write = (path_prefix: string) => server.write("a", server.local({ path_prefix }));
+    refused(await write(`${server.place}/none`), 400, /must be a directory that is there: make /);
+    for (const outside of ["/no/such/place", `${server.place}-beside`]) {
+      refused(await write(outside), 400, /must lie below one of the directories of snapshot_roots/);
+    }
+  },
+);

@@ -282,6 +282,24 @@ test(
   },
 );
 
+test("another interval does not put off what is to be tried again", BOUND, async (t) => {
+  const server = await autoServer(t);
+  const s3 = await startFakeS3({ now: () => server.milliseconds });
+  t.after(() => s3.close());
+  done(await server.write("a", cloudaConfig(s3, { drill: "off" })));
+  s3.control.denied.add("PutObject");
+  const failed = await server.ended("a", MINUTE);
+  assert.equal(failed.consecutive_errors, 1);
+  done(await server.write("a", { interval: "240h" }));
+  const { next_snapshot_start: next } = await server.status("a");
+  assert.equal(next, failed.next_snapshot_start, "a minute after the failure");
+  s3.control.denied.clear();
+  const succeeded = await server.ended("a", 10n * SECOND);
+  assert.equal(succeeded.consecutive_errors, 0);
+  const seconds = secondsBetween(succeeded.last_snapshot_start, succeeded.next_snapshot_start);
+  assert.equal(seconds, 240 * 3600);
+});
+
 test("throttling is waited out within a run", BOUND, async (t) => {
   const server = await autoServer(t);
   const s3 = await startFakeS3({ now: () => server.milliseconds });

@@ -116,6 +116,7 @@ test(
       parser.push(body);
       return parser.end();
     })();
+    assert.match(whole.text, /^\{"request_id":.*"data":\{"ok":true,"errors":\[\]/);
     assert.equal(whole.json["opens"], true);
     assert.equal(whole.json["reason"], "");
     assert.equal(whole.json["index"], meta.index);
@@ -164,6 +165,10 @@ test(
     const foreign = await sendSnapshot(other.url, other.server.root, "snapshot-verify", body);
     assert.equal(foreign.status, 200);
     assert.equal(foreign.json["opens"], false);
+    assert.deepEqual(
+      [foreign.json["ok"], foreign.json["errors"]],
+      [false, [foreign.json["reason"]]],
+    );
     assert.match(String(foreign.json["reason"]), /is of another cluster .*snapshot-force/);
 
     await server.time.pass(3_600_000_000_000n);
@@ -314,6 +319,7 @@ test(
     assert.equal(proven.json["proven"], true);
     assert.deepEqual(proven.json["problems"], []);
     assert.ok(Number(proven.json["opened_entries"]) > 20);
+    assert.deepEqual([proven.json["ok"], proven.json["keyring_terms"]], [true, 2]);
     assert.ok(!proven.text.includes(CANARY));
     const shallow = await sendSnapshot(url, server.root, "snapshot-verify", body);
     assert.ok(!("proven" in shallow.json));

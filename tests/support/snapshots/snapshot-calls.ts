@@ -47,8 +47,9 @@ export async function sendSnapshot(base: string, token: string, path: string, bo
   const url = `${base}/v1/sys/storage/raft/${path}`;
   const answer = await exchange(url, { method: "POST", token, headers, body });
   const text = answer.body.toString();
-  const json: unknown = text === "" ? undefined : JSON.parse(text);
-  return { status: answer.status, text, json: json as Record<string, unknown> };
+  const whole = text === "" ? undefined : (JSON.parse(text) as Record<string, unknown>);
+  const data = (whole?.["data"] ?? whole) as Record<string, unknown>;
+  return { status: answer.status, text, json: data };
 }
 
 /** The archive, but for its end, which is sent when `release` is called. */
