@@ -7,13 +7,11 @@
 //   saved NAME 12 12       the same of a file that was saved
 //   failed                 it could not be made
 
-import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { SystemSnapshotFiles } from "../../src/system/snapshot-files.ts";
 import { run } from "../../tests/cli/harness.ts";
-import { errorText } from "../../tests/support/error-text.ts";
 import type { TestServer } from "../../tests/support/servers/test-server.ts";
-import { ACK_FILE } from "../disk/trace.ts";
+import { acknowledgements, workOn } from "../disk/trial-process.ts";
 import { unsynced } from "./snapshots-plants.ts";
 import {
   type Keys,
@@ -37,11 +35,8 @@ const WRITES = 3; // before a snapshot, and while it is made
 
 const options = JSON.parse(process.argv[2] ?? "{}") as SnapshotsTarget;
 const { directory, token, share } = options;
+const acknowledge = acknowledgements(directory);
 let written = SECRETS;
-
-function acknowledge(line: string): void {
-  appendFileSync(join(directory, ACK_FILE), `${line}\n`, { mode: 0o600 });
-}
 
 async function writeSome(node: TestServer): Promise<void> {
   for (let i = 0; i < WRITES; i++) {
@@ -68,26 +63,17 @@ async function saveOne(node: TestServer, round: number): Promise<void> {
   acknowledge(code === 0 ? `saved ${name} ${from} ${written}` : "failed");
 }
 
-async function main(): Promise<void> {
-  if (options.plant) unsynced(SystemSnapshotFiles.prototype);
-  const node = await startNode(directory);
-  void node.server.failed.then((cause) => {
-    process.stderr.write(`stopped: ${errorText(cause)}\n`);
-    process.exit(1);
-  });
-  await node.unseal([share]);
-  for (let round = 1; round <= options.rounds; round++) {
-    await writeSome(node);
-    await makeOne(node);
-    if (options.saves && round === 1) await saveOne(node, round);
-  }
-  await node.stop();
-}
-
-try {
-  await main();
-  process.exit(0);
-} catch (error) {
-  process.stderr.write(`stopped: ${errorText(error)}\n`);
-  process.exit(1);
-}
+await workOn(
+  () => {
+    if (options.plant) unsynced(SystemSnapshotFiles.prototype);
+    return startNode(directory);
+  },
+  share,
+  async (node) => {
+    for (let round = 1; round <= options.rounds; round++) {
+      await writeSome(node);
+      await makeOne(node);
+      if (options.saves && round === 1) await saveOne(node, round);
+    }
+  },
+);

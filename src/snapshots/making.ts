@@ -7,10 +7,8 @@ import type { Barrier } from "../barrier/barrier.ts";
 import { FORMAT } from "../storage/engines/sqlite-format.ts";
 import type { Store } from "../storage/store.ts";
 import { type WrittenArchive, writeArchive } from "./archive/archive-writer.ts";
+import { checkRoom, KEPT_FREE } from "./disk-room.ts";
 import { noRoomForSnapshot } from "./manual/failures.ts";
-
-/** Stays free where archives are written: the store takes no writes below 64 MiB. */
-const KEPT_FREE = 128 * 1024 * 1024;
 
 export interface MakingOptions {
   readonly store: Store;
@@ -33,10 +31,8 @@ export class ArchiveMaking {
   async write(file: WorkFile, directory: string, signal?: AbortSignal): Promise<WrittenArchive> {
     const { store, barrier, clusterId, clock, random, fs, version } = this.#options;
     const { rootKey } = barrier;
-    const roomy = (bytes: number) => {
-      const free = fs.freeBytes(directory);
-      if (free - bytes < KEPT_FREE) throw noRoomForSnapshot(free, KEPT_FREE);
-    };
+    const roomy = (bytes: number) =>
+      checkRoom(fs.freeBytes(directory), bytes, (free) => noRoomForSnapshot(free, KEPT_FREE));
     roomy(0);
     const snapshot = store.snapshot();
     const created = clock.now();

@@ -13,13 +13,10 @@ import { uuidText } from "@holdfast/shared/text/uuid";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { type OwnKeys, whyNotOpened, whyNotOurs } from "../archive/opening.ts";
+import { checkRoom, GROWTH } from "../disk-room.ts";
 import { CoreRows } from "../proof/core-rows.ts";
 import { noRoomToLoad, notWhole, otherKeys } from "./failures.ts";
 
-/** Stays free beside it: the store of the data takes no writes below 64 MiB. */
-const KEPT_FREE = 128 * 1024 * 1024;
-/** What a byte of an archive becomes in a store, with its leaf and what SQLite adds. */
-const GROWTH = 2.5;
 const LOOK_EVERY = 16 * 1024 * 1024;
 
 export interface FillingOptions {
@@ -53,7 +50,8 @@ export async function fillFrom(
     return new Filler({ engine, ...options }, keys.treeKey);
   };
   let [read, looked] = [0, 0];
-  checkRoom(engine, stream.length ?? 0);
+  const roomFor = (bytes: number) => checkRoom(engine.freeBytes(), bytes * GROWTH, noRoomToLoad);
+  roomFor(stream.length ?? 0);
   try {
     for await (const chunk of stream) {
       signal.throwIfAborted();
@@ -68,7 +66,7 @@ export async function fillFrom(
       read += chunk.length;
       if (read - looked > LOOK_EVERY) {
         looked = read;
-        checkRoom(engine, Math.max(0, (stream.length ?? read) - read));
+        roomFor(Math.max(0, (stream.length ?? read) - read));
       }
     }
     const archive = parser.end();
@@ -104,10 +102,4 @@ function keysOf(
   if (keys === null) throw whyNotOpened(meta, own);
   if (barrier.treeKeyIn(core) === null) throw otherKeys();
   return keys;
-}
-
-function checkRoom(engine: StorageEngine, bytes: number): void {
-  const free = engine.freeBytes();
-  const needed = Math.ceil(bytes * GROWTH) + KEPT_FREE;
-  if (free !== null && free < needed) throw noRoomToLoad(free, needed);
 }

@@ -9,12 +9,9 @@ import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
 import type { StateRecord } from "../archive/state.ts";
 import { archiveMissing } from "../manual/failures.ts";
+import { checkRoom, GROWTH } from "../disk-room.ts";
 import { noRoomToRestore, spoolChanged } from "./failures.ts";
 
-/** Stays free beside what is restored: the store takes no writes below 64 MiB. */
-export const KEPT_FREE: number = 128 * 1024 * 1024;
-/** What a byte of an archive becomes in a store, with its leaf and what SQLite adds. */
-const GROWTH = 2.5;
 const LOOK_EVERY = 16 * 1024 * 1024;
 const PIECE = 64 * 1024; // its rows are parsed in one go
 
@@ -48,7 +45,9 @@ export async function receiveArchive(
     const keys = new Map<string, Uint8Array>();
     const slices = new Slices(options);
     const parser = new ArchiveParser(FORMAT);
-    checkRoom(options, stream.length ?? 0);
+    const roomFor = (bytes: number) =>
+      checkRoom(options.fs.freeBytes(options.directory), bytes * (1 + GROWTH), noRoomToRestore);
+    roomFor(stream.length ?? 0);
     let looked = 0;
     for await (const chunk of stream) {
       for (const { key, value } of parser.push(chunk)) {
@@ -58,7 +57,7 @@ export async function receiveArchive(
       progress(spool.size);
       if (spool.size - looked > LOOK_EVERY) {
         looked = spool.size;
-        checkRoom(options, Math.max(0, (stream.length ?? looked) - looked));
+        roomFor(Math.max(0, (stream.length ?? looked) - looked));
       }
       await slices.pause();
     }
@@ -73,12 +72,6 @@ export async function receiveArchive(
     await spool.close();
     throw error;
   }
-}
-
-function checkRoom({ fs, directory }: ReceivingOptions, bytes: number): void {
-  const free = fs.freeBytes(directory);
-  const needed = Math.ceil(bytes * (1 + GROWTH)) + KEPT_FREE;
-  if (free < needed) throw noRoomToRestore(free, needed);
 }
 
 async function* recordsOf(

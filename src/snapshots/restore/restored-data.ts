@@ -15,7 +15,8 @@ import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { Store } from "../../storage/store.ts";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { noRoomToRestore, notWhole } from "./failures.ts";
-import { KEPT_FREE, type ReceivedArchive } from "./receiving.ts";
+import { checkRoom } from "../disk-room.ts";
+import type { ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
 
 const NODE = "core/";
@@ -81,8 +82,7 @@ export function restoredData(
         }
         entries += records.length;
         guard();
-        const free = engine.freeBytes();
-        if (free !== null && free < KEPT_FREE) throw noRoomToRestore(free, KEPT_FREE);
+        checkRoom(engine.freeBytes(), 0, noRoomToRestore);
       }
       await filler.flush();
       if (!filler.isCopyOf(archive.headRow)) throw notWhole();

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { hex, utf8 } from "@holdfast/shared/bytes";
 import type { HeldDirectory, Random, SnapshotFiles } from "@holdfast/shared/world";
+import { checkRoom, KEPT_FREE } from "../disk-room.ts";
 import { holdPlace, type SnapshotPlaces } from "./local-place.ts";
 import type { LocalSettings } from "./settings.ts";
 import { checkWhole, feed } from "./source-sums.ts";
@@ -20,8 +21,6 @@ export interface LocalNeeds {
 
 /** How much is written between two looks at the allowance. */
 const LOOK_EVERY = 64 * 1024 * 1024;
-/** Stays free on the disk: the store, which may share it, takes no writes below 64 MiB. */
-const KEPT_FREE = 128 * 1024 * 1024;
 
 export class LocalTarget implements Target {
   readonly #settings: LocalSettings;
@@ -152,12 +151,7 @@ export class LocalTarget implements Target {
   async #checkRoom(directory: HeldDirectory, bytes: number, ahead = bytes): Promise<void> {
     const { maxSpace } = this.#settings;
     const free = await directory.freeBytes();
-    if (ahead > 0 && free - ahead < KEPT_FREE) {
-      throw storeRefuses(
-        "looking for space",
-        `${free} bytes are free there, ${ahead} are needed and ${KEPT_FREE} stay free`,
-      );
-    }
+    if (ahead > 0) checkRoom(free, ahead, () => diskFull(free, ahead));
     const ours = await this.#ours(directory);
     const used = ours.reduce((sum, { size }) => sum + size, 0);
     if (used + bytes <= maxSpace) return;
@@ -191,6 +185,11 @@ export class LocalTarget implements Target {
       await directory.close();
     }
   }
+}
+
+function diskFull(free: number, needed: number): Error {
+  const message = `${free} bytes are free there, ${needed} are needed and ${KEPT_FREE} stay free`;
+  return storeRefuses("looking for space", message);
 }
 
 function temporaryName(name: string, mark: string): string {
