@@ -1,6 +1,7 @@
 // `holdfast snapshot load`, `loaded`, `unload`, `-snapshot-id` and `recover` against the server itself.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { startServer } from "../support/servers/test-server.ts";
@@ -70,7 +71,7 @@ test(
     await must("snapshot", "unload", id);
     const gone = await cli("kv", "get", "-snapshot-id", id, "apps/shop");
     assert.equal(gone.code, 3, gone.all);
-    assert.match(gone.stderr, /no snapshot with that id is loaded/);
+    assert.match(gone.stderr, /no snapshot with that id is loaded: LIST .* shows which are \(/);
   },
 );
 
@@ -106,6 +107,10 @@ test(
     const both = await cli("kv", "list", "-deleted", "-snapshot-id", id, "apps");
     assert.match(both.stderr, /-deleted shows the bin of now/);
     assert.equal((await cli("snapshot", "load", join(home, "no-such"))).code, 2);
+    writeFileSync(join(home, "foreign"), "no snapshot at all, but some text of forty bytes");
+    const foreign = await cli("snapshot", "load", join(home, "foreign"));
+    assert.equal(foreign.code, 1, foreign.all);
+    assert.match(foreign.stderr, /^Next: check the file: it must be as `holdfast snapshot save`/m);
     for (const wrong of [
       ["snapshot", "unload", "nothing"],
       ["kv", "get", "-snapshot-id", "nothing", "apps/shop"],

@@ -103,6 +103,8 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
   if (error.errors.some((text) => text.startsWith(NOT_LOADED))) {
     return "`holdfast snapshot loaded` shows which are; `holdfast snapshot load FILE` loads one";
   }
+  const ofSnapshot = ON_SNAPSHOT.get(error.code);
+  if (ofSnapshot !== undefined && error.path.endsWith("/snapshot-load")) return ofSnapshot;
   const special =
     onPolicyRefusal(error, situation.namespace?.value ?? "") ?? onEngineRefusal(error, command);
   if (special !== null) return special;
@@ -146,6 +148,21 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       return null;
   }
 }
+
+const NO_SNAPSHOT =
+  "check the file: it must be as `holdfast snapshot save` or an automated snapshot wrote it";
+const NOT_OURS =
+  "load one that this server made since its last rekey; `holdfast snapshot inspect FILE` shows whose one is";
+/** Of a file that is to be loaded. */
+const ON_SNAPSHOT: ReadonlyMap<string, string> = new Map([
+  ["snapshot_foreign", NO_SNAPSHOT],
+  ["snapshot_truncated", NO_SNAPSHOT],
+  ["snapshot_damaged", NO_SNAPSHOT],
+  ["snapshot_members", NO_SNAPSHOT],
+  ["snapshot_changed", NO_SNAPSHOT],
+  ["snapshot_other_cluster", NOT_OURS],
+  ["snapshot_before_rekey", NOT_OURS],
+]);
 
 /** Code of a listener that is for monitoring alone: nothing was looked for. */
 export const METRICS_ONLY = "metrics_only";

@@ -17,8 +17,7 @@ export function tooManyLoaded(max: number): Failure {
  */
 export function notLoaded(): Failure {
   const message =
-    "no snapshot with that id is loaded; one stays for 72 hours, until the server seals or ends, or a snapshot is " +
-    "restored. LIST sys/storage/raft/snapshot-load tells which there are";
+    "no snapshot with that id is loaded: LIST sys/storage/raft/snapshot-load shows which are";
   return new Failure("not-found", "snapshot-not-loaded", message);
 }
 
