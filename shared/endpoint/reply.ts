@@ -8,8 +8,6 @@ import type { StreamBody } from "./stream.ts";
 
 export interface ReplyExtras {
   readonly warnings?: readonly string[];
-  /** What the audit record says beside the answer, in clear: nothing that came from the caller unread. */
-  readonly noted?: Readonly<Record<string, string>>;
   /** Where the number is the message: health, and work that goes on after the answer (202). */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -48,7 +46,6 @@ export interface WrapInfo {
 export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] | undefined> {
   readonly data: T;
   readonly warnings: readonly string[];
-  readonly noted: Readonly<Record<string, string>> | null;
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly index: bigint | null;
@@ -61,7 +58,6 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
   constructor(data: T, extras: ReplyExtras = {}) {
     this.data = data;
     this.warnings = extras.warnings ?? [];
-    this.noted = extras.noted ?? null;
     this.status = extras.status ?? null;
     this.headers = extras.headers ?? {};
     this.index = extras.index ?? null;
@@ -74,10 +70,9 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
 
   /** The same with more, or with other, extras. Warnings are added to those there are. */
   with({ warnings = [], ...extras }: ReplyExtras): Reply<T> {
-    const { noted, status, index, auth, lease, login, leased, wrapInfo } = this;
+    const { status, index, auth, lease, login, leased, wrapInfo } = this;
     return new Reply(this.data, {
       headers: this.headers,
-      ...(noted === null ? {} : { noted }),
       ...(status === null ? {} : { status }),
       ...(index === null ? {} : { index }),
       ...(auth === null ? {} : { auth }),

@@ -187,6 +187,9 @@ export interface RequestContext extends EngineRequest {
   readonly ended?: AbortSignal;
   /** A header of the request by its lower-case name. */
   ownHeader(name: string): string | undefined;
+  /** What the audit record of the answer, or of its refusal, says besides, in clear: nothing that came from the caller
+   *  unread. Before it is done where that is to be known however it ends. */
+  note(about: Readonly<Record<string, string>>): void;
   /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted
    *  or has expired since. For answers that have waited. */
   recheck(): Caller | null | Promise<Caller | null>;

@@ -406,9 +406,9 @@ export class Pipeline implements Core {
       reply = reply.with(await logins.login(reply.login, context));
     }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(state, reply)) return reply;
-    const { headers, index, noted } = reply;
+    const { headers, index } = reply;
     const inside = await wrapping.wrap(reply, wrapTtl, context);
-    const wrapped = new Reply(undefined, noted === null ? inside : { ...inside, noted });
+    const wrapped = new Reply(undefined, inside);
     // Where the next page begins, and as of when: the headers of the ACL API hold nothing to be kept.
     const seen = index === null ? { headers } : { headers, index };
     return state.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;

@@ -44,7 +44,7 @@ export class Recording {
     if (state.recorded === null || state.aside) return undefined;
     if (!audit.isOpen) throw failures.sealed();
     const data = recordedData(reply);
-    const { auth, warnings, noted, wrapInfo } = reply;
+    const { auth, warnings, wrapInfo } = reply;
     const leaseId = reply.leased?.id ?? "";
     return audit.response(state.recorded, {
       data,
@@ -52,7 +52,7 @@ export class Recording {
       leaseId,
       wrapInfo,
       warnings,
-      noted,
+      noted: state.noted,
       error: "",
     });
   }
@@ -81,7 +81,13 @@ export class Recording {
     try {
       const audited = state.recorded ?? state.audited(false);
       if (state.recorded === null) await audit.request(audited, failure.message);
-      await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
+      const { noted } = state;
+      await audit.response(audited, {
+        data: undefined,
+        warnings: [],
+        noted,
+        error: failure.message,
+      });
       return failure;
     } catch (unrecorded) {
       return this.#failureOf(state, unrecorded);

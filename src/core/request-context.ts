@@ -141,6 +141,10 @@ export class HandlerContext implements RequestContext {
     if (judged !== null && judged !== exists) throw new ChangedMeanwhile(exists);
   }
 
+  note(about: Readonly<Record<string, string>>): void {
+    this.#state.noted = { ...this.#state.noted, ...about };
+  }
+
   /** Where a request to the path would go. */
   #at(base: NamespaceRef, path: string) {
     const { namespaces, routing } = this.#parts;

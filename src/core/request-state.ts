@@ -60,6 +60,8 @@ export class RequestState {
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;
   headers = NO_HEADERS;
+  /** What the record of its answer says besides, be it refused or not; null for nearly every one. */
+  noted: Readonly<Record<string, string>> | null = null;
   /** Nobody waits for its end: the node seals under it. */
   aside = false;
   /** What the request record said, once it was taken: the response record says the same. */

@@ -40,6 +40,7 @@ export const CONTEXT: RequestContext = {
   anonymous: false,
   header: () => undefined,
   ownHeader: () => undefined,
+  note: () => {},
   detach: () => {},
 };
 

@@ -152,6 +152,7 @@ export class TestedEngine<E> {
       ...OWN_WORK,
       recheck: () => null,
       ownHeader: () => undefined,
+      note: () => {},
       detach: () => {},
     };
     return { asked: context, endpoint, given: parts };

@@ -227,14 +227,15 @@ export const autoApi = [
     },
     output: out.nothing,
     async handler(auto, { name: called, verify, ...input }, context) {
-      const { warnings, host } = await auto.write(called, {
+      const warnings = await auto.write(called, {
         input,
         verify,
         signal: context.signal,
         accessor: context.caller?.accessor ?? "",
         confirmExists: (exists) => context.confirmExists(exists),
+        noteHost: (host) => context.note({ target_host: host }),
       });
-      return reply(undefined, { warnings, noted: { target_host: host } });
+      return reply(undefined, { warnings });
     },
   }),
 
@@ -280,7 +281,9 @@ export const autoApi = [
     input: { name },
     output: status,
     async handler(auto, input, context) {
-      const ended = await auto.run(input.name, context.signal);
+      const ended = await auto.run(input.name, context.signal, (host) =>
+        context.note({ target_host: host }),
+      );
       const data = statusOf(auto.status(input.name));
       return ended ? data : reply(data, { status: 202 });
     },

@@ -13,7 +13,7 @@ import { isOurName, nameAt, type Target } from "../targets/target.ts";
 import { attempt, type Phase, type SpooledArchive, type StoredArchive } from "./attempt.ts";
 import type { AttemptBook } from "./attempt-book.ts";
 import type { SnapshotConfig } from "./config.ts";
-import type { ConfigChange, Configurations, WriteRequest, Written } from "./configurations.ts";
+import type { ConfigChange, Configurations, NoteHost, WriteRequest } from "./configurations.ts";
 import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
 import { MakingPlaces } from "./making-places.ts";
@@ -144,15 +144,15 @@ export class AutoSnapshots {
   }
 
   /** Gives warnings. */
-  async write(name: string, request: WriteRequest): Promise<Written> {
+  async write(name: string, request: WriteRequest): Promise<readonly string[]> {
     const { drills } = this.#options;
-    const written = await this.#configurations.write(name, request, (tx, change) => {
+    const warnings = await this.#configurations.write(name, request, (tx, change) => {
       const { lastSuccess } = this.#book.configured(tx, name, change);
       drills.configured(tx, name, { ...change, hasStored: lastSuccess !== null });
     });
     this.#runs.arm();
     drills.arm();
-    return written;
+    return warnings;
   }
 
   /** What it has stored stays. */
@@ -187,8 +187,8 @@ export class AutoSnapshots {
 
   /** Now, or the one that is under way. True when it is stored; throws what kept it from that. False when it
    *  takes longer than is waited for, or is made again by whoever leads next: it goes on. */
-  async run(name: string, signal: AbortSignal): Promise<boolean> {
-    this.read(name);
+  async run(name: string, signal: AbortSignal, noteHost: NoteHost): Promise<boolean> {
+    await this.#configurations.noteHostOf(name, noteHost);
     const ended = await this.#runs.join(name, signal);
     if (ended === null) return false;
     const { outcome } = ended;

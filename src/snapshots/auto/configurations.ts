@@ -1,6 +1,7 @@
 // The configurations of automated snapshots: written by operators, checked against each other and against the place
 // that they name. They are data of the cluster and its disaster-recovery replicas.
 
+import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
@@ -37,13 +38,12 @@ export interface WriteRequest {
   /** For the log. */
   readonly accessor: string;
   readonly confirmExists: (exists: boolean) => void;
+  /** Called before anything goes there. */
+  readonly noteHost: NoteHost;
 }
 
-export interface Written {
-  readonly warnings: readonly string[];
-  /** Where snapshots go; empty for a directory. */
-  readonly host: string;
-}
+/** For records: the host that is called, empty for a directory. */
+export type NoteHost = (host: string) => void;
 
 export interface ConfigChange {
   /** Null where it is new. */
@@ -53,6 +53,14 @@ export interface ConfigChange {
 
 /** In the transaction that writes it: what follows from it elsewhere. */
 export type Following = (tx: Tx, change: ConfigChange) => void;
+
+interface PlaceCheck {
+  /** Whether a test is written. */
+  readonly verify: boolean;
+  readonly addressOf: AddressReader;
+  readonly signal: AbortSignal;
+  readonly noteHost: NoteHost;
+}
 
 const MAX_CONFIGS = 32;
 const REPLACED = "the configuration was replaced by another meanwhile; write it again";
@@ -87,7 +95,12 @@ export class Configurations {
     return found;
   }
 
-  async write(name: string, request: WriteRequest, following: Following): Promise<Written> {
+  /** Gives warnings. */
+  async write(
+    name: string,
+    request: WriteRequest,
+    following: Following,
+  ): Promise<readonly string[]> {
     checkName(name);
     const { input, verify, signal, accessor } = request;
     const { clock, log } = this.#options;
@@ -98,7 +111,13 @@ export class Configurations {
     const addressOf = await addressReader(storageType, this.#options.targets);
     checkSecretsStay(before, config, input, addressOf);
     const isNew = before === null || !samePlace(before.settings, config.settings);
-    const host = await this.#checkPlace(config.settings, verify ?? isNew, addressOf, signal);
+    let host = "";
+    const noteHost = (called: string) => {
+      host = called;
+      request.noteHost(called);
+    };
+    const check = { verify: verify ?? isNew, addressOf, signal, noteHost };
+    await this.#checkPlace(config.settings, check);
     if (storageType === "local") {
       await this.#checkDirectory(name, config.settings.pathPrefix, config.settings.filePrefix);
     }
@@ -119,7 +138,7 @@ export class Configurations {
       const about = { event: "snapshot.configured", config: name, host, accessor };
       log.info("snapshots go to another place from now on", about);
     }
-    return { warnings, host };
+    return warnings;
   }
 
   async remove(name: string): Promise<void> {
@@ -133,22 +152,29 @@ export class Configurations {
     return new TimedTarget(await openTarget(settings, targets), { clock, timers: targets.timers });
   }
 
-  /** Gives the host, for records. */
+  /** Whoever asks for something to be done there has it recorded where that is. What cannot be opened is not called. */
+  async noteHostOf(name: string, noteHost: NoteHost): Promise<void> {
+    const config = this.read(name);
+    try {
+      noteHost(hostOf(await this.openTarget(config)));
+    } catch (error) {
+      if (!(error instanceof StoreError || error instanceof Failure)) throw error;
+    }
+  }
+
   async #checkPlace(
     settings: TargetSettings,
-    verify: boolean,
-    addressOf: AddressReader,
-    signal: AbortSignal,
-  ): Promise<string> {
+    { verify, addressOf, signal, noteHost }: PlaceCheck,
+  ): Promise<void> {
     try {
       const target = await this.openTarget({ settings });
+      noteHost(hostOf(target));
       if (verify) await target.probe(signal);
       else if (settings.storageType === "local") await target.list(signal);
-      return new URL(target.urlOf("x")).host;
     } catch (error) {
+      if (verify || !(error instanceof StoreError)) throw failures.probeFailure(error);
       // It has no credentials, and may yet be given some outside of the configuration.
-      if (!verify && error instanceof StoreError) return addressOf(settings)?.host ?? "";
-      throw failures.probeFailure(error);
+      noteHost(addressOf(settings)?.host ?? "");
     }
   }
 
@@ -170,4 +196,8 @@ export class Configurations {
       if (found !== null && meet(found.settings, settings)) throw failures.placeTaken(other);
     }
   }
+}
+
+function hostOf(target: Pick<TimedTarget, "urlOf">): string {
+  return new URL(target.urlOf("x")).host;
 }

@@ -77,7 +77,9 @@ export const drillsApi = [
     input: { name },
     output: out.object({ ...status, last: out.nullable(ended) }),
     async handler(drills, input, context) {
-      const isOver = await drills.run(input.name, context.signal);
+      const isOver = await drills.run(input.name, context.signal, (host) =>
+        context.note({ target_host: host }),
+      );
       const found = drills.status(input.name);
       const [last] = found.drills;
       const data = { ...statusOf(found), last: last === undefined ? null : endedOf(last) };

@@ -9,7 +9,7 @@ import type { Job } from "../../house/room.ts";
 import type { OwnKeys } from "../archive/opening.ts";
 import type { AttemptBook } from "../auto/attempt-book.ts";
 import type { SnapshotConfig } from "../auto/config.ts";
-import type { ConfigChange, Configurations } from "../auto/configurations.ts";
+import type { ConfigChange, Configurations, NoteHost } from "../auto/configurations.ts";
 import { DueRuns, type Run } from "../auto/due-runs.ts";
 import { lengthOf, overdue } from "../auto/schedule.ts";
 import type { SnapshotState } from "../auto/state.ts";
@@ -143,8 +143,8 @@ export class Drills {
 
   /** Now, or the one that is under way. True when it has ended, whatever was found; throws where nothing could be.
    *  False when it takes longer than is waited for, or is made again by whoever leads next: it goes on. */
-  async run(name: string, signal: AbortSignal): Promise<boolean> {
-    this.#options.configurations.read(name);
+  async run(name: string, signal: AbortSignal, noteHost: NoteHost): Promise<boolean> {
+    await this.#options.configurations.noteHostOf(name, noteHost);
     if (!this.#runs.hasRoomFor(name)) throw failures.drillBusy();
     const ended = await this.#runs.join(name, signal);
     if (ended === null || ended.outcome === null) return false;

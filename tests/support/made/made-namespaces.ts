@@ -113,6 +113,7 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     anonymous: false,
     header: () => undefined,
     ownHeader: () => undefined,
+    note: () => {},
     detach: () => {},
   };
 }

@@ -291,5 +291,30 @@ test(
       ],
     );
     assert.ok(!JSON.stringify(records.map(({ request }) => request)).includes("exfil"));
+    // A test write that was refused has gone out as well, and so has what a run or a drill sends.
+    const bad = await server.write("d", cloudaConfig(s3, { clouda_store_bucket: "no-such" }));
+    assert.equal(bad.status, 400);
+    const back = { path_prefix: "back", verify: false };
+    done(await server.write("e", cloudaConfig(s3, { ...back, clouda_store_bucket: "none" })));
+    for (const verb of ["run", "drill"]) await server.ask("POST", `${AUTO}/${verb}/e`);
+    // What is refused before anything is sent names nobody.
+    const short = { ...cloudaConfig(s3), interval: "1s" };
+    assert.equal((await server.write("f", short)).status, 400);
+    const later = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((text) => text.includes('"type":"response"') && text.includes("snapshot-auto/"))
+      .map((text) => JSON.parse(text) as { response: { noted?: object }; error: string })
+      .slice(records.length);
+    const host = { target_host: `127.0.0.1:${s3.port}` };
+    assert.deepEqual(
+      later.map(({ response, error }) => [response.noted, error !== ""]),
+      [
+        [host, true],
+        [host, false],
+        [host, true],
+        [host, true],
+        [undefined, true],
+      ],
+    );
   },
 );
