@@ -22,6 +22,7 @@ import { Running } from "./running.ts";
 import { GLOBAL_FLAGS, Settings } from "./settings.ts";
 import { Output } from "./terminal/output.ts";
 import { Interrupted } from "./terminal/prompt.ts";
+import { ArchiveFailure } from "../snapshots/archive/failures.ts";
 import { UsageError } from "./line/usage-error.ts";
 import { SystemUserFiles } from "./line/user-file.ts";
 
@@ -196,6 +197,8 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2;
   if (!(error instanceof Failure)) return 1;
   if (error.code === METRICS_ONLY) return 1;
+  // A file that is not what it should be was looked at, and that is what was found.
+  if (error instanceof ArchiveFailure) return 1;
   if (error.kind === "not-found" || isAbsent(error)) return 3;
   if (error.kind === "denied") return 4;
   // What we refuse before anything is sent is the command line's or the environment's fault.

@@ -50,11 +50,21 @@ test("a damaged file is not even sent; one of another cluster is refused with wh
   copyFileSync(from.file, cut);
   truncateSync(cut, readFileSync(cut).length - 100);
   const short = await cli("restore", cut);
-  assert.equal(short.code, 2);
+  assert.equal(short.code, 1, short.all);
   assert.match(short.stderr, /ends early/);
   const foreign = await cli("restore", from.file);
   assert.equal(foreign.code, 1);
   assert.match(foreign.stderr, /another cluster/);
+  assert.match(
+    foreign.stderr,
+    /^Next: `holdfast snapshot restore -force FILE` .*unseal with the shares/m,
+  );
+  // Loading it must not lead anybody to replace the whole server.
+  const loaded = await cli("load", from.file);
+  assert.equal(loaded.code, 1);
+  assert.match(loaded.stderr, /it cannot be loaded here/);
+  assert.match(loaded.stderr, /^Next: .*on an empty machine: `holdfast snapshot restore FILE`/m);
+  assert.doesNotMatch(loaded.stderr, /force/);
   assert.equal(await valueOf(server, token), "mine");
   const forced = await cli("restore", "-force", from.file);
   assert.equal(forced.code, 0, forced.all);

@@ -30,7 +30,7 @@ export function adviceFor(error: unknown, situation: Situation): string | null {
   if (error instanceof ApiError) return onRefusal(error, situation);
   if (error instanceof ConnectionFailure) return onConnection(error);
   if (!(error instanceof Failure)) return null;
-  return ON_CODE.get(error.code) ?? null;
+  return ON_CODE.get(error.code) ?? ON_ARCHIVE.get(error.code.replaceAll("-", "_")) ?? null;
 }
 
 /** Nothing is known at a path: where the address has one of its own, that is the first thing to look at. */
@@ -103,8 +103,8 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
   if (error.errors.some((text) => text.startsWith(NOT_LOADED))) {
     return "`holdfast snapshot loaded` shows which are; `holdfast snapshot load FILE` loads one";
   }
-  const ofSnapshot = ON_SNAPSHOT.get(error.code);
-  if (ofSnapshot !== undefined && error.path.endsWith("/snapshot-load")) return ofSnapshot;
+  const ofSnapshot = onSnapshot(error);
+  if (ofSnapshot !== null) return ofSnapshot;
   const special =
     onPolicyRefusal(error, situation.namespace?.value ?? "") ?? onEngineRefusal(error, command);
   if (special !== null) return special;
@@ -151,18 +151,34 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
 
 const NO_SNAPSHOT =
   "check the file: it must be as `holdfast snapshot save` or an automated snapshot wrote it";
-const NOT_OURS =
-  "load one that this server made since its last rekey; `holdfast snapshot inspect FILE` shows whose one is";
-/** Of a file that is to be loaded. */
-const ON_SNAPSHOT: ReadonlyMap<string, string> = new Map([
+const NOT_LOADABLE =
+  "load one that this server made since its last rekey, or restore this one on an empty machine: " +
+  "`holdfast snapshot restore FILE`";
+/** Of one that is whole, and of another cluster or another root key. */
+export const BY_FORCE =
+  "`holdfast snapshot restore -force FILE` puts it in the place of everything here; then unseal with the shares of " +
+  "its day";
+/** Codes of the server have underscores. */
+const ON_ARCHIVE: ReadonlyMap<string, string> = new Map([
   ["snapshot_foreign", NO_SNAPSHOT],
   ["snapshot_truncated", NO_SNAPSHOT],
   ["snapshot_damaged", NO_SNAPSHOT],
   ["snapshot_members", NO_SNAPSHOT],
   ["snapshot_changed", NO_SNAPSHOT],
-  ["snapshot_other_cluster", NOT_OURS],
-  ["snapshot_before_rekey", NOT_OURS],
+  ["snapshot_not_opened", NO_SNAPSHOT],
 ]);
+const ON_OTHER_KEYS: ReadonlySet<string> = new Set([
+  "snapshot_other_cluster",
+  "snapshot_before_rekey",
+  "restore_other_keys",
+]);
+
+/** Of a file that was sent, to be loaded, restored or looked at. */
+function onSnapshot({ code, path }: Pick<ApiError, "code" | "path">): string | null {
+  if (!path.startsWith("sys/storage/raft/snapshot")) return null;
+  if (!ON_OTHER_KEYS.has(code)) return ON_ARCHIVE.get(code) ?? null;
+  return path.endsWith("/snapshot-load") ? NOT_LOADABLE : BY_FORCE;
+}
 
 /** Code of a listener that is for monitoring alone: nothing was looked for. */
 export const METRICS_ONLY = "metrics_only";

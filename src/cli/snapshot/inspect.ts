@@ -1,6 +1,7 @@
 // `holdfast snapshot inspect`, without a server, and `snapshot verify`, which asks one.
 
 import * as snapshots from "@holdfast/client/api/snapshots";
+import { BY_FORCE } from "../advice/advice.ts";
 import { command } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
@@ -58,7 +59,7 @@ export const snapshotVerify = command({
     );
     await out.show(data, summaryView(data, clock.now()));
     if (!data.opens) {
-      out.error(data.reason, null);
+      out.error(data.reason, BY_FORCE);
       return 1;
     }
     for (const problem of data.problems ?? []) out.error(problem, null);

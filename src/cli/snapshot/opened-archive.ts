@@ -111,5 +111,5 @@ async function fromTerminal({ prompt, out }: Context, seal: OfflineSeal): Promis
  */
 function sharesDiffer(message: string): Failure {
   const next = "use those that were valid when it was made: a rekey makes new ones";
-  return new AdvisedFailure("denied", "snapshot-shares", message, next);
+  return new AdvisedFailure("conflict", "snapshot-shares", message, next);
 }

@@ -19,15 +19,20 @@ export interface OwnKeys {
 export function whyNotOurs(
   { meta, sums, sealedSums }: ParsedArchive,
   own: OwnKeys,
+  use: failures.ArchiveUse = "restored",
 ): Failure | null {
   const sealed = openSums(own.rootKey, sealedSums);
   if (sealed !== null) return sealed === sums ? null : failures.sealedSumsDiffer();
-  return whyNotOpened(meta, own);
+  return whyNotOpened(meta, own, use);
 }
 
 /** Of an archive that today's root key does not open. */
-export function whyNotOpened({ clusterId, created }: ArchiveMeta, own: OwnKeys): Failure {
-  if (clusterId !== own.clusterId) return failures.archiveOfOtherCluster(clusterId, created);
-  if (created < own.keyedAt) return failures.archiveBeforeRekey(created, own.keyedAt);
+export function whyNotOpened(
+  { clusterId, created }: ArchiveMeta,
+  own: OwnKeys,
+  use: failures.ArchiveUse = "restored",
+): Failure {
+  if (clusterId !== own.clusterId) return failures.archiveOfOtherCluster(clusterId, created, use);
+  if (created < own.keyedAt) return failures.archiveBeforeRekey(created, own.keyedAt, use);
   return failures.archiveNotOpened(created);
 }

@@ -70,7 +70,7 @@ export async function fillFrom(
       }
     }
     const archive = parser.end();
-    const failure = whyNotOurs(archive, own);
+    const failure = whyNotOurs(archive, own, "loaded");
     if (failure !== null) throw failure;
     filler ??= begun();
     await filler.flush();
@@ -99,7 +99,7 @@ function keysOf(
 ): StoredKeys {
   invariant(meta !== null, "what an archive is of comes before its rows");
   const keys = StoredKeys.open(core, own.rootKey);
-  if (keys === null) throw whyNotOpened(meta, own);
+  if (keys === null) throw whyNotOpened(meta, own, "loaded");
   if (barrier.treeKeyIn(core) === null) throw otherKeys();
   return keys;
 }
