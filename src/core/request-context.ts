@@ -171,8 +171,13 @@ export class HandlerContext implements RequestContext {
     return (await decisionOn(this.#state, this.#parts.decisions, this, true)).allowed;
   }
 
+  /** A turn is a wait like any other: who was revoked meanwhile has no next one. */
   get pace(): Pace {
-    const { clock, turns } = this.#parts;
+    const { clock, turns: all } = this.#parts;
+    const turns: Turns = {
+      next: (whose) => this.waitFor(all.next(whose)),
+      step: (whose, work) => this.waitFor(all.step(whose, work)),
+    };
     return { clock, turns, whose: whoSends(this) };
   }
 

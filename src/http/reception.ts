@@ -5,6 +5,7 @@ import { clientOf } from "@holdfast/shared/text/client-address";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { traceOf } from "@holdfast/shared/fault";
 import type { Nanos } from "@holdfast/shared/world";
+import { FairTurns } from "../base/fair-turns.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE } from "@holdfast/shared/endpoint/output";
 import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
@@ -40,6 +41,9 @@ import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
 import { apiTarget, otherTarget, splitAddress } from "./request/target.ts";
 import { PAGE_FILES } from "./ui-page.ts";
 
+/** In a turn of the event loop that is busy. */
+const BEGUN_AT_ONCE = 64;
+
 export class Reception {
   readonly #options: HttpOptions;
   readonly #settings: FullSettings;
@@ -49,6 +53,7 @@ export class Reception {
   readonly #ground: ExchangeGround;
   readonly responseHeaders: ResponseHeaders;
   readonly readBlocks: ReadBlocks;
+  readonly #steps: FairTurns;
   #running = 0;
   /** How many there are of whose client has gone, by client. */
   readonly #abandoned = new Map<string, number>();
@@ -72,6 +77,7 @@ export class Reception {
     };
     const now = () => options.clock.elapsed();
     this.readBlocks = new ReadBlocks(options.timers);
+    this.#steps = new FairTurns(options, BEGUN_AT_ONCE);
     const large = new LargeBodies(options.timers);
     const { limits, maxRequestDuration: duration } = settings;
     this.#ground = { listener, duration, now, large, memory, limits };
@@ -90,6 +96,18 @@ export class Reception {
   receive(arrival: Arrival): Exchange {
     const exchange = new Exchange(this.#options.random.uuid(), arrival, this.#ground);
     this.#running++;
+    // Hundreds of streams may come at once, and each costs something, also where it is refused by its head alone. Where
+    // a request of HTTP/1.1 ends has to be known before what follows is read.
+    if (arrival.http1 === null && this.#steps.busy) {
+      this.#steps.soon({ tenant: "", client: clientOf(arrival.remote.address) }, () =>
+        this.#begin(exchange, arrival),
+      );
+    } else this.#begin(exchange, arrival);
+    return exchange;
+  }
+
+  #begin(exchange: Exchange, arrival: Arrival): void {
+    if (exchange.over) return;
     try {
       if (this.#admit(exchange, arrival)) void this.#run(exchange);
     } catch (error) {
@@ -97,7 +115,6 @@ export class Reception {
       if (error instanceof Failure && error.kind === "invalid") arrival.wire.endAfter();
       this.#fail(exchange, error);
     }
-    return exchange;
   }
 
   /** The time for it is over. The handler is told, and whatever it still says is dropped. */

@@ -118,7 +118,6 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
         namespaces,
         canonical,
         declared,
-        turns,
       }),
       inspection,
       region,

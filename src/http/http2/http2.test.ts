@@ -7,7 +7,7 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import test, { after, afterEach, before, describe } from "node:test";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
@@ -21,6 +21,7 @@ import {
   type Front,
   type RawAnswer,
 } from "../../../tests/support/http-front.ts";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { until } from "../../../tests/support/until.ts";
 import type { Outcome } from "../../core/incoming.ts";
 import type { ListenerSettings } from "../listener-settings.ts";
@@ -235,6 +236,41 @@ describe("HTTP/2", () => {
     const long = await ask({ "x-long": "a".repeat(20_000) });
     assert.ok(long.status === 0 || long.status === 431);
     assert.ok(front.seen.length <= 1);
+  });
+
+  test("T-N03: of many streams that come at once few are begun in one turn of the event loop", async () => {
+    await start();
+    let thisTurn = 0;
+    let atOnce = 0;
+    front.script = () => {
+      if (thisTurn++ === 0) void nextTurn().then(() => (thisTurn = 0));
+      atOnce = Math.max(atOnce, thisTurn);
+      front.world.clock.pass(16n * MILLISECOND);
+      return {};
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask({})));
+    assert.ok(answers.every(({ status }) => status === 204));
+    assert.ok(atOnce <= 3, `${atOnce} at once`);
+  });
+
+  test("T-N03: a stream that was reset before it was begun is no request", async () => {
+    await start();
+    const first = Promise.withResolvers<Partial<Outcome>>();
+    front.script = () => {
+      front.world.clock.pass(16n * MILLISECOND);
+      return first.promise;
+    };
+    const begun = ask({ ":path": "/v1/sys/first" });
+    const streams = Array.from({ length: 5 }, () => session.request({ ":path": "/v1/sys/later" }));
+    for (const stream of streams) {
+      stream.on("error", () => {});
+      resetAtOnce(stream, constants.NGHTTP2_CANCEL);
+    }
+    first.resolve({});
+    assert.equal((await begun).status, 204);
+    while (front.server.inFlight > 0) await front.settled();
+    assert.equal((await ask({})).status, 204);
+    assert.equal(front.server.inFlight, 0);
   });
 
   test("T-N04: whoever opens streams only to reset them is stopped, and the server lives", async () => {

@@ -133,7 +133,7 @@ async function answerFor(
 ) {
   const paths = input.paths ?? [];
   if (paths.length === 0) throw failures.pathsMissing();
-  const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths, whoSends(of));
+  const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths, of.pace);
   const [only] = capabilities;
   const data: Record<string, JsonValue> = Object.fromEntries(
     capabilities.map((one) => [one.path, one.words]),

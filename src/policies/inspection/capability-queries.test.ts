@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Turns } from "@holdfast/shared/sliced";
 import { CapabilityQueries } from "./capability-queries.ts";
 
 const caller = { type: "management", namespace: ROOT_NAMESPACE } as unknown as Caller;
@@ -8,25 +9,27 @@ const caller = { type: "management", namespace: ROOT_NAMESPACE } as unknown as C
 test("T-N03: of many paths few are looked at between two turns, which are the asker's, and none before the first", async () => {
   let looked = 0;
   const between: number[] = [];
-  const asker = { tenant: "team", client: "192.0.2.1" };
+  const whose = { tenant: "team", client: "192.0.2.1" };
+  const turns: Turns = {
+    next: async (one) => {
+      assert.deepEqual(one, whose);
+      between.push(looked);
+      looked = 0;
+    },
+    step: () => assert.fail("it waits itself"),
+  };
+  const pace = { turns, whose };
   const queries = new CapabilityQueries({
     governing: { applying: () => [] },
     namespaces: { resolve: (namespace: unknown) => ({ namespace, taken: 0 }) },
     canonical: (_: unknown, segments: readonly string[]) => (looked++, segments),
-    turns: {
-      next: async (whose: unknown) => {
-        assert.deepEqual(whose, asker);
-        between.push(looked);
-        looked = 0;
-      },
-    },
   } as unknown as ConstructorParameters<typeof CapabilityQueries>[0]);
   const paths = Array.from({ length: 700 }, (_, i) => `secret/${i}`);
-  const { capabilities } = await queries.on(caller, ROOT_NAMESPACE, paths, asker);
+  const { capabilities } = await queries.on(caller, ROOT_NAMESPACE, paths, pace);
   assert.equal(capabilities.length, 700);
   assert.equal(between[0], 0);
   assert.ok(Math.max(...between, looked) <= 32 && between.length > 20, between.join(" "));
   between.length = 0;
-  await queries.on(caller, ROOT_NAMESPACE, paths.slice(0, 20), asker);
+  await queries.on(caller, ROOT_NAMESPACE, paths.slice(0, 20), pace);
   assert.deepEqual(between, [], "a few are looked at at once");
 });

@@ -3,7 +3,7 @@
 
 import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
-import type { Turns, Whose } from "@holdfast/shared/sliced";
+import type { Pace } from "@holdfast/shared/sliced";
 import {
   type RequestContext,
   type Caller,
@@ -25,8 +25,6 @@ const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this tok
 const MAX_RULES = 1_000; // in one answer, which is recorded word by word
 
 export interface CapabilityQueriesOptions {
-  /** Between the paths of one question: each may meet thousands of rules. */
-  readonly turns: Pick<Turns, "next">;
   readonly rights: {
     /** Null for what lies outside the caller's namespace. */
     aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null>;
@@ -117,14 +115,14 @@ export class CapabilityQueries {
     caller: Caller,
     base: NamespaceRef,
     paths: readonly string[],
-    asker: Whose,
+    { turns, whose }: Pick<Pace, "turns" | "whose">,
   ): Promise<Answered> {
     const capabilities: Capabilities[] = [];
     let governed = false;
     const wanted = [...new Set(paths)];
     const many = wanted.length > AT_ONCE;
     for (const [at, path] of wanted.entries()) {
-      if (many && at % AT_ONCE === 0) await this.#options.turns.next(asker);
+      if (many && at % AT_ONCE === 0) await turns.next(whose);
       const place = this.#placeOf(base, path);
       capabilities.push({ path, ...(await this.#at(caller, place)) });
       governed ||= await this.#isGoverned(caller, place);

@@ -50,7 +50,6 @@ export class AclTokens {
       ranges: tokens.ranges,
       tableIndex,
       parseFilter: (text) => parseFilter(text, { clock }),
-      turns,
       clock,
     });
     const changes = {
@@ -97,7 +96,7 @@ export class AclTokens {
         watched: { namespaceId, accessor: null },
       };
     });
-    return { index, value: await this.#listing.list(plan, context.signal, whoSends(context)) };
+    return { index, value: await this.#listing.list(plan, context.signal, context.pace) };
   }
 
   /** By its accessor: for management, and for the token itself. Others learn nothing. */

@@ -4,8 +4,7 @@
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { FairTurns } from "../../base/fair-turns.ts";
-import type { Whose } from "@holdfast/shared/sliced";
+import type { Pace } from "@holdfast/shared/sliced";
 import { callerGone, cursorMalformed } from "./query-failures.ts";
 import type { Token } from "../token.ts";
 import type { TokenRanges } from "../rows/token-ranges.ts";
@@ -46,7 +45,6 @@ export interface ListingParts {
   readonly ranges: Pick<TokenRanges, "byCreation" | "byAccessor">;
   readonly tableIndex: (namespaceId: string) => bigint;
   readonly parseFilter: (text: string) => TokenFilter | Promise<TokenFilter>;
-  readonly turns: FairTurns;
   readonly clock: Pick<Clock, "elapsed">;
 }
 
@@ -78,7 +76,7 @@ export class Listing {
     return { query, order, filter: filter === "" ? null : await this.#parts.parseFilter(filter) };
   }
 
-  async list(plan: ListPlan, signal: AbortSignal, whose: Whose): Promise<TokenList> {
+  async list(plan: ListPlan, signal: AbortSignal, pace: Pace): Promise<TokenList> {
     const { tableIndex, clock } = this.#parts;
     const { namespaceId } = plan.query;
     // A change wakes everybody who waited for it, and many of them ask for the same.
@@ -86,7 +84,7 @@ export class Listing {
     const index = tableIndex(namespaceId);
     const known = this.#remembered.get(name);
     if (known?.index === index && clock.elapsed() < known.until) return known.list;
-    const list = await this.#read(plan, signal, whose);
+    const list = await this.#read(plan, signal, pace);
     const lasts = plan.filter?.byClock !== true && tableIndex(namespaceId) === index;
     if (lasts) this.#remember(name, index, list);
     return list;
@@ -100,9 +98,9 @@ export class Listing {
   async #read(
     { query, order, filter }: ListPlan,
     signal: AbortSignal,
-    whose: Whose,
+    { turns, whose }: Pace,
   ): Promise<TokenList> {
-    const { ranges, turns } = this.#parts;
+    const { ranges } = this.#parts;
     const { namespaceId, perPage } = query;
     const stubs: TokenStub[] = [];
     const max = perPage === 0 ? Infinity : perPage;

@@ -263,10 +263,9 @@ export const authTokenApi = [
     input: pageFields(MAX_LISTED, "Only those after this accessor."),
     output: out.keys("Accessors in their order; name, policies and remaining time of each."),
     handler: async (room, { after, limit }, context) => {
-      const { namespace, signal } = context;
+      const { namespace, signal, pace } = context;
       if (after !== undefined && !isUuid(after)) throw afterInvalid();
-      const whose = whoSends(context);
-      const page = { after: after?.toLowerCase(), limit, signal, whose };
+      const page = { after: after?.toLowerCase(), limit, signal, pace };
       const { tokens, next } = await room.list(namespace.id, page);
       const { now } = room;
       return reply(

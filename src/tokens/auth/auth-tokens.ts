@@ -14,7 +14,7 @@ import type {
 } from "@holdfast/shared/endpoint/request";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import type { FairTurns } from "../../base/fair-turns.ts";
-import { whoseOf, type Whose } from "@holdfast/shared/sliced";
+import { type Pace, whoseOf } from "@holdfast/shared/sliced";
 import { inherited } from "../origin.ts";
 import { callerGone } from "../acl/query-failures.ts";
 import {
@@ -187,10 +187,10 @@ export class AuthTokens {
       after,
       limit,
       signal,
-      whose,
-    }: { after: string | undefined; limit: number; signal: AbortSignal; whose: Whose },
+      pace: { turns, whose },
+    }: { after: string | undefined; limit: number; signal: AbortSignal; pace: Pace },
   ): Promise<{ readonly tokens: readonly Token[]; readonly next: string | null }> {
-    const { tokens, turns } = this.#options;
+    const { tokens } = this.#options;
     const found: Token[] = [];
     let from = after;
     for (;;) {
