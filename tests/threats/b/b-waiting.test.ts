@@ -214,5 +214,6 @@ test("T-B05: the last use of a token ends with the token that made it", LONG, as
   const left = (await names(stage, "/v1/w/metadata/g")).length;
   assert.ok(left <= when + 16, `${when} when it was revoked, ${left} at the end`);
   assert.ok(left < secrets.length, "it was fast: more secrets are needed");
-  assert.ok((at(answer, "data", "refused") as number) > 0, answer.text);
+  const refused = answer.status === 403 || (at(answer, "data", "refused") as number) > 0;
+  assert.ok(refused, answer.text);
 });
