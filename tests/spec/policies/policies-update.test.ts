@@ -61,7 +61,8 @@ class Hammering {
 function check({ answered }: Hammering, changes: number): void {
   const known = new Set<number>();
   for (const { status, min, max } of answered) {
-    const granted = status === 200;
+    // One that was let in may find it gone by then.
+    const granted = status === 200 || status === 404;
     assert.ok(granted || status === 403, `status ${status}`);
     const possible = Array.from({ length: max - min + 1 }, (_, i) => (min + i) % 2 === 0);
     assert.ok(possible.includes(granted), `${status} between changes ${min} and ${max}`);
