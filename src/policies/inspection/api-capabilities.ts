@@ -1,6 +1,5 @@
 // The endpoints that tell what a token may do.
 
-import { whoSends } from "@holdfast/shared/sliced";
 import { withoutFirstSlash } from "@holdfast/shared/text/slashes";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";

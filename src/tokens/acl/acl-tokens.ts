@@ -1,7 +1,6 @@
 // What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
-import { whoSends } from "@holdfast/shared/sliced";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../../endpoint/acl-query.ts";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";

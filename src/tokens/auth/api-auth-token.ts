@@ -2,7 +2,6 @@
 // servers know them. Rights are those of policies on these paths. In the namespace of the request; only
 // what a token does with itself goes to where it lives.
 
-import { whoSends } from "@holdfast/shared/sliced";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import { access } from "@holdfast/shared/endpoint/access";

@@ -8,6 +8,8 @@ import { Stretches } from "@holdfast/shared/sliced";
 import { until } from "../../support/until.ts";
 import { EVERYTHING, rule, scene } from "../scene.ts";
 
+type Soon = (this: FairTurns, ...parts: Parameters<FairTurns["soon"]>) => void;
+
 const WALKS = [
   ["acl/tokens", "GET", "/acl/tokens?per_page=1000", undefined],
   ["accessors", "LIST", "/v1/auth/token/accessors", undefined],
@@ -50,7 +52,7 @@ for (const [what, method, path, body] of WALKS) {
     t.mock.getter(FairTurns.prototype, "busy", () => false);
     const held = Promise.withResolvers<void>();
     let waits = false;
-    const { soon } = FairTurns.prototype;
+    const soon = Object.getOwnPropertyDescriptor(FairTurns.prototype, "soon")?.value as Soon;
     t.mock.method(
       FairTurns.prototype,
       "soon",
