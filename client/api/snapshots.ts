@@ -144,7 +144,7 @@ export type RestoreStatusAnswer = {
   } | null;
   /** Leases and write-ahead records that the snapshot does not know and that were taken over, due at once */
   readonly adopted: number;
-  /** Those whose mount the snapshot does not have: what they stand for is left outside */
+  /** Those that nobody ends: the snapshot does not have their mount, or the process ended before it was unsealed */
   readonly left: number;
   /** What an operator should know */
   readonly warnings: readonly string[];

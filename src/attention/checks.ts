@@ -56,6 +56,8 @@ export interface Facts {
     readonly configured: number;
     readonly late: readonly { readonly name: string; readonly phase: string | null }[];
   };
+  /** Leases and write-ahead records that restores could not take over. */
+  readonly leftOutside: () => number;
   /** Of those configurations: whose stored snapshots were not proven in time, and whose last one does not restore. */
   readonly drills: () => {
     readonly late: readonly string[];
@@ -255,6 +257,19 @@ export const CHECKS: readonly Check[] = [
         seenBy: `sys/storage/raft/snapshot-auto/status/${name}`,
         text: `an automated snapshot has not succeeded for two of its intervals${nowAt(phase)}`,
       })),
+  },
+  {
+    code: "restore.left",
+    severity: "soon",
+    remedy:
+      "look for what begins with cloud_name_prefix at the provider, remove what no lease stands for, and put this off",
+    find: (facts) => {
+      const left = facts.leftOutside();
+      return server(
+        left > 0,
+        `a restore has left ${left} leases and write-ahead records: what they stand for may still be there at the provider`,
+      );
+    },
   },
   {
     code: "drill.failed",

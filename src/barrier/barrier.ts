@@ -70,7 +70,6 @@ export class Barrier {
   readonly #log: Log;
   readonly #cache: EntryCache;
   readonly #sealer: Sealer;
-  readonly #clear: Sealer;
   readonly #minMargin: number;
   readonly #armed = new Set<Timer>();
   readonly #periods: Recurring;
@@ -106,15 +105,6 @@ export class Barrier {
       open: (path, sealed) => this.#open(path, sealed),
       read: (path) => this.#read(path),
       holds: (path) => this.#cache.has(path),
-      assertUnsealed: () => void this.#unsealed(),
-    };
-    this.#clear = {
-      seal: () => {
-        invariant(false, "nothing is written in clear");
-      },
-      open: (_path, stored) => stored,
-      read: (path) => this.#store.get(path),
-      holds: () => false,
       assertUnsealed: () => void this.#unsealed(),
     };
     this.#store.onCommit((changed) => {
@@ -156,7 +146,32 @@ export class Barrier {
 
   /** Rows that lie there in clear, written when nobody had the keys that seal them here: to be read and removed. */
   clearView(prefix: string): View {
-    return new View(this.#store, this.#clear, prefix, null);
+    return this.#foreignView(prefix, (_path, stored) => stored);
+  }
+
+  /** Rows that were sealed under this key, which is none of the store's, for the same reason. */
+  viewUnder(key: KeyObject, prefix: string): View {
+    return this.#foreignView(prefix, (path, stored) => {
+      const plaintext = openEntry(key, path, stored);
+      if (plaintext === null) throw failures.entryDamaged(digestOf(path));
+      return plaintext;
+    });
+  }
+
+  #foreignView(prefix: string, open: Sealer["open"]): View {
+    const sealer: Sealer = {
+      seal: () => {
+        invariant(false, "what is written here is sealed with the keys of the store");
+      },
+      open,
+      read: (path) => {
+        const stored = this.#store.get(path);
+        return stored === null ? null : open(path, stored);
+      },
+      holds: () => false,
+      assertUnsealed: () => void this.#unsealed(),
+    };
+    return new View(this.#store, sealer, prefix, null);
   }
 
   /** Creates the store: keyring, tree key and whatever `fn` writes, in its first transaction. */

@@ -51,6 +51,7 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     consolePolicySet: () => rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
     snapshots: () => rooms.snapshots.auto.lateness,
+    leftOutside: () => rooms.snapshots.left.count(world.clock.now()),
     drills: () => rooms.snapshots.drills.facts,
   };
 }

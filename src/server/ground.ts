@@ -24,6 +24,7 @@ import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import type { HeldRowsKey } from "../snapshots/restore/carried-rows.ts";
 import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { Replacement } from "./house-exchange.ts";
 import type { MountedPlaces } from "./rule-places.ts";
@@ -56,6 +57,8 @@ export interface ProcessGround {
   readonly restores: RestoreBook;
   /** Of the key that signs evidence, while the data is exchanged. */
   readonly heldKey: HeldKey;
+  /** Of what exists outside, likewise. */
+  readonly heldRows: HeldRowsKey;
   /** Puts other data in the place of this house's; see house-exchange.ts. */
   readonly exchange: (replacement: Replacement) => Promise<void>;
   /** Rooms beside those of the list. */

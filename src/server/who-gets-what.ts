@@ -14,8 +14,6 @@ import type { Receipt } from "../evidence/receipts.ts";
 import type { Room } from "../house/room.ts";
 import type { LeaseOrigin } from "../leases/lease.ts";
 import type { EndedLease } from "../leases/ports.ts";
-import { adoptLeases } from "../leases/adoption.ts";
-import { adoptWriteAhead, mountsIn } from "../mounts/undo/adoption.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { wasThere } from "../namespaces/then.ts";
@@ -33,6 +31,7 @@ import { scratchStores, sealKeyOf } from "./foundations.ts";
 import { type Ground, STANDING } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
+import { takenOver } from "./taken-over.ts";
 
 /** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
@@ -329,22 +328,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       exchange: host.exchange,
       book: host.restores,
       evidence: (next) => rooms.evidence.carrying.rows(next),
-      adopt: async (from, to) => {
-        const now = clock.now();
-        const records = await adoptWriteAhead(from, to, now);
-        const mounts = mountsIn(to);
-        const hasMount = (uuid: string) => mounts.has(uuid);
-        const { receipts } = rooms.evidence;
-        const leases = await adoptLeases({
-          from: from.local,
-          to: to.local,
-          hasMount,
-          endedFor: (place) => receipts.of(place.namespaceId, place.id)?.why ?? null,
-          now,
-          log,
-        });
-        return { adopted: records.adopted + leases.adopted, left: records.left + leases.left };
-      },
+      heldRows: host.heldRows,
+      ...takenOver(rooms, ground),
       version,
       local,
       node,

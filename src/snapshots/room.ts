@@ -17,6 +17,8 @@ import { loadedApi } from "./loaded/api-loaded.ts";
 import { type LoadedOptions, LoadedSnapshots } from "./loaded/loaded-snapshots.ts";
 import { ArchiveMaking, type MakingOptions } from "./making.ts";
 import { snapshotApi } from "./manual/api-snapshot.ts";
+import { CarriedRows, type CarriedOutside, type HeldRowsKey } from "./restore/carried-rows.ts";
+import { LeftOutside } from "./restore/left-outside.ts";
 import { restoreApi } from "./restore/api-restore.ts";
 import { RestoreSecret } from "./restore/restore-secret.ts";
 import { Restores, type RestoresOptions } from "./restore/restores.ts";
@@ -26,9 +28,12 @@ import type { TargetNeeds } from "./targets/open-target.ts";
 export interface SnapshotNeeds
   extends
     MakingOptions,
-    Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions>,
+    Omit<RestoresOptions, "directory" | "secret" | "carried" | keyof MakingOptions>,
     Pick<LoadedOptions, "scratch" | "mountsOf" | "hadNamespace"> {
   readonly fs: Fs;
+  /** Of what waits for somebody to unseal. */
+  readonly heldRows: HeldRowsKey;
+  readonly carriedOutside: CarriedOutside;
   /** Where the secret lies that lets in who restores into a server that is not initialised. */
   readonly restoreSecret: string;
   readonly timers: Timers;
@@ -52,6 +57,7 @@ export interface SnapshotParts {
   readonly making: ArchiveMaking;
   readonly figures: SnapshotFigures;
   readonly restores: Restores;
+  readonly left: LeftOutside;
   readonly auto: AutoSnapshots;
   readonly loaded: LoadedSnapshots;
   readonly drills: Drills;
@@ -99,14 +105,23 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       timers,
     });
     const secret = new RestoreSecret({ ...needs, path: needs.restoreSecret });
-    const restores = new Restores({ ...needs, directory, secret });
+    const own = needs.node.sub("snapshots/");
+    const carried = new CarriedRows({
+      ...needs,
+      ...needs.carriedOutside,
+      view: own,
+      held: needs.heldRows,
+      log,
+    });
+    const left = new LeftOutside(own);
+    const restores = new Restores({ ...needs, directory, secret, carried });
     const configurations = new Configurations({
       view: needs.local.sub("snapshots/configs/"),
       targets: needs.targets,
       clock,
       log,
     });
-    const states = needs.node.sub("snapshots/auto/");
+    const states = own.sub("auto/");
     const book = new AttemptBook(states, configurations, timers);
     const drills = new Drills({
       configurations,
@@ -136,15 +151,22 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       making,
       figures,
       restores,
+      left,
       created: () => restores.initialising(),
 
       open: async () => {
         secret.remove();
         auto.open();
         drills.open();
+        left.load();
         await loaded.open();
       },
-      lead: () => loaded.lead(),
+      lead: async () => {
+        await carried.takeIn();
+        left.load();
+        restores.tellLeft(left.count(clock.now()));
+        loaded.lead();
+      },
       close: async () => {
         auto.close();
         drills.close();

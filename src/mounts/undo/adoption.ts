@@ -2,13 +2,15 @@
 // are taken over to be undone at once, since nobody works on them any more.
 
 import { DAY } from "@holdfast/shared/text/duration";
-import type { Instant } from "@holdfast/shared/world";
-import type { View } from "../../barrier/view.ts";
-import { ENTRIES, entryCodec } from "../table/mount-record.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Instant, Timers } from "@holdfast/shared/world";
+import type { Tx, View } from "../../barrier/view.ts";
+import { ENTRIES, entryCodec, entryKey } from "../table/mount-record.ts";
 import { writeAheadCodec } from "./write-ahead.ts";
 import { writeAheadOf } from "./write-ahead-keys.ts";
 
 const PAGE = 100;
+const ESSENTIAL = { essential: true }; // a full disk keeps nobody from ending what is outside
 
 /** Of everything below shared/ and local/. */
 export interface MountViews {
@@ -17,7 +19,9 @@ export interface MountViews {
 }
 
 /** The namespace of each mount, by its uuid. */
-export function mountsIn({ shared, local }: MountViews): ReadonlyMap<string, string> {
+export type MountedIn = ReadonlyMap<string, string>;
+
+export function mountsIn({ shared, local }: MountViews): MountedIn {
   const found = new Map<string, string>();
   for (const view of [shared, local]) {
     for (let after: string | undefined; ;) {
@@ -31,33 +35,109 @@ export function mountsIn({ shared, local }: MountViews): ReadonlyMap<string, str
   return found;
 }
 
-export async function adoptWriteAhead(
-  from: MountViews,
-  to: MountViews,
-  now: Instant,
-): Promise<{ readonly adopted: number; readonly left: number }> {
-  const mounted = mountsIn(to);
+/** Whether data that nobody can open has this mount: keys of rows lie there in clear. */
+export function hasMountEntry(uuid: string, hasKey: (key: string) => boolean): boolean {
+  return hasKey(`shared/${entryKey(uuid)}`) || hasKey(`local/${entryKey(uuid)}`);
+}
+
+export interface WriteAheadAdoption {
+  /** Of everything below local/. */
+  readonly from: View;
+  readonly to: View;
+  /** Whose records are looked for, and what the data has that comes. */
+  readonly mounts: MountedIn;
+  readonly mounted: MountedIn;
+  readonly now: Instant;
+  readonly timers: Timers;
+  /** In the transaction that takes over the record of this key. */
+  readonly taken?: (tx: Tx, key: string) => void;
+}
+
+export async function adoptWriteAhead({
+  from,
+  to,
+  mounts,
+  mounted,
+  now,
+  timers,
+  taken,
+}: WriteAheadAdoption): Promise<{ readonly adopted: number; readonly left: number }> {
   let adopted = 0;
   let left = 0;
-  for (const [uuid, namespaceId] of mountsIn(from)) {
-    const folder = writeAheadOf(namespaceId, uuid);
+  for (const { uuid, namespaceId, keys } of writeAheadIn(from, mounts)) {
+    const unknown = keys.filter((key) => !hasRow(to, key));
     const stays = mounted.get(uuid) === namespaceId;
-    for (let after: string | undefined; ;) {
-      const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
-      const rows = from.local.records(folder, writeAheadCodec, page);
-      after = rows.at(-1)?.key;
-      if (after === undefined) break;
-      const unknown = rows.filter(({ key }) => to.local.get(key, writeAheadCodec) === null);
-      if (!stays) left += unknown.length;
-      if (!stays || unknown.length === 0) continue;
-      await to.local.write((tx) => {
-        for (const { key, value } of unknown) {
+    const found = unknown.flatMap((key) => {
+      const value = stays ? readable(from, key) : null;
+      return value === null ? [] : [{ key, value }];
+    });
+    if (found.length > 0) {
+      await to.write((tx) => {
+        for (const { key, value } of found) {
           const { kind, data } = value;
           tx.put(key, { kind, data, created: String(now - DAY) }, writeAheadCodec);
+          taken?.(tx, key);
         }
-      });
-      adopted += unknown.length;
+      }, ESSENTIAL);
     }
+    adopted += found.length;
+    left += unknown.length - found.length;
+    await timers.turn();
   }
   return { adopted, left };
+}
+
+/** A record that other data does not know, as it is stored; null where nobody there could undo it. */
+export interface UnknownRecord {
+  /** Below local/. */
+  readonly key: string;
+  readonly value: Uint8Array | null;
+}
+
+/** Those that data does not know of which there are only keys. */
+export function* unknownWriteAhead(
+  from: MountViews,
+  hasKey: (key: string) => boolean,
+): Generator<readonly UnknownRecord[]> {
+  for (const { uuid, keys } of writeAheadIn(from.local, mountsIn(from))) {
+    const stays = hasMountEntry(uuid, hasKey);
+    const unknown = keys.filter((key) => !hasKey(`local/${key}`));
+    yield unknown.map((key) => {
+      const value = stays ? readable(from.local, key) : null;
+      return { key, value: value === null ? null : writeAheadCodec.encode(value) };
+    });
+  }
+}
+
+interface SomeRecords {
+  readonly uuid: string;
+  readonly namespaceId: string;
+  readonly keys: readonly string[];
+}
+
+function* writeAheadIn(data: View, mounts: MountedIn): Generator<SomeRecords> {
+  for (const [uuid, namespaceId] of mounts) {
+    const folder = writeAheadOf(namespaceId, uuid);
+    for (let after: string | undefined; ;) {
+      const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+      const keys = data.keys(folder, page);
+      after = keys.at(-1);
+      if (after === undefined) break;
+      yield { uuid, namespaceId, keys };
+    }
+  }
+}
+
+function hasRow(data: View, key: string): boolean {
+  return data.keys(key, { limit: 1 })[0] === key;
+}
+
+/** Null for one that cannot be read: it keeps no other from being taken over. */
+function readable(data: View, key: string) {
+  try {
+    return data.get(key, writeAheadCodec);
+  } catch (error) {
+    if (error instanceof Failure && error.kind === "damaged") return null;
+    throw error;
+  }
 }

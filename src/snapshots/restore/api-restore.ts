@@ -46,7 +46,8 @@ export const restoreApi = [
     summary: "The same with a snapshot of other keys",
     description:
       "Of another cluster, or of this one before a rekey: the server is sealed afterwards and is unsealed with the shares " +
-      "of the snapshot's day. One of today's keys is restored as sys/storage/raft/snapshot does.",
+      "of the snapshot's day. Leases that it does not know are revoked then, where it has their mount and the process is the same. " +
+      "One of today's keys is restored as sys/storage/raft/snapshot does.",
     access: access.sudo,
     rootOnly: true,
     runs: "active",
@@ -121,7 +122,7 @@ export const restoreApi = [
         "Leases and write-ahead records that the snapshot does not know and that were taken over, due at once",
       ),
       left: out.integer(
-        "Those whose mount the snapshot does not have: what they stand for is left outside",
+        "Those that nobody ends: the snapshot does not have their mount, or the process ended before it was unsealed",
       ),
       warnings: out.list(out.string("Warning"), "What an operator should know"),
       error: out.string("Why it failed; empty where it has not"),

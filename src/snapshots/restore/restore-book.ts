@@ -4,6 +4,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { restoreRunning } from "./failures.ts";
+import { leftWarning } from "./left-outside.ts";
 
 export type RestoreState = "idle" | "receiving" | "filling" | "exchanging" | "done" | "failed";
 
@@ -85,6 +86,14 @@ export class RestoreBook {
 
   tell(more: Partial<Omit<RestoreStatus, "started" | "ended">>): void {
     this.#status = { ...this.#status, ...more };
+  }
+
+  /** How many nobody takes over. Also when no restore is known of: it was one of a process before. */
+  left(left: number): void {
+    const before = leftWarning(this.#status.left);
+    const warnings = this.#status.warnings.filter((warning) => warning !== before);
+    if (left > 0) warnings.push(leftWarning(left));
+    this.tell({ left, warnings });
   }
 
   end(state: "done" | "failed", error = ""): void {

@@ -1,6 +1,6 @@
 // The data of an archive in the place of what is here. With the keys of this server, what belongs to the node and its seal
 // stays (everything below core/), and what exists outside and the archive does not know is taken over; with other keys the
-// archive brings its own seal, and waits for its shares.
+// archive brings its own seal, and waits for its shares, as does what exists outside.
 
 import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
@@ -16,6 +16,8 @@ import { Store } from "../../storage/store.ts";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { noRoomToRestore, notWhole } from "./failures.ts";
 import { checkRoom } from "../disk-room.ts";
+import type { CarriedRows, OutsideRow } from "./carried-rows.ts";
+import { noteLeft } from "./left-outside.ts";
 import type { ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
 
@@ -50,6 +52,12 @@ export interface RestoredDataOptions {
   readonly adopt: Adopt;
   /** What of evidence goes along to data of other keys, as it is to be stored. */
   readonly evidence: (next: ArchiveMeta) => Iterable<CarriedRow>;
+  /** What exists outside and is not known to data of which there are only keys. */
+  readonly outside: (
+    from: DataViews,
+    hasKey: (key: string) => boolean,
+  ) => Iterable<readonly OutsideRow[]>;
+  readonly carried: Pick<CarriedRows, "rows">;
   readonly book: RestoreBook;
   /** Throws where the data may not be replaced any more. */
   readonly guard: () => void;
@@ -92,14 +100,20 @@ export function restoredData(
       guard(); // in the turn of who initialises: nobody does between this and the switch
       book.tell({ state: "exchanging" });
       if (treeKey !== null) await carryOver(store, filler);
-      else if (store.initialised) await carryEvidence(options.evidence(archive.meta), filler);
+      else if (store.initialised) {
+        await putAll(options.evidence(archive.meta), filler);
+        const unknown = options.outside(viewsOf(barrier), (key) => engine.get(key) !== null);
+        await putAll(options.carried.rows(unknown), filler);
+      }
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
       const beginning = beginningAfter(archive.head, store.head, { cluster, random });
       await filler.finish(beginning, archive.headRow);
       filler.wipe();
       if (treeKey === null) return null;
       const { rootKey } = barrier;
-      book.tell(await adopted(engine, rootKey, options));
+      const { adopted, left } = await adoptInto(engine, rootKey, options);
+      book.tell({ adopted });
+      book.left(left);
       return rootKey;
     },
   };
@@ -117,8 +131,11 @@ async function carryOver(store: Store, filler: Filler): Promise<void> {
 }
 
 /** Below core/ nothing is in a tree: what is added there changes no sums of the archive. */
-async function carryEvidence(rows: Iterable<CarriedRow>, filler: Filler): Promise<void> {
-  for (const { key, value } of rows) await filler.put({ key, value, scope: CORE_SCOPE });
+async function putAll(
+  rows: Iterable<CarriedRow> | AsyncIterable<CarriedRow>,
+  filler: Filler,
+): Promise<void> {
+  for await (const { key, value } of rows) await filler.put({ key, value, scope: CORE_SCOPE });
 }
 
 /** Above everything that either of the two logs ever told. */
@@ -142,18 +159,25 @@ function placeOf({ lineage, epoch, index }: Head): LogPlace {
 }
 
 /** The next store is opened for a moment, before anybody uses it. That also shows that it opens. */
-async function adopted(engine: StorageEngine, rootKey: KeyObject, options: RestoredDataOptions) {
+async function adoptInto(engine: StorageEngine, rootKey: KeyObject, options: RestoredDataOptions) {
   const { barrier, clock, timers, random, log, adopt } = options;
   const store = new Store({ engine, clock, timers, log });
   const next = new Barrier({ store, clock, timers, random, log, cacheBytes: 0 });
-  const viewsOf = (of: Barrier) => ({ shared: of.view("shared/"), local: of.view("local/") });
   await store.readSums();
   if (!next.unseal(rootKey)) throw notWhole();
   try {
     next.activate();
-    return await adopt(viewsOf(barrier), viewsOf(next));
+    const done = await adopt(viewsOf(barrier), viewsOf(next));
+    await next
+      .view("core/snapshots/")
+      .write((tx) => noteLeft(tx, done.left, clock.now()), { essential: true });
+    return done;
   } finally {
     await next.seal();
     await store.close();
   }
+}
+
+function viewsOf(barrier: Barrier): DataViews {
+  return { shared: barrier.view("shared/"), local: barrier.view("local/") };
 }

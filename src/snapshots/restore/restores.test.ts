@@ -76,6 +76,8 @@ async function stage() {
     directory: "/",
     adopt: async () => ({ adopted: 0, left: 0 }),
     evidence: () => [],
+    outside: () => [],
+    carried: { rows: async function* () {} },
     secret: {} as RestoreSecret,
     exchange: async (data) => {
       try {

@@ -8,6 +8,7 @@ import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Instant } from "@holdfast/shared/world";
 import { whyNotOurs } from "../archive/opening.ts";
 import { alreadyInitialised, makesWay, otherDataKeys } from "./failures.ts";
+import { leftWarning } from "./left-outside.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReceivedArchive, receiveArchive, type ReceivingOptions } from "./receiving.ts";
 import { type RestoredData, restoredData, type RestoredDataOptions } from "./restored-data.ts";
@@ -43,6 +44,12 @@ export class Restores {
 
   get secret(): RestoreSecret {
     return this.#options.secret;
+  }
+
+  /** Of a restore of a process before this one; what this one did is known. */
+  tellLeft(left: number): void {
+    const { book } = this.#options;
+    if (book.status.state === "idle") book.left(left);
   }
 
   get initialised(): boolean {
@@ -141,6 +148,7 @@ export class Restores {
       book.end("done");
       const { adopted, left } = book.status;
       log.info("a snapshot was restored", { event: "restore.succeeded", id, adopted, left });
+      if (left > 0) log.warn(leftWarning(left));
     } catch (error) {
       const cause = describe(error);
       book.end("failed", cause);
