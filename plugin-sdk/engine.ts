@@ -136,7 +136,7 @@ export interface SecretType<E> {
 
 /** What came of a revocation. */
 export interface Revoked {
-  /** By which the provider knows the calls that ended it; at most 16 of them count. Default none. */
+  /** By which the provider knows the calls that ended it, in the form of request-id.ts; the last 16 count. Default none. */
   readonly requestIds?: readonly string[];
 }
 

@@ -1,8 +1,7 @@
 // The ids by which a provider knows the calls of one piece of work: who asks there what became of it gives these.
 
+import { isRequestId, MAX_REQUEST_IDS } from "@holdfast/plugin-sdk/request-id";
 import { ProviderError } from "./provider-error.ts";
-
-const KEPT = 16; // the last ones: what was looked up before says less than what was done
 
 export class RequestIds {
   readonly #ids: string[] = [];
@@ -11,11 +10,10 @@ export class RequestIds {
     return this.#ids;
   }
 
-  /** As providers make them: an answer cannot have us keep anything else, least of all a secret. */
   add(id: unknown): void {
-    if (typeof id !== "string" || !/^[0-9a-f-]{8,64}$/i.test(id)) return;
+    if (!isRequestId(id)) return;
     this.#ids.push(id);
-    if (this.#ids.length > KEPT) this.#ids.shift();
+    if (this.#ids.length > MAX_REQUEST_IDS) this.#ids.shift();
   }
 
   /** Also of a call that says that something is not there: that it is gone is what was to be seen. */

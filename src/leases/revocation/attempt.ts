@@ -7,12 +7,12 @@ import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Timers } from "@holdfast/shared/world";
 import type { LeaseFacts } from "@holdfast/plugin-sdk/engine";
 import { isPermanent, isThrottled } from "@holdfast/plugin-sdk/failure";
+import { isRequestId, MAX_REQUEST_IDS } from "@holdfast/plugin-sdk/request-id";
 import * as failures from "../failures.ts";
 import type { LeaseMounts } from "../ports.ts";
 import type { Lease } from "../lease.ts";
 
 const DEADLINE: Nanos = MINUTE;
-const MAX_IDS = 16; // of calls: a receipt is some hundred bytes
 
 export type Attempted =
   | { readonly kind: "revoked"; readonly requestIds: readonly string[] }
@@ -54,7 +54,7 @@ export async function attempt(
     if (stop.aborted) throw failures.sealing();
     const revoked = secret.revoke(mount.ref.engine, factsOf(lease), own.signal);
     const { requestIds = [] } = (await Promise.race([revoked, over])) ?? {};
-    return { kind: "revoked", requestIds: requestIds.filter(isId).slice(0, MAX_IDS) };
+    return { kind: "revoked", requestIds: requestIds.filter(isRequestId).slice(-MAX_REQUEST_IDS) };
   } catch (error) {
     if (stop.aborted) return { kind: "cut-off", failure: failures.sealing() };
     return sorted(error, log);
@@ -62,11 +62,6 @@ export async function attempt(
     timer.cancel();
     stop.removeEventListener("abort", stopped);
   }
-}
-
-/** As providers make them, and nothing that somebody could have put into an answer for us to keep. */
-function isId(text: unknown): text is string {
-  return typeof text === "string" && /^[0-9A-Za-z-]{1,64}$/.test(text);
 }
 
 export function factsOf({ id, internal, issued, expires }: Lease): LeaseFacts {
