@@ -60,6 +60,7 @@ test("a device is enabled, listed, used for hashing, checked and disabled", asyn
     records: 2,
     first: 1,
     last: 2,
+    unchecked: 0,
     torn: 0,
     files: [file("a.log")],
     problem: null,

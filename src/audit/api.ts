@@ -139,6 +139,9 @@ export const auditApi = [
       records: out.integer("Good records, up to the problem"),
       first: out.nullable(out.integer("Number of the first record")),
       last: out.nullable(out.integer("Number of the last good record")),
+      unchecked: out.integer(
+        "Lines before the first of these records, of an earlier key or device: only checkpoints vouch for them",
+      ),
       torn: out.integer("Lines broken off by writes that failed; nothing is missing there"),
       files: out.list(out.string("Path"), "What was read, the oldest first"),
       problem: out.nullable(
@@ -150,12 +153,14 @@ export const auditApi = [
       ),
     }),
     async handler(audit, { path }) {
-      const { problem, file, head, records, first, torn, files } = await audit.verify(path);
+      const { problem, file, head, records, first, foreign, torn, files } =
+        await audit.verify(path);
       return {
         valid: problem === null,
         records,
         first,
         last: head?.number ?? null,
+        unchecked: foreign,
         torn,
         files,
         problem: problem === null ? null : { file: file ?? "", ...problem },

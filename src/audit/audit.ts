@@ -13,8 +13,10 @@ import { type AuditMetrics, Device, type DeviceParts, type DeviceRecord } from "
 import { type DeclaredDevice, DeviceSet } from "./device-set.ts";
 import { type AuditViews, DeviceStore } from "./device-store.ts";
 import { fileRefused, hashedTooOften, noDeviceOpens, testFailed } from "./failures.ts";
+import type { ExchangedChain } from "./devices/file.ts";
 import { HeaderList } from "./header-list.ts";
 import { type OptionTexts, readOptions } from "./options.ts";
+import type { ChainHead } from "../signed/audit-line.ts";
 import type { AuditAnchor } from "../signed/report.ts";
 import { type TrailVerdict, verifyTrail } from "./trail.ts";
 
@@ -60,6 +62,7 @@ export class Audit {
   #declared: readonly DeclaredDevice[];
   #open = false;
   #unwatch: () => void = () => {};
+  #rested: ReadonlyMap<string, ExchangedChain> = new Map(); // where chains ended when it was closed
   #lostRecords = 0;
   #lossLogged: Nanos | null = null;
 
@@ -120,7 +123,9 @@ export class Audit {
   async close(): Promise<void> {
     this.#open = false;
     this.#unwatch();
-    await closeAll(this.#set.clear());
+    const devices = this.#set.clear();
+    await closeAll(devices);
+    this.#rested = chainsOf(devices);
   }
 
   /** Opens files anew and follows the configuration. Gives what did not work, a line each. */
@@ -220,14 +225,21 @@ export class Audit {
     return [...usable, ...unusable];
   }
 
-  /** How far the devices with a chain have come: by it evidence can be placed among their records. */
+  /** How far the devices with a chain have come, or had when they were closed: by it evidence can be placed among their
+   *  records. */
   anchors(): readonly AuditAnchor[] {
+    if (!this.#open) {
+      return Array.from(this.#rested, ([path, { head }]) => anchorOf(path, head));
+    }
     return this.#set.active.flatMap(({ record, file }) => {
       const head = file?.source.head ?? null;
-      return head === null
-        ? []
-        : [{ device: `${record.path}/`, number: head.number, digest: head.mac }];
+      return head === null ? [] : [anchorOf(record.path, head)];
     });
+  }
+
+  /** Where chains have ended, as rows: for data whose keys are not those that made them. Closed. */
+  leftChains(): readonly { readonly key: string; readonly value: Uint8Array }[] {
+    return this.#store.leftChains(this.#rested);
   }
 
   async enable(input: NewDevice): Promise<void> {
@@ -293,6 +305,19 @@ export class Audit {
     this.#lossLogged = now;
     this.#lostRecords = 0;
   }
+}
+
+function chainsOf(devices: readonly Device[]): ReadonlyMap<string, ExchangedChain> {
+  const chains = new Map<string, ExchangedChain>();
+  for (const { record, file } of devices) {
+    const chain = file?.source.chain ?? null;
+    if (chain !== null) chains.set(record.path, chain);
+  }
+  return chains;
+}
+
+function anchorOf(path: string, { number, mac }: ChainHead): AuditAnchor {
+  return { device: `${path}/`, number, digest: mac };
 }
 
 async function closeAll(devices: readonly Device[]): Promise<void> {

@@ -11,7 +11,7 @@ import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
 import type { ChainHead } from "../signed/audit-line.ts";
 import type { DeviceRecord } from "./device.ts";
 import type { CheckpointHead, CheckpointParts } from "./devices/checkpoints.ts";
-import type { Heads } from "./devices/file.ts";
+import type { ExchangedChain, Heads } from "./devices/file.ts";
 import { deviceExists, deviceUnknown, headerInvalid, tooManyDevices } from "./failures.ts";
 
 export interface AuditViews {
@@ -27,11 +27,13 @@ export type HeaderSettings = Readonly<Record<string, { readonly hmac: boolean }>
 
 export const MAX_DEVICES = 64;
 const MAX_HEADERS = 64;
+const MAX_EXCHANGED = 1024; // paths: 64 of each exchange
 
 const deviceCodec = jsonCodec<DeviceRecord>();
 const headersCodec = jsonCodec<HeaderSettings>();
 const checkpointCodec = jsonCodec<CheckpointHead>();
 const headCodec = jsonCodec<ChainHead>();
+const exchangedCodec = jsonCodec<ExchangedChain>();
 
 const DEVICES = "devices/";
 const HEADERS = "headers";
@@ -40,6 +42,9 @@ const keyKey = (path: string) => `keys/${path}`;
 const declaredKey = (path: string) => `declared/${path}`;
 const checkpointKey = (id: string) => `checkpoints/${id}`;
 const headKey = (id: string) => `heads/${id}`;
+/** Of chains that were left when the data was exchanged, by the paths of their devices. */
+export const EXCHANGED = "exchanged/";
+const exchangedKey = (path: string) => EXCHANGED + path;
 
 export class DeviceStore {
   readonly #views: AuditViews;
@@ -107,18 +112,41 @@ export class DeviceStore {
     }
   }
 
-  heads({ id }: DeviceRecord): Heads {
+  heads({ id, path }: DeviceRecord): Heads {
     const { node } = this.#views;
     return {
       load: () => node.get(headKey(id), headCodec),
-      save: (head) => node.write((tx) => tx.put(headKey(id), head, headCodec)),
+      exchanged: () => node.get(exchangedKey(path), exchangedCodec),
+      save: (head) =>
+        node.write((tx) => {
+          tx.put(headKey(id), head, headCodec);
+          const left = tx.get(exchangedKey(path), exchangedCodec);
+          if (left === null) return;
+          tx.delete(exchangedKey(path)); // it has gone on
+          const known = tx.get(checkpointKey(id), checkpointCodec);
+          const checkpoint = known ?? left.checkpoint;
+          if (checkpoint !== null) tx.put(checkpointKey(id), checkpoint, checkpointCodec);
+        }),
     };
   }
 
-  checkpointHeads({ id }: DeviceRecord): Pick<CheckpointParts, "load" | "save"> {
+  /** As rows for data of other keys: chains of these devices, and those that nobody has gone on with. */
+  leftChains(chains: ReadonlyMap<string, ExchangedChain>): { key: string; value: Uint8Array }[] {
+    const { node } = this.#views;
+    const before = node.records(EXCHANGED, exchangedCodec, { limit: MAX_EXCHANGED });
+    const all = new Map(before.map(({ key, value }) => [key.slice(EXCHANGED.length), value]));
+    for (const [path, chain] of chains) all.set(path, chain);
+    const sorted = Array.from(all).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([key, value]) => ({ key, value: exchangedCodec.encode(value) }));
+  }
+
+  checkpointHeads({ id, path }: DeviceRecord): Pick<CheckpointParts, "load" | "save"> {
     const { node } = this.#views;
     return {
-      load: () => node.get(checkpointKey(id), checkpointCodec),
+      load: () =>
+        node.get(checkpointKey(id), checkpointCodec) ??
+        node.get(exchangedKey(path), exchangedCodec)?.checkpoint ??
+        null,
       save: (head) => node.write((tx) => tx.put(checkpointKey(id), head, checkpointCodec)),
     };
   }

@@ -4,6 +4,7 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { auditApi } from "./api.ts";
 import { Audit, type AuditOptions } from "./audit.ts";
+import { EXCHANGED } from "./device-store.ts";
 
 export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
   /** Of everything below shared/, local/ and core/. */
@@ -13,6 +14,9 @@ export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
   /** A write of one or more records ended, to a device of this type. */
   readonly wrote: (type: string, ok: boolean, seconds: number) => void;
 }
+
+/** Below core/: where chains go that were left when the data was exchanged. */
+export const EXCHANGED_CHAINS = `audit/${EXCHANGED}`;
 
 export interface AuditParts {
   readonly audit: Audit;

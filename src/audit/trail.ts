@@ -46,29 +46,37 @@ async function verifyFiles(
   timers: Timers,
 ): Promise<TrailVerdict> {
   let from: ChainHead | null = null;
-  let sum = { records: 0, foreign: 0, torn: 0 };
+  let sum = { records: 0, torn: 0 };
+  let before = 0; // lines of an earlier device or key
   let first: number | null = null;
   for (const path of paths) {
     const last = path === paths.at(-1);
     const verifier: ChainVerifier = new ChainVerifier(device.chainHmac, {
       from,
       upTo: last ? upTo : null,
+      foreign: before,
     });
     await readLines(path, files, timers, (line) => verifier.take(line));
-    const { problem, head, records, foreign, torn, first: own }: Verdict = verifier.end();
-    sum = {
-      records: sum.records + records,
-      foreign: sum.foreign + foreign,
-      torn: sum.torn + torn,
-    };
+    // A whole file may be of an earlier key: what comes behind it must begin a chain, then.
+    const isBefore: boolean = !last && verifier.soFar().head === null;
+    const {
+      problem,
+      head,
+      records,
+      foreign,
+      torn,
+      first: own,
+    }: Verdict = isBefore ? verifier.soFar() : verifier.end();
+    sum = { records: sum.records + records, torn: sum.torn + torn };
+    before = foreign;
     first ??= own;
     from = head;
     if (problem !== null || last) {
       const file = problem === null ? null : path;
-      return { ...sum, problem, first, head, files: paths, file };
+      return { ...sum, foreign, problem, first, head, files: paths, file };
     }
   }
-  return { ...sum, problem: null, first, head: from, files: paths, file: null };
+  return { ...sum, foreign: before, problem: null, first, head: from, files: paths, file: null };
 }
 
 /** Up to the size that the file has now. A last line without its end is being written. */

@@ -22,6 +22,8 @@ import { readSigningKey } from "./signing-key.ts";
 export const CARRIED = "evidence-carried/";
 const ROWS = "rows/";
 const HANDOVER = "handover";
+/** Among the rows, before all of evidence: where chains of audit files have ended. */
+const CHAINS = "audit/";
 /** Sealed, below evidence/: whether what was carried is what was signed for. There while it is taken in. */
 const TAKING = "taking";
 const READ_AT_ONCE = 64;
@@ -38,11 +40,15 @@ export class HeldKey {
     this.#der = der;
   }
 
-  /** To be wiped by whoever takes it. */
-  take(): Buffer | null {
-    const der = this.#der;
+  /** Null where there is none, or where the process is another one than that which made it. */
+  get der(): Buffer | null {
+    return this.#der;
+  }
+
+  /** It is stored, or of no use any more. */
+  drop(): void {
+    wipe(this.#der);
     this.#der = null;
-    return der;
   }
 }
 
@@ -79,6 +85,10 @@ export interface CarryingOptions {
   readonly clear: View;
   readonly evidence: Pick<Evidence, "handOver">;
   readonly receipts: Pick<Receipts, "signedFor">;
+  /** Where chains of audit files have ended, in the order of their keys. */
+  readonly chains: () => Iterable<ClearRow>;
+  /** Where they go. */
+  readonly chainsTo: View;
   readonly held: HeldKey;
   readonly timers: Timers;
   readonly log: Log;
@@ -98,6 +108,11 @@ export class Carrying {
   *rows({ id, clusterId }: NextData): Generator<ClearRow> {
     const { view, clear, evidence, held } = this.#options;
     const digest = new RowsDigest();
+    for (const { key: name, value } of this.#options.chains()) {
+      const key = CHAINS + name;
+      digest.add(key, value);
+      yield { key: clear.prefix + ROWS + key, value };
+    }
     for (const page of pagesOf(view, "")) {
       for (const { key, value } of page) {
         if (key.startsWith(rows.SECRETS)) continue;
@@ -117,23 +132,19 @@ export class Carrying {
   /** What was carried here becomes evidence of this house. It can be stopped anywhere, and goes on the next time. */
   async takeIn(): Promise<void> {
     const { clear, held, log } = this.#options;
-    const der = held.take();
-    try {
-      if (clear.keys("", { limit: 1 }).length === 0) return;
-      const handover = this.#read();
-      const isWhole = handover !== null && (await this.#isWhole(handover));
-      if (!isWhole) {
-        const event = "evidence.lost";
-        log.error("evidence was changed while it went along with a restore, and is left out", {
-          event,
-        });
-      }
-      await this.#move(isWhole);
-      await this.#end(handover, isWhole, der);
-      if (isWhole) log.info("evidence has gone along with a restore", { event: "evidence.taken" });
-    } finally {
-      wipe(der);
+    if (clear.keys("", { limit: 1 }).length === 0) return held.drop();
+    const handover = this.#read();
+    const isWhole = handover !== null && (await this.#isWhole(handover));
+    if (!isWhole) {
+      const event = "evidence.lost";
+      log.error("evidence was changed while it went along with a restore, and is left out", {
+        event,
+      });
     }
+    await this.#move(isWhole);
+    await this.#end(handover, isWhole, held.der);
+    held.drop(); // not before: what failed above is tried again at the next unseal
+    if (isWhole) log.info("evidence has gone along with a restore", { event: "evidence.taken" });
   }
 
   /** Null for what does not hold together: it was changed by somebody, since it lay there in clear. */
@@ -175,9 +186,21 @@ export class Carrying {
       if (after === undefined) return;
       const moved = found.filter(({ key }) => !rows.isPosition(key.slice(ROWS.length)));
       await view.write((tx) => {
-        for (const row of moved) moveRow(tx, tx.on(clear), isWhole ? row : { ...row, value: null });
+        for (const row of moved) this.#moveRow(tx, isWhole ? row : { ...row, value: null });
       }, ESSENTIAL);
     }
+  }
+
+  #moveRow(
+    tx: Tx,
+    { key, value }: { readonly key: string; readonly value: Uint8Array | null },
+  ): void {
+    const { clear, chainsTo } = this.#options;
+    tx.on(clear).delete(key);
+    if (value === null) return;
+    const name = key.slice(ROWS.length);
+    if (name.startsWith(CHAINS)) tx.on(chainsTo).put(name.slice(CHAINS.length), value, bytesCodec);
+    else tx.put(name, value, bytesCodec);
   }
 
   async #end(handover: Handover | null, isWhole: boolean, der: Buffer | null): Promise<void> {
@@ -185,7 +208,7 @@ export class Carrying {
     await view.write((tx) => {
       const before = tx.on(clear);
       for (const { key, value } of before.records(ROWS, bytesCodec, { limit: READ_AT_ONCE })) {
-        moveRow(tx, before, { key, value: isWhole ? value : null });
+        this.#moveRow(tx, { key, value: isWhole ? value : null });
       }
       if (handover !== null) {
         const { report, kept, key, ring, since } = handover;
@@ -200,15 +223,6 @@ export class Carrying {
       tx.delete(TAKING);
     }, ESSENTIAL);
   }
-}
-
-function moveRow(
-  to: Tx,
-  from: Tx,
-  { key, value }: { readonly key: string; readonly value: Uint8Array | null },
-): void {
-  if (value !== null) to.put(key.slice(ROWS.length), value, bytesCodec);
-  from.delete(key);
 }
 
 function checked({ envelope, since }: StoredHandover, ring: rows.Ring): Handover | null {

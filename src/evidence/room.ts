@@ -8,7 +8,7 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { evidenceApi } from "./api.ts";
 import { receiptsApi } from "./api-receipts.ts";
-import { Carrying, type HeldKey } from "./carrying.ts";
+import { Carrying, type CarryingOptions, type HeldKey } from "./carrying.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
 import { Receipts } from "./receipts.ts";
 
@@ -18,6 +18,9 @@ export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
   /** What was carried here in clear. */
   readonly carried: View;
   readonly heldKey: HeldKey;
+  /** Where chains of audit files have ended, as rows, and where those go that were carried here. */
+  readonly chains: CarryingOptions["chains"];
+  readonly chainsTo: View;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -56,6 +59,8 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
       clear: needs.carried,
       evidence,
       receipts,
+      chains: needs.chains,
+      chainsTo: needs.chainsTo,
       held: needs.heldKey,
       timers,
       log: log.child("evidence"),

@@ -6,6 +6,7 @@ import { hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import { EXCHANGED_CHAINS } from "../audit/room.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
@@ -229,6 +230,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       node,
       carried: barrier.clearView(`core/${CARRIED}`),
       heldKey: host.heldKey,
+      chains: () => rooms.audit.audit.leftChains(),
+      chainsTo: node.sub(EXCHANGED_CHAINS),
       clock,
       timers,
       random,

@@ -7,7 +7,7 @@ import type { AuditAnchor } from "./report.ts";
 
 export class AnchorSearch {
   readonly #wanted = new Map<string, AuditAnchor[]>();
-  readonly #found = new Map<string, string>(); // the MAC in the line
+  readonly #found = new Map<string, Set<string>>(); // MACs in the lines: chains of one device may have one number each
   #device: string | null = null;
 
   constructor(reports: readonly CheckedReport[]) {
@@ -30,15 +30,16 @@ export class AnchorSearch {
     if (chained !== null) this.#device = chained.device;
     if (this.#device === null) return;
     const place = placeOf({ device: this.#device, number: sealed.number });
-    if (this.#wanted.has(place)) this.#found.set(place, sealed.mac);
+    if (!this.#wanted.has(place)) return;
+    this.#found.set(place, (this.#found.get(place) ?? new Set()).add(sealed.mac));
   }
 
   findings(): Finding[] {
     return Array.from(this.#wanted, ([place, anchors]): Finding => {
-      const mac = this.#found.get(place);
+      const macs = this.#found.get(place);
       const about = `audit record ${place}`;
-      if (mac === undefined) return { state: "missing", about, text: "it is not in the files" };
-      return anchors.every(({ digest }) => digest === mac)
+      if (macs === undefined) return { state: "missing", about, text: "it is not in the files" };
+      return anchors.every(({ digest }) => macs.has(digest))
         ? { state: "good", about, text: "it is as the evidence says" }
         : { state: "bad", about, text: "it is not the record that the evidence names" };
     });

@@ -5,6 +5,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { text } from "@holdfast/shared/bytes";
 import { type Checkpoint, isCalledCheckpoint, readCheckpointLine } from "./audit-checkpoint.ts";
+import {
+  FileStretches,
+  linkStretches,
+  mayBeOne,
+  startsChain,
+  type Stretch,
+} from "./audit-chains.ts";
 import { parseChainLine, parseLine } from "./audit-line.ts";
 import { type CheckOptions, checkOne, type Finding } from "./evidence-check.ts";
 
@@ -15,24 +22,31 @@ export interface AuditFile {
 }
 
 interface FirstLook {
-  readonly checkpoints: Map<string, Checkpoint>; // by the digest of their payload
+  readonly checkpoints: Map<string, PlacedCheckpoint>; // by the digest of their payload
   /** Where checkpoints stand: their own lines need none. */
   readonly places: ReadonlySet<string>;
   /** Of each file, by its first line that names one. */
   readonly devices: ReadonlyMap<AuditFile, string>;
+  readonly stretches: ReadonlyMap<AuditFile, readonly Stretch[]>;
   readonly findings: Finding[];
 }
 
-/** Numbers of the records of a device that a file holds, from and to. */
+interface PlacedCheckpoint extends Checkpoint {
+  /** In which its line stands. */
+  readonly stretch: Stretch;
+}
+
+/** Numbers of the records of a device that a stretch holds, from and to. */
 interface Range {
   readonly device: string;
+  readonly stretch: Stretch | undefined;
   from: number;
   to: number;
 }
 
 export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptions): Finding[] {
-  const { checkpoints, places, devices, findings } = firstLook(files, options);
-  const byEnd = new Map<string, Checkpoint[]>();
+  const { checkpoints, places, devices, stretches, findings } = firstLook(files, options);
+  const byEnd = new Map<string, PlacedCheckpoint[]>();
   for (const checkpoint of checkpoints.values()) {
     const place = placeOf(checkpoint.device, checkpoint.last);
     byEnd.set(place, [...(byEnd.get(place) ?? []), checkpoint]);
@@ -40,7 +54,8 @@ export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptio
   const covered = new Set<string>();
   const ranges: Range[] = [];
   for (const file of files) {
-    const look = new SecondLook(file, devices.get(file) ?? "", byEnd, covered);
+    const known = { device: devices.get(file) ?? "", stretches: stretches.get(file) ?? [] };
+    const look = new SecondLook(file, known, byEnd, covered);
     for (const finding of look.run()) findings.push(finding); // there may be one for each line
     for (const range of look.ranges) ranges.push(range);
   }
@@ -48,19 +63,25 @@ export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptio
 }
 
 function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLook {
-  const checkpoints = new Map<string, Checkpoint>();
+  const checkpoints = new Map<string, PlacedCheckpoint>();
+  const stretches = new Map<AuditFile, readonly Stretch[]>();
   const findings: Finding[] = [];
   const devices = new Map<AuditFile, string>();
   const places = new Set<string>();
   for (const file of files) {
     const { name, lines } = file;
+    const own = new FileStretches();
+    stretches.set(file, own.all);
     let number = 0;
     for (const line of lines()) {
       number++;
       const plain = text(line).trimEnd();
       const checkpoint = readCheckpointLine(plain);
+      const sealed = line.at(-1) === NEWLINE ? parseLine(plain) : null;
+      const chained = parseChainLine(plain);
+      if (sealed !== null) own.take(sealed, chained);
       if (!devices.has(file)) {
-        const device = checkpoint?.device ?? parseChainLine(plain)?.device;
+        const device = checkpoint?.device ?? chained?.device;
         if (device !== undefined) devices.set(file, device);
       }
       if (checkpoint === null) {
@@ -74,50 +95,54 @@ function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLoo
         findings.push({ state: "bad", about: `${name}:${number}`, text: `checkpoint: ${checked}` });
         continue;
       }
-      checkpoints.set(checkpoint.own, checkpoint);
+      checkpoints.set(checkpoint.own, { ...checkpoint, stretch: own.all.at(-1)! });
       places.add(placeOf(checkpoint.device, parseLine(plain)?.number ?? 0));
       if (checkpoint.problem === null) continue;
       const why = `the server itself found: ${checkpoint.problem}`;
       findings.push({ state: "bad", about: `${name}:${number}`, text: why });
     }
   }
-  return { checkpoints, places, devices, findings };
+  linkStretches(Array.from(stretches.values()).flat());
+  return { checkpoints, places, devices, stretches, findings };
 }
 
-/** A stretch of bytes that is being hashed. */
-interface Stretch {
+/** A run of bytes that is being hashed. */
+interface Run {
   hash: Hash;
   bytes: number;
 }
 
 class SecondLook {
   readonly #file: AuditFile;
-  readonly #byEnd: ReadonlyMap<string, readonly Checkpoint[]>;
+  readonly #byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>;
   readonly #covered: Set<string>;
+  readonly #stretches: readonly Stretch[];
+  #stretch = 0; // which of them
   readonly #findings: Finding[] = [];
   readonly ranges: Range[] = [];
-  readonly #firsts: ReadonlyMap<string, readonly Checkpoint[]>;
+  readonly #firsts: ReadonlyMap<string, readonly PlacedCheckpoint[]>;
   #device: string;
-  #all: Stretch = fresh(); // since the end of the last region
+  #all: Run = fresh(); // since the end of the last region
   #uncovered = 0; // lines since then that are no checkpoints
   #signed = 0;
   #last = 0; // number of the record before
 
   constructor(
     file: AuditFile,
-    device: string,
-    byEnd: ReadonlyMap<string, readonly Checkpoint[]>,
+    { device, stretches }: { readonly device: string; readonly stretches: readonly Stretch[] },
+    byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
     covered: Set<string>,
   ) {
     this.#file = file;
     this.#device = device;
+    this.#stretches = stretches;
     this.#firsts = byFirst(byEnd);
     this.#byEnd = byEnd;
     this.#covered = covered;
   }
 
   run(): Finding[] {
-    const starts = new Map<string, Stretch>();
+    const starts = new Map<string, Run>();
     for (const line of this.#file.lines()) this.#take(line, starts);
     const { name } = this.#file;
     if (this.#uncovered > 0) {
@@ -130,19 +155,20 @@ class SecondLook {
     return this.#findings;
   }
 
-  #take(line: Uint8Array, starts: Map<string, Stretch>): void {
+  #take(line: Uint8Array, starts: Map<string, Run>): void {
     const plain = text(line).trimEnd();
     const sealed = line.at(-1) === NEWLINE ? parseLine(plain) : null;
     const chained = sealed === null ? null : parseChainLine(plain);
     if (chained !== null) this.#device = chained.device;
+    if (sealed !== null && startsChain(sealed, chained)) this.#stretch++;
     if (sealed !== null && this.#all.bytes > 0) {
       // Where a region may have begun that is not the rest of what went before.
-      for (const checkpoint of this.#firsts.get(placeOf(this.#device, sealed.number)) ?? []) {
+      for (const checkpoint of this.#at(this.#firsts, sealed.number)) {
         if (!starts.has(checkpoint.own)) starts.set(checkpoint.own, fresh());
       }
     }
     add(this.#all, line);
-    for (const stretch of starts.values()) add(stretch, line);
+    for (const begun of starts.values()) add(begun, line);
     if (sealed === null) {
       this.#uncovered++;
       return;
@@ -155,29 +181,41 @@ class SecondLook {
     this.#seen(sealed.number);
     const own = readCheckpointLine(plain);
     if (own === null) this.#uncovered++;
-    const ending = this.#byEnd.get(placeOf(this.#device, sealed.number)) ?? [];
+    const ending = this.#at(this.#byEnd, sealed.number);
     if (ending.length > 0) this.#end(ending, starts);
   }
 
+  /** Those of the chain that is being read. */
+  #at(
+    places: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
+    number: number,
+  ): readonly PlacedCheckpoint[] {
+    const there = places.get(placeOf(this.#device, number)) ?? [];
+    const now = this.#stretches[this.#stretch];
+    return there.filter(({ stretch }) => mayBeOne(stretch, now));
+  }
+
   #seen(number: number): void {
-    const range = this.ranges.find(({ device }) => device === this.#device);
-    if (range === undefined) this.ranges.push({ device: this.#device, from: number, to: number });
+    const device = this.#device;
+    const stretch = this.#stretches[this.#stretch];
+    const range = this.ranges.findLast((one) => one.device === device && one.stretch === stretch);
+    if (range === undefined) this.ranges.push({ device, stretch, from: number, to: number });
     else {
       range.from = Math.min(range.from, number);
       range.to = Math.max(range.to, number);
     }
   }
 
-  #end(ending: readonly Checkpoint[], starts: Map<string, Stretch>): void {
+  #end(ending: readonly PlacedCheckpoint[], starts: Map<string, Run>): void {
     const { name } = this.#file;
     const whole = sumOf(this.#all);
     const exact = ending.find(({ bytes, digest }) => bytes === this.#all.bytes && digest === whole);
     const later = ending.find(({ own, bytes, digest }) => {
-      const stretch = starts.get(own);
-      return stretch !== undefined && stretch.bytes === bytes && sumOf(stretch) === digest;
+      const begun = starts.get(own);
+      return begun !== undefined && begun.bytes === bytes && sumOf(begun) === digest;
     });
     const found = exact ?? later;
-    const [{ first, last }] = ending as [Checkpoint];
+    const { first, last } = found ?? ending[0]!;
     const about = `${name}, records ${first} to ${last}`;
     if (found === undefined) {
       this.#findings.push({ state: "bad", about, text: "they are not the bytes that were signed" });
@@ -201,39 +239,45 @@ class SecondLook {
 }
 
 const NEWLINE = 0x0a;
+const MANY_CHAINS = 64; // of one device, among whose checkpoints the one before is looked for
 
 function byFirst(
-  byEnd: ReadonlyMap<string, readonly Checkpoint[]>,
-): ReadonlyMap<string, readonly Checkpoint[]> {
+  byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
+): ReadonlyMap<string, readonly PlacedCheckpoint[]> {
   return Map.groupBy(Array.from(byEnd.values()).flat(), ({ device, first }) =>
     placeOf(device, first),
   );
 }
 
 function orderFindings(
-  checkpoints: readonly Checkpoint[],
+  checkpoints: readonly PlacedCheckpoint[],
   covered: ReadonlySet<string>,
   ranges: readonly Range[],
   places: ReadonlySet<string>,
 ): Finding[] {
   const findings: Finding[] = [];
   const sorted = checkpoints.toSorted((a, b) => a.number - b.number);
-  const before = new Map<string, Checkpoint>();
+  const before = new Map<string, PlacedCheckpoint[]>(); // by device
   for (const checkpoint of sorted) {
-    const { device, number, previous, first, last, own } = checkpoint;
+    const { device, number, previous, first, last, own, stretch } = checkpoint;
     const about = `${device} checkpoint ${number}`;
     if (!covered.has(own)) {
       // Records of it, or of both sides of it, are there: then so should all of them be.
       const there = ranges.some(
-        ({ device: other, from, to }) => other === device && from <= last && to >= first,
+        (range) =>
+          range.device === device &&
+          range.from <= last &&
+          range.to >= first &&
+          mayBeOne(range.stretch, stretch),
       );
       const text = there
         ? `the records ${first} to ${last} are not as they were signed`
         : `the records ${first} to ${last} that it covers are not there`;
       findings.push({ state: there ? "bad" : "missing", about, text });
     }
-    const earlier = before.get(device);
-    before.set(device, checkpoint);
+    const others = before.get(device) ?? [];
+    const earlier = oneBefore(checkpoint, others);
+    before.set(device, [...others.slice(-MANY_CHAINS), checkpoint]);
     if (earlier === undefined) continue;
     if (number === earlier.number + 1) {
       if (previous !== earlier.own) {
@@ -251,6 +295,21 @@ function orderFindings(
   return findings;
 }
 
+/** The one that it names; else the last before it that may be of its chain, or that has not the number before its own. */
+function oneBefore(
+  { number, previous, stretch }: PlacedCheckpoint,
+  others: readonly PlacedCheckpoint[],
+): PlacedCheckpoint | undefined {
+  if (number === 1 && previous === null && others.every((one) => !mayBeOne(one.stretch, stretch))) {
+    return undefined; // a chain begins
+  }
+  return (
+    others.findLast(({ own }) => own === previous) ??
+    others.findLast((one) => mayBeOne(one.stretch, stretch)) ??
+    others.findLast((one) => one.number < number - 1)
+  );
+}
+
 /** Whether a record between the two is no checkpoint itself. */
 function hasGap(last: number, first: number, isOwn: (number: number) => boolean): boolean {
   for (let number = last + 1; number < first; number++) if (!isOwn(number)) return true;
@@ -261,15 +320,15 @@ function placeOf(device: string, number: number): string {
   return `${device} ${number}`;
 }
 
-function fresh(): Stretch {
+function fresh(): Run {
   return { hash: createHash("sha256"), bytes: 0 };
 }
 
-function add(stretch: Stretch, bytes: Uint8Array): void {
-  stretch.hash.update(bytes);
-  stretch.bytes += bytes.length;
+function add(run: Run, bytes: Uint8Array): void {
+  run.hash.update(bytes);
+  run.bytes += bytes.length;
 }
 
-function sumOf({ hash }: Stretch): string {
+function sumOf({ hash }: Run): string {
   return hash.copy().digest("hex");
 }

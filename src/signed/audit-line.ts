@@ -11,6 +11,7 @@ export type ChainEvent =
   | "started" // the device's first
   | "continued" // opened again, after a restart or when told to
   | "rotated" // in a new file
+  | "exchanged" // the data was exchanged for that of another server: numbers go on, the key is another one
   | "resumed"; // what stands before it is not whole: a write failed, or the machine did
 
 /** A record, or its beginning, with the MAC cut off. */
@@ -27,6 +28,11 @@ export function parseLine(line: string): SealedLine | null {
   if (parts === null) return null;
   const [, body = "", number = "", mac = ""] = parts;
   return { body, number: Number(number), mac };
+}
+
+/** Whether the key of a chain may begin there: lines before it are of another one. */
+export function isBeginning(event: ChainEvent): boolean {
+  return event === "started" || event === "exchanged";
 }
 
 export interface ChainLine {

@@ -4,6 +4,7 @@
 // Signing is left to another thread, and its line comes behind whatever was written meanwhile.
 
 import { createHash, type Hash } from "node:crypto";
+import { text } from "@holdfast/shared/bytes";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
@@ -16,7 +17,7 @@ import {
   regionReport,
 } from "../../signed/audit-checkpoint.ts";
 import type { Envelope } from "../../signed/envelope.ts";
-import { readUncovered } from "./uncovered-tail.ts";
+import { LAST_LOOK, readUncovered } from "./uncovered-tail.ts";
 
 export const CHECKPOINT_RECORDS = 10_000;
 const CHECKPOINT_PERIOD: Nanos = 10n * MINUTE;
@@ -29,6 +30,14 @@ export interface CheckpointHead {
   readonly number: number;
   readonly digest: string;
   readonly last: number;
+}
+
+/** What is in a file behind the last region that was marked. */
+export interface UncoveredEnd {
+  /** Number of the record before it. */
+  readonly before: number;
+  readonly bytes: number;
+  readonly digest: string;
 }
 
 export interface RegionReport extends ReturnType<typeof regionReport> {
@@ -67,6 +76,16 @@ interface Line {
   readonly head: CheckpointHead;
 }
 
+const LINE_END = 128; // bytes: with number and MAC of a record
+
+/** Whether the file has this record last before a place; its first bytes may follow one in a file before it. */
+async function endsWith(file: AppendFile, at: number, number: number): Promise<boolean> {
+  if (at === 0 || number === 0) return true;
+  const from = Math.max(0, at - LINE_END);
+  const end = text(await file.read(from, at - from));
+  return /,"number":([0-9]+),"mac":"[0-9a-f]{64}"\}\n$/.exec(end)?.[1] === String(number);
+}
+
 export class Checkpoints {
   readonly #options: CheckpointOptions;
   #hash: Hash = createHash("sha256");
@@ -92,16 +111,27 @@ export class Checkpoints {
     return this.#problem;
   }
 
+  /** The last that was signed, in the file or not: none after it may have its number. */
+  get head(): CheckpointHead | null {
+    return this.#head;
+  }
+
+  /** By this another process can know the end of the file again. */
+  get uncovered(): UncoveredEnd {
+    const digest = this.#hash.copy().digest("hex");
+    return { before: this.#before, bytes: this.#bytes, digest };
+  }
+
   // --- which bytes ---
 
   /** A process goes on with a file: what no checkpoint covers is followed and hashed. */
-  async recover(file: AppendFile, hmac: Hmac, last: number): Promise<void> {
+  async recover(file: AppendFile, hmac: Hmac, last: number, isKnown: boolean): Promise<void> {
     const { load, device, log, timers } = this.#options;
     const stored = load();
     this.#head ??= stored;
     if (file.size === 0) return this.begin(last);
-    const tail = await readUncovered(file, hmac, timers);
-    const inFile = tail?.checkpoint ?? null;
+    const tail = await readUncovered(file, hmac, timers, isKnown);
+    const inFile = tail?.checkpoint?.device === device ? tail.checkpoint : null;
     const isNewer = inFile !== null && inFile.number > (stored?.number ?? 0);
     if (isNewer) this.#head = { number: inFile.number, digest: inFile.own, last: inFile.last };
     if (tail === null) {
@@ -109,15 +139,38 @@ export class Checkpoints {
       return this.begin(last);
     }
     this.begin(tail.first === null ? last : tail.first - 1);
-    for (let at = 0; at < tail.bytes.length; at += SLICE) {
-      this.#hash.update(tail.bytes.subarray(at, at + SLICE));
-      await timers.turn();
-    }
-    this.#bytes = tail.bytes.length;
+    await this.#takeInSlices(tail.bytes);
     this.#last = last;
-    if (tail.problem === null) return;
-    this.#problem = tail.problem;
-    log.error("the chain of an audit file is broken", { device, cause: tail.problem });
+    if (tail.problem !== null) this.#tellBroken(tail.problem);
+  }
+
+  /** The key of the chain is another one than that of what is in the file: its end is known by its digest instead. */
+  async follow(file: AppendFile, end: UncoveredEnd, last: number): Promise<void> {
+    this.#head ??= this.#options.load();
+    this.begin(last);
+    if (file.size === 0 || end.bytes > LAST_LOOK) return; // moved away; or it stays uncovered
+    this.begin(end.before);
+    const from = Math.max(0, file.size - end.bytes);
+    await this.#takeInSlices(await file.read(from, file.size - from));
+    this.#last = last;
+    const isSame = this.#bytes === end.bytes && this.uncovered.digest === end.digest;
+    if (isSame && (await endsWith(file, from, end.before))) return;
+    this.begin(last);
+    this.#tellBroken("the file does not end as it was left when the data was exchanged");
+  }
+
+  async #takeInSlices(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; at += SLICE) {
+      this.#hash.update(bytes.subarray(at, at + SLICE));
+      await this.#options.timers.turn();
+    }
+    this.#bytes = bytes.length;
+  }
+
+  #tellBroken(problem: string): void {
+    const { device, log } = this.#options;
+    this.#problem = problem;
+    log.error("the chain of an audit file is broken", { device, cause: problem });
   }
 
   /** From here on, in a file of its own or behind what is left uncovered. */

@@ -20,9 +20,14 @@ import type {
   Timer,
   Timers,
 } from "@holdfast/shared/world";
-import type { ChainEvent, ChainHead } from "../../signed/audit-line.ts";
-import { Chain, NO_HEAD } from "../records/chain.ts";
-import { type CheckpointParts, Checkpoints } from "./checkpoints.ts";
+import { type ChainEvent, type ChainHead, isBeginning } from "../../signed/audit-line.ts";
+import { Chain, keyMark, NO_HEAD } from "../records/chain.ts";
+import {
+  type CheckpointHead,
+  type CheckpointParts,
+  Checkpoints,
+  type UncoveredEnd,
+} from "./checkpoints.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";
@@ -50,9 +55,21 @@ export interface FileTarget {
   readonly allow: () => Promise<(directory: DirectoryFacts) => void>;
 }
 
+/** Where a chain ended that another key made, before the data was exchanged. Nothing of it is secret. */
+export interface ExchangedChain {
+  readonly head: ChainHead;
+  /** Of its key, see keyMark. */
+  readonly key: string;
+  readonly file: string;
+  readonly checkpoint: CheckpointHead | null;
+  readonly uncovered: UncoveredEnd | null;
+}
+
 /** The end of the chain as last stored: without it a cut at the end would not show after a restart. */
 export interface Heads {
   load(): ChainHead | null;
+  /** That of before the data was exchanged, until one is saved. Default: none. */
+  exchanged?(): ExchangedChain | null;
   save(head: ChainHead): Promise<void>;
 }
 
@@ -84,10 +101,12 @@ export class FileSource implements SinkSource {
   #busy = false; // something is being appended
   #appended: Promise<number> | null = null; // the last of it
   #missing: string | null = null; // at the end of the file, when this process went on with it
+  readonly #keyMark: string;
 
   constructor(target: FileTarget, parts: FileParts) {
     this.#target = target;
     this.#parts = parts;
+    this.#keyMark = keyMark(parts.hmac);
     const { checkpoints, clock, timers, log } = parts;
     const { device, prefix, path } = target;
     this.#checkpoints =
@@ -106,13 +125,24 @@ export class FileSource implements SinkSource {
     return this.#inFile;
   }
 
+  /** For whoever goes on with the file after the data was exchanged; null where there is no file, or nothing in it. */
+  get chain(): ExchangedChain | null {
+    const { path: file } = this.#target;
+    const head = this.#inFile;
+    if (file === null || head === null) return null;
+    const uncovered = this.#checkpoints?.uncovered ?? null;
+    const checkpoint = this.#checkpoints?.head ?? null;
+    return { head, key: this.#keyMark, file, checkpoint, uncovered };
+  }
+
   async open(): Promise<Sink> {
     const file = await this.openFile();
     try {
       const event = await this.#joinChain(file);
-      await this.#moveTo(file);
+      await this.#moveTo(file, event);
       const sink = new FileSink(this, file, await this.#begun(file));
       await sink.write([], event);
+      if (event === "exchanged") await this.saveHead();
       return sink;
     } catch (error) {
       await file.close();
@@ -168,12 +198,17 @@ export class FileSource implements SinkSource {
   }
 
   /** Another file than before, or the same, opened anew. */
-  async #moveTo(file: AppendFile): Promise<void> {
+  async #moveTo(file: AppendFile, event: ChainEvent): Promise<void> {
     const old = this.#current;
     if (old !== null && old.identity !== file.identity) await this.leave(old);
     this.#current = file;
     if (old?.identity === file.identity) return;
-    await this.#checkpoints?.recover(file, this.#parts.hmac, this.#chain?.head.number ?? 0);
+    const last = this.#chain?.head.number ?? 0;
+    const left = event === "exchanged" ? this.#exchanged() : null;
+    if (left !== null && left.uncovered !== null && left.file === this.#target.path) {
+      return this.#checkpoints?.follow(file, left.uncovered, last);
+    }
+    return this.#checkpoints?.recover(file, this.#parts.hmac, last, !isBeginning(event));
   }
 
   /** Writes records behind an event of the chain, or none; after a failed write one is needed. One at a time: a
@@ -282,8 +317,15 @@ export class FileSource implements SinkSource {
   async #joinChain(file: AppendFile): Promise<ChainEvent> {
     if (this.#chain !== null) return "continued";
     const { hmac, heads, log } = this.#parts;
-    const stored = this.#target.path === null ? null : heads.load();
+    const left = this.#exchanged();
+    const own = this.#target.path === null ? null : heads.load();
     const tail = await readTail(file, hmac);
+    if (own === null && left !== null && left.key !== this.#keyMark && tail.head === null) {
+      this.#chain = new Chain(hmac, left.head);
+      this.#openLine = tail.openLine;
+      return "exchanged";
+    }
+    const stored = own ?? (left?.key === this.#keyMark ? left.head : null);
     // Behind the stored end there may be records of a process that crashed; before it, someone has
     // cut the file, and the number that comes next shows it.
     const inFile = tail.head !== null && tail.head.number >= (stored?.number ?? 0);
@@ -300,6 +342,10 @@ export class FileSource implements SinkSource {
     this.#openLine = tail.openLine;
     this.#resume = tail.broken && head !== NO_HEAD;
     return head === NO_HEAD ? "started" : "continued";
+  }
+
+  #exchanged(): ExchangedChain | null {
+    return this.#target.path === null ? null : (this.#parts.heads.exchanged?.() ?? null);
   }
 
   /** When the file was begun, by its first line. */

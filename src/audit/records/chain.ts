@@ -19,6 +19,11 @@ export function follows(hmac: Hmac, previousMac: string, line: SealedLine): bool
   return timingSafeEqual(utf8(hmac.of(previousMac + line.body)), utf8(line.mac));
 }
 
+/** Tells keys of chains apart, and nothing else about them. */
+export function keyMark(hmac: Hmac): string {
+  return hmac.of("key of an audit chain"); // no record has this form
+}
+
 /** The writing end. */
 export class Chain {
   readonly #hmac: Hmac;

@@ -5,6 +5,7 @@ import type { KeyObject } from "node:crypto";
 import {
   type ChainHead,
   type ChainLine,
+  isBeginning,
   parseChainLine,
   parseLine,
   type SealedLine,
@@ -24,7 +25,7 @@ export interface Verdict {
   readonly first: number | null;
   /** The last good one, to go on from in the next file. */
   readonly head: ChainHead | null;
-  /** Lines of an earlier device, before this one's first. */
+  /** Lines of an earlier device, or of an earlier key, before this one's first; those of the files before count. */
   readonly foreign: number;
   /** Broken-off lines that the chain accounts for: of writes that failed. */
   readonly torn: number;
@@ -35,6 +36,8 @@ export interface VerifyOptions {
   readonly from?: ChainHead | null;
   /** The record that the file must reach: otherwise a cut at the end would not show. */
   readonly upTo?: ChainHead | null;
+  /** Lines of an earlier device in the files before. Default 0. */
+  readonly foreign?: number;
 }
 
 /** `lines` without their line ends. */
@@ -60,16 +63,17 @@ export class ChainVerifier {
   #line = 0;
   #records = 0;
   #first: number | null = null;
-  #foreign = 0;
+  #foreign: number;
   #torn = 0;
   #broken = 0; // lines that the next record must account for
   #brokenOff: number | null = null; // where the first of them is
   #problem: Problem | null = null;
 
-  constructor(hmac: Hmac, { from = null, upTo = null }: VerifyOptions = {}) {
+  constructor(hmac: Hmac, { from = null, upTo = null, foreign = 0 }: VerifyOptions = {}) {
     this.#hmac = hmac;
     this.#head = from;
     this.#upTo = upTo;
+    this.#foreign = foreign;
   }
 
   /** False once a problem is known. */
@@ -95,7 +99,7 @@ export class ChainVerifier {
       records: this.#records,
       first: this.#first,
       head: this.#head,
-      foreign: this.#head === null ? 0 : this.#foreign,
+      foreign: this.#foreign,
       torn: this.#torn,
     };
   }
@@ -107,8 +111,8 @@ export class ChainVerifier {
       return;
     }
     if (this.#head === null) {
-      // Only a device's very first record may have something else before it.
-      if (this.#foreign > 0 && event !== "started") return this.#refuse(NOT_OURS, 1);
+      // Only the very first record of a device, or of its key, may have something else before it.
+      if (this.#foreign > 0 && !isBeginning(event)) return this.#refuse(NOT_OURS, 1);
     } else if (previous.number !== this.#head.number) {
       return this.#refuse(gap(this.#head.number, line.number));
     } else if (previous.mac !== this.#head.mac) {

@@ -3,18 +3,12 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import {
-  type Batch,
-  EngineError,
-  type StorageEngine,
-} from "../../../src/storage/engines/engine.ts";
-import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
-import type { Generations, NextGeneration } from "../../../src/storage/generations/generations.ts";
 import { at } from "../../support/http-client.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { engineServer, HOUR, MINUTE } from "../../support/servers/engine-server.ts";
 import { ServerTime } from "../../support/servers/server-time.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
+import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
 import {
   EvidenceStage,
@@ -25,54 +19,9 @@ import {
   type WireEnvelope,
 } from "./evidence-stage.ts";
 
-const CLEAR = "core/evidence-carried/";
-
-/** Generations that outlive the server, and whose engines may be cut off. */
-class Kept implements Generations {
-  disk = new MemoryDisk();
-  /** Commits until the power fails. */
-  left = Infinity;
-
-  async open(): Promise<StorageEngine> {
-    return this.#on(this.disk);
-  }
-
-  async begin(): Promise<NextGeneration> {
-    const disk = new MemoryDisk();
-    const engine = this.#on(disk);
-    const takeIntoUse = async () => {
-      await engine.close();
-      this.disk = disk;
-    };
-    return { engine, takeIntoUse, discard: () => engine.close() };
-  }
-
-  async removeReplaced(): Promise<void> {}
-
-  async close(): Promise<void> {}
-
-  #on(disk: MemoryDisk): StorageEngine {
-    const cut = (batch: Batch, commit: () => Promise<void>): Promise<void> => {
-      if (this.left-- > 0) return commit();
-      return Promise.reject(new EngineError(`no power for ${batch.data.length} rows`));
-    };
-    return new (class extends MemoryEngine {
-      override commit(batch: Batch): Promise<void> {
-        return cut(batch, () => super.commit(batch));
-      }
-    })(disk);
-  }
-
-  /** What lies there in clear. */
-  get clear(): string[] {
-    const range = { from: CLEAR, to: `${CLEAR}~`, limit: 1000 };
-    return this.disk.rows.keys(range);
-  }
-}
-
 interface Exchanged {
   readonly stage: EvidenceStage;
-  readonly kept: Kept;
+  readonly kept: KeptGenerations;
   readonly before: readonly WireEnvelope[];
   /** Of the snapshot's server. */
   readonly token: string;
@@ -88,7 +37,7 @@ async function exchanged(t: TestContext): Promise<Exchanged> {
   await other.ask("POST", "sys/mounts/kv", { type: "kv", options: { version: "1" } });
   await other.ask("POST", "kv/a", { value: "of the snapshot" });
   const { body } = await takeSnapshot(other.test.url, other.token);
-  const kept = new Kept();
+  const kept = new KeptGenerations();
   const start = async () => {
     const time = new ServerTime();
     const server = await startServer({
@@ -145,7 +94,7 @@ test("a restore with other keys: numbers, links and keys go on, for who holds th
 test("receipts go along: they can still be read, and are signed for by the report that ended the old row of keys", async (t) => {
   const source = await engineServer(t);
   const { body } = await takeSnapshot(source.test.url, source.root);
-  const server = await engineServer(t, { generations: new Kept() });
+  const server = await engineServer(t, { generations: new KeptGenerations() });
   await server.counting("count", { ttl: 600 });
   const { id } = await server.issue();
   await server.revoke(id, { sync: true });
@@ -204,19 +153,7 @@ test("the power fails anywhere before everything is taken in: no number twice, n
 test("what was changed on the disk meanwhile is not taken for evidence, and numbers go on all the same", async (t) => {
   for (const victim of ["rows/reports/000000000007", "rows/head", "handover"]) {
     const { stage, kept, before, shares, on } = await exchanged(t);
-    const key = CLEAR + victim;
-    const value = Buffer.from(kept.disk.rows.get(key)!);
-    value[value.length >> 1]! ^= 1;
-    const data = [{ key, value }];
-    kept.disk.rows.apply({
-      expect: { name: "none", value: null },
-      data,
-      leaves: [],
-      sums: [],
-      log: [],
-      trimLogBelow: null,
-      meta: [],
-    });
+    kept.change(CLEAR + victim);
     await stage.test.unseal(shares);
     assert.deepEqual(kept.clear, []);
     assert.ok(stage.test.lines.some((line) => line.includes("evidence.lost")));

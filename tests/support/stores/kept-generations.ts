@@ -8,6 +8,9 @@ import {
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import type { Generations, NextGeneration } from "../../../src/storage/generations/generations.ts";
 
+/** Where evidence lies in clear. */
+export const CLEAR = "core/evidence-carried/";
+
 export class KeptGenerations implements Generations {
   disk = new MemoryDisk();
   /** Commits until the power fails. */
@@ -46,5 +49,26 @@ export class KeptGenerations implements Generations {
         return cut(batch, () => super.commit(batch));
       }
     })(disk);
+  }
+
+  /** What lies there in clear. */
+  get clear(): string[] {
+    const range = { from: CLEAR, to: `${CLEAR}~`, limit: 1000 };
+    return this.disk.rows.keys(range);
+  }
+
+  /** Somebody changes a byte of a row. */
+  change(key: string): void {
+    const value = Buffer.from(this.disk.rows.get(key)!);
+    value[value.length >> 1]! ^= 1;
+    this.disk.rows.apply({
+      expect: { name: "none", value: null },
+      data: [{ key, value }],
+      leaves: [],
+      sums: [],
+      log: [],
+      trimLogBelow: null,
+      meta: [],
+    });
   }
 }

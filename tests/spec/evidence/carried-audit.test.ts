@@ -1,0 +1,289 @@
+// A snapshot of other keys takes the place of the data: audit files go on, and what is in them is neither called changed
+// while nobody has changed it, nor good when somebody has.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { run } from "../../cli/harness.ts";
+import { at } from "../../support/http-client.ts";
+import { ServerTime } from "../../support/servers/server-time.ts";
+import { startServer, type TestServer } from "../../support/servers/test-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
+import { until } from "../../support/until.ts";
+import { EvidenceStage, evidenceStage, lines, verify } from "./evidence-stage.ts";
+
+interface Line {
+  readonly type: string;
+  readonly event?: string;
+  readonly number: number;
+  readonly mac: string;
+}
+
+const BROKEN = "the chain of an audit file is broken";
+
+const linesOf = (path: string) => readFileSync(path, "utf8").split("\n").slice(0, -1);
+const parsed = (path: string) => linesOf(path).map((line) => JSON.parse(line) as Line);
+const checkpointsIn = (path: string) =>
+  parsed(path).filter(({ type }) => type === "checkpoint").length;
+
+/** A server with a declared audit device, on a disk and with a file that outlive it. */
+class AuditedServer {
+  readonly kept = new KeptGenerations();
+  readonly folder: string;
+  readonly path: string;
+  readonly time = new ServerTime();
+  readonly other: EvidenceStage;
+  readonly #t: TestContext;
+  server!: TestServer;
+  stage!: EvidenceStage;
+  #keys = "";
+  /** That init has told. */
+  fingerprint = "";
+
+  constructor(t: TestContext, other: EvidenceStage) {
+    this.#t = t;
+    this.other = other;
+    this.folder = mkdtempSync(join(tmpdir(), "holdfast-carried-audit-"));
+    this.path = join(this.folder, "audit.log");
+    t.after(() => rmSync(this.folder, { recursive: true, force: true }));
+  }
+
+  async start(): Promise<void> {
+    const options = { file_path: this.path };
+    this.server = await startServer({
+      world: { clock: this.time.clock, timers: this.time },
+      generations: this.kept,
+      settings: { audit: { file: { main: { options } } } },
+    });
+    const { server } = this;
+    this.#t.after(() => server.stop().catch(() => {}));
+  }
+
+  async init(): Promise<void> {
+    await this.start();
+    this.#on(await this.server.open());
+    this.fingerprint = (await this.stage.keys()).fingerprint;
+  }
+
+  #on(opened: { readonly token: string; readonly shares: readonly string[] }): void {
+    this.stage = new EvidenceStage(this.server, this.time, opened, this.folder);
+  }
+
+  /** The data of the other server comes in place of what is here; sealed. */
+  async exchange(): Promise<void> {
+    const { body } = await takeSnapshot(this.other.test.url, this.other.token);
+    const { url, server } = this.server;
+    const sent = await sendSnapshot(url, this.stage.token, "snapshot-force", body);
+    assert.equal(sent.status, 204, sent.text);
+    await until(() => server.store.unhashed !== null && server.keeper.sealed);
+    await until(async () => (await this.server.call("GET", "/v1/sys/seal-status")).status === 200);
+  }
+
+  /** With the shares of the other one. */
+  async unseal(): Promise<void> {
+    await this.server.unseal(this.other.shares);
+    this.#on(this.other);
+  }
+
+  async requests(): Promise<void> {
+    this.#keys = this.stage.file(await this.stage.keys()); // now: it is recorded as well
+    for (let i = 0; i < 3; i++) await this.stage.ask("GET", "sys/mounts");
+  }
+
+  /** Requests, and a checkpoint behind them. */
+  async checkpoint(): Promise<void> {
+    const before = checkpointsIn(this.path);
+    await this.requests();
+    await this.time.pass(11n * MINUTE);
+    await until(() => checkpointsIn(this.path) > before);
+  }
+
+  async check(path = this.path) {
+    return run(["audit", "verify", "-keys", this.#keys, "-fingerprint", this.fingerprint, path]);
+  }
+
+  /** Nobody says that something was changed. */
+  async isCalledGood(codes: readonly number[]): Promise<void> {
+    const checked = await this.check(); // first: what is asked below is in the file as well
+    assert.ok(codes.includes(checked.code), checked.all);
+    assert.deepEqual(
+      this.server.lines.filter((line) => line.includes(BROKEN)),
+      [],
+    );
+    const { text } = await this.stage.ask("GET", "sys/attention");
+    assert.ok(!text.includes("audit.broken"), text);
+    const followed = await this.stage.ask("POST", "sys/audit-verify/main");
+    assert.equal(at(followed, "data", "valid"), true, followed.text);
+    const all = parsed(this.path);
+    const exchanged = all.findIndex(({ event }) => event === "exchanged");
+    assert.equal(at(followed, "data", "unchecked"), exchanged);
+  }
+}
+
+async function audited(t: TestContext): Promise<AuditedServer> {
+  const own = new AuditedServer(t, await evidenceStage(t));
+  await own.init();
+  await own.checkpoint();
+  return own;
+}
+
+test("a restore with other keys: the chain of an audit file goes on and says that its key is another one; it is good as it is, and every change shows", async (t) => {
+  const own = await audited(t);
+  await own.exchange();
+  const before = parsed(own.path);
+  assert.equal(before.at(-1)?.type, "checkpoint");
+  await own.unseal();
+  const exchanged = parsed(own.path)[before.length];
+  assert.deepEqual([exchanged?.event, exchanged?.number], ["exchanged", before.length + 1]);
+  await own.checkpoint();
+  await own.isCalledGood([0]);
+
+  // The report that names the next key is placed among the records of the old one.
+  const [, handover] = await own.stage.envelopes(1, 2);
+  const report = await own.stage.ask("GET", "sys/evidence/2");
+  const { number, mac } = before.at(-1)!;
+  assert.deepEqual(at(report, "data", "report", "audit"), [
+    { device: "main/", number, digest: mac },
+  ]);
+  const keys = own.stage.file(await own.stage.keys());
+  const logs = mkdtempSync(join(own.folder, "logs-"));
+  writeFileSync(
+    join(logs, "audit.log"),
+    linesOf(own.path)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  const file = own.stage.file(lines([await own.stage.envelope(1), handover!]));
+  const placed = await verify("-keys", keys, "-audit", logs, file);
+  assert.match(placed.all, new RegExp(`good +audit record main/ ${number} `));
+  assert.equal(placed.code, 2, placed.all); // the end has no checkpoint yet
+
+  const all = linesOf(own.path);
+  const last = parsed(own.path).findLastIndex(({ type }) => type === "checkpoint");
+  const changed = join(own.folder, "changed.log");
+  const isFound = async (content: readonly string[], what: string) => {
+    writeFileSync(changed, content.map((line) => `${line}\n`).join(""));
+    const { code, all: said } = await own.check(changed);
+    assert.equal(code, 1, `${what}: ${said}`);
+  };
+  for (let i = 0; i < last; i++) {
+    await isFound(all.with(i, all[i]!.replace('"time":"20', '"time":"21')), `line ${i + 1} edited`);
+    await isFound(all.toSpliced(i, 1), `line ${i + 1} cut out`);
+  }
+
+  await own.stage.ask("POST", "sys/seal");
+  await own.unseal();
+  await own.isCalledGood([0, 2]);
+  assert.equal(parsed(own.path).filter(({ event }) => event === "exchanged").length, 1);
+});
+
+test("a restore with other keys: what is changed in an audit file before somebody unseals is told by the server itself", async (t) => {
+  const changes: readonly ((all: string[]) => string[])[] = [
+    (all) => all.slice(0, -1),
+    (all) => all.with(-1, all.at(-1)!.replace('"time":"20', '"time":"21')),
+    (all) => [...all, all.at(-1)!],
+    (all) => all.toSpliced(-1, 0, "{}"),
+  ];
+  for (const change of changes) {
+    const own = await audited(t);
+    await own.exchange();
+    const content = change(linesOf(own.path));
+    writeFileSync(own.path, content.map((line) => `${line}\n`).join(""));
+    await own.unseal();
+    await own.checkpoint();
+    assert.ok(own.server.lines.some((line) => line.includes(BROKEN)));
+    assert.match((await own.stage.ask("GET", "sys/attention")).text, /audit\.broken/);
+    const checked = await own.check();
+    assert.equal(checked.code, 1, checked.all);
+    assert.match(checked.all, /does not end as it was left/);
+  }
+});
+
+test("a restore with other keys: a crash before the first checkpoint of the new key, and one before anybody unseals, call nothing changed", async (t) => {
+  const own = await audited(t);
+  await own.exchange();
+  await own.server.crash();
+  await own.start();
+  await own.unseal();
+  await own.requests();
+  // As it lies there when the machine stops at once: nothing is written behind it.
+  const content = readFileSync(own.path);
+  await own.server.crash();
+  writeFileSync(own.path, content);
+  await own.start();
+  await own.unseal();
+  await own.checkpoint();
+  const events = parsed(own.path).flatMap(({ event }) => event ?? []);
+  assert.deepEqual(events.slice(-2), ["exchanged", "continued"]);
+  assert.deepEqual(
+    own.server.lines.filter((line) => line.includes(BROKEN)),
+    [],
+  );
+  const keys = own.stage.file(await own.stage.keys());
+  const checked = await run(["audit", "verify", "-keys", keys, own.path]);
+  assert.ok([0, 2].includes(checked.code), checked.all);
+});
+
+test("a restore with other keys whose evidence was changed on the way: the chain of an audit file starts anew, and the old one is not called changed", async (t) => {
+  for (const victim of ["rows/audit/main", "handover"]) {
+    const own = await audited(t);
+    const keys = own.stage.file(await own.stage.keys());
+    await own.exchange();
+    own.kept.change(CLEAR + victim);
+    await own.unseal();
+    await own.checkpoint();
+    await own.checkpoint();
+    assert.deepEqual(
+      own.server.lines.filter((line) => line.includes(BROKEN)),
+      [],
+    );
+    assert.equal(at(await own.stage.ask("POST", "sys/audit-verify/main"), "data", "valid"), true);
+    const both = { ...(await own.stage.keys()) };
+    const old = JSON.parse(readFileSync(keys, "utf8")) as typeof both;
+    const missing = old.keys.filter(({ fingerprint }) =>
+      both.keys.every((one) => one.fingerprint !== fingerprint),
+    );
+    const all = own.stage.file({ ...both, keys: [...missing, ...both.keys] });
+    const checked = await run(["audit", "verify", "-keys", all, own.path]);
+    assert.doesNotMatch(checked.all, /not the bytes|not as they were|was changed|out of order/);
+  }
+});
+
+test("an audit device that is removed and made again with the same file: neither of the two chains is called changed, and changes of both show", async (t) => {
+  const stage = await evidenceStage(t);
+  const path = join(stage.test.auditDirectory, "audit.log");
+  const body = { type: "file", options: { file_path: path } };
+  const checkpoint = async () => {
+    const before = checkpointsIn(path);
+    for (let i = 0; i < 4; i++) await stage.ask("GET", "sys/mounts");
+    await stage.time.pass(11n * MINUTE);
+    await until(() => checkpointsIn(path) > before);
+  };
+  await stage.ask("POST", "sys/audit/file", body);
+  await checkpoint();
+  await stage.ask("DELETE", "sys/audit/file");
+  await stage.ask("POST", "sys/audit/file", body);
+  await checkpoint();
+  await checkpoint();
+  assert.deepEqual(
+    stage.test.lines.filter((line) => line.includes(BROKEN)),
+    [],
+  );
+  assert.equal(at(await stage.ask("POST", "sys/audit-verify/file"), "data", "valid"), true);
+  const keys = stage.file(await stage.keys());
+  const good = await run(["audit", "verify", "-keys", keys, path]);
+  assert.ok([0, 2].includes(good.code), good.all);
+  const all = linesOf(path);
+  const changed = join(stage.folder, "changed.log");
+  const last = parsed(path).findLastIndex(({ type }) => type === "checkpoint");
+  for (const i of [1, 3, last - 1]) {
+    const content = all.with(i, all[i]!.replace('"time":"20', '"time":"21'));
+    writeFileSync(changed, content.map((line) => `${line}\n`).join(""));
+    const { code, all: said } = await run(["audit", "verify", "-keys", keys, changed]);
+    assert.equal(code, 1, `line ${i + 1}: ${said}`);
+  }
+});
