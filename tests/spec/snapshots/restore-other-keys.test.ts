@@ -54,10 +54,16 @@ async function exchanged(t: TestContext): Promise<Exchanged> {
   const { url } = server.test;
   const sent = await sendSnapshot(url, server.root, "snapshot-force", body);
   assert.equal(sent.status, 204, sent.text);
-  const node = () => server.test.server;
-  await until(() => node().keeper.sealed && node().store.unhashed !== null);
-  await until(async () => (await server.test.call("GET", "/v1/sys/seal-status")).status === 200);
+  await whenSealed(server);
   return { server, kept, known, ended, since, newer };
+}
+
+/** The data was exchanged: nobody has its keys yet. */
+async function whenSealed(server: EngineServer): Promise<void> {
+  await until(async () => {
+    const answer = await server.test.call("GET", "/v1/sys/seal-status");
+    return answer.status === 200 && at(answer, "sealed") === true;
+  });
 }
 
 async function statusOf(server: EngineServer): Promise<Record<string, unknown>> {
@@ -147,9 +153,7 @@ test(
     await server.issue();
     const { url } = server.test;
     assert.equal((await sendSnapshot(url, server.root, "snapshot-force", body)).status, 204);
-    const { server: node } = server.test;
-    await until(() => node.keeper.sealed && node.store.unhashed !== null);
-    await until(async () => (await server.test.call("GET", "/v1/sys/seal-status")).status === 200);
+    await whenSealed(server);
     assert.deepEqual(
       kept.below(CARRIED).map(({ key, value }) => [key, Buffer.from(value).toString()]),
       [[`${CARRIED}about`, '{"left":2}']],
