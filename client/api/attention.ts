@@ -95,7 +95,7 @@ export type SnoozeAttentionInput = {
   readonly subject?: string | undefined;
   /** Until when: a time of RFC 3339, within 30 days */
   readonly until: string;
-  /** Why */
+  /** Why: a text that is not blank */
   readonly reason: string;
 };
 

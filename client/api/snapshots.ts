@@ -389,12 +389,14 @@ export type ReadSnapshotStatusAnswer = {
   readonly consecutive_errors: number;
   /** Why older ones could not be deleted; empty when they were */
   readonly rotation_error: string;
-  /** Snapshots of this configuration there, as of the last one */
+  /** Snapshots of this configuration there, as of the last one or the last drill */
   readonly stored_count: number;
   /** Bytes of all of them */
   readonly stored_bytes: number;
   /** When one of them was last proven to restore; drills/ beside it tells more */
   readonly last_proven: string | null;
+  /** How the last drill ended; null before the first */
+  readonly last_drill_result: "proven" | "failed" | "not-made" | "interrupted" | null;
 };
 
 /** Read how automated snapshots go */

@@ -10,7 +10,7 @@ import { parseTime, showTime } from "@holdfast/shared/text/time";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Attention } from "./attention.ts";
 import { SEVERITIES } from "./checks.ts";
-import { snoozeTooLong } from "./failures.ts";
+import { noReason, snoozeTooLong } from "./failures.ts";
 
 const endpoint = endpointsOf<Attention>();
 
@@ -140,10 +140,11 @@ export const attentionApi = [
       code: wire.path("code").string("What it is"),
       subject: wire.body("subject").string("What it is about; empty for the server").default(""),
       until: wire.body("until").string("Until when: a time of RFC 3339, within 30 days"),
-      reason: wire.body("reason").string("Why", { max: 512 }),
+      reason: wire.body("reason").string("Why: a text that is not blank", { max: 512 }),
     },
     output: out.nothing,
     async handler(attention, { code, subject, until, reason }, { namespace }) {
+      if (reason.trim() === "") throw noReason();
       await attention.snooze(namespace, { code, subject, until: timeOf(until), reason });
       return undefined;
     },

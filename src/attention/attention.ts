@@ -79,6 +79,8 @@ export class Attention {
   readonly #options: AttentionOptions;
   #open: ReadonlyMap<string, rows.OpenItem> = new Map();
   #snoozed: ReadonlyMap<string, rows.Snooze> = new Map();
+  /** When what is not written down yet was first seen by whoever looked: it is written down with that time. */
+  readonly #seen = new Map<string, string>();
   #unwatch: () => void = () => {};
 
   constructor(options: AttentionOptions) {
@@ -95,6 +97,7 @@ export class Attention {
     this.#unwatch();
     this.#open = new Map();
     this.#snoozed = new Map();
+    this.#seen.clear();
   }
 
   /** What is of this namespace and below, whoever asks: of each code the first, and how many more there are. */
@@ -102,6 +105,7 @@ export class Attention {
     const { clock, checks = CHECKS } = this.#options;
     const now = clock.now();
     const checked = this.#check(now);
+    this.#forgetEnded(checked);
     const items = checked.flatMap(({ check, found }) => {
       const own = found.filter((one) => isAtOrBelow(one.namespace, namespace));
       return this.#items(check, own, { namespace, now });
@@ -121,10 +125,11 @@ export class Attention {
       const reach = reaches.get(id) ?? (await this.#options.reachOf(caller, item.namespace));
       reaches.set(id, reach);
       const known = item.subject === "" || reach(item.seenBy);
-      const { subject, evidence = null } = item;
+      const { subject, evidence = null, text, detail = "" } = item;
+      const fullText = detail === "" ? text : `${text}: ${detail}`;
       items.push({
         ...item,
-        ...(known ? { subject, evidence } : { subject: null, evidence: null }),
+        ...(known ? { subject, evidence, text: fullText } : { subject: null, evidence: null }),
       });
     }
     return { ...looked, items };
@@ -159,7 +164,8 @@ export class Attention {
       const { code, severity } = check;
       for (const one of found) {
         const place = placeOf(code, one);
-        here.set(rows.placeText(place), { ...place, severity, since });
+        const key = rows.placeText(place);
+        here.set(key, { ...place, severity, since: this.#seen.get(key) ?? since });
       }
     }
     const failed = new Set(checked.flatMap((one) => (one.failed ? [one.check.code] : [])));
@@ -175,6 +181,7 @@ export class Attention {
     };
     await view.write(write, { essential: true }); // a full disk is one of the things to be told
     this.#load();
+    this.#forgetEnded(checked);
   }
 
   /** The newest first, of a namespace; to root, of all. `last` is where those before it begin, if there are any. */
@@ -205,7 +212,7 @@ export class Attention {
     await view.write((tx) => {
       const { severity } = check;
       const isOpen = this.#open.has(rows.placeText(place));
-      if (!isOpen) rows.putOpen(tx, { ...place, severity, since: showTime(now) });
+      if (!isOpen) rows.putOpen(tx, { ...place, severity, since: this.#sinceOf(place, now) });
       rows.putSnooze(tx, { ...place, until: String(until), reason });
     });
     this.#load();
@@ -238,15 +245,45 @@ export class Attention {
     }
     const rest = all.splice(MAX_OF_ONE);
     const items = all.map(({ one, snoozed }): Item => {
-      const since = this.#open.get(rows.placeText(placeOf(code, one)))?.since ?? showTime(now);
+      const since = this.#sinceOf(placeOf(code, one), now);
       return { ...one, code, severity, remedy, since, snoozed, more: 0 };
     });
     const [first] = rest;
     if (first === undefined) return items;
     const more = rest.length;
     const text = more === 1 ? "one more is like these" : `${more} more are like these`;
-    const about = { subject: "", namespace, seenBy: "", text, since: showTime(now) };
+    // Which of them came first is not kept: as long as the first of those that are shown.
+    const since = items.reduce(
+      (first, one) => (one.since < first ? one.since : first),
+      showTime(now),
+    );
+    const about = { subject: "", namespace, seenBy: "", text, since };
     return [...items, { ...about, code, severity, remedy, snoozed: first.snoozed, more }];
+  }
+
+  /** Whoever was told a time is never told a later one. */
+  #sinceOf(place: rows.ItemPlace, now: Instant): string {
+    const key = rows.placeText(place);
+    const known = this.#open.get(key)?.since ?? this.#seen.get(key);
+    if (known !== undefined) return known;
+    const since = showTime(now);
+    if (this.#seen.size < rows.MAX_OPEN) this.#seen.set(key, since);
+    return since;
+  }
+
+  /** What is written down by now, or is no longer there. What could not be looked at has not ended. */
+  #forgetEnded(checked: readonly Checked[]): void {
+    if (this.#seen.size === 0) return;
+    const here = new Set(
+      checked.flatMap(({ check, found }) =>
+        found.map((one) => rows.placeText(placeOf(check.code, one))),
+      ),
+    );
+    const failed = new Set(checked.flatMap((one) => (one.failed ? [one.check.code] : [])));
+    for (const key of this.#seen.keys()) {
+      const [code = ""] = key.split("\n", 1);
+      if (this.#open.has(key) || !(here.has(key) || failed.has(code))) this.#seen.delete(key);
+    }
   }
 
   /** Null where it is not put off, or no longer. */

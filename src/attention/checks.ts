@@ -55,6 +55,12 @@ export interface Facts {
   readonly snapshots: () => {
     readonly configured: number;
     readonly late: readonly { readonly name: string; readonly phase: string | null }[];
+    /** Those whose last attempt failed: how many in a row, and what the last one met. */
+    readonly failing: readonly {
+      readonly name: string;
+      readonly errors: number;
+      readonly error: string;
+    }[];
   };
   /** Leases and write-ahead records that restores could not take over. */
   readonly leftOutside: () => number;
@@ -72,6 +78,8 @@ export interface Found {
   /** Who can reach this path in the namespace may know the subject. */
   readonly seenBy: string;
   readonly text: string;
+  /** What only those are told who may know the subject. */
+  readonly detail?: string;
   /** Id of a signed report about it. */
   readonly evidence?: string | null;
 }
@@ -87,6 +95,7 @@ export interface Check {
 
 const CERTIFICATE_SOON: Nanos = 30n * DAY;
 const KEY_OLD: Nanos = 365n * DAY;
+const MAX_DETAIL = 500;
 
 export const CHECKS: readonly Check[] = [
   {
@@ -247,14 +256,27 @@ export const CHECKS: readonly Check[] = [
       ),
   },
   {
+    code: "snapshot.failing",
+    severity: "soon",
+    remedy:
+      "holdfast snapshot list NAME, mend what it says, then try at once: holdfast write -force sys/storage/raft/snapshot-auto/run/NAME",
+    find: (facts) =>
+      facts.snapshots().failing.map(({ name, errors, error }) => ({
+        ...statusOf(name),
+        text:
+          errors === 1
+            ? "the last attempt at an automated snapshot failed"
+            : `the last ${errors} attempts at an automated snapshot failed`,
+        detail: error.length <= MAX_DETAIL ? error : `${error.slice(0, MAX_DETAIL - 1)}…`,
+      })),
+  },
+  {
     code: "snapshot.late",
     severity: "soon",
     remedy: "holdfast snapshot list",
     find: (facts) =>
       facts.snapshots().late.map(({ name, phase }) => ({
-        subject: name,
-        namespace: ROOT_NAMESPACE,
-        seenBy: `sys/storage/raft/snapshot-auto/status/${name}`,
+        ...statusOf(name),
         text: `an automated snapshot has not succeeded for two of its intervals${nowAt(phase)}`,
       })),
   },
@@ -296,7 +318,7 @@ export const CHECKS: readonly Check[] = [
   {
     code: "audit.single",
     severity: "note",
-    remedy: "enable a second audit device of another kind or on another disk",
+    remedy: "holdfast audit enable -path second file file_path=PATH, on another disk",
     find: (facts) =>
       server(
         facts.audit().length === 1,
@@ -313,7 +335,7 @@ export const CHECKS: readonly Check[] = [
   {
     code: "log-raw",
     severity: "note",
-    remedy: "disable the device, and enable it without log_raw",
+    remedy: "holdfast audit disable SUBJECT, and enable it again without log_raw",
     find: (facts) =>
       devices(
         facts.audit().filter(({ raw }) => raw),
@@ -323,7 +345,7 @@ export const CHECKS: readonly Check[] = [
   {
     code: "dev-mode",
     severity: "note",
-    remedy: "start the server with a configuration, without --dev",
+    remedy: "holdfast server -config FILE, without -dev",
     find: (facts) =>
       server(facts.dev(), "the server runs in development mode: nothing it holds is safe"),
   },
@@ -331,6 +353,11 @@ export const CHECKS: readonly Check[] = [
 
 function server(applies: boolean, text: string): Found[] {
   return applies ? [{ subject: "", namespace: ROOT_NAMESPACE, seenBy: "", text }] : [];
+}
+
+function statusOf(name: string): Omit<Found, "text"> {
+  const seenBy = `sys/storage/raft/snapshot-auto/status/${name}`;
+  return { subject: name, namespace: ROOT_NAMESPACE, seenBy };
 }
 
 function drillsOf(name: string): Omit<Found, "text"> {

@@ -29,6 +29,15 @@ export function snoozeTooLong(): Failure {
 }
 
 /**
+ * @code attention-reason Nothing is put off without a reason.
+ * @remedy Give a text as `reason`: whoever looks next wants to know why.
+ */
+export function noReason(): Failure {
+  const text = "reason: a text that says why is needed, and blanks say nothing";
+  return new Failure("invalid", "attention-reason", text);
+}
+
+/**
  * @code attention-closed There is nothing of this code and subject to put off in the namespace.
  * @remedy Give code and subject as `holdfast attention` shows them.
  */

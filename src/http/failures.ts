@@ -45,7 +45,9 @@ export function tooSlow(part: "head" | "body", limit: Nanos): Failure {
 
 /** Of a body that is handed on while it comes: it may take as long as it gets on. */
 export function tooSlowStream(rate: number, limit: Nanos): Failure {
-  const message = `the body comes too slowly: ${rate} bytes a second are needed, over any ${showDuration(limit)}`;
+  const message =
+    `the body comes too slowly: it needs ${rate} bytes a second, or has caught up with that again before it has kept ` +
+    `the server waiting for ${showDuration(limit)} in all`;
   return new Failure("late", "client-too-slow", message);
 }
 

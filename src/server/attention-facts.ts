@@ -50,7 +50,7 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     dataKeyInstalled: () => barrier.keyStatus.installed,
     consolePolicySet: () => rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
-    snapshots: () => rooms.snapshots.auto.lateness,
+    snapshots: () => rooms.snapshots.auto.facts,
     leftOutside: () => rooms.snapshots.left.count(world.clock.now()),
     drills: () => rooms.snapshots.drills.facts,
   };

@@ -327,6 +327,9 @@ test("drill of a configuration is made by the server, followed and listed; a fil
   assert.equal(result, "failed");
   assert.match(problems.join(), /ends early: it has 2000 bytes/);
   assert.equal((await cli("list", "-drills", "nightly")).code, 1);
+  const all = await cli("list");
+  assert.equal(all.code, 1, all.all);
+  assert.match(all.stdout, /the last drill failed/);
   const unknown = await cli("drill", "weekly");
   assert.notEqual(unknown.code, 0);
   assert.match(

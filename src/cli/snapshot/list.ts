@@ -61,14 +61,24 @@ export const snapshotList = command({
       size(status.last_snapshot_size),
       status.stored_count,
       shortTime(status.next_snapshot_start, now),
-      status.last_snapshot_error,
+      problemOf(status),
     ]);
     const columns = ["Name", "State", "Last Success", "Proven", "Size", "Stored", "Next", "Error"];
     await out.show(found, { columns, rows, whole: ["Name"] });
     if (found.length === 0) return 3;
-    return found.some((status) => status.last_snapshot_error !== "") ? 1 : 0;
+    return found.some((status) => problemOf(status) !== "") ? 1 : 0;
   },
 });
+
+function problemOf(status: {
+  readonly name: string;
+  readonly last_snapshot_error: string;
+  readonly last_drill_result: string | null;
+}): string {
+  const { name, last_snapshot_error: error, last_drill_result: drill } = status;
+  if (error !== "" || drill !== "failed") return error;
+  return `the last drill failed: \`holdfast snapshot list -drills ${name}\``;
+}
 
 async function namesOf(client: Client): Promise<readonly string[]> {
   try {

@@ -92,12 +92,24 @@ async function loadedOn(client: Client): Promise<readonly JsonObject[]> {
 export const snapshotUnload = command({
   name: "snapshot unload",
   summary: "Unload a snapshot: nothing is read from it any more",
-  description: "Needs `delete` and `sudo` on sys/storage/raft/snapshot-load/ID.",
+  description:
+    "None of that id: exit code 3, told to who may also `read` there. Needs `delete` and `sudo` on " +
+    "sys/storage/raft/snapshot-load/ID.",
   examples: ["holdfast snapshot unload 6f0c9a3e-5f0e-4f0a-9d6b-0b2f6c1d7a55"],
   flags: {},
   args: { id: argument.required("As `snapshot loaded` lists it") },
   async run({ client, out }, { id }) {
+    await checkLoaded(client.inRoot(), id);
     await snapshots.unloadSnapshot(client.inRoot(), { id });
     out.done(`Success! The snapshot ${id} is unloaded.`);
   },
 });
+
+/** The server unloads what is not there without a word: a name that was mistyped is found here, by who may look. */
+async function checkLoaded(client: Client, id: string): Promise<void> {
+  try {
+    await snapshots.readLoadedSnapshot(client, { id });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.kind === "denied")) throw error;
+  }
+}

@@ -7,6 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { DAY, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
+import { DRILL_RESULTS } from "../drills/drill-state.ts";
 import { STORAGE_TYPES } from "../targets/settings.ts";
 import type { AutoSnapshots, SnapshotStatus } from "./auto-snapshots.ts";
 import { readable } from "./config.ts";
@@ -173,10 +174,15 @@ const status = out.object({
   next_snapshot_start: out.time("When the next attempt starts"),
   consecutive_errors: out.integer("Attempts that failed since one succeeded"),
   rotation_error: out.string("Why older ones could not be deleted; empty when they were"),
-  stored_count: out.integer("Snapshots of this configuration there, as of the last one"),
+  stored_count: out.integer(
+    "Snapshots of this configuration there, as of the last one or the last drill",
+  ),
   stored_bytes: out.integer("Bytes of all of them"),
   last_proven: out.nullable(
     out.time("When one of them was last proven to restore; drills/ beside it tells more"),
+  ),
+  last_drill_result: out.nullable(
+    out.oneOf(DRILL_RESULTS, "How the last drill ended; null before the first"),
   ),
 });
 
@@ -344,5 +350,6 @@ function statusOf(state: SnapshotStatus) {
     stored_count: state.storedCount,
     stored_bytes: state.storedBytes,
     last_proven: time(state.lastProven),
+    last_drill_result: state.lastDrill,
   };
 }

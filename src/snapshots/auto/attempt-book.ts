@@ -3,8 +3,9 @@
 
 import type { Instant, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
+import type { StoredSnapshot, Target } from "../targets/target.ts";
 import type { StoredArchive } from "./attempt.ts";
-import type { SnapshotConfig } from "./config.ts";
+import { isElsewhere, type SnapshotConfig } from "./config.ts";
 import type { ConfigChange, Configurations } from "./configurations.ts";
 import { afterFailure, afterStart, lengthOf } from "./schedule.ts";
 import {
@@ -26,8 +27,17 @@ export interface AttemptEnd {
   readonly outcome: StoredArchive | string;
 }
 
+/** What lies at a place, as of the last snapshot that was noted then. */
+interface Look {
+  readonly stored: readonly StoredSnapshot[];
+  readonly target: Pick<Target, "urlOf">;
+  readonly lastUrl: string;
+}
+
 const STATE = "state/";
 const HISTORY = "history/";
+/** Of a place that nothing was written to, as far as one knows before the next look. */
+const NOTHING_THERE = { storedCount: 0, storedBytes: 0, takenBytes: 0 };
 
 export class AttemptBook {
   /** core/snapshots/auto/ */
@@ -62,7 +72,9 @@ export class AttemptBook {
   /** In the transaction that writes the configuration. */
   configured(tx: Tx, name: string, { before, config }: ConfigChange): SnapshotState {
     const at = tx.on(this.#view);
-    const state = scheduled(at.get(STATE + name, stateCodec), before, config, tx);
+    const next = scheduled(at.get(STATE + name, stateCodec), before, config, tx);
+    const isMoved = before !== null && isElsewhere(before.settings, config.settings);
+    const state = isMoved ? { ...next, ...NOTHING_THERE } : next;
     at.put(STATE + name, state, stateCodec);
     return state;
   }
@@ -108,6 +120,26 @@ export class AttemptBook {
       tx.put(HISTORY + name, attempts, historyCodec);
       if (typeof ended.outcome !== "string") stored(tx, config);
     });
+  }
+
+  /** Counts what it has written of what is there now, unless a newer one has come since that was looked at. */
+  async recount(
+    name: string,
+    config: SnapshotConfig,
+    { stored, target, lastUrl }: Look,
+  ): Promise<void> {
+    const sizes = new Map(stored.map((one) => [target.urlOf(one.name), one.size]));
+    const own = (await this.written.of(name, config)).filter(
+      ({ url, size }) => sizes.get(url) === size,
+    );
+    const counted = {
+      storedCount: own.length,
+      storedBytes: own.reduce((sum, { size }) => sum + size, 0),
+      takenBytes: stored.reduce((sum, { size }) => sum + size, 0),
+    };
+    await this.change(name, (state) =>
+      state.lastUrl === lastUrl && !state.underWay ? { ...state, ...counted } : state,
+    );
   }
 
   /** After its configuration was deleted. */

@@ -4,9 +4,10 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { fromHex } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
 import { MINUTE } from "@holdfast/shared/text/duration";
-import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../../barrier/view.ts";
 import type { Job } from "../../house/room.ts";
+import type { DrillResult } from "../drills/drill-state.ts";
 import { StoreError } from "../targets/store-error.ts";
 import type { TimedTarget } from "../targets/timed-target.ts";
 import { isOurName, nameAt, type Target } from "../targets/target.ts";
@@ -17,7 +18,7 @@ import type { ConfigChange, Configurations, NoteHost, WriteRequest } from "./con
 import { DueRuns, type Run } from "./due-runs.ts";
 import * as failures from "./failures.ts";
 import { MakingPlaces } from "./making-places.ts";
-import { lengthOf, overdue } from "./schedule.ts";
+import { afterStart, lengthOf, overdue } from "./schedule.ts";
 import type { EndedAttempt, SnapshotState } from "./state.ts";
 import type { WrittenSnapshot } from "./written-snapshots.ts";
 
@@ -51,7 +52,10 @@ export interface DrillPort {
   configured(tx: Tx, name: string, change: ConfigChange & { readonly hasStored: boolean }): void;
   stored(tx: Tx, name: string, config: SnapshotConfig): void;
   arm(): void;
-  lastProvenOf(name: string, config: SnapshotConfig): string | null;
+  stateOf(
+    name: string,
+    config: SnapshotConfig,
+  ): { readonly lastProven: string | null; readonly lastResult: DrillResult | null };
   removed(name: string): Promise<void>;
 }
 
@@ -61,12 +65,22 @@ export interface SnapshotStatus extends SnapshotState {
   readonly waitingFor: string;
   /** When one of them was last proven to restore. */
   readonly lastProven: string | null;
+  /** How the last drill ended; null before the first. */
+  readonly lastDrill: DrillResult | null;
 }
 
 export interface LateSnapshot {
   readonly name: string;
   /** Of the attempt that is under way; null where none is. */
   readonly phase: Phase | null;
+}
+
+export interface FailingSnapshot {
+  readonly name: string;
+  /** In a row. */
+  readonly errors: number;
+  /** What the last one met. */
+  readonly error: string;
 }
 
 export interface AutoReading {
@@ -171,11 +185,21 @@ export class AutoSnapshots {
     const config = this.read(name);
     const idle = this.#runs.isLeading ? "waiting" : "disabled";
     const phase = this.#runs.phaseOf(name);
+    const state = this.#book.stateOf(name, config);
+    const { lastProven, lastResult } = this.#options.drills.stateOf(name, config);
+    const now = this.#options.clock.now();
     return {
-      ...this.#book.stateOf(name, config),
+      ...state,
+      // What is due starts now; behind one that is under way comes the one after it.
+      next: String(
+        phase === undefined
+          ? latest(BigInt(state.next), now)
+          : afterStart(BigInt(state.start ?? now), lengthOf(config.interval), now),
+      ),
       state: phase ?? idle,
       waitingFor: phase === "waiting" ? FOR_A_PLACE : "",
-      lastProven: this.#options.drills.lastProvenOf(name, config),
+      lastProven,
+      lastDrill: lastResult,
     };
   }
 
@@ -210,15 +234,27 @@ export class AutoSnapshots {
     this.#known = null;
   }
 
-  /** How many configurations there are, and those of which no snapshot came for two intervals. */
-  get lateness(): { readonly configured: number; readonly late: readonly LateSnapshot[] } {
+  /** How many configurations there are, those whose last attempt failed, and those of which no snapshot came for two
+   *  intervals. */
+  get facts(): {
+    readonly configured: number;
+    readonly failing: readonly FailingSnapshot[];
+    readonly late: readonly LateSnapshot[];
+  } {
     const now = this.#options.clock.now();
     const known = this.#all();
     const late = known.filter(({ config, state }) => {
       const last = BigInt(state.lastSuccess ?? config.created);
       return now - last > 2n * lengthOf(config.interval) + LATE_BY;
     });
-    return { configured: known.length, late: late.map(({ name }) => this.#lateOne(name)) };
+    const failing = known.flatMap(({ name, state: { consecutiveErrors, lastError } }) =>
+      consecutiveErrors === 0 ? [] : [{ name, errors: consecutiveErrors, error: lastError }],
+    );
+    return {
+      configured: known.length,
+      failing,
+      late: late.map(({ name }) => this.#lateOne(name)),
+    };
   }
 
   #lateOne(name: string): LateSnapshot {
@@ -382,6 +418,10 @@ export class AutoSnapshots {
     const about = { config: name, snapshot, cause };
     this.#options.log.warn("what an upload has left could not be cleared away", about);
   }
+}
+
+function latest(one: Instant, other: Instant): Instant {
+  return one > other ? one : other;
 }
 
 /** What status tells: ours as it is, of everything else no more than its kind. */

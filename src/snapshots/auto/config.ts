@@ -173,6 +173,25 @@ export function samePlace(one: TargetSettings, other: TargetSettings): boolean {
   return isDeepStrictEqual(one, other);
 }
 
+/** The fields that say where a place is; the others say how it is reached, and how much may lie there. */
+const WHERE = [
+  "storageType",
+  "pathPrefix",
+  "filePrefix",
+  "bucket",
+  "container",
+  "region",
+  "accountName",
+  "environment",
+  "endpoint",
+] as const;
+
+/** Whether what one has written is not seen by the other. */
+export function isElsewhere(one: TargetSettings, other: TargetSettings): boolean {
+  const [a, b] = [one, other] as unknown as Readonly<Record<string, unknown>>[];
+  return WHERE.some((field) => a?.[field] !== b?.[field]);
+}
+
 function typeOf(before: SnapshotConfig | null, input: ConfigInput): StorageType {
   const said = textOf(input["storage_type"]);
   const old = before?.settings.storageType;

@@ -50,6 +50,7 @@ function drilled(target: Target, change: Partial<DrillOptions> = {}): Promise<Dr
     own: { rootKey: ROOT_KEY, clusterId: CLUSTER, keyedAt: START },
     last: () => ({ url: "", begun: "" }),
     storedAt: () => null,
+    listed: () => {},
     clock,
     timers,
     signal: new AbortController().signal,

@@ -19,6 +19,8 @@ export interface DrillOptions {
   readonly last: () => LastWritten;
   /** What was written there; null where that is not known. */
   readonly storedAt: (url: string) => WrittenSnapshot | null;
+  /** What is there, whenever that was looked at. */
+  readonly listed: (stored: readonly StoredSnapshot[], target: Target) => void;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly signal: AbortSignal;
@@ -67,7 +69,8 @@ export async function drill(options: DrillOptions): Promise<DrillOutcome> {
     for (let tries = 1; ; tries++) {
       const last = options.last();
       const stored = await target.list(signal);
-      if (stored.length === 0) return nothingStored(target);
+      options.listed(stored, target);
+      if (stored.length === 0) return nothingStored(target, last);
       const written = writtenIn(stored, target, last);
       if (written === undefined && isOfPlace(last.url, target)) {
         const { url: now, begun } = options.last();
@@ -161,10 +164,12 @@ function missing(
   return { result: "failed", url, size: 0, archive: null, trees: null, problems };
 }
 
-function nothingStored(target: Target): DrillOutcome {
+function nothingStored(target: Target, { url: last }: LastWritten): DrillOutcome {
   const [place = ""] = target.urlOf("x").split(/x$/);
-  const problems = [`there is no snapshot in ${place}`];
-  return { result: "failed", url: "", size: 0, archive: null, trees: null, problems };
+  const url = isOfPlace(last, target) ? last : "";
+  const lost = url === "" ? "" : `: ${url} is gone, and this server has not deleted it`;
+  const problems = [cut(`there is no snapshot in ${place}${lost}`)];
+  return { result: "failed", url, size: 0, archive: null, trees: null, problems };
 }
 
 /** The bytes of an archive as the store gives them, and what kept it from giving them. */

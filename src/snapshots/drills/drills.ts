@@ -111,8 +111,8 @@ export class Drills {
     this.#book.stored(tx, name, config);
   }
 
-  lastProvenOf(name: string, config: SnapshotConfig): string | null {
-    return this.#book.stateOf(name, config).lastProven;
+  stateOf(name: string, config: SnapshotConfig): DrillState {
+    return this.#book.stateOf(name, config);
   }
 
   /** After one of them. */
@@ -242,12 +242,17 @@ export class Drills {
     await this.#book.begin(name, start);
     log.info("a drill begins", { event: "drill.started", config: name });
     let outcome: DrillOutcome;
+    let count: () => Promise<void> = () => Promise.resolve();
     try {
       outcome = await drill({
         openTarget: () => configurations.openTarget(config),
         own: own(),
         last: () => lastWritten(attempts.stateOf(name, config), config),
         storedAt: (url) => attempts.writtenAt(name, url),
+        listed: (stored, target) => {
+          const { lastUrl } = attempts.stateOf(name, config);
+          count = () => attempts.recount(name, config, { stored, target, lastUrl });
+        },
         clock,
         timers,
         signal,
@@ -262,6 +267,7 @@ export class Drills {
     await this.#book.note(name, ended, (tx) =>
       this.#options.sign(tx, drillReport(name, config, ended)),
     );
+    await count();
     this.#tell(name, outcome, seconds);
     return outcome;
   }

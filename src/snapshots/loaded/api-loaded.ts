@@ -64,7 +64,7 @@ export const loadedApi = [
     input: {},
     output: out.keys("Their ids, and what a read tells of each"),
     handler: (loaded) => ({
-      keys: loaded.all.map((one) => one.id),
+      keys: loaded.all.map((one) => one.id).toSorted(),
       key_info: Object.fromEntries(loaded.all.map((one) => [one.id, viewOf(one)])),
     }),
   }),
@@ -88,7 +88,8 @@ export const loadedApi = [
     path: `${PATH}/:id`,
     summary: "Unload a snapshot",
     description:
-      "Answered when the requests that read from it have ended and nothing is left of it on the disk.",
+      "Answered when the requests that read from it have ended and nothing is left of it on the disk; at once where " +
+      "none of that id is loaded.",
     access: access.sudo,
     rootOnly: true,
     input: { id },

@@ -140,8 +140,8 @@ export class LoadedSnapshots {
   }
 
   /** New requests find it gone at once; resolves when those under way have ended and nothing is left of it. */
+  /** One that is not there is unloaded. */
   async unload(id: string): Promise<void> {
-    this.#named(id);
     await this.#unload(id);
   }
 

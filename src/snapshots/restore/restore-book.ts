@@ -79,9 +79,10 @@ export class RestoreBook {
     await this.#over.promise;
   }
 
-  /** It is there: from here on it makes way for nobody. */
+  /** It is there: from here on it makes way for nobody, and the next step has nothing behind it. */
   received(): void {
     this.#giveUp = null;
+    this.tell({ state: "filling", bytesDone: 0 });
   }
 
   tell(more: Partial<Omit<RestoreStatus, "started" | "ended">>): void {

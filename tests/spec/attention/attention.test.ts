@@ -86,7 +86,7 @@ function facts(change: Partial<Facts> = {}): Facts {
     dataKeyInstalled: () => 0n,
     consolePolicySet: () => false,
     dev: () => false,
-    snapshots: () => ({ configured: 1, late: [] }),
+    snapshots: () => ({ configured: 1, late: [], failing: [] }),
     leftOutside: () => 0,
     drills: () => ({ late: [], failed: [] }),
     ...change,
@@ -193,9 +193,19 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   await stage.closed("snapshot.late");
   await server.time.passSlowly(3n * 3600n * 1_000_000_000n, 10n * MINUTE);
   assert.equal((await stage.opened("snapshot.late")).subject, "nightly");
+  const failing = await stage.opened("snapshot.failing");
+  assert.deepEqual([failing.subject, failing.severity], ["nightly", "soon"]);
+  assert.match(failing.text, /^the last \d+ attempts at .* failed: .*local_max_space is 1 bytes/);
+  // Who may not read the status learns neither the name nor what the status says.
+  const narrow = await server.client('path "sys/attention" { capabilities = ["read"] }');
+  const unnamed = itemsIn(await server.ask("GET", "sys/attention", undefined, { token: narrow }));
+  const theirs = unnamed.find(({ code }) => code === "snapshot.failing");
+  assert.equal(theirs?.subject, null);
+  assert.match(theirs?.text ?? "", /^the last \d+ attempts at an automated snapshot failed$/);
   await server.must("POST", config, { local_max_space: 1_000_000_000 });
   await server.must("POST", "sys/storage/raft/snapshot-auto/run/nightly");
   await stage.closed("snapshot.late");
+  await stage.closed("snapshot.failing");
 
   // drills: the first snapshot is proven at once
   const drills = "sys/storage/raft/snapshot-auto/drills/nightly";
@@ -281,6 +291,41 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   const [single] = await stage.items("audit.single");
   await server.time.passSlowly(10n * MINUTE, MINUTE);
   assert.equal((await stage.opened("audit.single")).since, single?.since, "since the first time");
+});
+
+test("since never goes forward once somebody was told it, and begins anew with what opens anew", async (t) => {
+  const stage = await watched(t);
+  const { server } = stage;
+  await server.must("POST", "sys/mounts/kv", { type: "kv" });
+  await server.time.pass(2n * MINUTE); // what was there from the start is written down
+  const header = "sys/config/ui/headers/Content-Security-Policy";
+  const weaken = () => server.must("POST", header, { values: ["default-src 'self'"] });
+  await weaken();
+  const first = await stage.opened("csp.weakened");
+  await server.time.passSlowly(3n * MINUTE, 1_000_000_000n * 7n);
+  assert.equal((await stage.opened("csp.weakened")).since, first.since);
+  await server.must("DELETE", header);
+  await server.time.passSlowly(3n * MINUTE, 1_000_000_000n * 7n);
+  await weaken();
+  const again = await stage.opened("csp.weakened");
+  assert.ok(again.since > first.since);
+  // Gone and back before anything was written down.
+  await server.must("DELETE", header);
+  await stage.closed("csp.weakened");
+  await server.time.passSlowly(2n * MINUTE, 1_000_000_000n * 7n);
+  await weaken();
+  assert.ok((await stage.opened("csp.weakened")).since > again.since);
+});
+
+test("every remedy begins with a command, but for those that no command does", () => {
+  const others = CHECKS.filter(({ remedy }) => !remedy.startsWith("holdfast "));
+  assert.deepEqual(others.map(({ code }) => code).toSorted(), [
+    "audit.failing",
+    "certificate.ending",
+    "disk.reserve",
+    "origin.locked",
+    "restore.left",
+  ]);
 });
 
 test("PV56: a check that fails is an item, and the list is not complete", async () => {
@@ -535,6 +580,8 @@ test("putting off: not what has to be acted on, not for long, and it fails no pi
     ["audit.single", { until: until(-DAY), reason }, 400],
     ["audit.single", { until: "tomorrow", reason }, 400],
     ["audit.single", { until: until(DAY) }, 400],
+    ["audit.single", { until: until(DAY), reason: "" }, 400],
+    ["audit.single", { until: until(DAY), reason: " \t " }, 400],
     ["audit.single", { until: until(DAY), reason, subject: "x/" }, 404],
     ["log-raw", { until: until(DAY), reason }, 404],
     ["nothing", { until: until(DAY), reason }, 404],

@@ -11,6 +11,7 @@ import { FORMAT } from "../../../src/storage/engines/sqlite-format.ts";
 import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
 import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
 import { startFakeGcs } from "../../fakes/stores/cloudc-store.ts";
+import { at } from "../../support/http-client.ts";
 import {
   dataOf,
   done,
@@ -60,6 +61,7 @@ test(
       stored_count: 0,
       stored_bytes: 0,
       last_proven: null,
+      last_drill_result: null,
     });
 
     s3.faults.push({ action: "PutObject", kind: "hang" });
@@ -534,11 +536,49 @@ test("two archives are made at a time, and who waits for that says so", BOUND, a
     async () => /one waits for its turn/.test((await server.must("GET", "sys/attention")).text),
     HOUR,
   );
+  // Hours after it was due: nothing starts in the past.
+  const now = server.time.clock.now();
+  for (const { next_snapshot_start: next } of await all()) {
+    assert.ok(Date.parse(next) >= Number(now / 1_000_000n), next);
+  }
   gate.resolve();
   await Promise.all(runs); // answered long ago: they went on
   await until(async () => (await all()).every(({ last_success: at }) => at !== null));
   assert.equal(server.files().length, 3);
   for (const { waiting_for: text } of await all()) assert.equal(text, "");
+});
+
+test("a configuration that moves counts what lies where it writes now", BOUND, async (t) => {
+  const server = await autoServer(t);
+  done(await server.write("a", server.local()));
+  assert.equal((await server.run("a")).status, 200);
+  assert.equal((await server.status("a")).stored_count, 1);
+  done(await server.write("a", { local_max_space: 2_000_000_000 }));
+  assert.equal((await server.status("a")).stored_count, 1, "the place is the same");
+  const path = join(server.place, "elsewhere");
+  mkdirSync(path, { mode: 0o700 });
+  done(await server.write("a", { path_prefix: path }));
+  const { stored_count: count, stored_bytes: bytes } = await server.status("a");
+  assert.deepEqual([count, bytes], [0, 0]);
+});
+
+test("parameters of the query that nobody knows are named in warnings", BOUND, async (t) => {
+  const server = await autoServer(t);
+  done(await server.write("a", server.local()));
+  for (const [method, path] of [
+    ["POST", `${AUTO}/run/a?wait=false`],
+    ["GET", `${AUTO}/history/a?limit=1`],
+    ["GET", `${AUTO}/drills/a?limit=1`],
+  ] as const) {
+    const answer = await server.ask(method, path);
+    assert.equal(answer.status, 200, answer.text);
+    const warnings = at(answer, "warnings");
+    assert.match(
+      JSON.stringify(warnings),
+      /parameters of the query are ignored: (?:wait|limit)/,
+      path,
+    );
+  }
 });
 
 test("metrics tell of success, size, failures and how full the allowance is", BOUND, async (t) => {

@@ -1,7 +1,7 @@
 // Drills of stored snapshots: what they find, when they are made, what is told of them and signed.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -198,9 +198,13 @@ test("what is wrong with a snapshot is said exactly", BOUND, async (t) => {
   const stranger = await autoServer(t);
   const { body: foreign } = await takeSnapshot(stranger.test.url, stranger.root);
   assert.match(await wrong(foreign), /is of another cluster \(/);
+  const { last_snapshot_url: lost } = await server.status("a");
   rmSync(file());
   const none = await drilled(server);
-  assert.deepEqual(none.problems, [`there is no snapshot in file://${server.place}/`]);
+  assert.deepEqual(none.problems, [
+    `there is no snapshot in file://${server.place}/: ${lost} is gone, and this server has not deleted it`,
+  ]);
+  assert.equal(none.url, lost);
   assert.equal(none.result, "failed");
   assert.equal((await health(server))["last_proven_restore"], null);
 });
@@ -214,9 +218,16 @@ test(
     assert.equal((await drilled(server)).result, "proven");
     const { last_snapshot_url: url } = await server.status("a");
     rmSync(file());
+    assert.equal((await server.status("a")).stored_count, 2);
     const gone = await drilled(server);
     assert.equal(gone.result, "failed");
     assert.equal(gone.url, url);
+    // What the drill has seen is what status counts.
+    const after = await server.status("a");
+    const [left = ""] = server.files();
+    const bytes = statSync(join(server.place, left)).size;
+    assert.deepEqual([after.stored_count, after.stored_bytes], [1, bytes]);
+    assert.equal(after.last_drill_result, "failed");
     assert.match(gone.problems.join(), /is gone, and this server has not deleted it/);
     const found = await server.must("GET", `sys/evidence/${gone.report}`);
     const { payload } = at(found, "data", "envelope") as { payload: string };

@@ -62,6 +62,7 @@ test(
     const cluster = server.test.server.keeper.clusterId;
 
     assert.equal((await send(server, archive)).status, 204);
+    assert.notEqual((await statusOf(server))["state"], "receiving", "all of it is there");
     const status = await restored(server);
     assert.equal(status["state"], "done", JSON.stringify(status));
     assert.equal(status["bytes_done"], archive.length);

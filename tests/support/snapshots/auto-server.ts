@@ -40,6 +40,7 @@ export interface AutoStatus {
   readonly stored_count: number;
   readonly stored_bytes: number;
   readonly last_proven: string | null;
+  readonly last_drill_result: string | null;
 }
 
 export class AutoServer extends EngineServer {
