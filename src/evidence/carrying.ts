@@ -2,6 +2,8 @@
 // the keys that would seal rows there. Nothing in evidence is secret but the half of the key that signs: so the rest
 // goes along in clear, and is sealed when somebody unseals. The key that goes on is named by the one before it, and its
 // secret half waits in memory alone: after a crash the chain of keys is broken, and says so; numbers go on.
+// Whoever can write to the disk can put such rows there too. So nothing is taken in where a ring of keys is already, no
+// private half ever, and the process that made the exchange believes what it knows itself, and not what lies there.
 
 import { createHash } from "node:crypto";
 import { utf8, wipe } from "@holdfast/shared/bytes";
@@ -27,17 +29,24 @@ const CHAINS = "audit/";
 /** Sealed, below evidence/: whether what was carried is what was signed for. There while it is taken in. */
 const TAKING = "taking";
 const READ_AT_ONCE = 64;
-/** In one transaction: far below what any storage takes, whatever the size of reports. */
-const MOVED_AT_ONCE = 16;
+/** In one transaction: far below what any storage takes. */
+const MOVED_AT_ONCE = 256;
+const MOVED_BYTES = 1 << 20;
 const ESSENTIAL = { essential: true }; // a full disk keeps nobody from unsealing
 
-/** The secret half of the key that goes on. It outlives the house that made it. */
+/** The secret half of the key that goes on, and what was signed with the one before. It outlives the house that made it. */
 export class HeldKey {
   #der: Buffer | null = null;
+  #handover: Handover | null = null;
 
-  hold(der: Buffer): void {
+  hold(der: Buffer, handover: Handover | null): void {
     wipe(this.#der);
     this.#der = der;
+    this.#handover = handover;
+  }
+
+  get handover(): Handover | null {
+    return this.#handover;
   }
 
   /** Null where there is none, or where the process is another one than that which made it. */
@@ -49,6 +58,7 @@ export class HeldKey {
   drop(): void {
     wipe(this.#der);
     this.#der = null;
+    this.#handover = null;
   }
 }
 
@@ -124,16 +134,24 @@ export class Carrying {
       subject: { snapshot: id, snapshot_cluster: clusterId },
       inputs: [{ name: "evidence", digest: digest.end() }],
     });
-    held.hold(der);
-    const value = stored.encode({ envelope, since: String(since) });
+    const ring = rows.readRing(view) ?? { keys: [], since: String(since) };
+    const handover = { envelope, since: String(since) };
+    held.hold(der, handoverOf(handover, ring));
+    const value = stored.encode(handover);
     yield { key: clear.prefix + HANDOVER, value };
   }
 
   /** What was carried here becomes evidence of this house. It can be stopped anywhere, and goes on the next time. */
   async takeIn(): Promise<void> {
-    const { clear, held, log } = this.#options;
-    if (clear.keys("", { limit: 1 }).length === 0) return held.drop();
-    const handover = this.#read();
+    const { view, clear, held, log } = this.#options;
+    const isThere = clear.keys("", { limit: 1 }).length > 0;
+    if (!isThere && held.handover === null) return held.drop();
+    // Data that comes with a snapshot has none: that of the old one goes along, and becomes its own in the last step.
+    if (rows.readRing(view) !== null) {
+      held.drop();
+      return isThere ? await this.#refuse() : undefined;
+    }
+    const handover = held.handover ?? this.#read();
     const isWhole = handover !== null && (await this.#isWhole(handover));
     if (!isWhole) {
       const event = "evidence.lost";
@@ -147,13 +165,24 @@ export class Carrying {
     if (isWhole) log.info("evidence has gone along with a restore", { event: "evidence.taken" });
   }
 
+  /** Nobody brings evidence to a store that has its own. */
+  async #refuse(): Promise<void> {
+    const { log } = this.#options;
+    log.error("rows that look like evidence were put into the store, and are removed", {
+      event: "evidence.refused",
+    });
+    await this.#move(false);
+    await this.#end(null, false, null);
+  }
+
   /** Null for what does not hold together: it was changed by somebody, since it lay there in clear. */
   #read(): Handover | null {
     const { clear } = this.#options;
     try {
       const handover = clear.get(HANDOVER, stored);
       const ring = rows.readRing(clear.sub(ROWS));
-      return handover === null || ring === null ? null : checked(handover, ring);
+      const read = handover === null || ring === null ? null : handoverOf(handover, ring);
+      return read !== null && holdsTogether(read) ? read : null;
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TypeError) return null;
       throw error;
@@ -185,9 +214,11 @@ export class Carrying {
       after = found.at(-1)?.key;
       if (after === undefined) return;
       const moved = found.filter(({ key }) => !rows.isPosition(key.slice(ROWS.length)));
-      await view.write((tx) => {
-        for (const row of moved) this.#moveRow(tx, isWhole ? row : { ...row, value: null });
-      }, ESSENTIAL);
+      for (const group of groupsOf(moved)) {
+        await view.write((tx) => {
+          for (const row of group) this.#moveRow(tx, isWhole ? row : { ...row, value: null });
+        }, ESSENTIAL);
+      }
     }
   }
 
@@ -197,8 +228,8 @@ export class Carrying {
   ): void {
     const { clear, chainsTo } = this.#options;
     tx.on(clear).delete(key);
-    if (value === null) return;
     const name = key.slice(ROWS.length);
+    if (value === null || name.startsWith(rows.SECRETS)) return; // none was carried
     if (name.startsWith(CHAINS)) tx.on(chainsTo).put(name.slice(CHAINS.length), value, bytesCodec);
     else tx.put(name, value, bytesCodec);
   }
@@ -225,24 +256,44 @@ export class Carrying {
   }
 }
 
-function checked({ envelope, since }: StoredHandover, ring: rows.Ring): Handover | null {
+function handoverOf({ envelope, since }: StoredHandover, ring: rows.Ring): Handover | null {
   const opened = openEnvelope(envelope as unknown as JsonValue);
   const report = opened === null ? null : readReport(opened.payload);
   if (opened === null || report === null || !/^[0-9]{1,20}$/.test(since)) return null;
   const { fingerprint, public_key: publicKey } = report.subject;
   if (typeof fingerprint !== "string" || typeof publicKey !== "string") return null;
   const key = { fingerprint, publicKey, made: report.made_at, statement: envelope };
+  const at = BigInt(since);
+  const signed = { digest: sha256(opened.payload), envelope };
+  return { report, kept: rows.keptReport(report, signed, at), key, ring, since: at };
+}
+
+/** Signatures and links of all keys, and that the last of the ring has signed for the one that goes on. */
+function holdsTogether({ report, key, ring }: Handover): boolean {
+  const { state, previous_key: previous } = report.result;
+  if (state !== "exchanged" || previous !== ring.keys.at(-1)?.fingerprint) return false;
   const keys = [...ring.keys, key].map((one) => ({
     fingerprint: one.fingerprint,
     public_key: one.publicKey,
     statement: one.statement,
   }));
-  // Signatures and links of all of them, and that the last is named by this report.
-  const { problem } = readKeyList({ keys } as unknown as JsonValue);
-  if (problem !== null) return null;
-  const at = BigInt(since);
-  const signed = { digest: sha256(opened.payload), envelope };
-  return { report, kept: rows.keptReport(report, signed, at), key, ring, since: at };
+  return readKeyList({ keys } as unknown as JsonValue).problem === null;
+}
+
+function* groupsOf<T extends { readonly value: Uint8Array }>(
+  found: readonly T[],
+): Generator<readonly T[]> {
+  let group: T[] = [];
+  let bytes = 0;
+  for (const row of found) {
+    group.push(row);
+    bytes += row.value.length;
+    if (bytes < MOVED_BYTES) continue;
+    yield group;
+    group = [];
+    bytes = 0;
+  }
+  if (group.length > 0) yield group;
 }
 
 function isKeyOf(der: Buffer | null, { fingerprint }: rows.KeyRecord): boolean {

@@ -151,22 +151,103 @@ test("the power fails anywhere before everything is taken in: no number twice, n
 });
 
 test("what was changed on the disk meanwhile is not taken for evidence, and numbers go on all the same", async (t) => {
-  for (const victim of ["rows/reports/000000000007", "rows/head", "handover"]) {
+  for (const victim of ["rows/reports/000000000007", "rows/head"]) {
     const { stage, kept, before, shares, on } = await exchanged(t);
     kept.change(CLEAR + victim);
     await stage.test.unseal(shares);
     assert.deepEqual(kept.clear, []);
     assert.ok(stage.test.lines.some((line) => line.includes("evidence.lost")));
     const now = on(stage.test);
-    const number = await now.sign();
-    const isKnown = victim !== "handover"; // without it nobody knows what was signed
-    assert.equal(number, isKnown ? 44 : 2, victim);
+    assert.equal(await now.sign(), 44, victim);
     const keys = now.file(await now.keys());
-    if (!isKnown) continue;
     const gone = await now.test.call("GET", "/v1/sys/evidence/7", { token: now.token });
     assert.equal(gone.status, 404);
     const after = await now.envelopes(42, 44);
     const checked = await verify("-keys", keys, now.file(lines([...before, ...after])));
     assert.equal(checked.code, 0, checked.all);
   }
+});
+
+test("the process that made the exchange knows what was signed last; another one has to believe what lies there", async (t) => {
+  for (const restarts of [false, true]) {
+    const { stage, kept, shares, on, start } = await exchanged(t);
+    kept.change(`${CLEAR}handover`);
+    if (restarts) await stage.test.stop();
+    const node = restarts ? await start() : stage.test;
+    await node.unseal(shares);
+    assert.equal(
+      node.lines.some((line) => line.includes("evidence.lost")),
+      restarts,
+    );
+    assert.equal(await on(node).sign(), restarts ? 2 : 43);
+  }
+});
+
+test("evidence of another server in its place is none of ours, and none at all is told: numbers go on", async (t) => {
+  const foreign = await exchanged(t);
+  for (const put of [foreign.kept.rows(), []]) {
+    const { stage, kept, before, shares, on } = await exchanged(t);
+    kept.replaceClear(put);
+    await stage.test.unseal(shares);
+    assert.deepEqual(kept.clear, []);
+    assert.ok(stage.test.lines.some((line) => line.includes("evidence.lost")));
+    const now = on(stage.test);
+    assert.equal(await now.sign(), 44);
+    const read = await now.test.call("GET", "/v1/sys/evidence/1", { token: now.token });
+    assert.equal(read.status, 404, "what is not ours is not shown");
+    const keys = now.file(await now.keys());
+    const fingerprint = before[0]?.signatures[0]?.keyid ?? "";
+    const after = await now.envelopes(42, 44);
+    const file = now.file(lines([...before, ...after]));
+    assert.equal((await verify("-keys", keys, file)).code, 0);
+    const named = payloadOf(after[0]!)["result"];
+    assert.deepEqual(named, { state: "exchanged", previous_key: fingerprint });
+  }
+});
+
+test("who can write to the disk brings no evidence to a store that was never exchanged, and no key that signs", async (t) => {
+  const foreign = await exchanged(t);
+  const planted = [...foreign.kept.rows()];
+  const fingerprint = foreign.before[0]?.signatures[0]?.keyid ?? "";
+  planted.push({
+    key: `${CLEAR}rows/secrets/${fingerprint}`,
+    value: Buffer.from("a private half"),
+  });
+  const kept = new KeptGenerations();
+  const start = async () => {
+    const server = await startServer({ generations: kept });
+    t.after(() => server.stop().catch(() => {}));
+    return server;
+  };
+  const first = await start();
+  const opened = await first.open();
+  const own = new EvidenceStage(first, new ServerTime(), opened, foreign.stage.folder);
+  await own.sign();
+  const [before, keys] = [await own.envelopes(1, 2), await own.keys()];
+  await first.stop();
+  kept.replaceClear(planted);
+  const second = await start();
+  await second.unseal(opened.shares);
+  assert.deepEqual(kept.clear, []);
+  assert.ok(second.lines.some((line) => line.includes("evidence.refused")));
+  const now = new EvidenceStage(second, new ServerTime(), opened, foreign.stage.folder);
+  assert.equal(await now.sign(), 3);
+  assert.deepEqual(await now.envelopes(1, 2), before);
+  assert.deepEqual(await now.keys(), keys);
+});
+
+test("a private half that lies in clear is never the one that signs, also where the evidence of a store is gone", async (t) => {
+  const { stage, kept, shares, on, start } = await exchanged(t);
+  await stage.test.stop();
+  const fingerprint = "ab".repeat(32);
+  kept.replaceClear([
+    ...kept.rows(),
+    { key: `${CLEAR}rows/secrets/${fingerprint}`, value: Buffer.from("a private half") },
+  ]);
+  const node = await start();
+  await node.unseal(shares);
+  assert.deepEqual(kept.clear, []);
+  const now = on(node);
+  await now.sign();
+  assert.deepEqual(kept.disk.rows.get(`core/evidence/secrets/${fingerprint}`), null);
 });

@@ -57,13 +57,29 @@ export class KeptGenerations implements Generations {
     return this.disk.rows.keys(range);
   }
 
+  /** The same with their values. */
+  rows(): readonly { readonly key: string; readonly value: Uint8Array }[] {
+    return this.clear.map((key) => ({ key, value: Buffer.from(this.disk.rows.get(key)!) }));
+  }
+
   /** Somebody changes a byte of a row. */
   change(key: string): void {
     const value = Buffer.from(this.disk.rows.get(key)!);
     value[value.length >> 1]! ^= 1;
+    this.#write([{ key, value }]);
+  }
+
+  /** Somebody puts other rows into the place of those that lie there in clear. */
+  replaceClear(rows: Iterable<{ readonly key: string; readonly value: Uint8Array }>): void {
+    const next = [...rows];
+    this.#write(this.clear.map((key) => ({ key, value: null })));
+    this.#write(next);
+  }
+
+  #write(data: Batch["data"]): void {
     this.disk.rows.apply({
       expect: { name: "none", value: null },
-      data: [{ key, value }],
+      data,
       leaves: [],
       sums: [],
       log: [],
