@@ -1,7 +1,8 @@
 // `holdfast evidence list`, `read` and `keys`.
 
 import * as evidence from "@holdfast/client/api/evidence";
-import { isObject } from "@holdfast/shared/json/json";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { readKeyList } from "../../signed/key-list.ts";
 import { ApiError } from "@holdfast/client/api-error";
 import { command } from "../command.ts";
 import { argument } from "../line/argument.ts";
@@ -77,10 +78,19 @@ export const evidenceKeys = command({
   args: {},
   async run({ client, out }) {
     const { data } = await evidence.readEvidenceKeys(client.inRoot());
+    const known = readKeyList(data as unknown as JsonValue).keys;
     const rows = data.keys.map(({ fingerprint, made_at: made }, i) => {
-      return [fingerprint, made, i === data.keys.length - 1 ? "signs" : "retired"];
+      // A key that leads to itself alone is the first, or one that no key before it has named.
+      const isLinked = i === 0 || known.get(fingerprint)?.root !== fingerprint;
+      const state = i === data.keys.length - 1 ? "signs" : "retired";
+      return [fingerprint, made, state, i === 0 ? "first" : isLinked ? "linked" : "broken"];
     });
-    const columns = ["Fingerprint", "Made", "State"];
+    const columns = ["Fingerprint", "Made", "State", "Chain"];
     await out.show(data, { columns, rows, whole: ["Fingerprint"] });
+    if (rows.some((row) => row.at(-1) === "broken")) {
+      out.hint(
+        "Broken: no key before it has named it. Note its fingerprint anew, from a source that you trust.",
+      );
+    }
   },
 });

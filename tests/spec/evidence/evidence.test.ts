@@ -359,6 +359,9 @@ test("PV51: a key whose private half is lost begins anew, and says so", async (t
   assert.equal((await verify("-keys", keys, file)).code, 0);
   const pinned = await verify("-keys", keys, "-fingerprint", first, file);
   assert.equal(pinned.code, 1, "nothing links the new key with the one that was noted");
+  const printed = await run(["evidence", "keys"], { env: { HOLDFAST_ADDR: stage.test.url } });
+  assert.match(printed.all, new RegExp(`${first} .* retired +first`));
+  assert.match(printed.all, new RegExp(`${second!.fingerprint} .* signs +broken`));
 });
 
 test("PV51: a store without any key begins with one, and says that nothing leads to those before", async (t) => {
