@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { utf8, wipe } from "@holdfast/shared/bytes";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { invariant } from "@holdfast/shared/invariant";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import type { Timers } from "@holdfast/shared/world";
@@ -18,7 +19,6 @@ import { readReport, type Report } from "../signed/report.ts";
 import * as rows from "./evidence-rows.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Receipts } from "./receipts.ts";
-import { readSigningKey } from "./signing-key.ts";
 
 /** Below core/, beside the place of evidence. */
 export const CARRIED = "evidence-carried/";
@@ -39,7 +39,7 @@ export class HeldKey {
   #der: Buffer | null = null;
   #handover: Handover | null = null;
 
-  hold(der: Buffer, handover: Handover | null): void {
+  hold(der: Buffer, handover: Handover): void {
     wipe(this.#der);
     this.#der = der;
     this.#handover = handover;
@@ -49,7 +49,8 @@ export class HeldKey {
     return this.#handover;
   }
 
-  /** Null where there is none, or where the process is another one than that which made it. */
+  /** Of the key that `handover` names. Null where there is none, or where the process is another one than that which
+   *  made it. */
   get der(): Buffer | null {
     return this.#der;
   }
@@ -135,9 +136,11 @@ export class Carrying {
       inputs: [{ name: "evidence", digest: digest.end() }],
     });
     const ring = rows.readRing(view) ?? { keys: [], since: String(since) };
-    const handover = { envelope, since: String(since) };
-    held.hold(der, handoverOf(handover, ring));
-    const value = stored.encode(handover);
+    const letter = { envelope, since: String(since) };
+    const handover = handoverOf(letter, ring);
+    invariant(handover !== null, "what was signed here can be read here");
+    held.hold(der, handover);
+    const value = stored.encode(letter);
     yield { key: clear.prefix + HANDOVER, value };
   }
 
@@ -246,7 +249,7 @@ export class Carrying {
         const { number, previous } = report;
         if (!isWhole) rows.putBareHead(tx, ring, number - 1, previous ?? "");
         rows.putReport(tx, number, kept);
-        rows.putKey(tx, key, since, isWhole && isKeyOf(der, key) ? der : null);
+        rows.putKey(tx, key, since, isWhole ? der : null);
         // What lay in clear is never signed for here: the report that ended it has its digest.
         receipts.signedFor(tx);
       }
@@ -294,10 +297,6 @@ function* groupsOf<T extends { readonly value: Uint8Array }>(
     bytes = 0;
   }
   if (group.length > 0) yield group;
-}
-
-function isKeyOf(der: Buffer | null, { fingerprint }: rows.KeyRecord): boolean {
-  return der !== null && readSigningKey(der).fingerprint === fingerprint;
 }
 
 function* pagesOf(view: ViewReads, prefix: string): Generator<readonly StoredRecord<Uint8Array>[]> {

@@ -172,7 +172,9 @@ async function ended(context: Context, status: Status | null): Promise<number> {
 
 function sealedAfterwards({ out }: Context): number {
   out.done("Success! The snapshot was restored, and the server is sealed.");
-  out.hint("Next: run `holdfast operator unseal` with the key shares of the snapshot's day");
+  out.hint(
+    "Next: run `holdfast operator unseal` with the key shares of the snapshot's day, before the server is restarted: the next key of evidence and leases to be ended wait in its memory",
+  );
   return 0;
 }
 
