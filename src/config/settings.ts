@@ -69,7 +69,7 @@ const listenerFields = {
     to: "10m",
   }),
   body_timeout: duration(
-    "From complete headers to a complete body; a snapshot needs 64 KiB a second over this time",
+    "From complete headers to a complete body; a snapshot needs 64 KiB a second: what it is slower adds up, what it is faster makes up for that, and at this much it ends (408)",
     "30s",
     {
       from: "100ms",
