@@ -17,6 +17,8 @@ const AT_ONCE = 64;
 const MAX_BLOCKED_MS = 50;
 const MAX_GROWTH = 64 * 1024 * 1024;
 const PROVOKED_MS = 120;
+/** Bytes; of smaller ones as many are taken as come. */
+const LARGE = 256 * 1024;
 const QUIET_MS = 2000;
 const LONGEST_ANSWER_MS = 30_000;
 const REPEATS = 4; // before a block is believed: what is ours comes again, what is the machine's does not
@@ -174,7 +176,14 @@ async function measure(
     );
     if (server.ended !== null) break;
     const { stretch, turn } = await server.read();
-    const odd = answers.find(({ status }) => !right.includes(status));
+    // So many large bodies of one address at once have no room, which is the bound that is meant; some have.
+    const hasNoRoom = (answer: { readonly status: number; readonly text: string }) =>
+      bytes.length > LARGE &&
+      answer.status === 503 &&
+      answer.text.includes("too many large bodies");
+    const judged = answers.filter((answer) => !hasNoRoom(answer));
+    if (judged.length === 0) wrong.push(`${name}: there was no room for any of them`);
+    const odd = judged.find(({ status }) => !right.includes(status));
     if (odd !== undefined) {
       wrong.push(
         `${name}: answered ${odd.status || "nothing"}, not ${right.join(" or ")}: ${odd.text}`,
