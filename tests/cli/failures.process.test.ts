@@ -121,6 +121,7 @@ test("what is not there is told with a place that can be listed, or with help on
     ["auth/approle/role/a", /`holdfast list auth\/approle\/role` shows/],
     ["auth/approle/role/a/secret-id", /`holdfast list auth\/approle\/role` shows/],
     ["auth/team/people/users/a/password", /`holdfast list auth\/team\/people\/users` shows/],
+    ["sys/evidence/99", /`holdfast evidence list` shows what was signed/],
     ["sys/quotas/config", /`holdfast path-help sys\/quotas\/config` shows/],
     ["auth/token/roles/a", /`holdfast path-help auth\/token\/roles\/a` shows/],
   ] as const) {

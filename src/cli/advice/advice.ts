@@ -308,6 +308,9 @@ function onNotFound(error: ApiError): string {
     return "check the accessor: `holdfast acl token list` shows them";
   }
   if (/^sys\/audit(?:-hash)?\//.test(error.path)) return "`holdfast audit list` shows the devices";
+  if (/^sys\/evidence\/(?!receipts\/)/.test(error.path)) {
+    return "`holdfast evidence list` shows what was signed; check -namespace too";
+  }
   if (error.path.startsWith("sys/namespaces/")) {
     return "`holdfast namespace list` shows what is there; check -namespace too";
   }
