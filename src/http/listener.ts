@@ -1,6 +1,7 @@
 // One listener: accepts connections, counts them, does the TLS handshake and hands each connection to the
 // protocol it speaks. Ends them all when the server stops.
 
+import { FairTurns } from "../base/fair-turns.ts";
 import { Recurring } from "../base/recurring.ts";
 import { createServer as createAcceptor, type Server, type Socket } from "node:net";
 import {
@@ -15,6 +16,7 @@ import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
 import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
+import { type Arrivals, PLAIN_COST, TLS_COST } from "./arrivals.ts";
 import {
   type Busy,
   type ConnectionBook,
@@ -45,6 +47,7 @@ const BACKLOG = 4096;
 
 // Clients of the wrong protocol come back by themselves, each second perhaps: the log has one line for many.
 const PLAIN_LOGGED: Nanos = MINUTE;
+const HELLOS_AT_ONCE = 2; // of one turn: what each takes of it may be milliseconds
 const HANDSHAKE_RECORD = 0x16; // what every TLS connection begins with
 
 interface Connection extends Swept, Seated {
@@ -53,6 +56,7 @@ interface Connection extends Swept, Seated {
 
 /** What all listeners have in common. */
 export interface SharedParts {
+  readonly arrivals: Arrivals;
   readonly book: ConnectionBook;
   readonly sweep: Sweep;
   readonly memory: HeldBytes;
@@ -62,6 +66,9 @@ export interface SharedParts {
 export class HttpListener {
   readonly #options: HttpOptions;
   readonly #settings: FullSettings;
+  readonly #arrivals: Arrivals;
+  /** Whoever has begun in peace may send its hello when it likes, and many theirs at once. */
+  readonly #hellos: FairTurns;
   readonly #book: ConnectionBook;
   readonly #sweep: Sweep;
   readonly #streams: OpenStreams;
@@ -72,16 +79,18 @@ export class HttpListener {
   readonly #tls: TlsServer | null;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
-  readonly #handshakes = new Map<string, Handshake>(); // by the peer's port and address
+  readonly #handshakes = new Map<string, Handshake>(); // by both ends of the connection
   readonly #tickets: Recurring;
   #plainLogged: Nanos | null = null;
   #plainCount = 0; // since it was logged
   #draining = false;
 
   constructor(options: HttpOptions, settings: FullSettings, shared: SharedParts) {
-    const { book, sweep, memory, streams } = shared;
+    const { arrivals, book, sweep, memory, streams } = shared;
     this.#options = options;
     this.#settings = settings;
+    this.#arrivals = arrivals;
+    this.#hellos = new FairTurns(options, HELLOS_AT_ONCE);
     this.#book = book;
     this.#sweep = sweep;
     this.#streams = streams;
@@ -100,7 +109,8 @@ export class HttpListener {
       timers,
       log,
     });
-    this.#acceptor = createAcceptor({ noDelay: true }, (socket) => this.#accept(socket));
+    const how = { noDelay: true, pauseOnConnect: true };
+    this.#acceptor = createAcceptor(how, (socket) => this.#accept(socket));
   }
 
   // ── connections ──
@@ -124,29 +134,46 @@ export class HttpListener {
       this.#sockets.delete(socket);
       this.#book.leave(seat);
     });
+    // Until it is served it keeps its seat, and nobody else's coming ends it.
+    this.#arrivals.add(clientOf(remote.address), {
+      cost: this.#tls === null ? PLAIN_COST : TLS_COST,
+      serve: () => {
+        if (!socket.destroyed) this.#begin(socket, seat, remote);
+      },
+    });
+  }
+
+  #begin(socket: Socket, seat: Seat, remote: Remote): void {
     if (this.#tls === null) {
       this.#serve(socket, seat, this.#http1.take(socket, remote));
+      socket.resume();
       return;
     }
     const { tlsHandshake } = this.#settings.limits;
     const handshake = new Handshake(socket, seat, this.reception.now(), tlsHandshake);
-    const peer = `${remote.port} ${remote.address}`;
-    this.#handshakes.set(peer, handshake);
-    socket.on("close", () => this.#handshakes.delete(peer));
+    const both = endsOf(socket);
+    this.#handshakes.set(both, handshake);
+    socket.on("close", () => {
+      if (this.#handshakes.get(both) === handshake) this.#handshakes.delete(both);
+    });
     this.#serve(socket, seat, handshake);
-    this.#begin(socket, handshake, this.#tls, remote);
+    this.#listenFor(socket, handshake, this.#tls, remote);
+    socket.resume();
   }
 
   /** Looks at the first byte: whoever speaks plain HTTP is told so, in words that it understands. */
-  #begin(socket: Socket, handshake: Handshake, tls: TlsServer, remote: Remote): void {
+  #listenFor(socket: Socket, handshake: Handshake, tls: TlsServer, remote: Remote): void {
     const over = () => socket.destroy();
     socket.once("end", over);
     socket.once("data", (chunk: Buffer) => {
       socket.off("end", over);
       socket.pause();
       if (chunk[0] === HANDSHAKE_RECORD) {
-        socket.unshift(chunk);
-        tls.emit("connection", socket);
+        this.#hellos.soon({ tenant: "", client: clientOf(remote.address) }, () => {
+          if (socket.destroyed) return;
+          socket.unshift(chunk);
+          tls.emit("connection", socket);
+        });
         return;
       }
       if (!isHttp(chunk)) {
@@ -175,7 +202,7 @@ export class HttpListener {
     const remote = this.#remoteOf(socket);
     const { limits } = this.#settings;
     socket.on("error", () => {});
-    const handshake = this.#handshakes.get(`${remote?.port} ${remote?.address}`);
+    const handshake = this.#handshakes.get(endsOf(socket));
     if (handshake !== undefined) this.#forget(handshake);
     const seat = handshake?.seat ?? null;
     // Asked for but not demanded: one that is sent must be good, or nobody is told that it is not.
@@ -312,6 +339,12 @@ export class HttpListener {
     await promise;
     timer.cancel();
   }
+}
+
+/** Tells connections apart that are open at one time. One of its ends alone does not: a peer may use a port of its own for
+ *  connections to several of our addresses. */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remotePort} ${remoteAddress} ${localPort} ${localAddress}`;
 }
 
 /** A connection before it is one: a peer that does not get on with the handshake. */

@@ -2,6 +2,7 @@
 // clock hand that ends what takes too long.
 
 import type { Address, Nanos } from "@holdfast/shared/world";
+import { Arrivals } from "./arrivals.ts";
 import { ConnectionBook } from "./connection-book.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { OpenStreams } from "./http2/stream-room.ts";
@@ -24,6 +25,7 @@ export interface Bound {
 
 export class HttpServer {
   readonly #options: HttpOptions;
+  readonly #arrivals: Arrivals;
   readonly #book = new ConnectionBook();
   readonly #memory = new HeldBytes();
   readonly #streams = new OpenStreams();
@@ -32,6 +34,7 @@ export class HttpServer {
 
   constructor(options: HttpOptions) {
     this.#options = options;
+    this.#arrivals = new Arrivals(options);
     this.#sweep = new Sweep(options.clock, options.timers);
   }
 
@@ -57,6 +60,7 @@ export class HttpServer {
   async listen(options: ListenerSettings): Promise<Bound> {
     const settings = withDefaults(options);
     const listener = new HttpListener(this.#options, settings, {
+      arrivals: this.#arrivals,
       book: this.#book,
       sweep: this.#sweep,
       memory: this.#memory,

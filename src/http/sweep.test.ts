@@ -78,3 +78,33 @@ test("those that come and go meanwhile are looked at no less often", async () =>
   const seen = new Set(looks.map(({ i }) => i));
   assert.equal(seen.size, 3000);
 });
+
+test("T-N03: however many come and go, those that stay are looked at in each round", async () => {
+  const { clock, timers } = fakeWorld();
+  const sweep = new Sweep(clock, timers);
+  let ended = 0;
+  for (let i = 0; i < 70; i++) {
+    const since = clock.elapsed();
+    const silent: Swept = {
+      check: (now) => {
+        if (now - since <= 10n * SECOND) return false;
+        ended++;
+        sweep.remove(silent);
+        return true;
+      },
+    };
+    sweep.add(silent);
+  }
+  const open: Swept[] = [];
+  for (let passed = 0n; passed < 11_500n; passed += 10n) {
+    for (let i = 0; i < 5; i++) {
+      const brief = { check: () => false };
+      sweep.add(brief);
+      open.push(brief);
+      if (open.length > 125) sweep.remove(open.shift()!);
+    }
+    await timers.advance(10n * MILLISECOND);
+  }
+  assert.equal(ended, 70);
+  for (const brief of open) sweep.remove(brief);
+});

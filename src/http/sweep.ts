@@ -24,8 +24,10 @@ export interface Swept {
 export class Sweep {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #all = new Set<Swept>();
-  #hand: Iterator<Swept> = this.#all.values();
+  /** Those that are still to be looked at in this round, and those of the next one. Whoever comes is of the next one: a
+   *  round that grew while it lasts would never end where many come and go. */
+  #round = new Set<Swept>();
+  #nextRound = new Set<Swept>();
   #owed = 0; // how many are to be looked at by now
   #last: Nanos = 0n; // when the last step was
   #timer: Timer | null = null;
@@ -36,20 +38,25 @@ export class Sweep {
   }
 
   add(swept: Swept): void {
-    this.#all.add(swept);
+    this.#nextRound.add(swept);
     this.#arm();
   }
 
   remove(swept: Swept): void {
-    this.#all.delete(swept);
-    if (this.#all.size > 0) return;
+    this.#round.delete(swept);
+    this.#nextRound.delete(swept);
+    if (this.#size > 0) return;
     this.#timer?.cancel(); // a stopped server must not keep its process alive
     this.#timer = null;
     this.#owed = 0;
   }
 
+  get #size(): number {
+    return this.#round.size + this.#nextRound.size;
+  }
+
   get #steps(): number {
-    return Math.min(MAX_STEPS, Math.ceil(this.#all.size / MIN_AT_ONCE));
+    return Math.min(MAX_STEPS, Math.ceil(this.#size / MIN_AT_ONCE));
   }
 
   #arm(): void {
@@ -57,13 +64,13 @@ export class Sweep {
     this.#timer ??= this.#timers.after(ROUND / BigInt(steps), () => {
       this.#timer = null;
       this.#step();
-      if (this.#all.size > 0) this.#arm();
+      if (this.#size > 0) this.#arm();
     });
   }
 
   #step(): void {
     const now = this.#clock.elapsed();
-    const { size } = this.#all;
+    const size = this.#size;
     const max = Math.max(ENDED_AT_ONCE, Math.ceil(size / ENDED_SHARE)) * this.#stepsSince(now);
     // What was left over last time comes on top, but nobody is looked at twice.
     this.#owed = Math.min(size, this.#owed + Math.ceil(size / this.#steps));
@@ -81,13 +88,13 @@ export class Sweep {
     return Number(passed < 1n ? 1n : passed > MAX_LATE ? MAX_LATE : passed);
   }
 
-  /** Those that come join the round at its end, and those that go leave it. */
   #next(): Swept | null {
-    let found = this.#hand.next();
-    if (found.done === true) {
-      this.#hand = this.#all.values();
-      found = this.#hand.next();
+    if (this.#round.size === 0) [this.#round, this.#nextRound] = [this.#nextRound, this.#round];
+    for (const swept of this.#round) {
+      this.#round.delete(swept);
+      this.#nextRound.add(swept);
+      return swept;
     }
-    return found.done === true ? null : found.value;
+    return null;
   }
 }

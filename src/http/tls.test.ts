@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { connect as plainConnect } from "node:net";
 import test, { after, afterEach, before, describe } from "node:test";
 import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from "node:tls";
 import { SECOND } from "@holdfast/shared/text/duration";
@@ -15,6 +16,7 @@ import {
   type Front,
 } from "../../tests/support/http-front.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
+import { until } from "../../tests/support/until.ts";
 import type { ListenerSettings, TlsSettings } from "./listener-settings.ts";
 
 describe("TLS", () => {
@@ -102,6 +104,48 @@ describe("TLS", () => {
     await idle.closed();
     assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
     client.destroy();
+  });
+
+  test("T-N03: a handshake is told from that of the same port to another address of ours", async () => {
+    front = await makeTlsFront({}, { host: "0.0.0.0" });
+    const { port } = front;
+    const open = (host: string, localPort: number) => {
+      const socket = plainConnect({ port, host, localAddress: "127.0.0.50", localPort });
+      return once(socket, "connect").then(() => socket);
+    };
+    const first = await open("127.0.0.1", 0);
+    const silent = await open("127.0.0.2", first.localPort!);
+    await until(() => front.server.connections === 2);
+    const client = connect({ socket: first, ca: authority.pem, servername: "localhost" });
+    await once(client, "secureConnect");
+    const closed = once(silent.resume(), "close");
+    await front.world.timers.advance(11n * SECOND);
+    await closed;
+    assert.equal(front.server.connections, 1, "the one that is done stays");
+    client.destroy();
+  });
+
+  test("T-N03: handshakes that one address begins at once are not in front of the next one's", async () => {
+    front = await makeTlsFront();
+    const { port } = front;
+    const from = [...Array.from({ length: 60 }, () => "127.0.0.9"), "127.0.0.7"];
+    const sockets = await Promise.all(
+      from.map(async (localAddress) => {
+        const socket = plainConnect({ port, host: "127.0.0.1", localAddress });
+        await once(socket, "connect");
+        return socket;
+      }),
+    );
+    await until(() => front.server.connections === sockets.length);
+    for (let i = 0; i < 100; i++) await nextTurn(); // all are served, and wait for a hello
+    const order: string[] = [];
+    for (const [i, socket] of sockets.entries()) {
+      const client = connect({ socket, ca: authority.pem, servername: "localhost" });
+      client.on("error", () => {}).on("secureConnect", () => void order.push(from[i]!));
+    }
+    await until(() => order.length === sockets.length);
+    assert.ok(order.indexOf("127.0.0.7") < 20, `${order.indexOf("127.0.0.7")} of the others first`);
+    for (const socket of sockets) socket.destroy();
   });
 
   test("T-N06: rubbish, plain HTTP and odd server names in place of a handshake hurt nobody", async () => {
