@@ -51,6 +51,8 @@ interface Job {
 }
 
 const UNIT = ["--test-isolation=none", "--import=./scripts/before-unit-tests.ts"];
+// A file that is run by itself has its process already: no second one is started for it.
+const ALONE = ["--test-isolation=none"];
 const PROCESS = ["--test-isolation=process", "--test-concurrency=1"];
 const bySize = files
   .map((file) => ({ file, bytes: statSync(join(root, file)).size }))
@@ -76,7 +78,7 @@ const units: Job[] = pieces(unit, PIECES).map((some, i) => ({
 }));
 const processes: Job[] = others.map((file) => ({
   name: file,
-  how: PROCESS,
+  how: ALONE,
   files: [file],
   takes: 2,
 }));

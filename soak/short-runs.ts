@@ -23,22 +23,22 @@ interface Short {
 /** The longest first, so that no lane ends long after the others. */
 export const SHORT: Readonly<Record<string, Short>> = {
   "cloud-crash": { green: ["--stride", "23"], red: "tested" },
-  fsyncfail: { green: ["--stride", "19"], red: ["--stride", "12"] },
-  powerloss: { green: ["--images", "100"], red: ["--images", "60"] },
   snapshots: {
     green: ["--images", "4", "--stride", "151"],
     red: ["--images", "20"],
   },
   exchange: {
-    green: ["--images", "6", "--stride", "101"],
+    green: ["--images", "4", "--stride", "251"],
     red: ["--images", "40"],
   },
+  "api-kill9": { green: ["--cycles", "6"], red: "tested" },
+  fsyncfail: { green: ["--stride", "29"], red: ["--stride", "12"] },
+  powerloss: { green: ["--images", "70"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "12"], red: "tested" },
   "cloud-throttle": { green: ["--n", "8"], red: ["--n", "4"] },
   "cloud-rate": { green: ["--n", "24"], red: ["--n", "8"] },
   bitflip: { green: ["--images", "50"], red: "tested" },
   "engine-kill9": { green: ["--rounds", "10"], red: "tested" },
-  "api-kill9": { green: ["--cycles", "8"], red: "tested" },
   "static-catchup": { green: ["--n", "20"], red: "tested" },
   "api-powerloss": { green: ["--images", "12"], red: ["--images", "20"] },
   "one-time": { green: ["--rounds", "10", "--cycles", "3"], red: "tested" },
