@@ -107,6 +107,13 @@ export class Recording implements StoreTx {
     else this.#set({ key, value: null, scope: before.scope, plain: null });
   }
 
+  discard(key: string): void {
+    this.#raw.discard(key);
+    if (this.#history.tip.rows.has(key)) {
+      this.#set({ key, value: null, scope: CORE_SCOPE, plain: null });
+    } else this.#changes.delete(key);
+  }
+
   control(record: ControlRecord): void {
     this.#raw.control(record);
     this.#control = record;

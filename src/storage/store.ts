@@ -324,6 +324,14 @@ export class Store implements StoreReads {
     return this.#writing.apply(entries, head);
   }
 
+  /**
+   * From here on the log is written by this cluster: an entry of the next epoch that says so. Only a store
+   * that leads and is unlocked takes it; resolves when it is durable, together with the timeline.
+   */
+  startEpoch(cluster: string): Promise<void> {
+    return this.#writing.startEpoch(cluster);
+  }
+
   /** Who reads control records of a type, when somebody else has made them. */
   onControl(type: number, reader: ControlReader): void {
     this.#writing.onControl(type, reader);

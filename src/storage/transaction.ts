@@ -6,6 +6,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Instant } from "@holdfast/shared/world";
 import type { Range, Row } from "./engines/engine.ts";
 import { checkKey, classOf, listNames, type Page, rangeOf } from "./key.ts";
+import { EPOCH_START } from "./rows/epoch.ts";
 import { type ControlRecord, CORE_SCOPE, SCOPE_BYTES } from "./rows/log-entry.ts";
 import { OrderedMap } from "./engines/ordered-map.ts";
 import { type Changed, keysOf, mergeRange } from "./overlay.ts";
@@ -46,6 +47,8 @@ export interface StoreTx extends StoreReads {
   add(key: string, value: Uint8Array, scope?: Uint8Array): void;
   /** The log names the scope that the record was put with; `scope` stands in where that is lost. */
   delete(key: string, scope?: Uint8Array): void;
+  /** Removes an ignored row whatever its name, which may be none that a transaction would have written. */
+  discard(key: string): void;
   /** Adds a control record to the log entry; at most one in a transaction. */
   control(record: ControlRecord): void;
 }
@@ -148,10 +151,21 @@ export class Transaction implements StoreTx {
     else this.#forget(key);
   }
 
+  discard(key: string): void {
+    this.#assertOpen();
+    invariant(
+      classOf(key) === "ignored",
+      "only what is in no tree goes without a look at its name",
+    );
+    if (!this.#below.has(key)) return this.#forget(key);
+    this.#change(key, { value: null, scope: CORE_SCOPE, plain: null, fresh: false });
+  }
+
   control(record: ControlRecord): void {
     this.#assertOpen();
     invariant(this.#control === null, "one control record in a transaction");
     invariant(record.type > 0 && record.type < 256, "the type of a control record is one byte");
+    invariant(record.type !== EPOCH_START, "an epoch starts with an entry of its own");
     this.#control = record;
     this.#bytes += record.body.length;
   }

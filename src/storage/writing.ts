@@ -6,7 +6,13 @@ import type { KeyObject } from "node:crypto";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import { Acceptance, type AcceptanceOptions, type Held, NOTHING } from "./commit/acceptance.ts";
+import {
+  Acceptance,
+  type AcceptanceOptions,
+  type Held,
+  NOTHING,
+  timelineRow,
+} from "./commit/acceptance.ts";
 import type { AcceptedState } from "./commit/accepted-state.ts";
 import type { Accepted } from "./commit/committer.ts";
 import type { FailStop } from "./commit/fail-stop.ts";
@@ -29,9 +35,10 @@ import {
   type ReadSums,
   readSums,
 } from "./opening.ts";
+import { epochStart, withEpoch } from "./rows/epoch.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, slotOf } from "./rows/merkle.ts";
-import { type StoreTx, Transaction } from "./transaction.ts";
+import { ENTRY_BYTES, type StoreTx, Transaction } from "./transaction.ts";
 
 export interface WriteOptions {
   /** Takes from the reserve of a nearly full disk: revocations, seals. Default false. */
@@ -280,6 +287,33 @@ export class Writing {
     return acceptance.admit(attempt, this.#inside);
   }
 
+  /**
+   * Another cluster writes the log from here on: its first entry, the head after it and the row of the timeline
+   * in one transaction. Whatever was accepted before is of the epoch before.
+   */
+  startEpoch(cluster: string): Promise<void> {
+    const acceptance = this.#acceptance;
+    return acceptance.settleAfter(acceptance.waiters.last, () => {
+      const tip = this.requireTip();
+      assertLeads(this.#life.state, this.#life.role);
+      invariant(!this.#inside, "no epoch starts inside a transaction");
+      const control = epochStart(cluster);
+      const timeline = withEpoch(acceptance.timelineAt(tip.head), tip.head, cluster);
+      const { log, head } = tip.startEpoch(control, this.#clock.now());
+      const sequence = acceptance.waiters.next();
+      const meta = timelineRow(timeline);
+      acceptance.push({
+        ...NOTHING,
+        log: [log],
+        head,
+        meta,
+        bytes: ENTRY_BYTES + log.entry.length,
+        sequence,
+      });
+      return acceptance.whenDurable(sequence);
+    });
+  }
+
   /** Who reads the control records of a type, when somebody else has made them. */
   onControl(type: number, reader: ControlReader): void {
     this.#following.onControl(type, reader);
@@ -294,6 +328,7 @@ export class Writing {
       // A throw in between would leave the tip half mended.
       const rows = this.#failStop.orFail(() => fn(mending));
       if (rows === null) return this.#acceptance.whenDurable(this.#acceptance.waiters.last);
+      invariant(!rows.meta?.has(heads.TIMELINE_ROW), "no repair changes the timeline");
       const sequence = this.#acceptance.waiters.next();
       let bytes = 0;
       for (const { slot, key, leaf } of rows.leaves) {

@@ -21,6 +21,8 @@ import { DurabilityWaiters } from "./durability-waiters.ts";
 import type { FailStop } from "./fail-stop.ts";
 import type { Tip, LeafChange } from "./tip.ts";
 import { RecentMap } from "@holdfast/shared/recent-map";
+import { headDamaged } from "../failures.ts";
+import { timelineOf } from "../rows/epoch.ts";
 import * as heads from "../rows/head.ts";
 
 const MIB = 1024 * 1024;
@@ -45,6 +47,12 @@ export const NOTHING: Omit<Accepted, "sequence"> = {
   onDurable: null,
   onConflict: null,
 };
+
+/** The meta rows of a commit after which this is the timeline; null where it does not change. */
+export function timelineRow(timeline: heads.Timeline | null): Accepted["meta"] {
+  if (timeline === null) return NOTHING.meta;
+  return new Map([[heads.TIMELINE_ROW, heads.encodeTimeline(timeline)]]);
+}
 
 /** What the store has while the key of the trees is there, and while it follows without it. */
 export interface Held {
@@ -97,6 +105,8 @@ export class Acceptance {
   /** Durable; null before creation, or when it cannot be read. */
   #head: heads.Head | null;
   #pendingBytes = 0;
+  /** The timeline that was accepted last, until it is durable. */
+  #timeline: { readonly bytes: Uint8Array; readonly sequence: number } | null = null;
 
   constructor(options: AcceptanceOptions) {
     const { engine, clock, log, life, failStop } = options;
@@ -190,7 +200,22 @@ export class Acceptance {
 
   push(accepted: Accepted): void {
     this.#pendingBytes += accepted.bytes;
+    if (accepted.meta.size > 0) this.#noteTimeline(accepted);
     this.#committer.push(accepted);
+  }
+
+  /** The timeline of the log that ends at `head`, after everything accepted. */
+  timelineAt(head: heads.Head): heads.Timeline {
+    const bytes =
+      this.#timeline?.bytes ?? this.#failStop.read(() => this.#engine.meta(heads.TIMELINE_ROW));
+    const timeline = timelineOf(bytes, head);
+    if (timeline === null) throw headDamaged("its timeline is not that of the log");
+    return timeline;
+  }
+
+  #noteTimeline({ meta, sequence }: Accepted): void {
+    const bytes = meta.get(heads.TIMELINE_ROW) ?? null;
+    if (bytes !== null) this.#timeline = { bytes, sequence };
   }
 
   whenDurable(sequence: number): Promise<void> {
@@ -262,7 +287,9 @@ export class Acceptance {
       if (accepted.head !== null) this.#head = accepted.head;
       accepted.onDurable?.();
     }
-    this.waiters.reach(group.at(-1)!.sequence);
+    const reached = group.at(-1)!.sequence;
+    this.waiters.reach(reached);
+    if (this.#timeline !== null && this.#timeline.sequence <= reached) this.#timeline = null;
     // Caches first, then whoever waits for a change, then the answers.
     this.#durable(changed, foreign);
     for (const { sequence } of group) this.waiters.tell(sequence);

@@ -17,6 +17,7 @@ import {
   type LogEntry,
   type LogOperation,
 } from "../rows/log-entry.ts";
+import { nextEpoch } from "../rows/epoch.ts";
 import { type Forest, LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
 import type { StoredChange } from "../transaction.ts";
 
@@ -91,8 +92,14 @@ export class Tip {
     if (operations.length === 0 && control === null) {
       return { leaves, sums: new Map(), log: null, head: this.#head };
     }
-    const log = this.#append(operations, control, time);
+    const log = this.#append(this.#head.epoch, operations, control, time);
     return { leaves, sums: this.#sumsOf(touched), log, head: this.#head };
+  }
+
+  /** The entry with which an epoch starts. */
+  startEpoch(control: ControlRecord, time: Instant): Pick<TipRows, "head"> & { log: LogRow } {
+    const log = this.#append(nextEpoch(this.#head), [], control, time);
+    return { log, head: this.#head };
   }
 
   /**
@@ -188,8 +195,13 @@ export class Tip {
     return this.#forest.of(slot).row(slot);
   }
 
-  #append(operations: LogOperation[], control: ControlRecord | null, time: Instant): LogRow {
-    const { epoch, chain } = this.#head;
+  #append(
+    epoch: number,
+    operations: LogOperation[],
+    control: ControlRecord | null,
+    time: Instant,
+  ): LogRow {
+    const { chain } = this.#head;
     const index = this.#head.index + 1n;
     const entry = chainEntry({ epoch, index, time, operations, control }, chain);
     const bytes = encodeEntry(entry);
@@ -198,10 +210,11 @@ export class Tip {
   }
 
   /** The head after an entry, but for the totals. */
-  #moved({ index, chain, control, operations }: LogEntry, size: number): Head {
+  #moved({ epoch, index, chain, control, operations }: LogEntry, size: number): Head {
     const shared = control !== null || operations.some((op) => op.class === "shared");
     return {
       ...this.#head,
+      epoch,
       index,
       chain,
       lastDr: index,

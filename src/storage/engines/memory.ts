@@ -12,8 +12,12 @@ type Listener = (keys: readonly string[]) => void;
 
 /** What a disk is to the other engines: it outlives the engines that use it. */
 export class MemoryDisk {
-  readonly rows = new MemoryRows();
+  readonly rows: MemoryRows;
   readonly #watches = new Set<{ readonly user: MemoryEngine; readonly listener: Listener }>();
+
+  constructor(rows = new MemoryRows()) {
+    this.rows = rows;
+  }
 
   watch(user: MemoryEngine, listener: Listener): () => void {
     const watch = { user, listener };

@@ -5,6 +5,7 @@
 import { concat } from "@holdfast/shared/bytes";
 import * as failures from "../failures.ts";
 import { type ControlRecord, CORE_SCOPE, type LogEntry } from "../rows/log-entry.ts";
+import { EPOCH_START } from "../rows/epoch.ts";
 import { u8 } from "../rows/row-bytes.ts";
 import type { StoredChange, StoreReads } from "../transaction.ts";
 
@@ -35,7 +36,7 @@ export class ControlReaders {
 
   /** What is to be done when the entry is durable; null when it has no record. */
   read({ index, time, control }: LogEntry): (() => void) | null {
-    if (control === null) return null;
+    if (control === null || control.type === EPOCH_START) return null; // that is the log's own
     const reader = this.#readers.get(control.type);
     if (reader === undefined) throw failures.controlUnknown(index, control.type);
     const take = reader(control, { index, time });

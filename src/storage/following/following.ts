@@ -2,7 +2,13 @@
 // a storage that is theirs too. It is checked, taken over whole or not at all, and told as own commits are.
 
 import { equalBytes } from "@holdfast/shared/bytes";
-import { type Acceptance, type Held, NOTHING, type OnDurable } from "../commit/acceptance.ts";
+import {
+  type Acceptance,
+  type Held,
+  NOTHING,
+  type OnDurable,
+  timelineRow,
+} from "../commit/acceptance.ts";
 import type { FailStop } from "../commit/fail-stop.ts";
 import { EngineError, type StorageEngine } from "../engines/engine.ts";
 import * as failures from "../failures.ts";
@@ -17,6 +23,7 @@ import {
   type CommittedEntry,
   entriesBetween,
   readGroup,
+  timelineAfter,
 } from "./foreign-entries.ts";
 
 export interface FollowingOptions {
@@ -70,6 +77,7 @@ export class Following {
       throw failures.groupTooLarge(limits.operations, limits.bytes);
     }
     space.check(changes.values(), { bytes, pendingBytes, deletion: false });
+    const timeline = timelineAfter(entries, tip.head, () => acceptance.timelineAt(tip.head));
     let headBytes: Uint8Array | null = null;
     const rows = tip.apply(
       entries,
@@ -90,6 +98,7 @@ export class Following {
       ...NOTHING,
       ...rows,
       changes,
+      meta: timelineRow(timeline),
       headBytes,
       foreign,
       bytes,

@@ -7,7 +7,8 @@ import { concat, equalBytes } from "@holdfast/shared/bytes";
 import { EngineError, type Reads } from "../engines/engine.ts";
 import * as failures from "../failures.ts";
 import { isLegalKey } from "../key.ts";
-import { decodeHead, encodeHead, type Head, sameTotal } from "../rows/head.ts";
+import { decodeHead, encodeHead, type Head, sameTotal, type Timeline } from "../rows/head.ts";
+import { epochStep, withEpoch } from "../rows/epoch.ts";
 import { decodeEntry, followsFrom, type LogEntry } from "../rows/log-entry.ts";
 import { HASH_BYTES } from "../rows/merkle.ts";
 import { MalformedBytes } from "../rows/row-bytes.ts";
@@ -36,16 +37,18 @@ export function readGroup(
   log: Pick<Reads, "logs">,
 ): ReadEntry[] {
   const read: ReadEntry[] = [];
-  let { chain, index } = head;
+  let { chain, epoch, index } = head;
   for (const sent of group) {
     const next = index + 1n;
     const bytes = concat(sent.entry); // what was read points into it, until it is on the disk
     const entry = decoded(bytes, next);
     if (entry.index <= index) throw knownEntry(entry, bytes, next, log);
     if (entry.index > next) throw failures.entryGap(entry.index, next);
-    if (entry.epoch !== head.epoch || !followsFrom(entry, chain)) throw failures.entryForked(next);
+    if (epochStep(entry, epoch) === null || !followsFrom(entry, chain)) {
+      throw failures.entryForked(next);
+    }
     read.push({ entry, bytes, leaves: leavesOf(entry, sent) });
-    ({ chain, index } = entry);
+    ({ chain, epoch, index } = entry);
   }
   return read;
 }
@@ -99,6 +102,24 @@ export function changesOf(entries: readonly ReadEntry[]): {
   return { changes, bytes };
 }
 
+/** The timeline after a group that follows from the head: null where it stays as it is. */
+export function timelineAfter(
+  entries: readonly ReadEntry[],
+  head: Head,
+  timelineNow: () => Timeline,
+): Timeline | null {
+  let timeline: Timeline | null = null;
+  let before: Pick<Head, "epoch" | "index" | "chain"> = head;
+  for (const { entry } of entries) {
+    if (entry.epoch !== before.epoch) {
+      const { cluster } = epochStep(entry, before.epoch)!;
+      timeline = withEpoch(timeline ?? timelineNow(), before, cluster!);
+    }
+    before = entry;
+  }
+  return timeline;
+}
+
 /**
  * The head that was made here against the one that was sent, in the bytes that are to be stored. Without
  * the key its MAC cannot be checked: that is done when the store is unlocked.
@@ -147,19 +168,20 @@ export function* entriesBetween(engine: Reads, from: Head, to: Head): Generator<
       "another writer has put another log in place of the one that was followed",
     );
   }
-  let { chain, index } = from;
+  let { chain, epoch, index } = from;
   while (index < to.index) {
     const rows = engine.logs(index + 1n, 16); // few at a time: an entry may have many megabytes
     for (const { entry: bytes } of rows) {
       const entry = decodeEntry(bytes);
-      if (entry.index !== index + 1n || !followsFrom(entry, chain)) {
+      const next = entry.index === index + 1n && epochStep(entry, epoch) !== null;
+      if (!next || !followsFrom(entry, chain)) {
         throw new EngineError("the log that is followed does not continue where it was");
       }
       yield entry;
-      ({ chain, index } = entry);
+      ({ chain, epoch, index } = entry);
     }
     if (rows.length === 0) throw new EngineError("the log that is followed ends before its head");
   }
-  if (!equalBytes(chain, to.chain))
+  if (!equalBytes(chain, to.chain) || epoch !== to.epoch)
     throw new EngineError("the followed log is not that of its head");
 }

@@ -26,6 +26,7 @@ test("an untouched store is clean, in depth and by keys", async () => {
       different: [],
       damaged: 0,
       brokenLogAt: null,
+      timelineFits: true,
     });
   }
 });

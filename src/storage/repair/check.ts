@@ -13,7 +13,9 @@ import {
   HEAD_ROW,
   headIsAuthentic,
   TAIL_ROW,
+  TIMELINE_ROW,
 } from "../rows/head.ts";
+import { TimelineWalk, timelineOf } from "../rows/epoch.ts";
 import { afterKey, classOf, hasClass } from "../key.ts";
 import { decodeEntry, followsFrom, type LogEntry, LOST_SCOPE } from "../rows/log-entry.ts";
 import {
@@ -59,6 +61,8 @@ export interface CheckReport {
   readonly damaged: number;
   /** The first index at which the log is not dense or not chained; null when it is whole. */
   readonly brokenLogAt: bigint | null;
+  /** The timeline is of this log: it ends at the head's epoch, and each entry is of the epoch that it says. */
+  readonly timelineFits: boolean;
 }
 
 export interface CheckWorld {
@@ -92,9 +96,9 @@ async function check(world: CheckWorld, marker: Marker, slices: Slices): Promise
   const data = await sumOfData(view, marker, slices);
   const suspects = new Set((marker.deep ? leaves.byHash : leaves.byKey).differing(data));
   const found = await nameDamage(view, marker, suspects, slices);
-  const brokenLogAt = head === null ? 0n : await firstBreak(view, head, slices);
+  const { brokenLogAt, timelineFits } = head === null ? NO_LOG : await walkLog(view, head, slices);
 
-  const sound = headAuthentic && totalsMatch && brokenLogAt === null;
+  const sound = headAuthentic && totalsMatch && brokenLogAt === null && timelineFits;
   return {
     ok: sound && wrongSubpages.length === 0 && suspects.size === 0,
     index: head?.index ?? 0n,
@@ -104,6 +108,7 @@ async function check(world: CheckWorld, marker: Marker, slices: Slices): Promise
     wrongSubpages,
     ...found,
     brokenLogAt,
+    timelineFits,
   };
 }
 
@@ -240,8 +245,26 @@ function sameTotals(forest: Forest, head: Head, name: TreeName): boolean {
   return total.count === head[name].count && equalBytes(total.sum, head[name].sum);
 }
 
-/** Walks the retained log from its tail to the head. */
-async function firstBreak(view: ReadView, head: Head, slices: Slices): Promise<bigint | null> {
+type WalkedLog = Pick<CheckReport, "brokenLogAt" | "timelineFits">;
+const NO_LOG: WalkedLog = { brokenLogAt: 0n, timelineFits: false };
+
+async function walkLog(view: ReadView, head: Head, slices: Slices): Promise<WalkedLog> {
+  const timeline = timelineOf(view.meta(TIMELINE_ROW), head);
+  const walk = timeline === null ? null : new TimelineWalk(timeline);
+  let timelineFits = walk !== null;
+  const brokenLogAt = await firstBreak(view, head, slices, (entry, chain) => {
+    if (walk !== null && !walk.fits(entry, chain)) timelineFits = false;
+  });
+  return { brokenLogAt, timelineFits };
+}
+
+/** Walks the retained log from its tail to the head. `see` is called with what is whole of it. */
+async function firstBreak(
+  view: ReadView,
+  head: Head,
+  slices: Slices,
+  see: (entry: LogEntry, chainBefore: Uint8Array) => void,
+): Promise<bigint | null> {
   const tailBytes = view.meta(TAIL_ROW);
   const tail = tailBytes === null ? null : decodeOrNull(() => decodeTail(tailBytes));
   if (tail === null) return 0n;
@@ -257,6 +280,7 @@ async function firstBreak(view: ReadView, head: Head, slices: Slices): Promise<b
       const entry: LogEntry | null = decodeOrNull(() => decodeEntry(row.entry));
       if (row.index !== next || entry === null || entry.index !== next) return next;
       if (!followsFrom(entry, chain)) return next;
+      see(entry, chain);
       chain = entry.chain;
       next++;
       await slices.pause();

@@ -158,8 +158,21 @@ export function decodeTimeline(bytes: Uint8Array): Timeline {
   } catch {
     throw new MalformedBytes("timeline is not JSON"); // without the parser's words: they quote it
   }
-  if (typeof value?.lineage !== "string" || !Array.isArray(value.epochs)) {
+  const { lineage, epochs } = value ?? {};
+  if (typeof lineage !== "string" || !Array.isArray(epochs) || !epochs.every(isEpoch)) {
     throw new MalformedBytes("timeline of another form");
   }
   return value as Timeline;
+}
+
+function isEpoch(row: unknown): boolean {
+  const { epoch, first, chain, cluster } = (row ?? {}) as Partial<Timeline["epochs"][number]>;
+  return (
+    Number.isSafeInteger(epoch) &&
+    typeof first === "string" &&
+    /^[0-9]{1,20}$/.test(first) &&
+    typeof chain === "string" &&
+    /^[0-9a-f]{64}$/.test(chain) &&
+    typeof cluster === "string"
+  );
 }

@@ -39,7 +39,7 @@ export interface LogOperation {
 
 /** A change of the log's own world rather than of a record: a new key term, later a filter. */
 export interface ControlRecord {
-  readonly type: number; // 1 = keyring update
+  readonly type: number; // 1 = keyring update, 2 = start of an epoch
   readonly body: Uint8Array;
 }
 

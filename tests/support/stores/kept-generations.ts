@@ -8,13 +8,17 @@ import {
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import type { Generations, NextGeneration } from "../../../src/storage/generations/generations.ts";
 
-/** Where evidence lies in clear. */
-export const CLEAR = "core/evidence-carried/";
+/** Where what is carried to other keys lies; below `rows/` in clear. */
+export const CLEAR = "core/carried/";
 
 export class KeptGenerations implements Generations {
   disk = new MemoryDisk();
   /** Commits until the power fails. */
   left = Infinity;
+  /** Bytes that can still be written; null: as many as anybody likes. */
+  free: number | null = null;
+  /** Whether the next data that is to be taken into use is not. */
+  refusesSwitch = false;
 
   async open(): Promise<StorageEngine> {
     return this.#on(this.disk);
@@ -24,6 +28,7 @@ export class KeptGenerations implements Generations {
     const disk = new MemoryDisk();
     const engine = this.#on(disk);
     const takeIntoUse = async () => {
+      if (this.refusesSwitch) throw new EngineError("this disk is not taken into use");
       await engine.close();
       this.disk = disk;
     };
@@ -44,16 +49,27 @@ export class KeptGenerations implements Generations {
       if (this.left-- > 0) return commit();
       return Promise.reject(new EngineError(`no power for ${batch.data.length} rows`));
     };
+    const free = () => this.free as null; // the memory engine has no limit of its own
     return new (class extends MemoryEngine {
+      override freeBytes(): null {
+        return free();
+      }
+
       override commit(batch: Batch): Promise<void> {
         return cut(batch, () => super.commit(batch));
       }
     })(disk);
   }
 
-  /** What lies there in clear. */
+  /** As it is now. What it gives puts it back, on a disk of its own. */
+  saved(): () => void {
+    const rows = this.disk.rows.copy();
+    return () => (this.disk = new MemoryDisk(rows.copy()));
+  }
+
+  /** What is carried, whatever its name. */
   get clear(): string[] {
-    const range = { from: CLEAR, to: `${CLEAR}~`, limit: 1000 };
+    const range = { from: CLEAR, to: `${CLEAR.slice(0, -1)}0`, limit: 1000 };
     return this.disk.rows.keys(range);
   }
 
@@ -66,17 +82,18 @@ export class KeptGenerations implements Generations {
   change(key: string): void {
     const value = Buffer.from(this.disk.rows.get(key)!);
     value[value.length >> 1]! ^= 1;
-    this.#write([{ key, value }]);
+    this.write([{ key, value }]);
   }
 
   /** Somebody puts other rows into the place of those that lie there in clear. */
   replaceClear(rows: Iterable<{ readonly key: string; readonly value: Uint8Array }>): void {
     const next = [...rows];
-    this.#write(this.clear.map((key) => ({ key, value: null })));
-    this.#write(next);
+    this.write(this.clear.map((key) => ({ key, value: null })));
+    this.write(next);
   }
 
-  #write(data: Batch["data"]): void {
+  /** Somebody with the disk writes; null removes. */
+  write(data: Batch["data"]): void {
     this.disk.rows.apply({
       expect: { name: "none", value: null },
       data,

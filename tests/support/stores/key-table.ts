@@ -70,7 +70,8 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/attention/*", "none"],
   ["local/snapshots/*", "core"],
   ["core/evidence/*", "none"],
-  ["core/evidence-carried/*", "none"],
+  ["core/carried/*", "none"],
+  ["core/carried-counts", "none"],
   ["core/snapshots/*", "none"],
 ];
 
