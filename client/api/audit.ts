@@ -118,7 +118,7 @@ export type VerifyAuditTrailAnswer = {
   readonly first: number | null;
   /** Number of the last good record */
   readonly last: number | null;
-  /** Lines before the first of these records, of an earlier key or device: only checkpoints vouch for them */
+  /** Lines of another key or device, before these records or between them: only checkpoints vouch for them */
   readonly unchecked: number;
   /** Lines broken off by writes that failed; nothing is missing there */
   readonly torn: number;

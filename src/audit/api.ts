@@ -140,7 +140,7 @@ export const auditApi = [
       first: out.nullable(out.integer("Number of the first record")),
       last: out.nullable(out.integer("Number of the last good record")),
       unchecked: out.integer(
-        "Lines before the first of these records, of an earlier key or device: only checkpoints vouch for them",
+        "Lines of another key or device, before these records or between them: only checkpoints vouch for them",
       ),
       torn: out.integer("Lines broken off by writes that failed; nothing is missing there"),
       files: out.list(out.string("Path"), "What was read, the oldest first"),

@@ -16,7 +16,6 @@ import { fileRefused, hashedTooOften, noDeviceOpens, testFailed } from "./failur
 import type { ExchangedChain } from "./devices/file.ts";
 import { HeaderList } from "./header-list.ts";
 import { type OptionTexts, readOptions } from "./options.ts";
-import type { ChainHead } from "../signed/audit-line.ts";
 import type { AuditAnchor } from "../signed/report.ts";
 import { type TrailVerdict, verifyTrail } from "./trail.ts";
 
@@ -62,7 +61,7 @@ export class Audit {
   #declared: readonly DeclaredDevice[];
   #open = false;
   #unwatch: () => void = () => {};
-  #rested: ReadonlyMap<string, ExchangedChain> = new Map(); // where chains ended when it was closed
+  #rested: readonly Device[] = []; // when it was closed
   #lostRecords = 0;
   #lossLogged: Nanos | null = null;
 
@@ -125,7 +124,7 @@ export class Audit {
     this.#unwatch();
     const devices = this.#set.clear();
     await closeAll(devices);
-    this.#rested = chainsOf(devices);
+    this.#rested = devices;
   }
 
   /** Opens files anew and follows the configuration. Gives what did not work, a line each. */
@@ -228,18 +227,17 @@ export class Audit {
   /** How far the devices with a chain have come, or had when they were closed: by it evidence can be placed among their
    *  records. */
   anchors(): readonly AuditAnchor[] {
-    if (!this.#open) {
-      return Array.from(this.#rested, ([path, { head }]) => anchorOf(path, head));
-    }
-    return this.#set.active.flatMap(({ record, file }) => {
+    const devices = this.#open ? this.#set.active : this.#rested;
+    return devices.flatMap(({ record, file }) => {
       const head = file?.source.head ?? null;
-      return head === null ? [] : [anchorOf(record.path, head)];
+      if (head === null) return [];
+      return [{ device: `${record.path}/`, number: head.number, digest: head.mac }];
     });
   }
 
   /** Where chains have ended, as rows: for data whose keys are not those that made them. Closed. */
   leftChains(): readonly { readonly key: string; readonly value: Uint8Array }[] {
-    return this.#store.leftChains(this.#rested);
+    return this.#store.leftChains(chainsOf(this.#rested));
   }
 
   async enable(input: NewDevice): Promise<void> {
@@ -314,10 +312,6 @@ function chainsOf(devices: readonly Device[]): ReadonlyMap<string, ExchangedChai
     if (chain !== null) chains.set(record.path, chain);
   }
   return chains;
-}
-
-function anchorOf(path: string, { number, mac }: ChainHead): AuditAnchor {
-  return { device: `${path}/`, number, digest: mac };
 }
 
 async function closeAll(devices: readonly Device[]): Promise<void> {

@@ -7,7 +7,7 @@ import type { AppendFiles, Clock, Random, Timers } from "@holdfast/shared/world"
 import { deriveKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
-import type { CheckpointParts, SignCheckpoint } from "./devices/checkpoints.ts";
+import type { CheckpointParts, CheckpointSigner } from "./devices/checkpoints.ts";
 import { FileSource, type Heads } from "./devices/file.ts";
 import type { Connector, SinkSource } from "./devices/sink.ts";
 import { SocketSource } from "./devices/socket.ts";
@@ -50,8 +50,8 @@ export interface DeviceParts {
   readonly headers: () => readonly HeaderRule[];
   readonly heads: (device: DeviceRecord) => Heads;
   readonly checkpointHeads: (device: DeviceRecord) => Pick<CheckpointParts, "load" | "save">;
-  /** Signs a checkpoint. Default: files have none. */
-  readonly signCheckpoint?: SignCheckpoint | undefined;
+  /** Signs checkpoints. Default: files have none. */
+  readonly signer?: CheckpointSigner | undefined;
   readonly metrics: AuditMetrics;
   readonly healthChanged: () => void;
 }
@@ -172,14 +172,14 @@ export class Device {
   }
 
   #checkpoints(parts: DeviceParts): CheckpointParts | undefined {
-    const { signCheckpoint: sign, checkpointHeads } = parts;
-    if (sign === undefined) return undefined;
+    const { signer, checkpointHeads } = parts;
+    if (signer === undefined) return undefined;
     const write = async (line: string) => {
       const attempt = new Attempt(1);
       this.#writer.push(() => line, attempt);
       await attempt.done;
     };
-    return { deviceId: this.record.id, sign, write, ...checkpointHeads(this.record) };
+    return { deviceId: this.record.id, ...signer, write, ...checkpointHeads(this.record) };
   }
 
   #makeSource(parts: DeviceParts): SinkSource {

@@ -45,38 +45,14 @@ async function verifyFiles(
   files: AppendFiles,
   timers: Timers,
 ): Promise<TrailVerdict> {
-  let from: ChainHead | null = null;
-  let sum = { records: 0, torn: 0 };
-  let before = 0; // lines of an earlier device or key
-  let first: number | null = null;
+  const verifier = new ChainVerifier(device.chainHmac, { upTo });
   for (const path of paths) {
-    const last = path === paths.at(-1);
-    const verifier: ChainVerifier = new ChainVerifier(device.chainHmac, {
-      from,
-      upTo: last ? upTo : null,
-      foreign: before,
-    });
     await readLines(path, files, timers, (line) => verifier.take(line));
-    // A whole file may be of an earlier key: what comes behind it must begin a chain, then.
-    const isBefore: boolean = !last && verifier.soFar().head === null;
-    const {
-      problem,
-      head,
-      records,
-      foreign,
-      torn,
-      first: own,
-    }: Verdict = isBefore ? verifier.soFar() : verifier.end();
-    sum = { records: sum.records + records, torn: sum.torn + torn };
-    before = foreign;
-    first ??= own;
-    from = head;
-    if (problem !== null || last) {
-      const file = problem === null ? null : path;
-      return { ...sum, foreign, problem, first, head, files: paths, file };
-    }
+    if (path !== paths.at(-1) && !verifier.endFile()) break;
   }
-  return { ...sum, foreign: before, problem: null, first, head: from, files: paths, file: null };
+  const verdict = verifier.end();
+  const file = verdict.problem === null ? null : (paths[verifier.problemFile] ?? null);
+  return { ...verdict, files: paths, file };
 }
 
 /** Up to the size that the file has now. A last line without its end is being written. */

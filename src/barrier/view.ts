@@ -35,6 +35,8 @@ export interface Tx extends ViewReads {
   /** Like put, for what cannot be there yet: see StoreTx.add. */
   add<T>(key: string, value: T, codec: Codec<T>): void;
   delete(key: string): void;
+  /** Like delete, for what somebody may have put below core/ on the disk, under whatever name. */
+  discard(key: string): void;
   /** The same transaction, seen from another view. */
   on(view: View): Tx;
 }
@@ -206,6 +208,10 @@ class ViewTx implements Tx {
   delete(key: string): void {
     const path = this.#view.prefix + key;
     this.#raw.delete(path, this.#scopeOf(path));
+  }
+
+  discard(key: string): void {
+    this.#raw.discard(this.#view.prefix + key);
   }
 
   on(view: View): Tx {

@@ -76,9 +76,16 @@ function padded(number: number): string {
   return String(number).padStart(12, "0");
 }
 
-/** Whether a row tells how far the reports have come. */
-export function isPosition(key: string): boolean {
-  return key === RING || key === HEAD;
+export const NO_KEYS: Ring = { keys: [], since: "0" };
+
+/** Whether a row tells how far keys and reports have come. */
+export function positionOf(key: string): "ring" | "head" | null {
+  return key === RING || key === HEAD ? key : null;
+}
+
+/** Whether it is told here at all, whatever else there is. */
+export function hasPosition(view: ViewReads): boolean {
+  return [RING, HEAD].some((key) => view.keys(key, { limit: 1 })[0] === key);
 }
 
 export function readRing(view: ViewReads): Ring | null {
@@ -125,10 +132,17 @@ export function putReport(tx: Tx, number: number, report: KeptReport): void {
   tx.put(HEAD, { number, digest, first: before.first, bytes }, head);
 }
 
+export function putRing(tx: Tx, { keys, since }: Ring): void {
+  tx.put(RING, { keys, since }, ring);
+}
+
+export function putHead(tx: Tx, { number, digest, first, bytes }: EvidenceHead): void {
+  tx.put(HEAD, { number, digest, first, bytes }, head);
+}
+
 /** Those before are known by their number alone. */
-export function putBareHead(tx: Tx, ringBefore: Ring, number: number, digest: string): void {
-  tx.put(RING, ringBefore, ring);
-  tx.put(HEAD, { number, digest, first: number + 1, bytes: 0 }, head);
+export function putBareHead(tx: Tx, number: number, digest: string): void {
+  putHead(tx, { number, digest, first: number + 1, bytes: 0 });
 }
 
 export function readReport(view: ViewReads, number: number): KeptReport | null {

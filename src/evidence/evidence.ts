@@ -9,7 +9,14 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { isAtOrBelow, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
-import { type Envelope, envelopeOf, sha256 } from "../signed/envelope.ts";
+import {
+  type Envelope,
+  envelopeOf,
+  isSignedBy,
+  type OpenEnvelope,
+  readPublicKey,
+  sha256,
+} from "../signed/envelope.ts";
 import { KEY_MADE, NEVER_PROVEN, type ReportKind } from "../signed/kinds.ts";
 import {
   type AuditAnchor,
@@ -32,6 +39,7 @@ const KEY_LIFE: Nanos = 365n * DAY;
 const KEPT_FOR: Nanos = 400n * DAY;
 const KEPT_BYTES = 64 * 1024 * 1024;
 const DROPPED_AT_ONCE = 64; // reports in one transaction
+const ESSENTIAL = { essential: true }; // a full disk keeps nobody from unsealing
 
 export interface EvidenceOptions {
   /** core/evidence/ */
@@ -129,8 +137,12 @@ export class Evidence {
   /** A key that is due is made, and what is old goes. */
   async tidy(isOpen: () => boolean = () => true): Promise<void> {
     const { view, clock } = this.#options;
-    if (this.#isKeyDue(view, clock.now())) await view.write((tx) => void this.#currentKey(tx));
-    while (isOpen() && this.#hasOld(view, clock.now())) await view.write((tx) => this.#drop(tx));
+    if (this.#isKeyDue(view, clock.now())) {
+      await view.write((tx) => void this.#currentKey(tx), ESSENTIAL);
+    }
+    while (isOpen() && this.#hasOld(view, clock.now())) {
+      await view.write((tx) => this.#drop(tx), ESSENTIAL);
+    }
   }
 
   /** Of the key that signs; null while nobody has seen one here. */
@@ -147,9 +159,8 @@ export class Evidence {
 
   /** The report that ends what is here: it names the key that goes on, and is signed by the present one and by that
    *  one. Nothing is written. `der` is to be wiped by whoever asked for it. */
-  handOver(about: Pick<NewReport, "subject" | "inputs">): {
+  handOver(about: Pick<NewReport, "subject" | "inputs"> & { readonly result: JsonObject }): {
     readonly envelope: Envelope;
-    readonly since: Instant;
     readonly der: Buffer;
   } {
     const { view, node, clock, cluster, random } = this.#options;
@@ -157,13 +168,13 @@ export class Evidence {
     const { key, der } = newSigningKey(random);
     const { number, digest } = rows.readHead(view);
     const place = { number: number + 1, previous: number === 0 ? null : digest };
-    const since = clock.now();
     const report = keyReport(key, "exchanged", before);
     const subject = { ...about.subject, ...report.subject };
-    const named = { ...report, ...about, subject };
+    const result = { ...about.result, ...report.result };
+    const named = { ...report, ...about, subject, result };
     const signers = before === null ? [key] : [before, key];
-    const { envelope } = signedReport(this.#compose(named, place, since, cluster(node)), signers);
-    return { envelope, since, der };
+    const made = this.#compose(named, place, clock.now(), cluster(node));
+    return { envelope: signedReport(made, signers).envelope, der };
   }
 
   // --- signing ---
@@ -186,6 +197,16 @@ export class Evidence {
     const payload = reportBytes(made);
     const signature = await signedLater(key, EVIDENCE_TYPE, payload);
     return finished(made, payload, envelopeOf(EVIDENCE_TYPE, payload, [signature]));
+  }
+
+  /** Whether one of these keys has signed it as evidence. */
+  hasSigned(envelope: OpenEnvelope): boolean {
+    if (envelope.payloadType !== EVIDENCE_TYPE) return false;
+    const names = new Set(envelope.signatures.map(({ keyid }) => keyid));
+    return this.keys().some(({ fingerprint, publicKey: pem }) => {
+      const publicKey = names.has(fingerprint) ? readPublicKey(pem) : null;
+      return publicKey !== null && isSignedBy(envelope, { fingerprint, publicKey });
+    });
   }
 
   #signIn(tx: Tx, report: NewReport): SignedReport {

@@ -8,19 +8,13 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { evidenceApi } from "./api.ts";
 import { receiptsApi } from "./api-receipts.ts";
-import { Carrying, type CarryingOptions, type HeldKey } from "./carrying.ts";
+import { CarriedEvidence } from "./carried-evidence.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
 import { Receipts } from "./receipts.ts";
 
 export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
   /** Of everything below core/. */
   readonly node: View;
-  /** What was carried here in clear. */
-  readonly carried: View;
-  readonly heldKey: HeldKey;
-  /** Where chains of audit files have ended, as rows, and where those go that were carried here. */
-  readonly chains: CarryingOptions["chains"];
-  readonly chainsTo: View;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -28,7 +22,7 @@ export interface EvidenceNeeds extends Omit<EvidenceOptions, "view"> {
 export interface EvidenceParts {
   readonly evidence: Evidence;
   readonly receipts: Receipts;
-  readonly carrying: Carrying;
+  readonly carried: CarriedEvidence;
 }
 
 export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
@@ -54,17 +48,7 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
     });
     const view = node.sub("evidence/receipts/");
     const receipts = new Receipts({ view, evidence, clock: needs.clock, timers });
-    const carrying = new Carrying({
-      view: node.sub("evidence/"),
-      clear: needs.carried,
-      evidence,
-      receipts,
-      chains: needs.chains,
-      chainsTo: needs.chainsTo,
-      held: needs.heldKey,
-      timers,
-      log: log.child("evidence"),
-    });
+    const carried = new CarriedEvidence({ view: node.sub("evidence/"), evidence, receipts });
     const reporting = new Recurring({
       trouble: "could not sign for leases that have ended",
       run: (isOpen) => receipts.report(isOpen),
@@ -76,13 +60,10 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
     return {
       evidence,
       receipts,
-      carrying,
+      carried,
       created: (tx) => evidence.created(tx),
       open: () => evidence.open(),
-      lead: async () => {
-        await carrying.takeIn(); // before anybody signs
-        await evidence.tidy(); // a store of an older version has no key yet
-      },
+      lead: () => evidence.tidy(), // a store of an older version has no key yet
       close: () => evidence.close(),
       jobs: [
         { name: "tidy up evidence", when: "while-active", work: tidying },

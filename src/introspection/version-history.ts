@@ -3,7 +3,7 @@
 
 import { jsonCodec } from "@holdfast/shared/codec";
 import { showTime } from "@holdfast/shared/text/time";
-import type { View } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 
 export interface InstalledVersion {
   readonly version: string;
@@ -36,14 +36,15 @@ export class VersionHistory {
   async record(): Promise<void> {
     const { view, version, buildDate } = this.#options;
     if (view.get(version, codec) !== null) return;
-    await view.write((tx) => {
+    const record = (tx: Tx) => {
       if (tx.get(version, codec) !== null) return;
       const last = inOrder(tx.records("", codec, { limit: MAX_VERSIONS })).at(-1);
       const order = last === undefined ? 0 : last.order + 1;
       const previous = last?.version ?? null;
       const installed = showTime(tx.time);
       tx.put(version, { version, previous, installed, buildDate, order }, codec);
-    });
+    };
+    await view.write(record, { essential: true }); // a full disk keeps nobody from unsealing
   }
 
   /** In the order in which they were installed. */

@@ -2,7 +2,8 @@
 // for is still there outside, and must end. They are taken over as due, where the mount that can end them is there too.
 // Those that it knows and that have ended since are due as well: a lease on something that is gone promises what nobody has.
 
-import type { Tx, View } from "../barrier/view.ts";
+import type { View } from "../barrier/view.ts";
+import type { OutsideKind } from "../carried/outside-rows.ts";
 import type { Log } from "@holdfast/shared/log";
 import type { Instant, Timers } from "@holdfast/shared/world";
 import { type Lease, type LeaseCause, leaseCodec, type LeasePlace } from "./lease.ts";
@@ -12,77 +13,29 @@ import { LeaseRows } from "./rows/lease-rows.ts";
 const PAGE = 64;
 const ESSENTIAL = { essential: true }; // a full disk keeps nobody from ending what is outside
 
-export interface AdoptionOptions {
-  /** Of everything below local/: of the data that goes, and of that which comes. */
+export interface OutsideLeasesOptions {
+  /** Of everything below local/ of the data that goes. */
   readonly from: View;
-  readonly to: View;
   /** Whether the data that comes has this mount. */
   readonly hasMount: (uuid: string) => boolean;
   readonly now: Instant;
-  readonly timers: Timers;
   readonly log: Log;
-  /** In the transaction that takes over the lease of this key. */
-  readonly taken?: (tx: Tx, key: string) => void;
 }
 
-export interface Adopted {
-  readonly adopted: number;
-  /** Those that nobody can end: their mount is not there, or they cannot be read. */
-  readonly left: number;
-}
-
-export async function adoptLeases(options: AdoptionOptions): Promise<Adopted> {
-  const { from, to, hasMount, now, timers, log } = options;
+export function outsideLeases(options: OutsideLeasesOptions): OutsideKind<Lease> {
+  const { from, hasMount, now, log } = options;
   const before = new LeaseRows(from, log);
-  const after = new LeaseRows(to, log);
-  let adopted = 0;
-  let left = 0;
-  for (const places of placesIn(from)) {
-    const unknown = places.filter((place) => !after.isThere(place));
-    const leases = unknown.flatMap((place) => before.readable(place) ?? []);
-    const ending = leases.filter(({ mountUuid }) => hasMount(mountUuid));
-    if (ending.length > 0) {
-      await to.write((tx) => {
-        for (const lease of ending) {
-          after.add(tx, dueNow(lease, now));
-          options.taken?.(tx, recordKey(lease));
-        }
-      }, ESSENTIAL);
-    }
-    adopted += ending.length;
-    left += unknown.length - ending.length;
-    await timers.turn();
-  }
-  return { adopted, left };
-}
-
-/** A lease that other data does not know, as it is stored; null where nobody there could end it. */
-export interface UnknownLease {
-  /** Below local/. */
-  readonly key: string;
-  readonly value: Uint8Array | null;
-}
-
-export interface UnknownLeasesOptions {
-  readonly hasKey: (key: string) => boolean;
-  readonly hasMount: (uuid: string) => boolean;
-  readonly log: Log;
-}
-
-/** Those that data does not know of which there are only keys. */
-export function* unknownLeases(
-  from: View,
-  { hasKey, hasMount, log }: UnknownLeasesOptions,
-): Generator<readonly UnknownLease[]> {
-  const rows = new LeaseRows(from, log);
-  for (const places of placesIn(from)) {
-    const unknown = places.filter((place) => !hasKey(`local/${recordKey(place)}`));
-    yield unknown.map((place) => {
-      const lease = rows.readable(place);
-      const goes = lease !== null && hasMount(lease.mountUuid);
-      return { key: recordKey(place), value: goes ? leaseCodec.encode(lease) : null };
-    });
-  }
+  return {
+    pages: () => recordsIn(from),
+    read: (key) => {
+      const place = placeBelow(RECORDS, key);
+      if (recordKey(place) !== key) return null; // no lease has this name
+      const lease = before.readable(place);
+      return lease !== null && hasMount(lease.mountUuid) ? lease : null;
+    },
+    encode: (lease) => leaseCodec.encode(lease),
+    put: (tx, to, _key, lease) => new LeaseRows(to, log).add(tx, dueNow(lease, now)),
+  };
 }
 
 export interface HasteningOptions {
@@ -119,12 +72,16 @@ export async function hastenEnded(options: HasteningOptions): Promise<void> {
 }
 
 function* placesIn(data: View): Generator<readonly LeasePlace[]> {
+  for (const keys of recordsIn(data)) yield keys.map((key) => placeBelow(RECORDS, key));
+}
+
+function* recordsIn(data: View): Generator<readonly string[]> {
   for (let last: string | undefined; ;) {
     const page = { limit: PAGE, ...(last === undefined ? {} : { after: last }) };
     const keys = data.keys(RECORDS, page);
     last = keys.at(-1);
     if (last === undefined) return;
-    yield keys.map((key) => placeBelow(RECORDS, key));
+    yield keys;
   }
 }
 

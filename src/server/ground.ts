@@ -7,9 +7,9 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
+import type { Held } from "../carried/held.ts";
 import type { View } from "../barrier/view.ts";
 import type { FairTurns } from "../base/fair-turns.ts";
-import type { HeldKey } from "../evidence/carrying.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
 import type { Room } from "../house/room.ts";
@@ -24,7 +24,6 @@ import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
-import type { HeldRowsKey } from "../snapshots/restore/carried-rows.ts";
 import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { Replacement } from "./house-exchange.ts";
 import type { MountedPlaces } from "./rule-places.ts";
@@ -55,10 +54,8 @@ export interface ProcessGround {
   readonly leads: () => boolean;
   readonly logRetention: Retention;
   readonly restores: RestoreBook;
-  /** Of the key that signs evidence, while the data is exchanged. */
-  readonly heldKey: HeldKey;
-  /** Of what exists outside, likewise. */
-  readonly heldRows: HeldRowsKey;
+  /** What goes along to data of other keys and lies on no disk. */
+  readonly held: Held;
   /** Puts other data in the place of this house's; see house-exchange.ts. */
   readonly exchange: (replacement: Replacement) => Promise<void>;
   /** Rooms beside those of the list. */

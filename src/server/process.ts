@@ -11,8 +11,7 @@ import type { Room } from "../house/room.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
-import { HeldRowsKey } from "../snapshots/restore/carried-rows.ts";
-import { HeldKey } from "../evidence/carrying.ts";
+import { Held } from "../carried/held.ts";
 import { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import type { Generations } from "../storage/generations/generations.ts";
@@ -226,8 +225,7 @@ export class ServerProcess {
       logRetention: this.#parts.logRetention ?? {},
       furtherRooms: this.#parts.rooms ?? [],
       restores: new RestoreBook(world.clock),
-      heldKey: new HeldKey(),
-      heldRows: new HeldRowsKey(),
+      held: new Held(),
       exchange: (replacement) => this.exchange(replacement),
     };
   }

@@ -5,6 +5,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { attentionRoom } from "../attention/room.ts";
 import { auditRoom } from "../audit/room.ts";
 import { browserRoom } from "../browser/room.ts";
+import { carriedRoom } from "../carried/room.ts";
 import { evidenceRoom } from "../evidence/room.ts";
 import { buildRoom, type Room, type RoomPlan } from "../house/room.ts";
 import { identityRoom } from "../identity/room.ts";
@@ -28,6 +29,7 @@ export const ROOMS = {
   wrapping: wrappingRoom,
   identity: identityRoom,
   policies: policiesRoom,
+  carried: carriedRoom,
   evidence: evidenceRoom,
   audit: auditRoom,
   quotas: quotasRoom,

@@ -6,11 +6,11 @@ import { hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-import { EXCHANGED_CHAINS } from "../audit/room.ts";
+import { EXCHANGED_CHAINS, isExchangedChain } from "../audit/room.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
+import { ENTRY_OVERHEAD } from "../crypto/aead.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
-import { CARRIED } from "../evidence/carrying.ts";
 import type { Receipt } from "../evidence/receipts.ts";
 import type { Room } from "../house/room.ts";
 import type { LeaseOrigin } from "../leases/lease.ts";
@@ -19,6 +19,8 @@ import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { wasThere } from "../namespaces/then.ts";
 import { AUDIT_CHECKPOINT, SNAPSHOT_DRILL } from "../signed/kinds.ts";
+import { noteLeft } from "../snapshots/restore/left-outside.ts";
+import { tellOutside } from "../snapshots/restore/restore-book.ts";
 import { storedCluster } from "../seal/status.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { SystemSnapshotFiles } from "../system/snapshot-files.ts";
@@ -32,7 +34,7 @@ import { scratchStores, sealKeyOf } from "./foundations.ts";
 import { type Ground, STANDING } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
-import { takenOver } from "./taken-over.ts";
+import { isReplacement, takenOver } from "./taken-over.ts";
 
 /** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
@@ -45,6 +47,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   const { clock, timers, random, fs } = world;
   const { region, acl } = config;
   const { shared, local, node } = ground.views;
+  const over = takenOver(rooms, ground);
 
   return {
     seal: () => ({
@@ -226,12 +229,28 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       },
     }),
 
+    carried: () => ({
+      barrier,
+      node,
+      held: host.held,
+      isReplacement: () => isReplacement(store),
+      evidence: () => rooms.evidence.carried,
+      chains: {
+        rows: () => rooms.audit.audit.leftChains(),
+        to: node.sub(EXCHANGED_CHAINS),
+        isChain: isExchangedChain,
+      },
+      outside: over.carried,
+      noteLeft: (tx, left) => noteLeft(tx.on(node.sub("snapshots/")), left, clock.now()),
+      tell: (counts) => tellOutside(counts, host.restores, log.child("snapshots")),
+      maxRowBytes: config.storage.maxEntryBytes - ENTRY_OVERHEAD,
+      timers,
+      random,
+      log,
+    }),
+
     evidence: () => ({
       node,
-      carried: barrier.clearView(`core/${CARRIED}`),
-      heldKey: host.heldKey,
-      chains: () => rooms.audit.audit.leftChains(),
-      chainsTo: node.sub(EXCHANGED_CHAINS),
       clock,
       timers,
       random,
@@ -264,8 +283,11 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       allowPrefix: config.audit.allowPrefix,
       cluster: { clusterId: () => rooms.seal.keeper.clusterId, region },
       declared: declaredDevices(config),
-      signCheckpoint: (report, place) =>
-        rooms.evidence.evidence.signApart({ kind: AUDIT_CHECKPOINT, ...report }, place),
+      signer: {
+        sign: (report, place) =>
+          rooms.evidence.evidence.signApart({ kind: AUDIT_CHECKPOINT, ...report }, place),
+        hasSigned: (envelope) => rooms.evidence.evidence.hasSigned(envelope),
+      },
       wrote: (device, ok, seconds) =>
         instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
     }),
@@ -330,9 +352,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       restoreSecret: join(config.directories.server, RESTORE_SECRET),
       exchange: host.exchange,
       book: host.restores,
-      evidence: (next) => rooms.evidence.carrying.rows(next),
-      heldRows: host.heldRows,
-      ...takenOver(rooms, ground),
+      carried: rooms.carried.carried,
+      ...over.restored,
       version,
       local,
       node,

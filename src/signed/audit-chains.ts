@@ -27,6 +27,8 @@ export class FileStretches {
     const { number, mac } = sealed;
     if (startsChain(sealed, chained)) this.all.push({ chain: mac, before: null, last: null });
     const now = this.all.at(-1)!;
+    // Whoever puts such a line in between has not the numbers that would follow it: then it starts nothing.
+    if (now.last !== null && number !== now.last.number + 1) now.chain = null;
     if (now.last === null && chained !== null) now.before = chained.previous;
     now.last = { number, mac };
   }

@@ -12,6 +12,7 @@ import {
   startsChain,
   type Stretch,
 } from "./audit-chains.ts";
+import { RecordRanges } from "./audit-ranges.ts";
 import { parseChainLine, parseLine } from "./audit-line.ts";
 import { type CheckOptions, checkOne, type Finding } from "./evidence-check.ts";
 
@@ -36,30 +37,31 @@ interface PlacedCheckpoint extends Checkpoint {
   readonly stretch: Stretch;
 }
 
-/** Numbers of the records of a device that a stretch holds, from and to. */
-interface Range {
-  readonly device: string;
-  readonly stretch: Stretch | undefined;
-  from: number;
-  to: number;
+/** By device and number. */
+type Places = ReadonlyMap<string, readonly PlacedCheckpoint[]>;
+
+/** Of all files. */
+interface Look {
+  readonly byFirst: Places;
+  readonly byEnd: Places;
+  readonly covered: Set<string>;
+  readonly ranges: RecordRanges;
 }
 
 export function checkAuditFiles(files: readonly AuditFile[], options: CheckOptions): Finding[] {
   const { checkpoints, places, devices, stretches, findings } = firstLook(files, options);
-  const byEnd = new Map<string, PlacedCheckpoint[]>();
-  for (const checkpoint of checkpoints.values()) {
-    const place = placeOf(checkpoint.device, checkpoint.last);
-    byEnd.set(place, [...(byEnd.get(place) ?? []), checkpoint]);
-  }
+  const all = [...checkpoints.values()];
+  const ranges = new RecordRanges();
   const covered = new Set<string>();
-  const ranges: Range[] = [];
+  const byFirst = Map.groupBy(all, ({ device, first }) => placeOf(device, first));
+  const byEnd = Map.groupBy(all, ({ device, last }) => placeOf(device, last));
+  const look = { byFirst, byEnd, covered, ranges };
   for (const file of files) {
     const known = { device: devices.get(file) ?? "", stretches: stretches.get(file) ?? [] };
-    const look = new SecondLook(file, known, byEnd, covered);
-    for (const finding of look.run()) findings.push(finding); // there may be one for each line
-    for (const range of look.ranges) ranges.push(range);
+    // There may be one for each line.
+    for (const finding of new SecondLook(file, known, look).run()) findings.push(finding);
   }
-  return findings.concat(orderFindings([...checkpoints.values()], covered, ranges, places));
+  return findings.concat(orderFindings(all, covered, ranges, places));
 }
 
 function firstLook(files: readonly AuditFile[], options: CheckOptions): FirstLook {
@@ -114,13 +116,10 @@ interface Run {
 
 class SecondLook {
   readonly #file: AuditFile;
-  readonly #byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>;
-  readonly #covered: Set<string>;
+  readonly #look: Look;
   readonly #stretches: readonly Stretch[];
   #stretch = 0; // which of them
   readonly #findings: Finding[] = [];
-  readonly ranges: Range[] = [];
-  readonly #firsts: ReadonlyMap<string, readonly PlacedCheckpoint[]>;
   #device: string;
   #all: Run = fresh(); // since the end of the last region
   #uncovered = 0; // lines since then that are no checkpoints
@@ -130,19 +129,16 @@ class SecondLook {
   constructor(
     file: AuditFile,
     { device, stretches }: { readonly device: string; readonly stretches: readonly Stretch[] },
-    byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
-    covered: Set<string>,
+    look: Look,
   ) {
     this.#file = file;
     this.#device = device;
     this.#stretches = stretches;
-    this.#firsts = byFirst(byEnd);
-    this.#byEnd = byEnd;
-    this.#covered = covered;
+    this.#look = look;
   }
 
   run(): Finding[] {
-    const starts = new Map<string, Run>();
+    const starts = new Map<PlacedCheckpoint, Run>();
     for (const line of this.#file.lines()) this.#take(line, starts);
     const { name } = this.#file;
     if (this.#uncovered > 0) {
@@ -155,7 +151,7 @@ class SecondLook {
     return this.#findings;
   }
 
-  #take(line: Uint8Array, starts: Map<string, Run>): void {
+  #take(line: Uint8Array, starts: Map<PlacedCheckpoint, Run>): void {
     const plain = text(line).trimEnd();
     const sealed = line.at(-1) === NEWLINE ? parseLine(plain) : null;
     const chained = sealed === null ? null : parseChainLine(plain);
@@ -163,12 +159,15 @@ class SecondLook {
     if (sealed !== null && startsChain(sealed, chained)) this.#stretch++;
     if (sealed !== null && this.#all.bytes > 0) {
       // Where a region may have begun that is not the rest of what went before.
-      for (const checkpoint of this.#at(this.#firsts, sealed.number)) {
-        if (!starts.has(checkpoint.own)) starts.set(checkpoint.own, fresh());
+      for (const checkpoint of this.#at(this.#look.byFirst, sealed.number)) {
+        if (!starts.has(checkpoint)) starts.set(checkpoint, fresh());
       }
     }
     add(this.#all, line);
-    for (const begun of starts.values()) add(begun, line);
+    for (const [checkpoint, begun] of starts) {
+      if (begun.bytes + line.length > checkpoint.bytes) starts.delete(checkpoint);
+      else add(begun, line);
+    }
     if (sealed === null) {
       this.#uncovered++;
       return;
@@ -178,41 +177,28 @@ class SecondLook {
       this.#findings.push({ state: "bad", about, text: "it is out of order" });
     }
     this.#last = sealed.number;
-    this.#seen(sealed.number);
+    const stretch = this.#stretches[this.#stretch];
+    if (stretch !== undefined) this.#look.ranges.seen(this.#device, stretch, sealed.number);
     const own = readCheckpointLine(plain);
     if (own === null) this.#uncovered++;
-    const ending = this.#at(this.#byEnd, sealed.number);
+    const ending = this.#at(this.#look.byEnd, sealed.number);
     if (ending.length > 0) this.#end(ending, starts);
   }
 
   /** Those of the chain that is being read. */
-  #at(
-    places: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
-    number: number,
-  ): readonly PlacedCheckpoint[] {
+  #at(places: Places, number: number): readonly PlacedCheckpoint[] {
     const there = places.get(placeOf(this.#device, number)) ?? [];
     const now = this.#stretches[this.#stretch];
     return there.filter(({ stretch }) => mayBeOne(stretch, now));
   }
 
-  #seen(number: number): void {
-    const device = this.#device;
-    const stretch = this.#stretches[this.#stretch];
-    const range = this.ranges.findLast((one) => one.device === device && one.stretch === stretch);
-    if (range === undefined) this.ranges.push({ device, stretch, from: number, to: number });
-    else {
-      range.from = Math.min(range.from, number);
-      range.to = Math.max(range.to, number);
-    }
-  }
-
-  #end(ending: readonly PlacedCheckpoint[], starts: Map<string, Run>): void {
+  #end(ending: readonly PlacedCheckpoint[], starts: Map<PlacedCheckpoint, Run>): void {
     const { name } = this.#file;
     const whole = sumOf(this.#all);
     const exact = ending.find(({ bytes, digest }) => bytes === this.#all.bytes && digest === whole);
-    const later = ending.find(({ own, bytes, digest }) => {
-      const begun = starts.get(own);
-      return begun !== undefined && begun.bytes === bytes && sumOf(begun) === digest;
+    const later = ending.find((one) => {
+      const begun = starts.get(one);
+      return begun?.bytes === one.bytes && sumOf(begun) === one.digest;
     });
     const found = exact ?? later;
     const { first, last } = found ?? ending[0]!;
@@ -220,7 +206,7 @@ class SecondLook {
     if (found === undefined) {
       this.#findings.push({ state: "bad", about, text: "they are not the bytes that were signed" });
     } else {
-      this.#covered.add(found.own);
+      this.#look.covered.add(found.own);
       this.#findings.push({
         state: "good",
         about,
@@ -241,35 +227,21 @@ class SecondLook {
 const NEWLINE = 0x0a;
 const MANY_CHAINS = 64; // of one device, among whose checkpoints the one before is looked for
 
-function byFirst(
-  byEnd: ReadonlyMap<string, readonly PlacedCheckpoint[]>,
-): ReadonlyMap<string, readonly PlacedCheckpoint[]> {
-  return Map.groupBy(Array.from(byEnd.values()).flat(), ({ device, first }) =>
-    placeOf(device, first),
-  );
-}
-
 function orderFindings(
   checkpoints: readonly PlacedCheckpoint[],
   covered: ReadonlySet<string>,
-  ranges: readonly Range[],
+  ranges: RecordRanges,
   places: ReadonlySet<string>,
 ): Finding[] {
   const findings: Finding[] = [];
   const sorted = checkpoints.toSorted((a, b) => a.number - b.number);
   const before = new Map<string, PlacedCheckpoint[]>(); // by device
   for (const checkpoint of sorted) {
-    const { device, number, previous, first, last, own, stretch } = checkpoint;
+    const { device, number, previous, first, last, own } = checkpoint;
     const about = `${device} checkpoint ${number}`;
     if (!covered.has(own)) {
       // Records of it, or of both sides of it, are there: then so should all of them be.
-      const there = ranges.some(
-        (range) =>
-          range.device === device &&
-          range.from <= last &&
-          range.to >= first &&
-          mayBeOne(range.stretch, stretch),
-      );
+      const there = ranges.holdSomeOf(checkpoint);
       const text = there
         ? `the records ${first} to ${last} are not as they were signed`
         : `the records ${first} to ${last} that it covers are not there`;

@@ -1,6 +1,8 @@
 // The lines of an audit file that is chained, as anybody can read them who has no key: their numbers, their MACs,
 // and what the lines say that the chain itself writes.
 
+import { isOrdinal } from "./report.ts";
+
 export interface ChainHead {
   readonly number: number;
   readonly mac: string; // hex; empty before the first record
@@ -21,7 +23,7 @@ export interface SealedLine {
   readonly mac: string;
 }
 
-const FORM = /^(.*,"number":([1-9][0-9]{0,15})),"mac":"([0-9a-f]{64})"\}$/s;
+const FORM = /^(.*,"number":([1-9][0-9]{0,11})),"mac":"([0-9a-f]{64})"\}$/s;
 
 export function parseLine(line: string): SealedLine | null {
   const parts = FORM.exec(line);
@@ -48,7 +50,8 @@ export function parseChainLine(line: string): ChainLine | null {
   try {
     const { type, event, device, previous } = JSON.parse(line.slice(start));
     if (type !== "chain" || typeof event !== "string" || typeof device !== "string") return null;
-    if (!Number.isSafeInteger(previous?.number) || typeof previous?.mac !== "string") return null;
+    if (previous?.number !== 0 && !isOrdinal(previous?.number)) return null;
+    if (typeof previous.mac !== "string") return null;
     const { number, mac } = previous;
     return { event: event as ChainEvent, device, previous: { number, mac } };
   } catch {

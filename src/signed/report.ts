@@ -1,9 +1,10 @@
 // A report as it is signed: what every one says, whatever its kind. The one form of drills, rotations of keys,
 // checkpoints of audit and receipts. docs/formats/evidence.md describes the members.
 
-import { text, utf8 } from "@holdfast/shared/bytes";
+import { utf8 } from "@holdfast/shared/bytes";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { canonicalJson } from "./canonical-json.ts";
+import { unprovenJson } from "./unproven-json.ts";
 
 export const EVIDENCE_TYPE = "application/vnd.holdfast.evidence.v1+json";
 
@@ -49,7 +50,7 @@ const DIGEST = /^[0-9a-f]{64}$/;
 
 /** What a payload says, or null for what is no report. Nothing that was signed is taken on trust here. */
 export function readReport(payload: Uint8Array): Report | null {
-  const value = parsed(payload);
+  const value = unprovenJson(payload);
   if (!isObject(value)) return null;
   const { number, previous, cluster, namespace, period, inputs, audit, log, software } = value;
   const texts = [value["kind"], value["id"], value["made_at"], value["statement"]];
@@ -73,22 +74,14 @@ export function readReport(payload: Uint8Array): Report | null {
   return whole ? (value as unknown as Report) : null;
 }
 
-function parsed(payload: Uint8Array): JsonValue | undefined {
-  try {
-    return JSON.parse(text(payload)) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}
-
 function saysWhatItDoesNotProve(value: JsonValue | undefined): boolean {
   if (!Array.isArray(value) || value.length === 0) return false;
   return value.every((one: JsonValue) => typeof one === "string" && one.trim() !== "");
 }
 
-/** Numbers of reports and lines begin with 1. */
+/** Numbers of reports and lines begin with 1, and have at most 12 digits: whatever counts on from one stays exact. */
 export function isOrdinal(value: JsonValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value < 1e12;
 }
 
 function isDigest(value: JsonValue | undefined): value is string {

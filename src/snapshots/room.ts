@@ -17,7 +17,6 @@ import { loadedApi } from "./loaded/api-loaded.ts";
 import { type LoadedOptions, LoadedSnapshots } from "./loaded/loaded-snapshots.ts";
 import { ArchiveMaking, type MakingOptions } from "./making.ts";
 import { snapshotApi } from "./manual/api-snapshot.ts";
-import { CarriedRows, type CarriedOutside, type HeldRowsKey } from "./restore/carried-rows.ts";
 import { LeftOutside } from "./restore/left-outside.ts";
 import { restoreApi } from "./restore/api-restore.ts";
 import { RestoreSecret } from "./restore/restore-secret.ts";
@@ -28,12 +27,9 @@ import type { TargetNeeds } from "./targets/open-target.ts";
 export interface SnapshotNeeds
   extends
     MakingOptions,
-    Omit<RestoresOptions, "directory" | "secret" | "carried" | keyof MakingOptions>,
+    Omit<RestoresOptions, "directory" | "secret" | keyof MakingOptions>,
     Pick<LoadedOptions, "scratch" | "mountsOf" | "hadNamespace"> {
   readonly fs: Fs;
-  /** Of what waits for somebody to unseal. */
-  readonly heldRows: HeldRowsKey;
-  readonly carriedOutside: CarriedOutside;
   /** Where the secret lies that lets in who restores into a server that is not initialised. */
   readonly restoreSecret: string;
   readonly timers: Timers;
@@ -106,15 +102,8 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
     });
     const secret = new RestoreSecret({ ...needs, path: needs.restoreSecret });
     const own = needs.node.sub("snapshots/");
-    const carried = new CarriedRows({
-      ...needs,
-      ...needs.carriedOutside,
-      view: own,
-      held: needs.heldRows,
-      log,
-    });
     const left = new LeftOutside(own);
-    const restores = new Restores({ ...needs, directory, secret, carried });
+    const restores = new Restores({ ...needs, directory, secret });
     const configurations = new Configurations({
       view: needs.local.sub("snapshots/configs/"),
       targets: needs.targets,
@@ -161,9 +150,8 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
         left.load();
         await loaded.open();
       },
-      lead: async () => {
-        await carried.takeIn();
-        left.load();
+      lead: () => {
+        left.load(); // again: what was carried here was taken in meanwhile
         restores.tellLeft(left.count(clock.now()));
         loaded.lead();
       },

@@ -2,18 +2,26 @@
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
-import { appendFileSync, readFileSync, truncateSync } from "node:fs";
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
 import { linesOf, temporary } from "../../../tests/support/made/made-audit.ts";
+import { keepsNobodyWaiting } from "../../../tests/support/processor-time.ts";
 import { until } from "../../../tests/support/until.ts";
 import { AppendError } from "../../base/append-error.ts";
 import { freshKey } from "../../crypto/aead.ts";
 import { Hmac } from "../../crypto/hmac.ts";
 import { checkAuditFiles } from "../../signed/audit-check.ts";
 import { readCheckpointLine } from "../../signed/audit-checkpoint.ts";
-import { envelopeOf, fingerprintOf, sha256, signedBytes } from "../../signed/envelope.ts";
+import {
+  envelopeOf,
+  fingerprintOf,
+  isSignedBy,
+  type OpenEnvelope,
+  sha256,
+  signedBytes,
+} from "../../signed/envelope.ts";
 import type { KnownKey } from "../../signed/key-list.ts";
 import { AUDIT_CHECKPOINT } from "../../signed/kinds.ts";
 import { EVIDENCE_TYPE, type Report, reportBytes } from "../../signed/report.ts";
@@ -21,8 +29,12 @@ import { SystemAppendFiles } from "../../system/append-file.ts";
 import { SystemRandom } from "../../system/random.ts";
 import type { AppendFile, AppendFiles } from "@holdfast/shared/world";
 import { type CheckpointHead, CHECKPOINT_RECORDS, type SignCheckpoint } from "./checkpoints.ts";
-import { FileSource } from "./file.ts";
+import { type ExchangedChain, FileSource } from "./file.ts";
+import { LineBuffer } from "./line-buffer.ts";
+import { Chain } from "../records/chain.ts";
+import type { ChainHead } from "../../signed/audit-line.ts";
 import type { Sink } from "./sink.ts";
+import { readUncovered } from "./uncovered-tail.ts";
 
 const MINUTE = 60_000_000_000n;
 const chainKey = freshKey(new SystemRandom());
@@ -68,6 +80,10 @@ class Stage {
   #sink: Sink | null = null;
   #write: Promise<void> = Promise.resolve();
   source: FileSource | null = null;
+  /** A chain of another key that was left when the data was exchanged. */
+  left: ExchangedChain | null = null;
+  /** The end of the chain as it was stored. */
+  head: ChainHead | null = null;
 
   constructor(t: TestContext) {
     this.path = join(temporary(t), "audit.log");
@@ -85,10 +101,11 @@ class Stage {
         ...this.world,
         files,
         hmac: new Hmac(chainKey),
-        heads: { load: () => null, save: async () => {} },
+        heads: { load: () => this.head, exchanged: () => this.left, save: async () => {} },
         checkpoints: {
           deviceId: "d1",
           sign: signs,
+          hasSigned: (envelope) => isSignedBy(envelope, known),
           load: () => this.stored,
           save: async (head) => void (this.stored = head),
           write: (line) => this.write(line),
@@ -233,4 +250,99 @@ test("records are taken while a checkpoint is being signed", async (t) => {
   await until(() => stage.checkpoints === 1);
   await stage.stop();
   assert.deepEqual(stage.findings(), []);
+});
+
+test("a copy of the line with which the chain begins hides nothing that stands before it", async (t) => {
+  const head = { number: 7, mac: "ab".repeat(32) };
+  const left = { head, key: "other", file: "", checkpoint: null, uncovered: null };
+  for (const before of [null, left]) {
+    const stage = new Stage(t);
+    stage.left = before;
+    await stage.start();
+    await stage.write(record("a"));
+    await stage.world.timers.advance(11n * MINUTE);
+    await until(() => stage.checkpoints === 1);
+    await stage.write(record("b"), record("c"));
+    const lines = linesOf(stage.path);
+    assert.match(lines[0] ?? "", before === null ? /"started"/ : /"exchanged"/);
+    const edited = lines.map((line) => line.replace('"text":"b"', '"text":"x"'));
+    writeFileSync(stage.path, [...edited, lines[0]!].map((line) => `${line}\n`).join(""));
+    await stage.start();
+    assert.match(stage.source?.broken ?? "", /was changed/);
+    await stage.stop();
+  }
+});
+
+test("a line at the end that says the key is another one, where nobody has exchanged anything, is told", async (t) => {
+  const stage = new Stage(t);
+  await stage.start();
+  await stage.write(record("a"));
+  await stage.world.timers.advance(11n * MINUTE);
+  await until(() => stage.checkpoints === 1);
+  await stage.write(record("b"));
+  stage.head = stage.source?.head ?? null;
+  const lines = new LineBuffer();
+  const about = { time: "2026-01-01T00:00:00Z", device: "file/", prefix: "" };
+  const other = new Hmac(freshKey(new SystemRandom()));
+  new Chain(other, stage.head ?? undefined).sealEvent("exchanged", about, lines);
+  appendFileSync(stage.path, lines.bytes);
+  await stage.start();
+  assert.match(stage.source?.broken ?? "", /is not of this device/);
+  await stage.stop();
+});
+
+test("lines that somebody has put into a file with names of other devices or chains do not make of changed records missing ones", async (t) => {
+  const stage = new Stage(t);
+  await stage.start();
+  await stage.write(record("a"), record("b"), record("c"));
+  await stage.world.timers.advance(11n * MINUTE);
+  await until(() => stage.checkpoints === 1);
+  await stage.write(record("d"));
+  await stage.stop();
+  const lines = linesOf(stage.path);
+  const made = (event: string, device: string, number: number) =>
+    `{"type":"chain","event":"${event}","device":"${device}","previous":{"number":${number - 1},"mac":""},` +
+    `"number":${number},"mac":"${"cd".repeat(32)}"}`;
+  const edited = lines.map((line) => line.replace('"text":"b"', '"text":"x"'));
+  const end = lines.findIndex((line) => readCheckpointLine(line) !== null);
+  for (const content of [
+    lines.with(1, made("continued", "other/", 2)),
+    edited.toSpliced(end, 0, made("started", "file/", 1)),
+    edited.toSpliced(end, 0, made("started", "other/", 1)),
+  ]) {
+    writeFileSync(stage.path, content.map((line) => `${line}\n`).join(""));
+    assert.match(stage.findings().join(), /bad: /);
+  }
+});
+
+test("a file that is full of what only looks like checkpoints keeps nobody waiting when it is opened", async () => {
+  const envelope = envelopeOf(EVIDENCE_TYPE, Buffer.from("{}"), []);
+  const { envelope: signed } = await signer(
+    {
+      subject: { device: "file/" },
+      result: { state: "intact", first: 1, last: 1, bytes: 1 },
+      inputs: [{ name: "bytes", digest: "ab".repeat(32) }],
+      statement: "none",
+      period: { from: 0n, to: 0n },
+    },
+    { number: 1, previous: null },
+  );
+  const sig = Buffer.alloc(64).toString("base64");
+  const forged = { ...signed, signatures: [{ keyid: fingerprint, sig }] };
+  const end = `"number":2,"mac":"${"cd".repeat(32)}"}`;
+  const line = `{"type":"checkpoint","device":"file/","envelope":${JSON.stringify(forged)},${end}\n`;
+  const marks = `{"a":[${'{"type":"checkpoint"},'.repeat(11_000)}${JSON.stringify(envelope)}],${end}\n`;
+  for (const content of [line.repeat(1000), marks]) {
+    const bytes = Buffer.from(content);
+    const file = {
+      size: bytes.length,
+      read: async (at: number, length: number) => bytes.subarray(at, at + length),
+    };
+    const { timers } = fakeWorld();
+    const hasSigned = (one: OpenEnvelope) => isSignedBy(one, known);
+    const own = { hmac: new Hmac(chainKey), hasSigned, timers, isKnown: true };
+    await keepsNobodyWaiting("looking for a checkpoint", async () => {
+      assert.equal((await readUncovered(file, own))?.checkpoint, null);
+    });
+  }
 });

@@ -16,7 +16,7 @@ import {
   type CheckpointRegion,
   regionReport,
 } from "../../signed/audit-checkpoint.ts";
-import type { Envelope } from "../../signed/envelope.ts";
+import type { Envelope, OpenEnvelope } from "../../signed/envelope.ts";
 import { LAST_LOOK, readUncovered } from "./uncovered-tail.ts";
 
 export const CHECKPOINT_RECORDS = 10_000;
@@ -49,9 +49,14 @@ export type SignCheckpoint = (
   place: { readonly number: number; readonly previous: string | null },
 ) => Promise<{ readonly digest: string; readonly envelope: Envelope }>;
 
-export interface CheckpointParts {
-  readonly deviceId: string;
+export interface CheckpointSigner {
   readonly sign: SignCheckpoint;
+  /** Whether a key of this store has: also one from before its data was exchanged. */
+  readonly hasSigned: (envelope: OpenEnvelope) => boolean;
+}
+
+export interface CheckpointParts extends CheckpointSigner {
+  readonly deviceId: string;
   readonly load: () => CheckpointHead | null;
   readonly save: (head: CheckpointHead) => Promise<void>;
   /** Puts a line among the records; rejects where it is not taken. */
@@ -126,11 +131,11 @@ export class Checkpoints {
 
   /** A process goes on with a file: what no checkpoint covers is followed and hashed. */
   async recover(file: AppendFile, hmac: Hmac, last: number, isKnown: boolean): Promise<void> {
-    const { load, device, log, timers } = this.#options;
+    const { load, hasSigned, device, log, timers } = this.#options;
     const stored = load();
     this.#head ??= stored;
     if (file.size === 0) return this.begin(last);
-    const tail = await readUncovered(file, hmac, timers, isKnown);
+    const tail = await readUncovered(file, { hmac, hasSigned, timers, isKnown });
     const inFile = tail?.checkpoint?.device === device ? tail.checkpoint : null;
     const isNewer = inFile !== null && inFile.number > (stored?.number ?? 0);
     if (isNewer) this.#head = { number: inFile.number, digest: inFile.own, last: inFile.last };

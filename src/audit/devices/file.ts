@@ -125,14 +125,21 @@ export class FileSource implements SinkSource {
     return this.#inFile;
   }
 
-  /** For whoever goes on with the file after the data was exchanged; null where there is no file, or nothing in it. */
+  /** For whoever goes on with the file after the data was exchanged; null where there is no file, or nothing in it. Where
+   *  the file did not open, as it was last stored. */
   get chain(): ExchangedChain | null {
     const { path: file } = this.#target;
-    const head = this.#inFile;
-    if (file === null || head === null) return null;
+    if (file === null) return null;
+    const { heads, checkpoints } = this.#parts;
+    const key = this.#keyMark;
+    if (this.#inFile === null) {
+      const head = heads.load();
+      const checkpoint = checkpoints?.load() ?? null;
+      return head === null ? null : { head, key, file, checkpoint, uncovered: null };
+    }
     const uncovered = this.#checkpoints?.uncovered ?? null;
     const checkpoint = this.#checkpoints?.head ?? null;
-    return { head, key: this.#keyMark, file, checkpoint, uncovered };
+    return { head: this.#inFile, key, file, checkpoint, uncovered };
   }
 
   async open(): Promise<Sink> {
@@ -320,7 +327,7 @@ export class FileSource implements SinkSource {
     const left = this.#exchanged();
     const own = this.#target.path === null ? null : heads.load();
     const tail = await readTail(file, hmac);
-    if (own === null && left !== null && left.key !== this.#keyMark && tail.head === null) {
+    if (own === null && left !== null && this.#isNext(left, tail.head)) {
       this.#chain = new Chain(hmac, left.head);
       this.#openLine = tail.openLine;
       return "exchanged";
@@ -342,6 +349,13 @@ export class FileSource implements SinkSource {
     this.#openLine = tail.openLine;
     this.#resume = tail.broken && head !== NO_HEAD;
     return head === NO_HEAD ? "started" : "continued";
+  }
+
+  /** Whether the chain of this key begins behind a chain that was left, and did not before a crash. Own records at the end
+   *  of the file that are older than what was left are from before that: what is behind them was cut off. */
+  #isNext({ key, file, head }: ExchangedChain, inFile: ChainHead | null): boolean {
+    if (key === this.#keyMark) return false;
+    return inFile === null || (file === this.#target.path && inFile.number <= head.number);
   }
 
   #exchanged(): ExchangedChain | null {

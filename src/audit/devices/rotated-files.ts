@@ -18,7 +18,7 @@ export function rotatedFiles(path: string, names: readonly string[]): string[] {
   return names
     .flatMap((name) => {
       if (!name.startsWith(own)) return [];
-      const number = /^\d{8}T\d{6}Z\.([1-9]\d{0,15})$/.exec(name.slice(own.length))?.[1];
+      const number = /^\d{8}T\d{6}Z\.([1-9]\d{0,11})$/.exec(name.slice(own.length))?.[1];
       return number === undefined ? [] : [{ name, number: Number(number) }];
     })
     .toSorted((a, b) => a.number - b.number)

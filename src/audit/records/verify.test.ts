@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { text } from "@holdfast/shared/bytes";
 import { SystemRandom } from "../../system/random.ts";
 import { freshKey } from "../../crypto/aead.ts";
-import type { ChainEvent } from "../../signed/audit-line.ts";
-import { Chain } from "./chain.ts";
+import { type ChainEvent, parseLine } from "../../signed/audit-line.ts";
+import { Chain, NO_HEAD } from "./chain.ts";
 import { Hmac } from "../../crypto/hmac.ts";
 import { LineBuffer } from "../devices/line-buffer.ts";
-import { verifyAuditFile } from "./verify.ts";
+import { ChainVerifier, verifyAuditFile } from "./verify.ts";
 
 const key = freshKey(new SystemRandom());
 const hmac = new Hmac(key);
@@ -149,4 +149,102 @@ test("a record cannot pass itself off as a line of the chain, nor end its own li
   const sly = sealed(chain, '{"type":"request","data":{"type":"chain","x":",\\"mac\\":\\"\\"}"}}');
   const { problem, records } = verifyAuditFile([...lines, sly], key);
   assert.deepEqual([problem, records], [null, 3]);
+});
+
+const hmacs = [hmac, ...[1, 2].map(() => new Hmac(freshKey(new SystemRandom())))];
+
+/** A file that chains of several keys have gone on with, one after another: so many records of each behind its line. */
+function exchanged(turns: readonly (readonly [key: number, records: number])[]) {
+  let head = NO_HEAD;
+  return turns.flatMap(([which, count], i) => {
+    const chain = new Chain(hmacs[which]!, head);
+    const { lines } = written(count, chain, i === 0 ? "started" : "exchanged");
+    head = chain.head;
+    return lines.map((line) => ({ line, own: which === 0 }));
+  });
+}
+
+const verified = (lines: readonly { readonly line: string }[]) =>
+  verifyAuditFile(
+    lines.map(({ line }) => line),
+    key,
+  );
+
+test("T-G09: there and back between keys: lines of the others count as unchecked, and what is cut, edited or put in from the first own line on is found", () => {
+  const turn = fc.tuple(fc.constantFrom(1, 2), fc.nat(3));
+  const back = fc.tuple(fc.constant(0), fc.integer({ min: 2, max: 4 }));
+  const turns = fc
+    .array(fc.tuple(turn, fc.option(turn), back), { minLength: 1, maxLength: 3 })
+    .map((rounds) => rounds.flatMap((round) => round.filter((one) => one !== null)));
+  fc.assert(
+    fc.property(fc.option(back), turns, fc.nat(), fc.nat(), (first, rest, at, where) => {
+      const others = rest.filter(([which], i) => which === 0 || which !== rest[i - 1]?.[0]);
+      const lines = exchanged(first === null ? others : [first, ...others]);
+      const own = lines.filter((one) => one.own).length;
+      const { problem, records, foreign } = verified(lines);
+      assert.deepEqual([problem, records, foreign], [null, own, lines.length - own]);
+
+      const begins = lines.findIndex((one) => one.own);
+      const index = begins + (at % (lines.length - begins));
+      const isLast = index === lines.length - 1;
+      const there = lines[index]!;
+      if (!isLast) assert.notEqual(verified(lines.toSpliced(index, 1)).problem, null, "cut");
+      assert.notEqual(verified(lines.toSpliced(index, 0, there)).problem, null, "twice");
+      const made = exchanged([[1, where % 3]]);
+      if (index > begins) {
+        assert.notEqual(verified(lines.toSpliced(index, 0, ...made)).problem, null, "put in");
+      }
+      if (!there.own) return;
+      const edited = { ...there, line: there.line.replace('"type":"', '"type":"x') };
+      assert.notEqual(verified(lines.with(index, edited)).problem, null, "edited");
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("T-G09: lines of another key that no own line accounts for are called changed where they begin, and a copy of one accounts for nothing", () => {
+  const all = exchanged([
+    [0, 2],
+    [1, 2],
+    [0, 2],
+  ]);
+  const changed = { line: 4, reason: "it was changed, or is not of this device" };
+  assert.deepEqual(verified(all.slice(0, 6)).problem, changed);
+  // Own records go on as if nothing stood between.
+  const plain = exchanged([[0, 4]]);
+  const put = exchanged([
+    [0, 2],
+    [1, 0],
+  ]).at(-1)!;
+  const chain = new Chain(hmac, NO_HEAD);
+  const { lines } = written(4, chain);
+  const { number, mac } = parseLine(lines[2]!)!;
+  const forged = sealedEvent(new Chain(hmacs[1]!, { number, mac }), "exchanged");
+  assert.deepEqual(verifyAuditFile(lines.toSpliced(3, 0, forged), key).problem, changed);
+  assert.deepEqual(verified(plain.toSpliced(3, 0, put)).problem, changed);
+  // One after the other, the stretch of the other key and its end once more.
+  const again = verified([...all, ...exchanged([[1, 5]]), all[6]!]);
+  assert.deepEqual(again.problem, { line: 16, reason: "it stands there twice" });
+});
+
+test("lines of another key may go on over files", () => {
+  const all = exchanged([
+    [0, 2],
+    [1, 3],
+    [0, 2],
+  ]).map(({ line }) => line);
+  const verifier = new ChainVerifier(hmac);
+  for (const file of [all.slice(0, 4), all.slice(4, 6), all.slice(6)]) {
+    for (const line of file) verifier.take(line);
+    verifier.endFile();
+  }
+  const { problem, foreign, records } = verifier.end();
+  assert.deepEqual([problem, foreign, records], [null, 4, 6]);
+  const cut = new ChainVerifier(hmac);
+  for (const file of [all.slice(0, 4), all.slice(4, 6)]) {
+    for (const line of file) cut.take(line);
+    cut.endFile();
+  }
+  assert.equal(cut.end().problem?.line, 4);
+  assert.equal(cut.problemFile, 0);
 });

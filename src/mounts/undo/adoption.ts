@@ -3,14 +3,14 @@
 
 import { DAY } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import type { Instant, Timers } from "@holdfast/shared/world";
-import type { Tx, View } from "../../barrier/view.ts";
+import type { Instant } from "@holdfast/shared/world";
+import type { View } from "../../barrier/view.ts";
+import type { OutsideKind } from "../../carried/outside-rows.ts";
 import { ENTRIES, entryCodec, entryKey } from "../table/mount-record.ts";
-import { writeAheadCodec } from "./write-ahead.ts";
-import { writeAheadOf } from "./write-ahead-keys.ts";
+import { type StoredWriteAhead, writeAheadCodec } from "./write-ahead.ts";
+import { mountOf, writeAheadOf } from "./write-ahead-keys.ts";
 
 const PAGE = 100;
-const ESSENTIAL = { essential: true }; // a full disk keeps nobody from ending what is outside
 
 /** Of everything below shared/ and local/. */
 export interface MountViews {
@@ -40,82 +40,31 @@ export function hasMountEntry(uuid: string, hasKey: (key: string) => boolean): b
   return hasKey(`shared/${entryKey(uuid)}`) || hasKey(`local/${entryKey(uuid)}`);
 }
 
-export interface WriteAheadAdoption {
-  /** Of everything below local/. */
+export interface OutsideRecordsOptions {
+  /** Of everything below local/ of the data that goes. */
   readonly from: View;
-  readonly to: View;
-  /** Whose records are looked for, and what the data has that comes. */
+  /** Whose records are looked for. */
   readonly mounts: MountedIn;
-  readonly mounted: MountedIn;
+  /** Whether the data that comes has this mount there. */
+  readonly stays: (uuid: string, namespaceId: string) => boolean;
   readonly now: Instant;
-  readonly timers: Timers;
-  /** In the transaction that takes over the record of this key. */
-  readonly taken?: (tx: Tx, key: string) => void;
 }
 
-export async function adoptWriteAhead({
-  from,
-  to,
-  mounts,
-  mounted,
-  now,
-  timers,
-  taken,
-}: WriteAheadAdoption): Promise<{ readonly adopted: number; readonly left: number }> {
-  let adopted = 0;
-  let left = 0;
-  for (const { uuid, namespaceId, keys } of writeAheadIn(from, mounts)) {
-    const unknown = keys.filter((key) => !hasRow(to, key));
-    const stays = mounted.get(uuid) === namespaceId;
-    const found = unknown.flatMap((key) => {
-      const value = stays ? readable(from, key) : null;
-      return value === null ? [] : [{ key, value }];
-    });
-    if (found.length > 0) {
-      await to.write((tx) => {
-        for (const { key, value } of found) {
-          const { kind, data } = value;
-          tx.put(key, { kind, data, created: String(now - DAY) }, writeAheadCodec);
-          taken?.(tx, key);
-        }
-      }, ESSENTIAL);
-    }
-    adopted += found.length;
-    left += unknown.length - found.length;
-    await timers.turn();
-  }
-  return { adopted, left };
+export function outsideRecords(options: OutsideRecordsOptions): OutsideKind<StoredWriteAhead> {
+  const { from, mounts, stays, now } = options;
+  return {
+    pages: () => keysOf(from, mounts),
+    read: (key) => {
+      const { namespaceId, mountUuid } = mountOf(key);
+      return stays(mountUuid, namespaceId) ? readable(from, key) : null;
+    },
+    encode: (record) => writeAheadCodec.encode(record),
+    put: (tx, to, key, { kind, data }) =>
+      tx.on(to).put(key, { kind, data, created: String(now - DAY) }, writeAheadCodec),
+  };
 }
 
-/** A record that other data does not know, as it is stored; null where nobody there could undo it. */
-export interface UnknownRecord {
-  /** Below local/. */
-  readonly key: string;
-  readonly value: Uint8Array | null;
-}
-
-/** Those that data does not know of which there are only keys. */
-export function* unknownWriteAhead(
-  from: MountViews,
-  hasKey: (key: string) => boolean,
-): Generator<readonly UnknownRecord[]> {
-  for (const { uuid, keys } of writeAheadIn(from.local, mountsIn(from))) {
-    const stays = hasMountEntry(uuid, hasKey);
-    const unknown = keys.filter((key) => !hasKey(`local/${key}`));
-    yield unknown.map((key) => {
-      const value = stays ? readable(from.local, key) : null;
-      return { key, value: value === null ? null : writeAheadCodec.encode(value) };
-    });
-  }
-}
-
-interface SomeRecords {
-  readonly uuid: string;
-  readonly namespaceId: string;
-  readonly keys: readonly string[];
-}
-
-function* writeAheadIn(data: View, mounts: MountedIn): Generator<SomeRecords> {
+function* keysOf(data: View, mounts: MountedIn): Generator<readonly string[]> {
   for (const [uuid, namespaceId] of mounts) {
     const folder = writeAheadOf(namespaceId, uuid);
     for (let after: string | undefined; ;) {
@@ -123,17 +72,13 @@ function* writeAheadIn(data: View, mounts: MountedIn): Generator<SomeRecords> {
       const keys = data.keys(folder, page);
       after = keys.at(-1);
       if (after === undefined) break;
-      yield { uuid, namespaceId, keys };
+      yield keys;
     }
   }
 }
 
-function hasRow(data: View, key: string): boolean {
-  return data.keys(key, { limit: 1 })[0] === key;
-}
-
 /** Null for one that cannot be read: it keeps no other from being taken over. */
-function readable(data: View, key: string) {
+function readable(data: View, key: string): StoredWriteAhead | null {
   try {
     return data.get(key, writeAheadCodec);
   } catch (error) {

@@ -8,3 +8,12 @@ export function writeAheadOf(namespaceId: string, mountUuid: string): string {
 export function writeAheadKey(namespaceId: string, mountUuid: string, id: string): string {
   return writeAheadOf(namespaceId, mountUuid) + id;
 }
+
+/** Whose record it is. */
+export function mountOf(key: string): {
+  readonly namespaceId: string;
+  readonly mountUuid: string;
+} {
+  const [, namespaceId = "", , mountUuid = ""] = key.split("/");
+  return { namespaceId, mountUuid };
+}

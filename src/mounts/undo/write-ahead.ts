@@ -22,7 +22,7 @@ export interface NotedRecord extends WriteAheadRecord {
   readonly reportedAt: Instant;
 }
 
-interface Stored {
+export interface StoredWriteAhead {
   readonly kind: string;
   readonly data: JsonObject;
   readonly created: string;
@@ -33,7 +33,7 @@ interface Stored {
   readonly toldAt?: string;
 }
 
-export const writeAheadCodec: Codec<Stored> = jsonCodec();
+export const writeAheadCodec: Codec<StoredWriteAhead> = jsonCodec();
 const PAGE = 100;
 const MAX_ERROR = 240; // characters
 /** From when on a record that cannot be undone is one for operators to see. */
@@ -91,7 +91,7 @@ export class WriteAheadLog implements WriteAhead {
     const { view, clock } = this.#options;
     const id = nameOf(kind, data);
     const now = clock.now();
-    const record: Stored = {
+    const record: StoredWriteAhead = {
       kind,
       data,
       created: String(now),
@@ -152,7 +152,7 @@ function nameOf(kind: string, data: JsonObject): string {
   return uuidOfDigits(digest.slice(0, 32));
 }
 
-function noted(id: string, stored: Stored): NotedRecord {
+function noted(id: string, stored: StoredWriteAhead): NotedRecord {
   const { kind, data, failedSince = null } = stored;
   return {
     id,

@@ -214,7 +214,7 @@ const ROOM = 256 * 1024;
 /** Bytes that have come and were not taken, in one piece of memory of their own whatever they came in: what is waited
  *  for, and never more than that and what comes at once. */
 class WaitingBytes {
-  #room: Buffer = alloc(ROOM);
+  #room: Buffer = alloc(0); // none, until something has come
   #from = 0;
   #to = 0;
 

@@ -1,7 +1,9 @@
 // How far the last restore is. It outlives the house that began it: what is restored has none of it.
 
 import type { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant } from "@holdfast/shared/world";
+import type { OutsideCounts } from "../../carried/carried.ts";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { restoreRunning } from "./failures.ts";
 import { leftWarning } from "./left-outside.ts";
@@ -102,4 +104,17 @@ export class RestoreBook {
     this.#giveUp = null;
     this.#over.resolve();
   }
+}
+
+/** How it went with what had gone along to data of other keys. */
+export function tellOutside(
+  { adopted, left, lost }: OutsideCounts,
+  book: RestoreBook,
+  log: Log,
+): void {
+  book.tell({ adopted });
+  book.left(left);
+  const event = left === 0 ? "restore.adopted" : "restore.left";
+  if (left > 0) log.error(leftWarning(left), { event, adopted, left, lost });
+  else if (adopted > 0) log.info("what the snapshot did not know ends now", { event, adopted });
 }

@@ -8,15 +8,15 @@ import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { uuidText } from "@holdfast/shared/text/uuid";
 import { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
+import type { Carried, CarriedRow } from "../../carried/carried.ts";
+import type { OutsideRow } from "../../carried/outside-rows.ts";
 import type { StorageEngine } from "../../storage/engines/engine.ts";
 import { type Beginning, Filler } from "../../storage/generations/filler.ts";
 import type { Head, LogPlace } from "../../storage/rows/head.ts";
 import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { Store } from "../../storage/store.ts";
-import type { ArchiveMeta } from "../archive/meta.ts";
 import { noRoomToRestore, notWhole } from "./failures.ts";
 import { checkRoom } from "../disk-room.ts";
-import type { CarriedRows, OutsideRow } from "./carried-rows.ts";
 import { noteLeft } from "./left-outside.ts";
 import type { ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
@@ -28,11 +28,6 @@ const PAGE = 64;
 export interface DataViews {
   readonly shared: View;
   readonly local: View;
-}
-
-interface CarriedRow {
-  readonly key: string;
-  readonly value: Uint8Array;
 }
 
 /** Takes over what exists outside and is known to `from` alone. */
@@ -50,14 +45,13 @@ export interface RestoredDataOptions {
   readonly log: Log;
   readonly clusterId: () => string;
   readonly adopt: Adopt;
-  /** What of evidence goes along to data of other keys, as it is to be stored. */
-  readonly evidence: (next: ArchiveMeta) => Iterable<CarriedRow>;
   /** What exists outside and is not known to data of which there are only keys. */
-  readonly outside: (
+  readonly unknown: (
     from: DataViews,
     hasKey: (key: string) => boolean,
   ) => Iterable<readonly OutsideRow[]>;
-  readonly carried: Pick<CarriedRows, "rows">;
+  /** What goes along to data of other keys. */
+  readonly carried: Pick<Carried, "rows" | "exchanged">;
   readonly book: RestoreBook;
   /** Throws where the data may not be replaced any more. */
   readonly guard: () => void;
@@ -67,6 +61,8 @@ export interface RestoredDataOptions {
 export interface RestoredData {
   fill(engine: StorageEngine, signal: AbortSignal): Promise<void>;
   finish(engine: StorageEngine): Promise<KeyObject | null>;
+  /** It is in use: what nobody takes over counts from now on. */
+  countLeft(): void;
 }
 
 /** `treeKey`: where the archive is of this server's keys; null where it is of others. */
@@ -78,6 +74,7 @@ export function restoredData(
   const { store, barrier, book, clusterId, random, guard } = options;
   const { archive } = received;
   let filler: Filler;
+  let done: { readonly adopted: number; readonly left: number } | null = null;
   return {
     fill: async (engine, signal) => {
       book.tell({ state: "filling", bytesDone: 0 });
@@ -101,9 +98,8 @@ export function restoredData(
       book.tell({ state: "exchanging" });
       if (treeKey !== null) await carryOver(store, filler);
       else if (store.initialised) {
-        await putAll(options.evidence(archive.meta), filler);
-        const unknown = options.outside(viewsOf(barrier), (key) => engine.get(key) !== null);
-        await putAll(options.carried.rows(unknown), filler);
+        const unknown = options.unknown(viewsOf(barrier), (key) => engine.get(key) !== null);
+        await putAll(options.carried.rows(archive.meta, unknown), filler);
       }
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
       const beginning = beginningAfter(archive.head, store.head, { cluster, random });
@@ -111,10 +107,14 @@ export function restoredData(
       filler.wipe();
       if (treeKey === null) return null;
       const { rootKey } = barrier;
-      const { adopted, left } = await adoptInto(engine, rootKey, options);
-      book.tell({ adopted });
-      book.left(left);
+      done = await adoptInto(engine, rootKey, options);
       return rootKey;
+    },
+
+    countLeft: () => {
+      const left = done === null ? options.carried.exchanged() : done.left;
+      if (done !== null) book.tell({ adopted: done.adopted });
+      if (left !== null) book.left(left);
     },
   };
 }
@@ -131,10 +131,7 @@ async function carryOver(store: Store, filler: Filler): Promise<void> {
 }
 
 /** Below core/ nothing is in a tree: what is added there changes no sums of the archive. */
-async function putAll(
-  rows: Iterable<CarriedRow> | AsyncIterable<CarriedRow>,
-  filler: Filler,
-): Promise<void> {
+async function putAll(rows: AsyncIterable<CarriedRow>, filler: Filler): Promise<void> {
   for await (const { key, value } of rows) await filler.put({ key, value, scope: CORE_SCOPE });
 }
 

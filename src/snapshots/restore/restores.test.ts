@@ -75,9 +75,8 @@ async function stage() {
     fs: { freeBytes: () => 2 ** 40 },
     directory: "/",
     adopt: async () => ({ adopted: 0, left: 0 }),
-    evidence: () => [],
-    outside: () => [],
-    carried: { rows: async function* () {} },
+    unknown: () => [],
+    carried: { rows: async function* () {}, exchanged: () => null },
     secret: {} as RestoreSecret,
     exchange: async (data) => {
       try {

@@ -144,7 +144,9 @@ export class Restores {
     const { book, log, exchange } = this.#options;
     const { id } = received.archive.meta;
     try {
-      await exchange(restoredData(received, treeKey, { ...this.#options, guard }));
+      const data = restoredData(received, treeKey, { ...this.#options, guard });
+      await exchange(data);
+      data.countLeft();
       book.end("done");
       const { adopted, left } = book.status;
       log.info("a snapshot was restored", { event: "restore.succeeded", id, adopted, left });

@@ -2,134 +2,16 @@
 // while nobody has changed it, nor good when somebody has.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import test, { type TestContext } from "node:test";
+import test from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { run } from "../../cli/harness.ts";
 import { at } from "../../support/http-client.ts";
-import { ServerTime } from "../../support/servers/server-time.ts";
-import { startServer, type TestServer } from "../../support/servers/test-server.ts";
-import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
-import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
+import { CLEAR } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
-import { EvidenceStage, evidenceStage, lines, verify } from "./evidence-stage.ts";
-
-interface Line {
-  readonly type: string;
-  readonly event?: string;
-  readonly number: number;
-  readonly mac: string;
-}
-
-const BROKEN = "the chain of an audit file is broken";
-
-const linesOf = (path: string) => readFileSync(path, "utf8").split("\n").slice(0, -1);
-const parsed = (path: string) => linesOf(path).map((line) => JSON.parse(line) as Line);
-const checkpointsIn = (path: string) =>
-  parsed(path).filter(({ type }) => type === "checkpoint").length;
-
-/** A server with a declared audit device, on a disk and with a file that outlive it. */
-class AuditedServer {
-  readonly kept = new KeptGenerations();
-  readonly folder: string;
-  readonly path: string;
-  readonly time = new ServerTime();
-  readonly other: EvidenceStage;
-  readonly #t: TestContext;
-  server!: TestServer;
-  stage!: EvidenceStage;
-  #keys = "";
-  /** That init has told. */
-  fingerprint = "";
-
-  constructor(t: TestContext, other: EvidenceStage) {
-    this.#t = t;
-    this.other = other;
-    this.folder = mkdtempSync(join(tmpdir(), "holdfast-carried-audit-"));
-    this.path = join(this.folder, "audit.log");
-    t.after(() => rmSync(this.folder, { recursive: true, force: true }));
-  }
-
-  async start(): Promise<void> {
-    const options = { file_path: this.path };
-    this.server = await startServer({
-      world: { clock: this.time.clock, timers: this.time },
-      generations: this.kept,
-      settings: { audit: { file: { main: { options } } } },
-    });
-    const { server } = this;
-    this.#t.after(() => server.stop().catch(() => {}));
-  }
-
-  async init(): Promise<void> {
-    await this.start();
-    this.#on(await this.server.open());
-    this.fingerprint = (await this.stage.keys()).fingerprint;
-  }
-
-  #on(opened: { readonly token: string; readonly shares: readonly string[] }): void {
-    this.stage = new EvidenceStage(this.server, this.time, opened, this.folder);
-  }
-
-  /** The data of the other server comes in place of what is here; sealed. */
-  async exchange(): Promise<void> {
-    const { body } = await takeSnapshot(this.other.test.url, this.other.token);
-    const { url, server } = this.server;
-    const sent = await sendSnapshot(url, this.stage.token, "snapshot-force", body);
-    assert.equal(sent.status, 204, sent.text);
-    await until(() => server.store.unhashed !== null && server.keeper.sealed);
-    await until(async () => (await this.server.call("GET", "/v1/sys/seal-status")).status === 200);
-  }
-
-  /** With the shares of the other one. */
-  async unseal(): Promise<void> {
-    await this.server.unseal(this.other.shares);
-    this.#on(this.other);
-  }
-
-  async requests(): Promise<void> {
-    this.#keys = this.stage.file(await this.stage.keys()); // now: it is recorded as well
-    for (let i = 0; i < 3; i++) await this.stage.ask("GET", "sys/mounts");
-  }
-
-  /** Requests, and a checkpoint behind them. */
-  async checkpoint(): Promise<void> {
-    const before = checkpointsIn(this.path);
-    await this.requests();
-    await this.time.pass(11n * MINUTE);
-    await until(() => checkpointsIn(this.path) > before);
-  }
-
-  async check(path = this.path) {
-    return run(["audit", "verify", "-keys", this.#keys, "-fingerprint", this.fingerprint, path]);
-  }
-
-  /** Nobody says that something was changed. */
-  async isCalledGood(codes: readonly number[]): Promise<void> {
-    const checked = await this.check(); // first: what is asked below is in the file as well
-    assert.ok(codes.includes(checked.code), checked.all);
-    assert.deepEqual(
-      this.server.lines.filter((line) => line.includes(BROKEN)),
-      [],
-    );
-    const { text } = await this.stage.ask("GET", "sys/attention");
-    assert.ok(!text.includes("audit.broken"), text);
-    const followed = await this.stage.ask("POST", "sys/audit-verify/main");
-    assert.equal(at(followed, "data", "valid"), true, followed.text);
-    const all = parsed(this.path);
-    const exchanged = all.findIndex(({ event }) => event === "exchanged");
-    assert.equal(at(followed, "data", "unchecked"), exchanged);
-  }
-}
-
-async function audited(t: TestContext): Promise<AuditedServer> {
-  const own = new AuditedServer(t, await evidenceStage(t));
-  await own.init();
-  await own.checkpoint();
-  return own;
-}
+import { audited, BROKEN, checkpointsIn, linesOf, parsed } from "./audited-server.ts";
+import { evidenceStage, lines, verify } from "./evidence-stage.ts";
 
 test("a restore with other keys: the chain of an audit file goes on and says that its key is another one; it is good as it is, and every change shows", async (t) => {
   const own = await audited(t);
@@ -229,7 +111,7 @@ test("a restore with other keys: a crash before the first checkpoint of the new 
 });
 
 test("a restore with other keys whose evidence was changed on the way: the chain of an audit file starts anew, and the old one is not called changed", async (t) => {
-  for (const victim of ["rows/audit/main", "handover"]) {
+  for (const victim of ["rows/audit/main", "letter"]) {
     const own = await audited(t);
     const keys = own.stage.file(await own.stage.keys());
     await own.exchange();

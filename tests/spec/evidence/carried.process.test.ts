@@ -1,8 +1,9 @@
 // The same on a real disk: the server is killed between the exchange and the first unseal.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
 import { at } from "../../support/http-client.ts";
 import { configured, PROGRAM, StartedServer } from "../../support/servers/started-server.ts";
@@ -53,10 +54,28 @@ test(
     const store = join(own.home, "data", "store");
     const files = readdirSync(store, { recursive: true, encoding: "utf8" })
       .filter((name) => name.includes("store.db"))
-      .map((name) => readFileSync(join(store, name), "latin1"));
+      .map((name) => join(store, name));
+    const isClean = () => {
+      for (const file of files.filter((name) => existsSync(name))) {
+        const content = readFileSync(file, "latin1");
+        assert.ok(!content.includes("core/carried/"), "nothing is left in clear");
+      }
+    };
     assert.ok(files.length > 0);
-    for (const content of files) {
-      assert.ok(!content.includes("evidence-carried/rows"), "nothing is left in clear");
+    isClean();
+
+    // Somebody puts rows there under names that no server writes.
+    const database = new DatabaseSync(files.find((name) => name.endsWith("store.db")) ?? "");
+    const insert = database.prepare("INSERT INTO data (key, value) VALUES (?, ?)");
+    for (const name of ["letter", "rows//x", "sealed/a\u0001", "zzz/", "x".repeat(5000)]) {
+      insert.run(`core/carried/${name}`, Buffer.alloc(2 << 20));
     }
+    database.close();
+    const last = await own.start();
+    const opens = await last.call("POST", "/v1/sys/unseal", { body: { key: source.key } });
+    assert.equal(at(opens, "sealed"), false, opens.text);
+    assert.match(last.log, /evidence\.refused/);
+    assert.equal(await last.stop(), 0);
+    isClean();
   },
 );

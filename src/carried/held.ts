@@ -1,0 +1,36 @@
+// What the process that made an exchange keeps until somebody unseals: what it has signed, and the two keys that lie on no
+// disk. It outlives the house that made it, and is believed before anything that lies there.
+
+import type { KeyObject } from "node:crypto";
+import { wipe } from "@holdfast/shared/bytes";
+import type { Ring } from "../evidence/evidence-rows.ts";
+import type { Letter } from "./letter.ts";
+
+export interface Handed {
+  readonly letter: Letter;
+  /** Public keys of evidence before the one that goes on. */
+  readonly ring: Ring;
+  /** The private half of the key that goes on. */
+  readonly secret: Buffer;
+  /** Of the rows that are sealed. */
+  readonly rowsKey: KeyObject;
+}
+
+export class Held {
+  #handed: Handed | null = null;
+
+  get handed(): Handed | null {
+    return this.#handed;
+  }
+
+  hold(handed: Handed): void {
+    this.drop();
+    this.#handed = handed;
+  }
+
+  /** It is stored, or of no use any more. */
+  drop(): void {
+    wipe(this.#handed?.secret);
+    this.#handed = null;
+  }
+}
