@@ -7,6 +7,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { at, errorsOf } from "../../support/http-client.ts";
 import { post, RawClient } from "../../support/http-front.ts";
+import { FakeClock } from "../../support/fake-world.ts";
 import { loggedIn, loginServer, PASSWORD } from "../../support/servers/login-server.ts";
 
 const WRAP = { "X-Service-Wrap-TTL": "60" };
@@ -276,7 +277,8 @@ test("who was deleted since is not renewed, and lives no longer than was granted
 
 test("T-N03: failed logins of one address are slowed down, those of others and good ones are not", async (t) => {
   const listener = { forwardedForFrom: ["127.0.0.1"] };
-  const logins = await loginServer(t, { listener });
+  // Time stands still: what an address may do comes back with it.
+  const logins = await loginServer(t, { listener, world: { clock: new FakeClock() } });
   await logins.people();
   const from = (address: string, password: string) =>
     logins.login(password, { headers: { "X-Forwarded-For": address } });
