@@ -35,7 +35,7 @@ import type { HttpOptions } from "./options.ts";
 import { rawAnswer } from "./http1/raw-answer.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
-import type { Sweep, Swept } from "./sweep.ts";
+import type { Sweep, Swept } from "../base/sweep.ts";
 import { withTls } from "./tls-context.ts";
 
 const TICKET_KEY_LIFE: Nanos = 12n * HOUR;

@@ -43,6 +43,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["storage", FOUNDATION.slice(0, 2)],
   ["barrier", FOUNDATION.slice(0, 3)],
   ["endpoint", ["base"]],
+  ["grpc", ["base"]], // calls on a connection, whoever they are for
   [HOUSE, FOUNDATION],
   ["document", ["base"]],
   [SIGNED, ["base"]],

@@ -106,6 +106,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "HTTP and TLS need the sockets themselves: half-closing, resetting, the bytes before the parser",
   },
   {
+    file: /^src\/grpc\/(?:client|server)-(?:call|session)\.ts$/,
+    may: ["sockets"],
+    why: "HTTP/2 on a connection that is handed in; nothing is opened",
+  },
+  {
     file: /^src\/outbound\/(connections|dialling|endpoint-url|exchange|system-resolver)\.ts$/,
     may: ["sockets"],
     why: "HTTP and TLS as a client, and the system's name service; connections come from system/net.ts",

@@ -28,7 +28,7 @@ import type { ListenerLimits } from "../listener-settings.ts";
 import { endInPieces, PIECE } from "./pieces.ts";
 import { rawAnswer } from "./raw-answer.ts";
 import type { Reception } from "../reception.ts";
-import type { Swept } from "../sweep.ts";
+import type { Swept } from "../../base/sweep.ts";
 
 type Phase =
   | "fresh" // connected, nothing has come

@@ -1,0 +1,121 @@
+// The calling end of a session.
+
+import { type ClientHttp2Session, connect } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Swept } from "../base/sweep.ts";
+import { ClientCall } from "./client-call.ts";
+import { requestHead } from "./headers.ts";
+import { MessageRoom } from "./message-room.ts";
+import type { CallOptions, Channel, Messages, Shape } from "./method.ts";
+import {
+  Liveness,
+  SESSION_LIMITS,
+  type SessionLimits,
+  sessionOptions,
+  type SessionWorld,
+} from "./session-life.ts";
+import { Status, StatusError } from "./status.ts";
+
+export class ClientSession implements Channel, Swept {
+  readonly #session: ClientHttp2Session;
+  readonly #authority: string;
+  readonly #world: SessionWorld;
+  readonly #limits: SessionLimits;
+  readonly #room: MessageRoom;
+  readonly #liveness: Liveness;
+  readonly #calls = new Set<ClientCall>();
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<void>;
+
+  /** `socket` is connected already, and secured. */
+  constructor(
+    socket: Duplex,
+    authority: string,
+    world: SessionWorld,
+    limits: Partial<SessionLimits> = {},
+  ) {
+    this.#authority = authority;
+    this.#world = world;
+    this.#limits = { ...SESSION_LIMITS, ...limits };
+    this.#room = new MessageRoom(this.#limits.heldBytes);
+    const { settings, ...options } = sessionOptions(this.#limits);
+    this.#session = connect(`https://${authority}`, {
+      ...options,
+      settings: { ...settings, maxConcurrentStreams: 0 }, // nobody opens streams to a client
+      createConnection: () => socket,
+    });
+    const session = this.#session;
+    this.#liveness = new Liveness(session, socket, this.#limits, world.clock.elapsed());
+    session.on("error", () => {});
+    this.closed = new Promise((resolve) => {
+      session.on("close", () => {
+        world.sweep.remove(this);
+        resolve();
+      });
+    });
+    world.sweep.add(this);
+  }
+
+  get isOpen(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  get heldBytes(): number {
+    return this.#room.taken;
+  }
+
+  async *exchange(
+    shape: Shape,
+    requests: Messages,
+    { signal, timeout }: CallOptions = {},
+  ): AsyncGenerator<Uint8Array> {
+    signal?.throwIfAborted();
+    if (!this.isOpen) throw new StatusError(Status.unavailable, "the session is closed");
+    const head = requestHead(this.#authority, shape.path, timeout ?? null);
+    const stream = this.#session.request(head, { endStream: false });
+    const { clock, timers } = this.#world;
+    const call = new ClientCall(stream, clock, {
+      max: shape.maxResponse,
+      room: this.#room,
+      isLost: () => !this.isOpen,
+    });
+    this.#calls.add(call);
+    const cancel = () =>
+      call.give(
+        new StatusError(Status.cancelled, "the call was cancelled", { cause: signal?.reason }),
+      );
+    const timer =
+      timeout === undefined
+        ? null
+        : timers.after(timeout, () =>
+            call.give(new StatusError(Status.deadlineExceeded, "the time of the call is over")),
+          );
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      call.send(requests);
+      yield* call.answers();
+    } finally {
+      timer?.cancel();
+      signal?.removeEventListener("abort", cancel);
+      this.#calls.delete(call);
+      call.leave();
+    }
+  }
+
+  check(now: Nanos): boolean {
+    for (const call of this.#calls) call.check(now, this.#limits.stall);
+    if (this.#liveness.check(now)) return false;
+    this.#session.destroy();
+    return true;
+  }
+
+  /** Calls under way finish. */
+  drain(): void {
+    if (!this.#session.destroyed) this.#session.close();
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+  }
+}

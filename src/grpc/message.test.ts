@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { create, createFileRegistry, fromBinary, toBinary, type Message } from "@bufbuild/protobuf";
+import {
+  FieldDescriptorProto_Label as Label,
+  FieldDescriptorProto_Type as Type,
+  FileDescriptorProtoSchema,
+} from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { often } from "../../tests/support/often.ts";
+import {
+  bytes,
+  flag,
+  list,
+  message,
+  type MessageOf,
+  part,
+  text,
+  uint32,
+  uint64,
+} from "./message.ts";
+
+const inner = message({ name: text(1), index: uint64(2) });
+const outer = message({
+  name: text(1),
+  raw: bytes(2),
+  small: uint32(3),
+  index: uint64(4),
+  is: flag(5),
+  one: part(6, inner),
+  names: list(text(7), 5),
+  many: list(part(8, inner), 5),
+});
+type Outer = MessageOf<typeof outer>;
+
+/** The same tables, as the package describes messages. */
+function described() {
+  const field = (name: string, number: number, type: Type) => ({
+    name,
+    number,
+    type,
+    label: Label.OPTIONAL,
+  });
+  const nested = { typeName: ".test.Inner" };
+  const file = create(FileDescriptorProtoSchema, {
+    name: "test.proto",
+    package: "test",
+    syntax: "proto3",
+    messageType: [
+      { name: "Inner", field: [field("name", 1, Type.STRING), field("index", 2, Type.UINT64)] },
+      {
+        name: "Outer",
+        field: [
+          field("name", 1, Type.STRING),
+          field("raw", 2, Type.BYTES),
+          field("small", 3, Type.UINT32),
+          field("index", 4, Type.UINT64),
+          field("is", 5, Type.BOOL),
+          { ...field("one", 6, Type.MESSAGE), ...nested },
+          { ...field("names", 7, Type.STRING), label: Label.REPEATED },
+          { ...field("many", 8, Type.MESSAGE), ...nested, label: Label.REPEATED },
+        ],
+      },
+    ],
+  });
+  const schema = createFileRegistry(file, () => undefined).getMessage("test.Outer");
+  assert.ok(schema !== undefined);
+  return schema;
+}
+
+const texts = fc.string({ unit: "grapheme", maxLength: 20 });
+const plain = { noNullPrototype: true };
+const indexes = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+const inners = fc.record({ name: texts, index: indexes }, plain);
+const outers: fc.Arbitrary<Outer> = fc.record(
+  {
+    name: texts,
+    raw: fc.uint8Array({ maxLength: 50 }),
+    small: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    index: indexes,
+    is: fc.boolean(),
+    one: fc.option(inners),
+    names: fc.array(texts, { maxLength: 5 }),
+    many: fc.array(inners, { maxLength: 5 }),
+  },
+  plain,
+);
+
+const EMPTY: Outer = outer.decode(new Uint8Array(0));
+
+test("what is written is read again, and as the package itself reads and writes it", () => {
+  const schema = described();
+  fc.assert(
+    fc.property(outers, (value) => {
+      const written = outer.encode(value);
+      assert.deepEqual(outer.decode(written), value);
+      const theirs = fromBinary(schema, written) as Message & Record<string, unknown>;
+      assert.equal(theirs["name"], value.name);
+      assert.equal(theirs["index"], value.index);
+      assert.deepEqual(theirs["names"], value.names);
+      assert.deepEqual(outer.decode(toBinary(schema, theirs)), value);
+    }),
+    { numRuns: often(200) },
+  );
+});
+
+test("bytes of any kind are read or refused, and never more than that", () => {
+  const near = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.tuple(outers, fc.nat(), fc.integer({ min: 0, max: 255 })).map(([value, at, byte]) => {
+      const written = outer.encode(value).slice();
+      if (written.length > 0) written[at % written.length] = byte;
+      return written;
+    }),
+    fc.tuple(outers, fc.nat()).map(([value, cut]) => {
+      const written = outer.encode(value);
+      return written.subarray(0, cut % (written.length + 1));
+    }),
+  );
+  fc.assert(
+    fc.property(near, (sent) => {
+      try {
+        outer.encode(outer.decode(sent));
+      } catch (error) {
+        assert.ok(error instanceof Error && error.name !== "AssertionError");
+        assert.ok(!/stack|memory|invalid array/i.test(error.message), error.message);
+      }
+    }),
+    { numRuns: often(2000) },
+  );
+});
+
+test("what is not known is passed over; what is known must be what it is", () => {
+  const refused = (...sent: number[]) => assert.throws(() => outer.decode(Buffer.from(sent)));
+  assert.deepEqual(outer.decode(Buffer.from([0x78, 0x05, 0x82, 0x01, 0x02, 1, 2])), EMPTY);
+  refused(0x08, 0x05); // field 1 as a number
+  refused(0x0a, 0x02, 0xff, 0xfe); // no UTF-8
+  refused(0x0a, 0x05, 0x41); // cut
+  refused(0x28); // a flag without a value
+  refused(0x7b, 0x7c); // a group
+  refused(0x00, 0x00); // no field
+  assert.deepEqual(EMPTY.names, []);
+});
+
+test("a list has a bound, and what was decoded before does not grow", () => {
+  const five = outer.encode({ ...EMPTY, names: ["a", "b", "c", "d", "e"] });
+  assert.equal(outer.decode(five).names.length, 5);
+  assert.throws(() => outer.decode(Buffer.concat([five, Buffer.from([0x3a, 0])])), /too long/);
+  assert.throws(() => outer.encode({ ...EMPTY, names: Array.from({ length: 6 }, () => "") }));
+  assert.deepEqual(outer.decode(new Uint8Array(0)).names, []);
+});
+
+test("bytes that were read do not share the message's memory", () => {
+  const sent = outer.encode({ ...EMPTY, raw: Buffer.from([1, 2, 3]) });
+  const { raw } = outer.decode(sent);
+  sent.fill(0);
+  assert.deepEqual([...raw], [1, 2, 3]);
+});
