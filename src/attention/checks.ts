@@ -62,8 +62,13 @@ export interface Facts {
       readonly error: string;
     }[];
   };
-  /** Leases and write-ahead records that restores could not take over. */
-  readonly leftOutside: () => number;
+  /** What restores could not take over: leases and write-ahead records, and evidence. */
+  readonly leftByRestores: () => {
+    readonly count: number;
+    /** Whether somebody vouches for that number. */
+    readonly isKnown: boolean;
+    readonly evidence: "whole" | "lost" | "unproven";
+  };
   /** Of those configurations: whose stored snapshots were not proven in time, and whose last one does not restore. */
   readonly drills: () => {
     readonly late: readonly string[];
@@ -286,10 +291,30 @@ export const CHECKS: readonly Check[] = [
     remedy:
       "look for what begins with cloud_name_prefix at the provider, remove what no lease stands for, and put this off",
     find: (facts) => {
-      const left = facts.leftOutside();
+      const { count, isKnown } = facts.leftByRestores();
+      const which = isKnown
+        ? `has left ${count}`
+        : count === 0
+          ? "may have left an unknown number of"
+          : `has left ${count} or more`;
       return server(
-        left > 0,
-        `a restore has left ${left} leases and write-ahead records: what they stand for may still be there at the provider`,
+        count > 0 || !isKnown,
+        `a restore ${which} leases and write-ahead records: what they stand for may still be there at the provider`,
+      );
+    },
+  },
+  {
+    code: "evidence.unproven",
+    severity: "soon",
+    remedy:
+      "holdfast evidence keys, note the fingerprint again, look for copies of reports from before, and put this off",
+    find: (facts) => {
+      const { evidence } = facts.leftByRestores();
+      return server(
+        evidence !== "whole",
+        evidence === "unproven"
+          ? "the server was restarted between a restore and its unsealing: nobody vouches for signed reports from before, receipts from before are gone, and audit chains start anew"
+          : "evidence from before a restore was changed or removed on the disk: signed reports and receipts from before are gone, and audit chains start anew",
       );
     },
   },

@@ -18,8 +18,6 @@ export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
 /** Below core/: where chains go that were left when the data was exchanged. */
 export const EXCHANGED_CHAINS = `audit/${EXCHANGED}`;
 
-export { isExchangedChain } from "./exchanged-form.ts";
-
 export interface AuditParts {
   readonly audit: Audit;
 }

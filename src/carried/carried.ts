@@ -3,23 +3,24 @@
 // under a key that is in memory of this process alone. One letter, signed, says what all of it was. Who unseals first has it
 // taken in: what is in clear is copied, compared with the letter and only then used; what is sealed is taken over or counted.
 //
-// Whoever can write to the disk can change, add and remove such rows. So the process that made the exchange believes what it
-// holds; after a restart the letter is believed as far as its signatures lead; nothing is taken in where evidence of its own
-// is; and no row, whatever its name or length, keeps anybody from unsealing.
+// Whoever can write to the disk can change, add and remove such rows. So the process that made the exchange goes by what it
+// holds, and by nothing that lies there. After a restart nobody vouches for any of it: numbers go on from the letter, reports
+// are kept to be read, and nothing else is taken in. No row, whatever its name or length, keeps anybody from unsealing.
 
 import type { KeyObject } from "node:crypto";
-import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
-import { Failure } from "@holdfast/shared/failure";
+import { bytesCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
-import type { Tx, View } from "../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { freshKey, sealEntry } from "../crypto/aead.ts";
 import type { CarriedEvidence } from "../evidence/carried-evidence.ts";
-import type { EvidenceHead, Ring } from "../evidence/evidence-rows.ts";
+import { EARLIER, HEAD, REPORTS, RING } from "../evidence/evidence-rows.ts";
+import { unprovenReport, unprovenRing } from "../evidence/unproven-rows.ts";
 import { compareKeys } from "../storage/key.ts";
-import type { Held } from "./held.ts";
+import { type Counts, discardCounts, type Left, putCounts, readCounts } from "./counts.ts";
+import type { Handed, Held } from "./held.ts";
 import { type Letter, letterBytes, readLetter, ROWS_INPUT } from "./letter.ts";
 import { countBelow, ESSENTIAL, isEmpty, removeAll, rowsBelow } from "./open-place.ts";
 import type { OutsideRow } from "./outside-rows.ts";
@@ -33,11 +34,10 @@ const ROWS = "rows/";
 /** Among them, before all of evidence: where chains of audit files have ended. */
 const CHAINS = "audit/";
 const SEALED = "sealed/";
-/** Below core/, sealed as everything is: there from when the letter was believed or not, until nothing is left to do. */
-const COUNTS = "carried-counts";
 const TERM = 1;
 const NONCE_BYTES = 12;
 const MAX_COUNTED = 1_000_000;
+const MAX_KEPT_BYTES = 64 << 20; // of reports that nobody vouches for
 
 export interface CarriedRow {
   readonly key: string;
@@ -61,8 +61,8 @@ export interface CarriedOutside {
 /** How it went with what exists outside. */
 export interface OutsideCounts {
   readonly adopted: number;
-  /** Those that nobody ends any more, and how many of them had gone along. */
-  readonly left: number;
+  readonly left: Left;
+  /** Of those that are left: how many had gone along. */
   readonly lost: number;
 }
 
@@ -71,6 +71,8 @@ export interface CarriedOptions {
   /** core/ */
   readonly node: View;
   readonly held: Held;
+  /** Of the data there is now. */
+  readonly lineage: () => string;
   /** Whether the data there is now has taken the place of other data. */
   readonly isReplacement: () => boolean;
   readonly evidence: () => CarriedEvidence;
@@ -79,12 +81,10 @@ export interface CarriedOptions {
     readonly rows: () => Iterable<CarriedRow>;
     /** Where they go. */
     readonly to: View;
-    /** Whether audit devices could go on from it. */
-    readonly isChain: (value: Uint8Array) => boolean;
   };
   readonly outside: CarriedOutside;
-  /** In a transaction: how many nobody ends. */
-  readonly noteLeft: (tx: Tx, left: number) => void;
+  /** In a transaction. */
+  readonly noteLeft: (tx: Tx, left: Left) => void;
   readonly tell: (counts: OutsideCounts) => void;
   /** Longer values are not stored. */
   readonly maxRowBytes: number;
@@ -93,28 +93,17 @@ export interface CarriedOptions {
   readonly log: Log;
 }
 
-interface Counts {
-  readonly waiting: number;
-  readonly left: number;
-  readonly adopted: number;
-  /** What is left was noted: the rest is to be removed. */
-  readonly noted: boolean;
+/** What is known about what was carried, and how evidence goes on. */
+interface Decision extends Pick<Counts, "waiting" | "left" | "isKnown" | "evidence"> {
+  readonly goOn: (tx: Tx) => void;
 }
-
-/** What was copied, and how it compares with the letter. */
-interface Copied {
-  readonly isWhole: boolean;
-  /** Of the keys before: all of them where it is whole, else those that lead to the letter. Null where none does. */
-  readonly ring: Ring | null;
-  readonly head: EvidenceHead | null;
-}
-
-const countsCodec = jsonCodec<Counts>();
 
 export class Carried {
   readonly #options: CarriedOptions;
   /** As it lies there. */
   readonly #place: View;
+  /** What is held was signed here, for data that is to take the place of this. */
+  #isLeaving = false;
 
   constructor(options: CarriedOptions) {
     this.#options = options;
@@ -158,6 +147,7 @@ export class Carried {
     const letter = readLetter(value);
     invariant(letter !== null, "what was signed here can be read here");
     held.hold({ letter, ring, secret, rowsKey });
+    this.#isLeaving = true;
     yield { key: this.#place.prefix + LETTER, value };
   }
 
@@ -191,46 +181,57 @@ export class Carried {
 
   /** What was carried here becomes part of the data there is now. It can be stopped anywhere, and goes on the next time. */
   async takeIn(): Promise<void> {
-    const { node, held } = this.#options;
-    if (this.#readCounts() === null) {
-      await node.write((tx) => tx.discard(COUNTS), ESSENTIAL); // somebody else's, if there is one
-      if (!(await this.#takeClear())) return held.drop();
+    const { node, held, lineage } = this.#options;
+    if (this.#isLeaving) held.drop(); // the exchange has failed, and this data stays
+    this.#isLeaving = false;
+    const counts = held.handed === null ? readCounts(node, lineage()) : held.begun;
+    const isTaken = counts !== null || (await this.#takeClear());
+    if (isTaken) {
+      await this.#takeSealed();
+      await removeAll(this.#place);
     }
-    await this.#takeSealed();
-    await removeAll(this.#place);
-    await node.write((tx) => tx.delete(COUNTS), ESSENTIAL);
+    await node.write(discardCounts, ESSENTIAL);
     held.drop(); // not before: what failed above is tried again at the next unseal
   }
 
   /** False where nothing was carried. */
   async #takeClear(): Promise<boolean> {
-    const { node, held, isReplacement, log } = this.#options;
-    const isThere = !isEmpty(this.#place);
-    if (this.#evidence.isThere) {
-      if (isThere) await this.#refuse();
-      return false;
-    }
-    await this.#removeCopies(); // of an attempt that was stopped: nobody has used them
-    if (!isThere && held.handed === null && !isReplacement()) return false;
-    const letter = held.handed?.letter ?? this.#readLetter();
-    const copied = letter === null ? null : await this.#copy(letter);
-    const isWhole = copied?.isWhole ?? false;
-    if (!isWhole) await this.#removeCopies();
-    const counts = await this.#countsOf(letter);
-    await node.write((tx) => {
-      if (letter !== null) {
-        const head = isWhole ? (copied?.head ?? null) : null;
-        const ring = held.handed?.ring ?? copied?.ring ?? null;
-        this.#evidence.goOn(tx, letter, { head, ring, secret: held.handed?.secret ?? null });
+    const { node, held, lineage, isReplacement } = this.#options;
+    const { handed } = held;
+    if (handed === null) {
+      const isThere = !isEmpty(this.#place);
+      if (this.#evidence.isThere) {
+        this.#evidence.check(); // what is damaged is told as such, and nothing is removed
+        if (isThere) await this.#refuse();
+        return false;
       }
-      tx.put(COUNTS, counts, countsCodec);
-    }, ESSENTIAL);
-    if (isWhole) log.info("evidence has gone along with a restore", { event: "evidence.taken" });
-    else {
-      const lost = "evidence was changed while it went along with a restore, and is left out";
-      log.error(lost, { event: "evidence.lost" });
+      if (!isThere && !isReplacement()) return false;
     }
+    await this.#removeCopies(); // of an attempt that was stopped, or put there by somebody else
+    const decision = handed === null ? await this.#unproven() : await this.#proven(handed);
+    const { goOn, ...found } = decision;
+    const counts = { ...found, lineage: lineage(), adopted: 0, noted: false };
+    await node.write((tx) => {
+      goOn(tx);
+      putCounts(tx, counts);
+    }, ESSENTIAL);
+    held.begin(counts);
+    this.#tellEvidence(decision);
     return true;
+  }
+
+  #tellEvidence({ evidence }: Decision): void {
+    const { log } = this.#options;
+    const event = evidence === "whole" ? "evidence.taken" : `evidence.${evidence}`;
+    if (evidence === "whole") log.info("evidence has gone along with a restore", { event });
+    else if (evidence === "lost") {
+      const lost = "evidence was changed while it went along with a restore, and is left out";
+      log.error(lost, { event });
+    } else {
+      const kept =
+        "the server was restarted between a restore and its unsealing: nobody vouches for evidence from before, and reports that lay there are kept to be read alone";
+      log.error(kept, { event });
+    }
   }
 
   async #removeCopies(): Promise<void> {
@@ -250,101 +251,116 @@ export class Carried {
     await removeAll(this.#place);
   }
 
-  #readLetter(): Letter | null {
-    const bytes = this.#place.get(LETTER, bytesCodec);
-    return bytes === null ? null : readLetter(bytes);
-  }
-
-  /** Without a letter, what lies there is all that is known. */
-  async #countsOf(letter: Letter | null): Promise<Counts> {
-    const { timers, log } = this.#options;
-    const open = { adopted: 0, noted: false };
-    if (letter !== null) return { waiting: letter.waiting, left: letter.left, ...open };
-    log.error(
-      "it is not known how many leases and write-ahead records of the data that was replaced there were",
-      {
-        event: "restore.left",
-      },
-    );
-    const waiting = await countBelow(this.#place, SEALED, { max: MAX_COUNTED, timers });
-    return { waiting, left: 0, ...open };
+  /** By what this process holds: rows are used if they are the ones that it has signed for. */
+  async #proven({ letter, ring, secret }: Handed): Promise<Decision> {
+    const { isWhole, head } = await this.#copy(letter);
+    if (!isWhole) await this.#removeCopies();
+    return {
+      waiting: letter.waiting,
+      left: letter.left,
+      isKnown: true,
+      evidence: isWhole ? "whole" : "lost",
+      goOn: (tx) => this.#evidence.goOn(tx, letter, { head: isWhole ? head : null, ring, secret }),
+    };
   }
 
   /** Each row to its place, sealed; and the very bytes that are there now are what is compared. */
-  async #copy(letter: Letter): Promise<Copied> {
-    const { node, held, chains, maxRowBytes, timers } = this.#options;
+  async #copy(letter: Letter): Promise<{ isWhole: boolean; head: Uint8Array | null }> {
+    const { node, chains, maxRowBytes, timers } = this.#options;
     const digest = new RowsDigest();
-    const check = this.#evidence.check(letter);
-    let areChains = true;
+    let head: Uint8Array | null = null;
     let isStrange = false;
     const parts = rowsBelow(this.#place, ROWS, { maxBytes: maxRowBytes, timers });
     for await (const part of parts) {
       const copies: ((tx: Tx) => void)[] = [];
       for (const { key: path, value } of part) {
+        if (value === null) isStrange = true;
+        if (value === null || isStrange) break;
         const key = path.slice(ROWS.length);
-        if (value === null) {
-          isStrange = true;
-          continue;
-        }
         digest.add(key, value);
         if (key.startsWith(CHAINS)) {
-          areChains &&= chains.isChain(value);
           const name = key.slice(CHAINS.length);
           copies.push((tx) => tx.on(chains.to).put(name, value, bytesCodec));
-        } else if (check.add(key, value)) {
-          copies.push((tx) => this.#evidence.copy(tx, key, value));
-        }
+        } else copies.push((tx) => this.#evidence.copy(tx, key, value));
+        if (key === HEAD) head = value;
       }
-      if (isStrange || copies.length === 0) continue; // the rest is read for the keys that are in it
+      if (isStrange) break;
       await node.write((tx) => copies.forEach((copy) => copy(tx)), ESSENTIAL);
     }
-    // What this process has signed itself needs no look at its form.
-    const isGood = held.handed !== null || (areChains && check.isGood);
-    const { head } = check;
-    const isSigned = !isStrange && digest.end() === letter.rows;
-    const isWhole = isSigned && isGood && head !== null;
-    return { isWhole, ring: check.ring(isWhole), head };
+    return { isWhole: !isStrange && digest.end() === letter.rows, head };
+  }
+
+  /** By what lies there, which anybody may have written: nothing of it is acted on. */
+  async #unproven(): Promise<Decision> {
+    const { timers, log, maxRowBytes } = this.#options;
+    const found = this.#place.get(LETTER, bytesCodec);
+    const letter = found === null ? null : readLetter(found);
+    if (letter === null) {
+      const unknown =
+        "it is not known how many leases and write-ahead records of the data that was replaced there were";
+      log.error(unknown, { event: "restore.left" });
+      const waiting = await countBelow(this.#place, SEALED, { max: MAX_COUNTED, timers });
+      return { waiting, left: 0, isKnown: false, evidence: "lost", goOn: () => {} };
+    }
+    await this.#keepReports(letter);
+    const bytes = this.#place.get(ROWS + RING, bytesCodec);
+    const ring = bytes === null ? null : unprovenRing(bytes, letter, maxRowBytes);
+    return {
+      waiting: letter.waiting,
+      left: letter.left,
+      isKnown: false,
+      evidence: "unproven",
+      goOn: (tx) => this.#evidence.goOnFrom(tx, letter, ring),
+    };
+  }
+
+  /** Those before the letter, apart from what is signed here. */
+  async #keepReports(letter: Letter): Promise<void> {
+    const { node, maxRowBytes: maxBytes, timers } = this.#options;
+    let bytes = 0;
+    for (const folder of [EARLIER, REPORTS]) {
+      for await (const part of rowsBelow(this.#place, ROWS + folder, { maxBytes, timers })) {
+        const kept = part.flatMap(({ key, value }) => {
+          const report = value === null ? null : unprovenReport(key.slice(ROWS.length), value);
+          return report === null || report.number >= letter.report.number ? [] : [report];
+        });
+        bytes += part.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+        if (bytes > MAX_KEPT_BYTES) return;
+        await node.write((tx) => this.#evidence.keep(tx, kept), ESSENTIAL);
+      }
+    }
   }
 
   // --- what exists outside ---
 
   async #takeSealed(): Promise<void> {
     const { node, held, outside, barrier, noteLeft, tell } = this.#options;
-    if (this.#readCounts()?.noted === true) return;
+    if (this.#counts(node).noted) return;
     await outside.hastenEnded();
     if (held.handed !== null) {
       const from = barrier.viewUnder(held.handed.rowsKey, this.#place.prefix + SEALED);
       await outside.adopt(from, (tx, keys) => {
         for (const key of keys) tx.on(from).delete(key);
-        const before = this.#countsIn(tx);
-        const adopted = before.adopted + keys.length;
-        tx.on(node).put(COUNTS, { ...before, adopted }, countsCodec);
+        const core = tx.on(node);
+        const before = this.#counts(core);
+        putCounts(core, { ...before, adopted: before.adopted + keys.length });
       });
     }
     const counts = await node.write((tx) => {
-      const before = this.#countsIn(tx);
-      const lost = Math.max(0, before.waiting - before.adopted);
-      const left = before.left + lost;
+      const before = this.#counts(tx);
+      const { adopted, isKnown, evidence } = before;
+      const lost = Math.max(0, before.waiting - adopted);
+      const left = { count: before.left + lost, isKnown, evidence };
       noteLeft(tx, left);
-      tx.put(COUNTS, { ...before, noted: true }, countsCodec);
-      return { adopted: before.adopted, left, lost };
+      putCounts(tx, { ...before, noted: true });
+      return { adopted, left, lost };
     }, ESSENTIAL);
     tell(counts);
   }
 
-  /** Null also for what does not open: nobody here has written it. */
-  #readCounts(): Counts | null {
-    const { node } = this.#options;
-    try {
-      return node.get(COUNTS, countsCodec);
-    } catch (error) {
-      if (error instanceof Failure && error.kind === "damaged") return null;
-      throw error;
-    }
-  }
-
-  #countsIn(tx: Tx): Counts {
-    const counts = tx.on(this.#options.node).get(COUNTS, countsCodec);
+  #counts(core: ViewReads): Counts {
+    const { held, lineage } = this.#options;
+    const counts = readCounts(core, lineage()) ?? held.begun;
     invariant(counts !== null, "they are there until everything is removed");
     return counts;
   }

@@ -4,6 +4,7 @@
 import type { KeyObject } from "node:crypto";
 import { wipe } from "@holdfast/shared/bytes";
 import type { Ring } from "../evidence/evidence-rows.ts";
+import type { Counts } from "./counts.ts";
 import type { Letter } from "./letter.ts";
 
 export interface Handed {
@@ -18,9 +19,15 @@ export interface Handed {
 
 export class Held {
   #handed: Handed | null = null;
+  #begun: Counts | null = null;
 
   get handed(): Handed | null {
     return this.#handed;
+  }
+
+  /** What was counted when this process had taken in what was in clear; null before that. */
+  get begun(): Counts | null {
+    return this.#begun;
   }
 
   hold(handed: Handed): void {
@@ -28,9 +35,15 @@ export class Held {
     this.#handed = handed;
   }
 
+  /** It is durable: from here on the rows of the store are its own. */
+  begin(counts: Counts): void {
+    if (this.#handed !== null) this.#begun = counts;
+  }
+
   /** It is stored, or of no use any more. */
   drop(): void {
     wipe(this.#handed?.secret);
     this.#handed = null;
+    this.#begun = null;
   }
 }

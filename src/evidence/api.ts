@@ -13,6 +13,8 @@ import type { Evidence } from "./evidence.ts";
 const endpoint = endpointsOf<Evidence>();
 
 const MAX_LISTED = 1000;
+const UNPROVEN =
+  "this report is kept to be read: it lay unencrypted while the server was restarted after a restore, and only a key or copy from before that tells whether it is genuine";
 
 const envelope = out.object(
   {
@@ -118,10 +120,12 @@ export const evidenceApi = [
         made,
         digest,
         envelope: signed,
+        isUnproven = false,
       } = evidence.find(id, namespace);
       const payload = fromBase64(signed.payload);
       const report = JSON.parse(text(payload ?? new Uint8Array(0))) as JsonObject;
-      return { id: own, number, kind, made_at: made, digest, report, envelope: signed };
+      const data = { id: own, number, kind, made_at: made, digest, report, envelope: signed };
+      return reply(data, { warnings: isUnproven ? [UNPROVEN] : [] });
     },
   }),
 ];

@@ -2,10 +2,10 @@
 // compared and removed is not decided here.
 
 import { bytesCodec } from "@holdfast/shared/codec";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Letter } from "../carried/letter.ts";
 import type { Envelope } from "../signed/envelope.ts";
-import { EvidenceRowsCheck } from "./rows-check.ts";
 import * as rows from "./evidence-rows.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Receipts } from "./receipts.ts";
@@ -20,12 +20,12 @@ export interface CarriedEvidenceOptions {
 }
 
 export interface GoingOn {
-  /** Of what came whole; null where it did not. */
-  readonly head: rows.EvidenceHead | null;
-  /** The keys before; null where nobody knows them. */
-  readonly ring: rows.Ring | null;
-  /** The private half of the key that goes on; null where it is lost. */
-  readonly secret: Buffer | null;
+  /** As it was carried; null where there was none, or not everything came. */
+  readonly head: Uint8Array | null;
+  /** The keys before. */
+  readonly ring: rows.Ring;
+  /** The private half of the key that goes on. */
+  readonly secret: Buffer;
 }
 
 export class CarriedEvidence {
@@ -68,28 +68,59 @@ export class CarriedEvidence {
     return { envelope, ring: rows.readRing(view) ?? rows.NO_KEYS, secret: der };
   }
 
-  check(letter: Letter): EvidenceRowsCheck {
-    return new EvidenceRowsCheck(letter);
+  /** Throws where what tells how far it has come is damaged. */
+  check(): void {
+    const { view } = this.#options;
+    rows.readHead(view);
+    rows.readRing(view);
   }
 
+  /** A row that was carried, to its place. Those without which nobody uses the others come when all are there. */
   copy(tx: Tx, key: string, value: Uint8Array): void {
-    tx.on(this.#options.view).put(key, value, bytesCodec);
+    const isLater = key === rows.HEAD || key === rows.RING || key.startsWith(rows.SECRETS);
+    if (!isLater) tx.on(this.#options.view).put(key, value, bytesCodec);
   }
 
-  /** From the report of the letter on. Where nobody knows the keys before, its number is all that is taken from it. */
+  /** From the report of the letter on, which this process has signed. */
   goOn(tx: Tx, letter: Letter, { head, ring, secret }: GoingOn): void {
     const { view, receipts } = this.#options;
     const own = tx.on(view);
-    const { report, digest, envelope, fingerprint, publicKey } = letter;
-    const { number, previous, made_at: made } = report;
-    if (ring === null) return rows.putBareHead(own, number, digest);
-    const at = letter.at < tx.time ? letter.at : tx.time; // whoever wrote it may have said anything
-    if (head === null) rows.putBareHead(own, number - 1, previous ?? "");
-    else rows.putHead(own, head);
+    const { fingerprint, publicKey, envelope, report } = letter;
+    if (head !== null) rows.putHead(own, rows.headIn(head));
+    else rows.putBareHead(own, report.number - 1, report.previous ?? "");
     rows.putRing(own, ring);
-    rows.putReport(own, number, rows.keptReport(report, { digest, envelope }, at));
-    rows.putKey(own, { fingerprint, publicKey, made, statement: envelope }, at, secret);
+    this.#putLetter(own, letter);
+    const record = { fingerprint, publicKey, made: report.made_at, statement: envelope };
+    rows.putKey(own, record, timeOf(letter, tx), secret);
     // What lay in clear is never signed for here: the report that ended it has its digest.
     receipts.signedFor(tx);
   }
+
+  /** From the number of a letter that nobody vouches for. It is kept where keys lead to it: its own, which is the last of
+   *  them, has no private half any more. */
+  goOnFrom(tx: Tx, letter: Letter, ring: rows.Ring | null): void {
+    const own = tx.on(this.#options.view);
+    const { number, previous } = letter.report;
+    if (ring === null) return rows.putBareHead(own, number, letter.digest);
+    rows.putBareHead(own, number - 1, previous ?? "");
+    rows.putRing(own, { ...ring, since: String(timeOf(letter, tx)) });
+    this.#putLetter(own, letter);
+  }
+
+  /** Reports from before, to be read. */
+  keep(tx: Tx, reports: readonly rows.EarlierReport[]): void {
+    const own = tx.on(this.#options.view);
+    for (const report of reports) rows.putEarlier(own, report);
+  }
+
+  #putLetter(own: Tx, letter: Letter): void {
+    const { report, digest, envelope } = letter;
+    const kept = rows.keptReport(report, { digest, envelope }, timeOf(letter, own));
+    rows.putReport(own, report.number, kept);
+  }
+}
+
+/** Whoever wrote a letter may have said anything. */
+function timeOf({ at }: Letter, { time }: Tx): Instant {
+  return at < time ? at : time;
 }

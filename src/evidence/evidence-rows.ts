@@ -16,6 +16,8 @@ export interface KeyRecord {
   readonly made: string; // RFC 3339
   /** The envelope of the report that named it. */
   readonly statement: Envelope;
+  /** It lay in clear while nobody held anything: for people who know its fingerprint, and for nobody here. */
+  readonly unproven?: true;
 }
 
 /** The last is the one that signs. */
@@ -45,6 +47,16 @@ export interface KeptReport {
   readonly envelope: Envelope;
 }
 
+/** One of before, which nobody here vouches for. */
+export interface EarlierReport {
+  readonly id: string;
+  readonly number: number;
+  readonly kind: string;
+  readonly made: string;
+  readonly digest: string;
+  readonly envelope: Envelope;
+}
+
 /** What a list shows. */
 export interface ListedReport {
   readonly id: string;
@@ -61,13 +73,17 @@ const head = jsonCodec<EvidenceHead>();
 const kept = jsonCodec<KeptReport>();
 const listed = jsonCodec<ListedReport>();
 const numberOf = jsonCodec<number>();
+const earlier = jsonCodec<Pick<EarlierReport, "envelope">>();
 
-const RING = "ring";
-const HEAD = "head";
+export const RING = "ring";
+export const HEAD = "head";
 /** Private halves. */
 export const SECRETS = "secrets/";
 const secretKey = (fingerprint: string) => SECRETS + fingerprint;
-const reportKey = (number: number) => `reports/${padded(number)}`;
+export const REPORTS = "reports/";
+export const EARLIER = "earlier/";
+const reportKey = (number: number) => REPORTS + padded(number);
+export const earlierKey = (number: number) => EARLIER + padded(number);
 const idKey = (id: string) => `ids/${id}`;
 const listPrefix = (namespaceId: string) => `lists/${namespaceId}/`;
 const blockKey = (number: number) => `dropped/${padded(Math.floor(number / BLOCK))}`;
@@ -77,11 +93,6 @@ function padded(number: number): string {
 }
 
 export const NO_KEYS: Ring = { keys: [], since: "0" };
-
-/** Whether a row tells how far keys and reports have come. */
-export function positionOf(key: string): "ring" | "head" | null {
-  return key === RING || key === HEAD ? key : null;
-}
 
 /** Whether it is told here at all, whatever else there is. */
 export function hasPosition(view: ViewReads): boolean {
@@ -94,6 +105,10 @@ export function readRing(view: ViewReads): Ring | null {
 
 export function watchRing(view: View, call: () => void): () => void {
   return view.watch(RING, call);
+}
+
+export function headIn(bytes: Uint8Array): EvidenceHead {
+  return head.decode(bytes);
 }
 
 export function readHead(view: ViewReads): EvidenceHead {
@@ -147,6 +162,10 @@ export function putBareHead(tx: Tx, number: number, digest: string): void {
 
 export function readReport(view: ViewReads, number: number): KeptReport | null {
   return view.get(reportKey(number), kept);
+}
+
+export function putEarlier(tx: Tx, { number, envelope }: EarlierReport): void {
+  tx.put(earlierKey(number), { envelope }, earlier);
 }
 
 export function numberOfId(view: ViewReads, id: string): number | null {

@@ -2,6 +2,7 @@
 // or are not there. Whoever has something to report calls sign(); keys, order and form are this room's.
 
 import { wipe } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { DAY } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import { invariant } from "@holdfast/shared/invariant";
@@ -27,6 +28,7 @@ import {
 } from "../signed/report.ts";
 import * as rows from "./evidence-rows.ts";
 import * as failures from "./failures.ts";
+import { readEarlier } from "./unproven-rows.ts";
 import {
   newSigningKey,
   readSigningKey,
@@ -92,6 +94,8 @@ export interface SignedReport {
 
 export interface FoundReport extends SignedReport {
   readonly kind: string;
+  /** Nobody here vouches for it. */
+  readonly isUnproven?: true;
 }
 
 /** Why there is a new key. */
@@ -122,7 +126,13 @@ export class Evidence {
 
   open(): void {
     this.#unwatch = rows.watchRing(this.#options.view, () => this.#load());
-    this.#load();
+    try {
+      this.#load();
+    } catch (error) {
+      // Whoever leads meets it again, unless what this process has carried here takes its place first.
+      if (!(error instanceof Failure) || error.kind !== "damaged") throw error;
+      this.#fingerprint = null;
+    }
   }
 
   close(): void {
@@ -199,12 +209,13 @@ export class Evidence {
     return finished(made, payload, envelopeOf(EVIDENCE_TYPE, payload, [signature]));
   }
 
-  /** Whether one of these keys has signed it as evidence. */
+  /** Whether one of these keys has signed it as evidence; those that nobody vouches for count for nothing. */
   hasSigned(envelope: OpenEnvelope): boolean {
     if (envelope.payloadType !== EVIDENCE_TYPE) return false;
     const names = new Set(envelope.signatures.map(({ keyid }) => keyid));
-    return this.keys().some(({ fingerprint, publicKey: pem }) => {
-      const publicKey = names.has(fingerprint) ? readPublicKey(pem) : null;
+    return this.keys().some(({ fingerprint, publicKey: pem, unproven }) => {
+      const isMeant = names.has(fingerprint) && unproven !== true;
+      const publicKey = isMeant ? readPublicKey(pem) : null;
       return publicKey !== null && isSignedBy(envelope, { fingerprint, publicKey });
     });
   }
@@ -306,13 +317,20 @@ export class Evidence {
     const { number: last, first } = rows.readHead(view);
     const number = isNumber(idOrNumber) ? Number(idOrNumber) : rows.numberOfId(view, idOrNumber);
     if (number === null || number < 1 || number > last) throw failures.evidenceUnknown();
-    if (number < first) {
-      const digest = namespace.path === "" ? rows.droppedDigest(view, number) : null;
-      throw digest === null ? failures.evidenceUnknown() : failures.evidenceDropped(number, digest);
-    }
+    if (number < first) return this.#findEarlier(number, namespace);
     const kept = rows.readReport(view, number);
     if (kept === null || !isAtOrBelow(kept.namespace, namespace)) throw failures.evidenceUnknown();
     return { ...kept, number };
+  }
+
+  /** What is no longer kept, or was never signed here: for the root namespace alone, since nothing says whose it was. */
+  #findEarlier(number: number, namespace: NamespaceRef): FoundReport {
+    const { view } = this.#options;
+    if (namespace.path !== "") throw failures.evidenceUnknown();
+    const earlier = readEarlier(view, number);
+    if (earlier !== null) return { ...earlier, isUnproven: true };
+    const digest = rows.droppedDigest(view, number);
+    throw digest === null ? failures.evidenceUnknown() : failures.evidenceDropped(number, digest);
   }
 
   /** Of one namespace, the oldest first. */

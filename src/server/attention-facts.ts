@@ -51,7 +51,7 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     consolePolicySet: () => rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
     snapshots: () => rooms.snapshots.auto.facts,
-    leftOutside: () => rooms.snapshots.left.count(world.clock.now()),
+    leftByRestores: () => rooms.snapshots.left.asOf(world.clock.now()),
     drills: () => rooms.snapshots.drills.facts,
   };
 }

@@ -2,11 +2,11 @@
 // a room that is named inside a closure may be built later than the one that asks for it.
 
 import { join } from "node:path";
-import { hex } from "@holdfast/shared/bytes";
+import { EMPTY, hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-import { EXCHANGED_CHAINS, isExchangedChain } from "../audit/room.ts";
+import { EXCHANGED_CHAINS } from "../audit/room.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { ENTRY_OVERHEAD } from "../crypto/aead.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
@@ -233,12 +233,12 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       barrier,
       node,
       held: host.held,
+      lineage: () => hex(store.head?.lineage ?? EMPTY),
       isReplacement: () => isReplacement(store),
       evidence: () => rooms.evidence.carried,
       chains: {
         rows: () => rooms.audit.audit.leftChains(),
         to: node.sub(EXCHANGED_CHAINS),
-        isChain: isExchangedChain,
       },
       outside: over.carried,
       noteLeft: (tx, left) => noteLeft(tx.on(node.sub("snapshots/")), left, clock.now()),

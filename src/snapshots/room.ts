@@ -152,7 +152,7 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       },
       lead: () => {
         left.load(); // again: what was carried here was taken in meanwhile
-        restores.tellLeft(left.count(clock.now()));
+        restores.tellLeft(left.asOf(clock.now()));
         loaded.lead();
       },
       close: async () => {

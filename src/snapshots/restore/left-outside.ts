@@ -1,28 +1,34 @@
-// What a restore could not take over and nobody ends any more: leases and write-ahead records of the data that it
-// replaced. Their number is kept for a while, so that somebody looks at the provider.
+// What a restore could not take over: leases and write-ahead records of the data that it replaced, which nobody ends any
+// more, and evidence. It is told for a while, so that somebody looks.
 
 import { jsonCodec } from "@holdfast/shared/codec";
 import { DAY } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
+import type { Left } from "../../carried/counts.ts";
 
 /** Below core/snapshots/. */
 const LEFT = "left";
 const KEPT_FOR: Nanos = 30n * DAY;
 
-interface Stored {
-  readonly count: number;
+interface Stored extends Left {
   readonly since: string; // nanoseconds
 }
 
 const stored = jsonCodec<Stored>();
 
-/** In core/snapshots/, added to those of restores before that are still told. */
-export function noteLeft(tx: Tx, count: number, now: Instant): void {
-  if (count === 0) return;
-  const before = tx.get(LEFT, stored);
-  const known = before === null || isOld(before, now) ? 0 : before.count;
-  tx.put(LEFT, { count: known + count, since: String(now) }, stored);
+export const NOTHING_LEFT: Left = { count: 0, isKnown: true, evidence: "whole" };
+
+/** In core/snapshots/, added to what is still told of restores before. */
+export function noteLeft(tx: Tx, { count, isKnown, evidence }: Left, now: Instant): void {
+  if (count === 0 && isKnown && evidence === "whole") return;
+  const before = stillTold(tx.get(LEFT, stored), now);
+  const left = {
+    count: before.count + count,
+    isKnown: before.isKnown && isKnown,
+    evidence: evidence === "whole" ? before.evidence : evidence,
+  };
+  tx.put(LEFT, { ...left, since: String(now) }, stored);
 }
 
 /** In memory, for who looks often. */
@@ -38,18 +44,22 @@ export class LeftOutside {
     this.#note = this.#view.get(LEFT, stored);
   }
 
-  count(now: Instant): number {
-    return this.#note === null || isOld(this.#note, now) ? 0 : this.#note.count;
+  asOf(now: Instant): Left {
+    return stillTold(this.#note, now);
   }
 }
 
-export function leftWarning(count: number): string {
+/** Null for nothing. */
+export function leftWarning({ count, isKnown }: Pick<Left, "count" | "isKnown">): string | null {
+  if (count === 0 && isKnown) return null;
+  const how = isKnown ? `${count} ` : count === 0 ? "an unknown number of " : `${count} or more `;
   return (
-    `${count} leases and write-ahead records of the data that was replaced could not be taken over: ` +
+    `${how}leases and write-ahead records of the data that was replaced could not be taken over: ` +
     "what they stand for may still be there at the provider, and nobody ends it"
   );
 }
 
-function isOld({ since }: Stored, now: Instant): boolean {
-  return now - BigInt(since) >= KEPT_FOR;
+function stillTold(note: Stored | null, now: Instant): Left {
+  if (note === null || now - BigInt(note.since) >= KEPT_FOR) return NOTHING_LEFT;
+  return { ...NOTHING_LEFT, ...note };
 }

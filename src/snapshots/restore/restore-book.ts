@@ -4,6 +4,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { OutsideCounts } from "../../carried/carried.ts";
+import type { Left } from "../../carried/counts.ts";
 import type { ArchiveMeta } from "../archive/meta.ts";
 import { restoreRunning } from "./failures.ts";
 import { leftWarning } from "./left-outside.ts";
@@ -48,6 +49,8 @@ export class RestoreBook {
   /** There while what is received makes way for an operator. */
   #giveUp: AbortController | null = null;
   #over = Promise.withResolvers<void>();
+  /** Of what is left. */
+  #warning: string | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -92,11 +95,11 @@ export class RestoreBook {
   }
 
   /** How many nobody takes over. Also when no restore is known of: it was one of a process before. */
-  left(left: number): void {
-    const before = leftWarning(this.#status.left);
-    const warnings = this.#status.warnings.filter((warning) => warning !== before);
-    if (left > 0) warnings.push(leftWarning(left));
-    this.tell({ left, warnings });
+  left(left: Pick<Left, "count" | "isKnown">): void {
+    const warnings = this.#status.warnings.filter((warning) => warning !== this.#warning);
+    this.#warning = leftWarning(left);
+    if (this.#warning !== null) warnings.push(this.#warning);
+    this.tell({ left: left.count, warnings });
   }
 
   end(state: "done" | "failed", error = ""): void {
@@ -114,7 +117,10 @@ export function tellOutside(
 ): void {
   book.tell({ adopted });
   book.left(left);
-  const event = left === 0 ? "restore.adopted" : "restore.left";
-  if (left > 0) log.error(leftWarning(left), { event, adopted, left, lost });
-  else if (adopted > 0) log.info("what the snapshot did not know ends now", { event, adopted });
+  const warning = leftWarning(left);
+  if (warning !== null) {
+    log.error(warning, { event: "restore.left", adopted, left: left.count, lost });
+  } else if (adopted > 0) {
+    log.info("what the snapshot did not know ends now", { event: "restore.adopted", adopted });
+  }
 }

@@ -17,7 +17,7 @@ import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { Store } from "../../storage/store.ts";
 import { noRoomToRestore, notWhole } from "./failures.ts";
 import { checkRoom } from "../disk-room.ts";
-import { noteLeft } from "./left-outside.ts";
+import { NOTHING_LEFT, noteLeft } from "./left-outside.ts";
 import type { ReceivedArchive } from "./receiving.ts";
 import type { RestoreBook } from "./restore-book.ts";
 
@@ -114,7 +114,7 @@ export function restoredData(
     countLeft: () => {
       const left = done === null ? options.carried.exchanged() : done.left;
       if (done !== null) book.tell({ adopted: done.adopted });
-      if (left !== null) book.left(left);
+      if (left !== null) book.left({ ...NOTHING_LEFT, count: left });
     },
   };
 }
@@ -167,7 +167,9 @@ async function adoptInto(engine: StorageEngine, rootKey: KeyObject, options: Res
     const done = await adopt(viewsOf(barrier), viewsOf(next));
     await next
       .view("core/snapshots/")
-      .write((tx) => noteLeft(tx, done.left, clock.now()), { essential: true });
+      .write((tx) => noteLeft(tx, { ...NOTHING_LEFT, count: done.left }, clock.now()), {
+        essential: true,
+      });
     return done;
   } finally {
     await next.seal();

@@ -6,6 +6,7 @@ import { describe } from "@holdfast/shared/failure";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Instant } from "@holdfast/shared/world";
+import type { Left } from "../../carried/counts.ts";
 import { whyNotOurs } from "../archive/opening.ts";
 import { alreadyInitialised, makesWay, otherDataKeys } from "./failures.ts";
 import { leftWarning } from "./left-outside.ts";
@@ -47,7 +48,7 @@ export class Restores {
   }
 
   /** Of a restore of a process before this one; what this one did is known. */
-  tellLeft(left: number): void {
+  tellLeft(left: Left): void {
     const { book } = this.#options;
     if (book.status.state === "idle") book.left(left);
   }
@@ -150,7 +151,8 @@ export class Restores {
       book.end("done");
       const { adopted, left } = book.status;
       log.info("a snapshot was restored", { event: "restore.succeeded", id, adopted, left });
-      if (left > 0) log.warn(leftWarning(left));
+      const warning = leftWarning({ count: left, isKnown: true });
+      if (warning !== null) log.warn(warning);
     } catch (error) {
       const cause = describe(error);
       book.end("failed", cause);
