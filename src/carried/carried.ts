@@ -343,7 +343,9 @@ export class Carried {
         for (const key of keys) tx.on(from).delete(key);
         const core = tx.on(node);
         const before = this.#counts(core);
-        putCounts(core, { ...before, adopted: before.adopted + keys.length });
+        const counts = { ...before, adopted: before.adopted + keys.length };
+        putCounts(core, counts);
+        held.begin(counts); // nothing can fail any more but the storage, and with it the process
       });
     }
     const counts = await node.write((tx) => {
@@ -360,7 +362,7 @@ export class Carried {
 
   #counts(core: ViewReads): Counts {
     const { held, lineage } = this.#options;
-    const counts = readCounts(core, lineage()) ?? held.begun;
+    const counts = held.begun ?? readCounts(core, lineage());
     invariant(counts !== null, "they are there until everything is removed");
     return counts;
   }

@@ -11,7 +11,8 @@ import { at } from "../../support/http-client.ts";
 import { CLEAR } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
 import { audited, BROKEN, checkpointsIn, linesOf, parsed } from "./audited-server.ts";
-import { evidenceStage, lines, verify } from "./evidence-stage.ts";
+import { evidenceStage, lines, payloadOf, verify, type WireEnvelope } from "./evidence-stage.ts";
+import { ForgedSet } from "./forged-set.ts";
 
 test("a restore with other keys: the chain of an audit file goes on and says that its key is another one; it is good as it is, and every change shows", async (t) => {
   const own = await audited(t);
@@ -100,7 +101,7 @@ test("a restore with other keys: a crash before the first checkpoint of the new 
   await own.unseal();
   await own.checkpoint();
   const events = parsed(own.path).flatMap(({ event }) => event ?? []);
-  assert.deepEqual(events.slice(-2), ["exchanged", "continued"]);
+  assert.deepEqual(events.slice(-2), ["started", "continued"], "nobody vouches for its end");
   assert.deepEqual(
     own.server.lines.filter((line) => line.includes(BROKEN)),
     [],
@@ -108,6 +109,40 @@ test("a restore with other keys: a crash before the first checkpoint of the new 
   const keys = own.stage.file(await own.stage.keys());
   const checked = await run(["audit", "verify", "-keys", keys, own.path]);
   assert.ok([0, 2].includes(checked.code), checked.all);
+});
+
+test("a restore with other keys and a restart: neither the end of a chain that lies there nor a checkpoint of a key that does is gone on from", async (t) => {
+  const own = await audited(t);
+  await own.exchange();
+  await own.server.crash();
+  const chain = {
+    head: { number: 90_000_000_000_000, mac: "no mac" },
+    key: "another",
+    file: own.path,
+    checkpoint: { number: 90_000_000_000_000, last: 1, digest: "none" },
+    uncovered: null,
+  };
+  const forged = new ForgedSet({ more: [["audit/main", JSON.stringify(chain)]] });
+  own.kept.replaceClear(forged.rows.map(([key, value]) => ({ key: CLEAR + key, value })));
+  const all = linesOf(own.path);
+  const last = all.findLast((line) => line.includes('"type":"checkpoint"'));
+  const line = JSON.parse(last!) as { readonly envelope: WireEnvelope };
+  const far = { ...payloadOf(line.envelope), number: 999_999_999_998 };
+  const envelope = forged.sign(Buffer.from(JSON.stringify(far)));
+  const put = JSON.stringify({ ...line, envelope });
+  writeFileSync(own.path, [...all, put].map((one) => `${one}\n`).join(""));
+  await own.start();
+  await own.unseal();
+  await own.checkpoint();
+  await own.checkpoint();
+  const later = parsed(own.path).slice(all.length + 1);
+  assert.deepEqual([later[0]?.event, later[0]?.number], ["started", 1]);
+  const numbers = linesOf(own.path)
+    .slice(all.length + 1)
+    .filter((one) => one.includes('"type":"checkpoint"'))
+    .map((one) => payloadOf((JSON.parse(one) as typeof line).envelope)["number"]);
+  assert.deepEqual(numbers, [1, 2]);
+  assert.equal(at(await own.stage.ask("POST", "sys/audit-verify/main"), "data", "valid"), true);
 });
 
 test("a restore with other keys whose evidence was changed on the way: the chain of an audit file starts anew, and the old one is not called changed", async (t) => {

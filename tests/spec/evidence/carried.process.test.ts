@@ -1,7 +1,7 @@
 // The same on a real disk: the server is killed between the exchange and the first unseal.
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
@@ -9,6 +9,8 @@ import { at } from "../../support/http-client.ts";
 import { configured, PROGRAM, StartedServer } from "../../support/servers/started-server.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
+
+const PLACE = "core/carried/";
 
 async function opened(t: TestContext) {
   const { home, config } = configured(t);
@@ -38,6 +40,13 @@ test(
     });
     process.kill(own.server.pid, "SIGKILL");
     await own.server.ended;
+    const store = join(own.home, "data", "store");
+    const files = () =>
+      readdirSync(store, { recursive: true, encoding: "utf8" })
+        .filter((name) => name.includes("store.db"))
+        .map((name) => join(store, name));
+    const inClear = () => files().filter((file) => readFileSync(file, "latin1").includes(PLACE));
+    assert.notDeepEqual(inClear(), [], "it waits there");
     const again = await own.start();
     const unsealed = await again.call("POST", "/v1/sys/unseal", { body: { key: source.key } });
     assert.equal(at(unsealed, "sealed"), false, unsealed.text);
@@ -51,31 +60,21 @@ test(
     }
     assert.deepEqual(states, ["exchanged", "broken"]);
     assert.equal(await again.stop(), 0);
-    const store = join(own.home, "data", "store");
-    const files = readdirSync(store, { recursive: true, encoding: "utf8" })
-      .filter((name) => name.includes("store.db"))
-      .map((name) => join(store, name));
-    const isClean = () => {
-      for (const file of files.filter((name) => existsSync(name))) {
-        const content = readFileSync(file, "latin1");
-        assert.ok(!content.includes("core/carried/"), "nothing is left in clear");
-      }
-    };
-    assert.ok(files.length > 0);
-    isClean();
+    assert.deepEqual(inClear(), [], "nothing is left in clear");
 
     // Somebody puts rows there under names that no server writes.
-    const database = new DatabaseSync(files.find((name) => name.endsWith("store.db")) ?? "");
+    const database = new DatabaseSync(files().find((name) => name.endsWith("store.db")) ?? "");
     const insert = database.prepare("INSERT INTO data (key, value) VALUES (?, ?)");
     for (const name of ["letter", "rows//x", "sealed/a\u0001", "zzz/", "x".repeat(5000)]) {
-      insert.run(`core/carried/${name}`, Buffer.alloc(2 << 20));
+      insert.run(PLACE + name, Buffer.alloc(2 << 20));
     }
     database.close();
+    assert.notDeepEqual(inClear(), []);
     const last = await own.start();
     const opens = await last.call("POST", "/v1/sys/unseal", { body: { key: source.key } });
     assert.equal(at(opens, "sealed"), false, opens.text);
     assert.match(last.log, /evidence\.refused/);
     assert.equal(await last.stop(), 0);
-    isClean();
+    assert.deepEqual(inClear(), []);
   },
 );

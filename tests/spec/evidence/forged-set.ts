@@ -17,13 +17,16 @@ export interface Forged {
   readonly ringKeys?: number;
   readonly madeAt?: string;
   readonly namespace?: string;
+  /** Bytes that the statement of each key has for nothing, and that of the letter. */
+  readonly padding?: number;
+  readonly letterPadding?: number;
   /** Rows beside ring and head. */
-  readonly more?: readonly (readonly [string, string])[];
+  readonly more?: readonly (readonly [string, string | Buffer])[];
 }
 
 const random = { bytes: (length: number) => randomBytes(length) };
 const PREVIOUS = "cd".repeat(32);
-const TEMPLATE: Report = {
+export const TEMPLATE: Report = {
   kind: "evidence.key",
   id: "11111111-2222-4333-8444-555555555555",
   number: 1,
@@ -55,9 +58,15 @@ export class ForgedSet {
       fingerprint: key.fingerprint,
       publicKey: key.publicKey,
       made: TEMPLATE.made_at,
-      statement: this.#key(key, i + 1, "broken", [key]),
+      statement: this.#key(key, i + 1, "broken", [key], padded(forged.padding)),
     }));
     this.ring = { keys: records, since: "0" };
+  }
+
+  /** As the last key of the ring. */
+  sign(payload: Uint8Array) {
+    const signature = signedBy(this.#keys.at(-1)!, EVIDENCE_TYPE, payload);
+    return envelopeOf(EVIDENCE_TYPE, payload, [signature]);
   }
 
   /** Below the place of what is carried. */
@@ -86,6 +95,7 @@ export class ForgedSet {
       inputs: [{ name: "evidence", digest: hash.digest("hex") }],
       made_at: this.#forged.madeAt ?? TEMPLATE.made_at,
       namespace: { id: this.#forged.namespace ?? "root", path: "" },
+      ...padded(this.#forged.letterPadding),
     });
     return [
       ...own.map(([key, value]) => [`rows/${key}`, Buffer.from(value)] as const),
@@ -113,9 +123,17 @@ export class ForgedSet {
   }
 }
 
+function padded(bytes = 0): Partial<Report> {
+  return bytes === 0 ? {} : { statement: "x".repeat(bytes) };
+}
+
 /** A report as it is stored, signed by nobody. */
-export function forgedReport(number: number, previous: string | null = PREVIOUS) {
-  const report = { ...TEMPLATE, number, previous };
+export function forgedReport(
+  number: number,
+  previous: string | null = PREVIOUS,
+  namespaceId = "root",
+) {
+  const report = { ...TEMPLATE, number, previous, namespace: { id: namespaceId, path: "" } };
   const payload = reportBytes(report);
   const { id, kind, namespace, made_at: made } = report;
   const digest = sha256(payload);

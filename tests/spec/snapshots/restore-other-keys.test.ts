@@ -131,7 +131,9 @@ test(
       const { state, adopted, left, warnings } = await statusOf(server);
       assert.deepEqual({ state, adopted, left }, { state: "idle", adopted: 0, left: 4 });
       assert.match(String(warnings), LEFT);
-      assert.match(String(await leftItems(server)), /has left 4 leases/);
+      assert.match(String(await leftItems(server)), /has left 4 or more leases/);
+      const { text } = await server.must("GET", "sys/attention");
+      assert.match(text, /evidence\.unproven/);
     };
     await look();
     assert.ok(server.test.lines.some((line) => /ERROR.*restore\.left.*left=4.*lost=3/.test(line)));

@@ -17,6 +17,8 @@ export class KeptGenerations implements Generations {
   left = Infinity;
   /** Bytes that can still be written; null: as many as anybody likes. */
   free: number | null = null;
+  /** Hears of everything that is written. */
+  seen: (data: Batch["data"]) => void = () => {};
   /** Whether the next data that is to be taken into use is not. */
   refusesSwitch = false;
 
@@ -46,7 +48,10 @@ export class KeptGenerations implements Generations {
 
   #on(disk: MemoryDisk): StorageEngine {
     const cut = (batch: Batch, commit: () => Promise<void>): Promise<void> => {
-      if (this.left-- > 0) return commit();
+      if (this.left-- > 0) {
+        this.seen(batch.data);
+        return commit();
+      }
       return Promise.reject(new EngineError(`no power for ${batch.data.length} rows`));
     };
     const free = () => this.free as null; // the memory engine has no limit of its own

@@ -1,0 +1,436 @@
+// The server is restarted between an exchange for data of other keys and its unsealing: nobody holds anything any more, and
+// whoever has the disk can have written all that lies there. It opens, numbers go on from the letter, reports are kept to be
+// read, and nothing that lies there does anything.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { at } from "../../support/http-client.ts";
+import { someOf } from "../../support/often.ts";
+import { DAY, engineServer, HOUR, MINUTE, SECOND } from "../../support/servers/engine-server.ts";
+import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
+import { EvidenceStage, payloadOf } from "./evidence-stage.ts";
+import {
+  BEFORE,
+  COUNTS,
+  Exchanged,
+  LEFT,
+  LETTER,
+  remove,
+  REPORT,
+  sealedRows,
+  STRANGE,
+  STRANGE_SEALED,
+  type Tampering,
+  TAMPERINGS,
+  WAITING,
+} from "./exchanged-server.ts";
+import { forgedReport, ForgedSet } from "./forged-set.ts";
+
+const BOUND = { timeout: 300_000 };
+const UNKNOWN = { isKnown: false };
+
+/** What is known is what lies there, and nobody vouches for it. */
+async function goesByTheLetter(
+  own: Exchanged,
+  { letter, ring, rows }: Pick<Tampering, "letter" | "ring" | "rows">,
+  sealedLeft: number,
+): Promise<void> {
+  await own.unseals();
+  const { text } = await own.server.must("GET", "sys/attention");
+  assert.match(text, /evidence\.unproven/);
+  own.actsOnNothing();
+  if (letter === false) {
+    assert.equal(await own.stage.sign(), 2, "nothing is known: it begins anew, and says so");
+    const first = payloadOf(await own.stage.envelope(1));
+    assert.equal((first["result"] as { state: string }).state, "begun");
+    return own.tells(sealedLeft, UNKNOWN);
+  }
+  const found = await own.found();
+  for (const [number, envelope] of found) {
+    if (rows !== false || number !== 3) assert.deepEqual(envelope, own.before[number - 1]);
+  }
+  assert.ok(found.size >= BEFORE - (rows === false ? 1 : 0), String([...found.keys()]));
+  await own.goesOn({ isLinked: false });
+  const { keys } = await own.stage.keys();
+  const old = keys.filter(({ statement }) => Number(payloadOf(statement)["number"]) < LETTER);
+  const fingerprints = old.map(({ fingerprint }) => fingerprint);
+  assert.deepEqual(fingerprints, ring === false ? [] : [own.fingerprint]);
+  await own.tells(WAITING + LEFT, UNKNOWN);
+}
+
+/** The first unseal, with the power failing after so many commits. Whether it did. */
+async function isCutAfter(own: Exchanged, commits: number): Promise<boolean> {
+  await own.restart();
+  own.kept.left = commits;
+  for (const key of own.server.shares) {
+    await own.server.test.call("POST", "/v1/sys/unseal", { body: { key } }).catch(() => null);
+  }
+  const isCut = own.kept.left < 0;
+  await own.server.test.crash();
+  own.kept.left = Infinity;
+  return isCut;
+}
+
+test(
+  "whatever is done to what was carried: it opens, and tells all that was left",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    const reset = own.kept.saved();
+    for (const tampering of TAMPERINGS) {
+      reset();
+      tampering.change(own.kept);
+      const sealedLeft = sealedRows(own.kept).length;
+      await own.restart();
+      try {
+        await goesByTheLetter(own, tampering, sealedLeft);
+      } catch (error) {
+        throw new Error(tampering.name, { cause: error });
+      }
+    }
+  },
+);
+
+test(
+  "reports from before are for who reads them by their number in the root namespace, with a warning, and in no list",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.restart();
+    await own.unseals();
+    const { server } = own;
+    const read = await server.must("GET", "sys/evidence/3");
+    assert.deepEqual(at(read, "data", "envelope"), own.before[2]);
+    assert.match(read.text, /kept to be read/);
+    const id = String(at(read, "data", "id"));
+    assert.equal((await server.ask("GET", `sys/evidence/${id}`)).status, 404);
+    await server.must("POST", "sys/namespaces/team");
+    const inTeam = await server.ask("GET", "sys/evidence/3", undefined, { namespace: "team" });
+    assert.equal(inTeam.status, 404, inTeam.text);
+    const listed = at(await server.must("LIST", "sys/evidence"), "data", "key_info");
+    const numbers = Object.values(listed as object).map(({ number }: { number: number }) => number);
+    assert.deepEqual(numbers, [LETTER, LETTER + 1]);
+    const own8 = await server.must("GET", `sys/evidence/${LETTER + 1}`);
+    assert.doesNotMatch(own8.text, /kept to be read/);
+    // Receipts are gone: what had ended and is in the data again stays until its time.
+    assert.equal((await server.ask("GET", `sys/evidence/receipts/${own.ended}`)).status, 404);
+    await server.time.passSlowly(MINUTE, MINUTE);
+    assert.equal(await server.isThere(own.ended), true);
+    // They go along with the next exchange as well, with a restart and without.
+    for (const restarts of [false, true]) {
+      await own.goOn();
+      await own.exchange();
+      if (restarts) await own.restart();
+      await own.unseals();
+      assert.deepEqual([...(await own.found()).values()], own.before);
+    }
+    await server.time.passSlowly(31n * DAY, 6n * HOUR);
+    const { text } = await server.must("GET", "sys/attention");
+    assert.doesNotMatch(text, /evidence\.unproven|restore\.left/);
+  },
+);
+
+/** One of each: they come at commits of the first unseal. */
+const EACH_KIND = TAMPERINGS.filter(({ name }) =>
+  [
+    "nothing",
+    "the letter removed",
+    "a row removed",
+    "a row changed",
+    "a row added",
+    'a strange name "rows//x"',
+    'a strange name "zzz"',
+    "a long value",
+    "another number in the head",
+    "another ring",
+    "sealed rows removed",
+  ].includes(name),
+);
+
+test(
+  "the power fails at any commit of the first unseal, and somebody has the disk before the next one",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    const reset = own.kept.saved();
+    const commits: number[] = [];
+    const pairs: { readonly cut: number; readonly again: () => void; readonly way: Tampering }[] =
+      [];
+    const states = new Map<number, boolean>();
+    for (let cut = 0, isCut = true; isCut; cut++) {
+      reset();
+      isCut = await isCutAfter(own, cut);
+      const { rows } = own.kept.disk;
+      const isDecided = rows.get("core/evidence/head") !== null;
+      const isDone = isDecided && rows.get(COUNTS) === null;
+      commits.push(Number(isDecided) + Number(isDone));
+      states.set(cut, isDecided);
+      const again = own.kept.saved();
+      const isRemoved = rows.get(`${CLEAR}letter`) === null; // the removal has begun
+      const ways = isRemoved ? EACH_KIND.slice(0, 1) : EACH_KIND;
+      if (!isDone) pairs.push(...ways.map((way) => ({ cut, again, way })));
+    }
+    for (const { cut, again, way } of someOf(pairs, 16)) {
+      again();
+      if (sealedRows(own.kept).length === WAITING && own.kept.disk.rows.get(REPORT) !== null) {
+        way.change(own.kept);
+      }
+      const sealedLeft = sealedRows(own.kept).length;
+      await own.restart();
+      try {
+        await goesByTheLetter(own, states.get(cut) === true ? {} : way, sealedLeft);
+        assert.equal(
+          own.server.test.lines.some((line) => line.includes("evidence.refused")),
+          false,
+          "what is left of a removal was put there by nobody",
+        );
+      } catch (error) {
+        throw new Error(`cut ${cut}, ${way.name}`, { cause: error });
+      }
+    }
+    assert.ok(commits.filter((state) => state === 0).length > 2, String(commits));
+    assert.ok(commits.filter((state) => state === 1).length > 2, String(commits));
+  },
+);
+
+test(
+  "what was put there for one attempt and taken away before the next is not in what the next keeps",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    const { row } = forgedReport(2);
+    const key = `${CLEAR}rows/reports/000000000002`;
+    const genuine = Buffer.from(own.kept.disk.rows.get(key)!);
+    own.kept.write([{ key, value: Buffer.from(JSON.stringify(row)) }]);
+    const reset = own.kept.saved();
+    let copied = 0;
+    for (let cut = 0, isCut = true; isCut; cut++) {
+      reset();
+      isCut = await isCutAfter(own, cut);
+      const { rows } = own.kept.disk;
+      if (rows.get("core/evidence/head") !== null) return assert.ok(copied > 0);
+      if (rows.get("core/evidence/earlier/000000000002") !== null) copied++;
+      own.kept.write([{ key, value: genuine }]);
+      await own.restart();
+      await own.unseals();
+      assert.deepEqual([...(await own.found()).values()], own.before, `cut ${cut}`);
+    }
+  },
+);
+
+test(
+  "a letter whose keys are gone gives its number, and the power fails before there is a key: it is not given twice",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    remove(own.kept, [`${CLEAR}rows/ring`]);
+    const reset = own.kept.saved();
+    let withoutKey = 0;
+    for (let cut = 0, isCut = true; isCut; cut++) {
+      reset();
+      isCut = await isCutAfter(own, cut);
+      const { rows } = own.kept.disk;
+      const has = (key: string) => rows.get(key) !== null;
+      if (has("core/evidence/head") && !has("core/evidence/ring") && !has(COUNTS)) withoutKey++;
+      await own.restart();
+      await own.unseals();
+      await own.goesOn({ isLinked: false });
+      await own.tells(WAITING + LEFT, UNKNOWN);
+    }
+    assert.ok(withoutKey > 0);
+  },
+);
+
+test(
+  "evidence of its own that is damaged fails the unseal, and nothing of what was carried is removed",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.restart();
+    for (const place of ["core/evidence/head", "core/evidence/ring"]) {
+      const before = own.kept.clear;
+      own.kept.write([{ key: place, value: Buffer.from("no entry") }]);
+      const body = { key: own.server.shares[0] };
+      const failed = await own.server.test.call("POST", "/v1/sys/unseal", { body });
+      assert.notEqual(failed.status, 200, failed.text);
+      assert.deepEqual(own.kept.clear, before);
+      assert.ok(!own.server.test.lines.some((line) => line.includes("evidence.refused")));
+      remove(own.kept, [place]);
+      await own.restart();
+    }
+    await goesByTheLetter(own, {}, WAITING);
+  },
+);
+
+test(
+  "a store that was never exchanged takes nothing of what is put there, neither evidence nor leases",
+  BOUND,
+  async (t) => {
+    const foreign = await Exchanged.make(t);
+    const kept = new KeptGenerations();
+    const server = await engineServer(t, { generations: kept });
+    const folder = foreign.folder;
+    const stage = () =>
+      new EvidenceStage(
+        server.test,
+        server.time,
+        { token: server.root, shares: server.shares },
+        folder,
+      );
+    assert.equal(await stage().sign(), 2);
+    const keys = await stage().keys();
+    const strange = [...STRANGE, ...STRANGE_SEALED].map((name) => [
+      { key: CLEAR + name, value: Buffer.from("x") },
+    ]);
+    let number = 2;
+    for (const planted of [foreign.kept.rows(), ...strange]) {
+      await server.test.stop();
+      kept.write(planted);
+      await server.start();
+      await server.test.unseal(server.shares);
+      assert.deepEqual(kept.clear, []);
+      assert.ok(server.test.lines.some((line) => line.includes("evidence.refused")));
+      assert.equal(await stage().sign(), ++number);
+      assert.deepEqual(await stage().keys(), keys);
+      const status = at(await server.must("GET", "sys/storage/raft/restore-status"), "data");
+      assert.equal((status as { left: number }).left, 0);
+      const { text } = await server.must("GET", "sys/attention");
+      assert.doesNotMatch(text, /restore\.left|evidence\.unproven/);
+    }
+  },
+);
+
+/** A receipt as it is stored, of a lease that may never have been. */
+function forgedReceipt(id: string, nanoseconds: string) {
+  const key = `by-time/${nanoseconds.padStart(20, "0")}/root/${id}`;
+  const texts = { path: "", secret_type: "", role: "", accessor: "", error: "" };
+  const times = { issued: "2026-01-01T00:00:00Z", ended: "2026-01-01T00:00:00Z", good_until: null };
+  const names = { lease_id: id, namespace_id: "root", objects: [], request_ids: [], origin: null };
+  const row = { ...names, ...texts, ...times, why: "revoke", result: "ended", tries: 1 };
+  // Fewer bytes than the server needs for the same.
+  const numbers = Array.from({ length: 100 }, () => "1e20").join();
+  const value = JSON.stringify(row).replace('"origin":null', `"origin":{"all":[${numbers}]}`);
+  const totals = JSON.stringify({ bytes: value.length, reported: "" });
+  return [
+    [`receipts/${key}`, value],
+    [`receipts/ids/root/${id}`, JSON.stringify(key)],
+    ["receipts/totals", totals],
+  ] as const;
+}
+
+/** First: time passes with each set, and the lease ends by itself. */
+const GOOD_LEASE = "a receipt of a lease that is good";
+const LONG_AGO = { madeAt: "2024-01-01T00:00:00Z" };
+
+/** Sets that somebody made and signed himself, and the number of the first report that is signed after them. */
+function forgedSets(own: Exchanged): readonly (readonly [string, ForgedSet, number])[] {
+  const [fifth, sixth] = [forgedReport(5), forgedReport(6)];
+  const next = forgedReport(6, fifth.digest);
+  const both = (one: typeof fifth, two: typeof sixth) =>
+    new ForgedSet({
+      previous: two.digest,
+      head: { first: 5, bytes: one.bytes + two.bytes },
+      more: [one, two].map(({ key, row }) => [key, JSON.stringify(row)]),
+    });
+  const elsewhere = forgedReport(6, undefined, "n".repeat(4080));
+  const unlike = new ForgedSet({
+    head: { first: 6, bytes: sixth.bytes },
+    more: [[sixth.key, JSON.stringify({ ...sixth.row, digest: "cd".repeat(32) })]],
+  });
+  return [
+    [GOOD_LEASE, new ForgedSet({ more: forgedReceipt(own.known, "1767225600000000000") }), 9],
+    ["one that is well formed", new ForgedSet(), 9],
+    ["a number that leaves none", new ForgedSet({ number: 9_007_199_254_740_991 }), 2],
+    ["a number of thirteen digits", new ForgedSet({ number: 1_000_000_000_000 }), 2],
+    ["a number after which few can follow", new ForgedSet({ number: 999_999_999_998 }), 2],
+    ["a head that is not before the letter", new ForgedSet({ headNumber: 3 }), 9],
+    ["more left than can be", new ForgedSet({ left: 9_007_199_254_740_991 }), 2],
+    ["reports that are not there", new ForgedSet({ head: { first: 1, bytes: 1 << 30 } }), 9],
+    ["a report that is none", new ForgedSet({ more: [["reports/000000000007", "{}"]] }), 9],
+    ["a report, linked", both(fifth, next), 9],
+    ["a report that does not follow", both(fifth, sixth), 9],
+    ["a report of another digest", unlike, 9],
+    [
+      "a report of a namespace whose name fills a key",
+      new ForgedSet({
+        previous: elsewhere.digest,
+        head: { first: 6, bytes: elsewhere.bytes },
+        more: [[elsewhere.key, JSON.stringify(elsewhere.row)]],
+      }),
+      9,
+    ],
+    [
+      "digests of reports that were never dropped",
+      new ForgedSet({ ...LONG_AGO, more: [["dropped/000000000000", Buffer.alloc(31_968, 7)]] }),
+      9,
+    ],
+    ["an id that is none", new ForgedSet({ more: [["ids/x", "7"]] }), 9],
+    ["receipts that are none", new ForgedSet({ more: [["receipts/by-time/x", "{}"]] }), 9],
+    [
+      "a receipt that is shorter than the server writes it",
+      new ForgedSet({ more: forgedReceipt("count/creds/r/x", "1") }),
+      9,
+    ],
+    [
+      "a receipt of a time that never comes",
+      new ForgedSet({ more: forgedReceipt("count/creds/r/x", "9".repeat(20)) }),
+      9,
+    ],
+    ["the end of a chain that is none", new ForgedSet({ more: [["audit/main", "no JSON"]] }), 9],
+    ["a ring of too many keys", new ForgedSet({ ringKeys: 200 }), 9],
+    ["a ring that fills a row", new ForgedSet({ padding: 784_000 }), 9],
+    ["a letter that fills a row", new ForgedSet({ letterPadding: 780_000 }), 9],
+    [
+      "a ring and a letter that fill a row together",
+      new ForgedSet({ padding: 400_000, letterPadding: 400_000 }),
+      9,
+    ],
+    ["a time that is none", new ForgedSet({ madeAt: "soon" }), 2],
+    ["a time long ago", new ForgedSet(LONG_AGO), 9],
+    ["a namespace that is no part of a key", new ForgedSet({ namespace: "a//b" }), 2],
+    ["a time that never comes", new ForgedSet({ madeAt: "9999-01-01T00:00:00Z" }), 9],
+  ];
+}
+
+test(
+  "a set that somebody made and signed himself gives a number and reports to be read, and does nothing",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    const reset = own.kept.saved();
+    for (const [name, forged, number] of forgedSets(own)) {
+      reset();
+      own.kept.replaceClear(forged.rows.map(([key, value]) => ({ key: CLEAR + key, value })));
+      await own.restart();
+      try {
+        await own.unseals();
+        own.actsOnNothing();
+        assert.equal(await own.stage.sign(), number);
+        await own.tells(0, UNKNOWN);
+        // Leases still end, have receipts, and are signed for; those that nobody ended stay.
+        const { server } = own;
+        const { id } = await server.issue();
+        await server.revoke(id, { sync: true });
+        await server.must("GET", `sys/evidence/receipts/${id}`);
+        await server.time.passSlowly(MINUTE, 10n * SECOND);
+        if (name === GOOD_LEASE) assert.equal(await server.isThere(own.known), true);
+        await server.time.passSlowly(70n * MINUTE, 10n * MINUTE);
+        const signed = payloadOf(await own.stage.envelope(number + 1));
+        assert.equal(signed["kind"], "leases.ended");
+        const first = await server.ask("GET", "sys/evidence/1");
+        assert.doesNotMatch(first.text, /0707/, "a digest that nobody here has dropped");
+      } catch (error) {
+        throw new Error(name, { cause: error });
+      }
+    }
+    await own.stage.pass(401n * DAY);
+    await own.stage.sign();
+    const { status } = await own.server.ask("GET", "sys/evidence/7");
+    assert.equal(status, 404, "it goes when its time is over, whatever it says of that");
+  },
+);

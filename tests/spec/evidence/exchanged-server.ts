@@ -1,0 +1,315 @@
+// A server whose data was exchanged for a snapshot of other keys, and what somebody who has its disk can do to what lies there.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { at } from "../../support/http-client.ts";
+import { type EngineServer, engineServer } from "../../support/servers/engine-server.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
+import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
+import { until } from "../../support/until.ts";
+import { EvidenceStage, lines, payloadOf, verify, type WireEnvelope } from "./evidence-stage.ts";
+import { ForgedSet } from "./forged-set.ts";
+
+export const COUNTS = "core/carried-counts";
+const SEALED = `${CLEAR}sealed/`;
+export const REPORT = `${CLEAR}rows/reports/000000000003`;
+/** Reports before the exchange. */
+export const BEFORE = 5;
+/** Of the report that ends them. */
+export const LETTER = BEFORE + 1;
+/** Leases that go along, and one whose mount the snapshot has not. */
+export const [WAITING, LEFT] = [2, 1];
+
+export class Exchanged {
+  readonly kept = new KeptGenerations();
+  readonly folder = mkdtempSync(join(tmpdir(), "holdfast-tampering-"));
+  readonly server: EngineServer;
+  before: readonly WireEnvelope[] = [];
+  snapshot: Buffer = Buffer.alloc(0);
+  /** A lease that the snapshot has. */
+  known = "";
+  /** Another one, which has ended since. */
+  ended = "";
+
+  private constructor(server: EngineServer, kept: KeptGenerations) {
+    this.server = server;
+    this.kept = kept;
+  }
+
+  /** A server whose data was exchanged for a snapshot from before a rekey; it is sealed. */
+  static async make(t: TestContext): Promise<Exchanged> {
+    const own = await Exchanged.running(t);
+    await own.exchange();
+    return own;
+  }
+
+  static async running(t: TestContext): Promise<Exchanged> {
+    const kept = new KeptGenerations();
+    const server = await engineServer(t, { generations: kept });
+    const own = new Exchanged(server, kept);
+    t.after(() => rmSync(own.folder, { recursive: true, force: true }));
+    await server.counting("count", { ttl: 3600 });
+    own.known = (await server.issue()).id;
+    own.ended = (await server.issue()).id;
+    own.snapshot = (await takeSnapshot(server.test.url, server.root)).body;
+    await server.revoke(own.ended, { sync: true });
+    for (let i = 1; i < BEFORE; i++) await own.stage.sign({ i });
+    own.before = await own.stage.envelopes(1, BEFORE);
+    await own.goOn();
+    return own;
+  }
+
+  /** What the snapshot does not know, and a rekey: then it is one of other keys. */
+  async goOn(): Promise<void> {
+    const { server } = this;
+    for (let i = 0; i < WAITING; i++) await server.issue();
+    await server.counting("newer");
+    await server.issue("newer/creds/r");
+    const once = { secret_shares: 1, secret_threshold: 1 };
+    const begun = await server.must("POST", "sys/rekey/init", once);
+    const nonce = String(at(begun, "data", "nonce") ?? at(begun, "nonce"));
+    await server.must("POST", "sys/rekey/update", { key: server.shares[0], nonce });
+  }
+
+  async exchange(): Promise<void> {
+    const { url } = this.server.test;
+    const sent = await sendSnapshot(url, this.server.root, "snapshot-force", this.snapshot);
+    assert.equal(sent.status, 204, sent.text);
+    await until(async () => {
+      const answer = await this.server.test.call("GET", "/v1/sys/seal-status");
+      return answer.status === 200 && at(answer, "sealed") === true;
+    });
+  }
+
+  get stage(): EvidenceStage {
+    const { test: node, time, root: token, shares } = this.server;
+    return new EvidenceStage(node, time, { token, shares }, this.folder);
+  }
+
+  get fingerprint(): string {
+    return this.before[0]?.signatures[0]?.keyid ?? "";
+  }
+
+  async status() {
+    const answer = await this.server.must("GET", "sys/storage/raft/restore-status");
+    return at(answer, "data") as { readonly adopted: number; readonly left: number };
+  }
+
+  /** Nothing is in the way of whoever unseals, and nothing is left of what was carried. */
+  async unseals(): Promise<void> {
+    for (const key of this.server.shares) {
+      const answer = await this.server.test.call("POST", "/v1/sys/unseal", { body: { key } });
+      assert.equal(answer.status, 200, answer.text);
+    }
+    assert.equal(this.server.test.server.keeper.sealed, false);
+    assert.deepEqual(this.kept.clear, []);
+    assert.equal(this.kept.disk.rows.get(COUNTS), null);
+  }
+
+  /** In restore-status and in attention. `isKnown`: whether somebody vouches for the number. */
+  async tells(left: number, { isKnown }: { readonly isKnown: boolean }): Promise<void> {
+    assert.equal((await this.status()).left, left);
+    const { text } = await this.server.must("GET", "sys/attention");
+    if (left === 0 && isKnown) return assert.ok(!text.includes("restore.left"), text);
+    const which = left === 0 ? "may have left an unknown number of" : `has left ${left} or more`;
+    assert.match(text, new RegExp(isKnown ? `has left ${left} leases` : `${which} leases`));
+  }
+
+  /** Whether the reports from before are all there as they were. Never is one of them another one. */
+  async hasReports(): Promise<boolean> {
+    const found = await this.found();
+    if (found.size > 0) assert.deepEqual([...found.values()], this.before);
+    const stored = this.kept.below("core/evidence/reports/").length;
+    const listed = this.kept.below("core/evidence/lists/").length;
+    assert.equal(listed, stored);
+    const isThere = this.kept.disk.rows.get("core/evidence/reports/000000000001") !== null;
+    assert.equal(isThere, found.size > 0, "nothing is left of what is not used");
+    return found.size > 0;
+  }
+
+  /** Those from before that can be read. */
+  async found(): Promise<ReadonlyMap<number, unknown>> {
+    const found = new Map<number, unknown>();
+    for (let number = 1; number <= BEFORE; number++) {
+      const read = await this.server.ask("GET", `sys/evidence/${number}`);
+      if (read.status === 200) found.set(number, at(read, "data", "envelope"));
+      else assert.equal(read.status, 404, read.text);
+    }
+    return found;
+  }
+
+  /** Nothing of what lay there acts: neither receipts nor ends of chains, and what is listed was signed or named here. */
+  actsOnNothing(): void {
+    for (const folder of ["evidence/receipts/", "audit/exchanged/"])
+      assert.deepEqual(this.kept.below(`core/${folder}`), [], folder);
+    for (const folder of ["reports/", "lists/", "ids/"]) {
+      const count = this.kept.below(`core/evidence/${folder}`).length;
+      assert.ok(count <= 2, `${count} below ${folder}: the letter, and the key after it`);
+    }
+  }
+
+  /** What is signed from here on goes on from the letter, in keys that are told. */
+  async goesOn({ isLinked }: { readonly isLinked: boolean }): Promise<void> {
+    const { stage } = this;
+    const last = await stage.sign();
+    assert.ok(last > LETTER, String(last));
+    const numbers = at(await stage.ask("LIST", "sys/evidence?limit=1000"), "data", "key_info");
+    const listed = Object.values(numbers as object).map(({ number }: { number: number }) => number);
+    assert.equal(new Set(listed).size, listed.length);
+    const first = Math.min(...listed.filter((number) => number > BEFORE));
+    const after = await stage.envelopes(first, last);
+    assert.deepEqual(
+      after.map((one) => payloadOf(one)["number"]),
+      Array.from(after, (_, i) => first + i),
+    );
+    const keys = stage.file(await stage.keys());
+    const pinned = isLinked ? ["-fingerprint", this.fingerprint] : [];
+    const file = stage.file(lines(isLinked ? [...this.before, ...after] : after));
+    const checked = await verify("-keys", keys, ...pinned, file);
+    assert.equal(checked.code, 0, checked.all);
+  }
+
+  /** Another process on the same disk; sealed. */
+  async restart(): Promise<void> {
+    await this.server.test.stop().catch(() => {});
+    await this.server.start();
+  }
+}
+
+export interface Tampering {
+  readonly name: string;
+  readonly change: (kept: KeptGenerations) => void;
+  /** What a process that holds nothing still finds. */
+  readonly letter?: false;
+  readonly ring?: false;
+  /** Whether the rows are those that were signed for. */
+  readonly rows?: false;
+  /** Leases that cannot be taken over, by who holds their key. */
+  readonly lost?: number;
+}
+
+const json = (kept: KeptGenerations, key: string) =>
+  JSON.parse(Buffer.from(kept.disk.rows.get(key)!).toString()) as Record<string, unknown>;
+const put = (kept: KeptGenerations, key: string, value: unknown) =>
+  kept.write([{ key, value: Buffer.from(JSON.stringify(value)) }]);
+export const remove = (kept: KeptGenerations, keys: readonly string[]) =>
+  kept.write(keys.map((key) => ({ key, value: null })));
+export const sealedRows = (kept: KeptGenerations) =>
+  kept.clear.filter((key) => key.startsWith(SEALED));
+export const STRANGE = ["rows//x", "rows/a\u0001b", `rows/${"x".repeat(5000)}`, "rows/reports/7/"];
+export const STRANGE_SEALED = [
+  "sealed//x",
+  "sealed/leases/records/z\u0001",
+  `sealed/leases/records/${"x".repeat(5000)}`,
+  "zzz",
+  "/",
+];
+const LONG = Buffer.alloc(3 << 20, 7);
+
+export const TAMPERINGS: readonly Tampering[] = [
+  { name: "nothing", change: () => {} },
+  { name: "the letter removed", change: (kept) => remove(kept, [`${CLEAR}letter`]), letter: false },
+  { name: "the letter changed", change: (kept) => kept.change(`${CLEAR}letter`), letter: false },
+  {
+    name: "the letter too long",
+    change: (kept) => kept.write([{ key: `${CLEAR}letter`, value: LONG }]),
+    letter: false,
+  },
+  {
+    name: "the letter padded",
+    change: (kept) => {
+      const value = Buffer.from(kept.disk.rows.get(`${CLEAR}letter`)!);
+      kept.write([
+        { key: `${CLEAR}letter`, value: Buffer.concat([value, Buffer.alloc(1 << 20, " ")]) },
+      ]);
+    },
+    letter: false,
+  },
+  {
+    name: "another number in the letter",
+    change: (kept) => {
+      const envelope = json(kept, `${CLEAR}letter`) as unknown as WireEnvelope;
+      const payload = Buffer.from(JSON.stringify({ ...payloadOf(envelope), number: 3 }));
+      put(kept, `${CLEAR}letter`, { ...envelope, payload: payload.toString("base64") });
+    },
+    letter: false,
+  },
+  { name: "a row removed", change: (kept) => remove(kept, [REPORT]), rows: false },
+  { name: "a row changed", change: (kept) => kept.change(REPORT), rows: false },
+  {
+    name: "a row added",
+    change: (kept) => kept.write([{ key: `${CLEAR}rows/ids/a`, value: Buffer.from("1") }]),
+    rows: false,
+  },
+  ...STRANGE.map((name) => ({
+    name: `a strange name ${JSON.stringify(name.slice(0, 20))}`,
+    change: (kept: KeptGenerations) => kept.write([{ key: CLEAR + name, value: Buffer.from("x") }]),
+    rows: false as const,
+  })),
+  ...STRANGE_SEALED.map((name) => ({
+    name: `a strange name ${JSON.stringify(name.slice(0, 40))}`,
+    change: (kept: KeptGenerations) => kept.write([{ key: CLEAR + name, value: Buffer.from("x") }]),
+  })),
+  {
+    name: "a long value",
+    change: (kept) => kept.write([{ key: `${CLEAR}rows/ids/b`, value: LONG }]),
+    rows: false,
+  },
+  {
+    name: "a long sealed value",
+    change: (kept) => kept.write([{ key: `${SEALED}leases/records/root/x`, value: LONG }]),
+  },
+  {
+    name: "a private half",
+    change: (kept) =>
+      kept.write([{ key: `${CLEAR}rows/secrets/${"ab".repeat(32)}`, value: Buffer.from("half") }]),
+    rows: false,
+  },
+  {
+    name: "another number in the head",
+    change: (kept) =>
+      put(kept, `${CLEAR}rows/head`, { ...json(kept, `${CLEAR}rows/head`), number: 2 }),
+    rows: false,
+  },
+  {
+    name: "another ring",
+    change: (kept) => put(kept, `${CLEAR}rows/ring`, new ForgedSet().ring),
+    rows: false,
+    ring: false,
+  },
+  {
+    name: "a key of somebody else in the ring",
+    change: (kept) => {
+      const ring = json(kept, `${CLEAR}rows/ring`) as { keys: unknown[] };
+      put(kept, `${CLEAR}rows/ring`, {
+        ...ring,
+        keys: [...new ForgedSet().ring.keys, ...ring.keys],
+      });
+    },
+    rows: false,
+  },
+  { name: "sealed rows removed", change: (kept) => remove(kept, sealedRows(kept)), lost: WAITING },
+  {
+    name: "a sealed row changed",
+    change: (kept) => kept.change(sealedRows(kept)[0] ?? ""),
+    lost: 1,
+  },
+  {
+    name: "a sealed row under another name",
+    change: (kept) => {
+      const [first = ""] = sealedRows(kept);
+      const value = Buffer.from(kept.disk.rows.get(first) ?? []);
+      kept.write([{ key: `${first}x`, value }]);
+    },
+  },
+  {
+    name: "everything removed",
+    change: (kept) => kept.replaceClear([]),
+    letter: false,
+    rows: false,
+    lost: WAITING,
+  },
+];
