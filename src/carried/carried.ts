@@ -8,7 +8,6 @@
 // are kept to be read, and nothing else is taken in. No row, whatever its name or length, keeps anybody from unsealing.
 
 import type { KeyObject } from "node:crypto";
-import { bytesCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Random, Timers } from "@holdfast/shared/world";
@@ -16,28 +15,26 @@ import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { freshKey, sealEntry } from "../crypto/aead.ts";
 import type { CarriedEvidence } from "../evidence/carried-evidence.ts";
-import { EARLIER, HEAD, REPORTS, RING } from "../evidence/evidence-rows.ts";
-import { unprovenReport, unprovenRing } from "../evidence/unproven-rows.ts";
 import { compareKeys } from "../storage/key.ts";
-import { type Counts, discardCounts, type Left, putCounts, readCounts } from "./counts.ts";
-import type { Handed, Held } from "./held.ts";
-import { type Letter, letterBytes, readLetter, ROWS_INPUT } from "./letter.ts";
-import { countBelow, ESSENTIAL, isEmpty, removeAll, rowsBelow } from "./open-place.ts";
+import { CHAINS, ClearRows, LETTER, ROWS, SEALED } from "./clear-rows.ts";
+import {
+  type Counts,
+  discardCounts,
+  type EvidenceFate,
+  type Left,
+  putCounts,
+  readCounts,
+} from "./counts.ts";
+import type { Held } from "./held.ts";
+import { letterBytes, readLetter, ROWS_INPUT } from "./letter.ts";
+import { ESSENTIAL, isEmpty, removeAll } from "./open-place.ts";
 import type { OutsideRow } from "./outside-rows.ts";
 import { RowsDigest } from "./rows-digest.ts";
 
 /** Below core/. */
 const PLACE = "carried/";
-const LETTER = "letter";
-/** In clear. */
-const ROWS = "rows/";
-/** Among them, before all of evidence: where chains of audit files have ended. */
-const CHAINS = "audit/";
-const SEALED = "sealed/";
 const TERM = 1;
 const NONCE_BYTES = 12;
-const MAX_COUNTED = 1_000_000;
-const MAX_KEPT_BYTES = 64 << 20; // of reports that nobody vouches for
 
 export interface CarriedRow {
   readonly key: string;
@@ -93,21 +90,18 @@ export interface CarriedOptions {
   readonly log: Log;
 }
 
-/** What is known about what was carried, and how evidence goes on. */
-interface Decision extends Pick<Counts, "waiting" | "left" | "isKnown" | "evidence"> {
-  readonly goOn: (tx: Tx) => void;
-}
-
 export class Carried {
   readonly #options: CarriedOptions;
   /** As it lies there. */
   readonly #place: View;
+  readonly #clear: ClearRows;
   /** What is held was signed here, for data that is to take the place of this. */
   #isLeaving = false;
 
   constructor(options: CarriedOptions) {
     this.#options = options;
     this.#place = options.barrier.clearView(options.node.prefix + PLACE);
+    this.#clear = new ClearRows(this.#place, options);
   }
 
   get #evidence(): CarriedEvidence {
@@ -200,46 +194,38 @@ export class Carried {
     const { handed } = held;
     if (handed === null) {
       const isThere = !isEmpty(this.#place);
-      if (this.#evidence.isThere) {
+      if (this.#evidence.isThere || !isReplacement()) {
         this.#evidence.check(); // what is damaged is told as such, and nothing is removed
         if (isThere) await this.#refuse();
         return false;
       }
-      if (!isThere && !isReplacement()) return false;
     }
-    await this.#removeCopies(); // of an attempt that was stopped, or put there by somebody else
-    const decision = handed === null ? await this.#unproven() : await this.#proven(handed);
-    const { goOn, ...found } = decision;
+    await this.#clear.removeCopies(); // of an attempt that was stopped, or put there by somebody else
+    const decided = await (handed === null ? this.#clear.unproven() : this.#clear.proven(handed));
+    const { goOn, ...found } = decided;
     const counts = { ...found, lineage: lineage(), adopted: 0, noted: false };
     await node.write((tx) => {
       goOn(tx);
       putCounts(tx, counts);
     }, ESSENTIAL);
     held.begin(counts);
-    this.#tellEvidence(decision);
+    this.#tellEvidence(found.evidence);
     return true;
   }
 
-  #tellEvidence({ evidence }: Decision): void {
+  #tellEvidence(evidence: EvidenceFate): void {
     const { log } = this.#options;
-    const event = evidence === "whole" ? "evidence.taken" : `evidence.${evidence}`;
-    if (evidence === "whole") log.info("evidence has gone along with a restore", { event });
-    else if (evidence === "lost") {
-      const lost = "evidence was changed while it went along with a restore, and is left out";
-      log.error(lost, { event });
-    } else {
-      const kept =
-        "the server was restarted between a restore and its unsealing: nobody vouches for evidence from before, and reports that lay there are kept to be read alone";
-      log.error(kept, { event });
+    if (evidence === "whole") {
+      return log.info("evidence has gone along with a restore", { event: "evidence.taken" });
     }
+    const what =
+      evidence === "lost"
+        ? "evidence was changed while it went along with a restore, and is left out"
+        : "the server was restarted between a restore and its unsealing: nobody vouches for evidence from before; reports are kept to be read, and nothing else";
+    log.error(what, { event: `evidence.${evidence}` });
   }
 
-  async #removeCopies(): Promise<void> {
-    await removeAll(this.#evidence.view);
-    await removeAll(this.#options.chains.to);
-  }
-
-  /** Nobody brings anything to a store that has evidence of its own. */
+  /** Nobody brings anything to a store that has evidence of its own, or has taken the place of no other. */
   async #refuse(): Promise<void> {
     const { log } = this.#options;
     log.error(
@@ -249,86 +235,6 @@ export class Carried {
       },
     );
     await removeAll(this.#place);
-  }
-
-  /** By what this process holds: rows are used if they are the ones that it has signed for. */
-  async #proven({ letter, ring, secret }: Handed): Promise<Decision> {
-    const { isWhole, head } = await this.#copy(letter);
-    if (!isWhole) await this.#removeCopies();
-    return {
-      waiting: letter.waiting,
-      left: letter.left,
-      isKnown: true,
-      evidence: isWhole ? "whole" : "lost",
-      goOn: (tx) => this.#evidence.goOn(tx, letter, { head: isWhole ? head : null, ring, secret }),
-    };
-  }
-
-  /** Each row to its place, sealed; and the very bytes that are there now are what is compared. */
-  async #copy(letter: Letter): Promise<{ isWhole: boolean; head: Uint8Array | null }> {
-    const { node, chains, maxRowBytes, timers } = this.#options;
-    const digest = new RowsDigest();
-    let head: Uint8Array | null = null;
-    let isStrange = false;
-    const parts = rowsBelow(this.#place, ROWS, { maxBytes: maxRowBytes, timers });
-    for await (const part of parts) {
-      const copies: ((tx: Tx) => void)[] = [];
-      for (const { key: path, value } of part) {
-        if (value === null) isStrange = true;
-        if (value === null || isStrange) break;
-        const key = path.slice(ROWS.length);
-        digest.add(key, value);
-        if (key.startsWith(CHAINS)) {
-          const name = key.slice(CHAINS.length);
-          copies.push((tx) => tx.on(chains.to).put(name, value, bytesCodec));
-        } else copies.push((tx) => this.#evidence.copy(tx, key, value));
-        if (key === HEAD) head = value;
-      }
-      if (isStrange) break;
-      await node.write((tx) => copies.forEach((copy) => copy(tx)), ESSENTIAL);
-    }
-    return { isWhole: !isStrange && digest.end() === letter.rows, head };
-  }
-
-  /** By what lies there, which anybody may have written: nothing of it is acted on. */
-  async #unproven(): Promise<Decision> {
-    const { timers, log, maxRowBytes } = this.#options;
-    const found = this.#place.get(LETTER, bytesCodec);
-    const letter = found === null ? null : readLetter(found);
-    if (letter === null) {
-      const unknown =
-        "it is not known how many leases and write-ahead records of the data that was replaced there were";
-      log.error(unknown, { event: "restore.left" });
-      const waiting = await countBelow(this.#place, SEALED, { max: MAX_COUNTED, timers });
-      return { waiting, left: 0, isKnown: false, evidence: "lost", goOn: () => {} };
-    }
-    await this.#keepReports(letter);
-    const bytes = this.#place.get(ROWS + RING, bytesCodec);
-    const ring = bytes === null ? null : unprovenRing(bytes, letter, maxRowBytes);
-    return {
-      waiting: letter.waiting,
-      left: letter.left,
-      isKnown: false,
-      evidence: "unproven",
-      goOn: (tx) => this.#evidence.goOnFrom(tx, letter, ring),
-    };
-  }
-
-  /** Those before the letter, apart from what is signed here. */
-  async #keepReports(letter: Letter): Promise<void> {
-    const { node, maxRowBytes: maxBytes, timers } = this.#options;
-    let bytes = 0;
-    for (const folder of [EARLIER, REPORTS]) {
-      for await (const part of rowsBelow(this.#place, ROWS + folder, { maxBytes, timers })) {
-        const kept = part.flatMap(({ key, value }) => {
-          const report = value === null ? null : unprovenReport(key.slice(ROWS.length), value);
-          return report === null || report.number >= letter.report.number ? [] : [report];
-        });
-        bytes += part.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
-        if (bytes > MAX_KEPT_BYTES) return;
-        await node.write((tx) => this.#evidence.keep(tx, kept), ESSENTIAL);
-      }
-    }
   }
 
   // --- what exists outside ---
@@ -348,16 +254,17 @@ export class Carried {
         held.begin(counts); // nothing can fail any more but the storage, and with it the process
       });
     }
-    const counts = await node.write((tx) => {
+    const { before, left, lost } = await node.write((tx) => {
       const before = this.#counts(tx);
-      const { adopted, isKnown, evidence } = before;
-      const lost = Math.max(0, before.waiting - adopted);
+      const { waiting, adopted, isKnown, evidence } = before;
+      const lost = Math.max(0, waiting - adopted);
       const left = { count: before.left + lost, isKnown, evidence };
       noteLeft(tx, left);
       putCounts(tx, { ...before, noted: true });
-      return { adopted, left, lost };
+      return { before, left, lost };
     }, ESSENTIAL);
-    tell(counts);
+    held.begin({ ...before, noted: true });
+    tell({ adopted: before.adopted, left, lost });
   }
 
   #counts(core: ViewReads): Counts {

@@ -9,6 +9,7 @@ import type { Envelope } from "../signed/envelope.ts";
 import * as rows from "./evidence-rows.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Receipts } from "./receipts.ts";
+import { unprovenReport, unprovenRing } from "./unproven-rows.ts";
 
 const READ_AT_ONCE = 64;
 
@@ -28,7 +29,17 @@ export interface GoingOn {
   readonly secret: Buffer;
 }
 
+export interface UnprovenRing {
+  /** As it lay there; null where there was none. */
+  readonly ring: Uint8Array | null;
+  readonly maxRowBytes: number;
+}
+
 export class CarriedEvidence {
+  readonly headKey = rows.HEAD;
+  readonly ringKey = rows.RING;
+  /** Where reports lie, those of earlier exchanges too. */
+  readonly reportFolders = [rows.EARLIER, rows.REPORTS];
   readonly #options: CarriedEvidenceOptions;
 
   constructor(options: CarriedEvidenceOptions) {
@@ -98,19 +109,21 @@ export class CarriedEvidence {
 
   /** From the number of a letter that nobody vouches for. It is kept where keys lead to it: its own, which is the last of
    *  them, has no private half any more. */
-  goOnFrom(tx: Tx, letter: Letter, ring: rows.Ring | null): void {
+  goOnFrom(tx: Tx, letter: Letter, { ring: bytes, maxRowBytes }: UnprovenRing): void {
     const own = tx.on(this.#options.view);
     const { number, previous } = letter.report;
+    const ring = bytes === null ? null : unprovenRing(bytes, letter, maxRowBytes);
     if (ring === null) return rows.putBareHead(own, number, letter.digest);
     rows.putBareHead(own, number - 1, previous ?? "");
     rows.putRing(own, { ...ring, since: String(timeOf(letter, tx)) });
     this.#putLetter(own, letter);
   }
 
-  /** Reports from before, to be read. */
-  keep(tx: Tx, reports: readonly rows.EarlierReport[]): void {
-    const own = tx.on(this.#options.view);
-    for (const report of reports) rows.putEarlier(own, report);
+  /** A row that may be a report from before the letter, to be read. */
+  keep(tx: Tx, letter: Letter, key: string, value: Uint8Array): void {
+    const report = unprovenReport(key, value);
+    if (report === null || report.number >= letter.report.number) return;
+    rows.putEarlier(tx.on(this.#options.view), report);
   }
 
   #putLetter(own: Tx, letter: Letter): void {

@@ -6,7 +6,7 @@ import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { ViewReads } from "../barrier/view.ts";
 import type { Letter } from "../carried/letter.ts";
-import { type Envelope, envelopeOf, openEnvelope, sha256 } from "../signed/envelope.ts";
+import { envelopeOf, openEnvelope, sha256 } from "../signed/envelope.ts";
 import { readKeyList } from "../signed/key-list.ts";
 import { EVIDENCE_TYPE, readReport } from "../signed/report.ts";
 import { unprovenJson } from "../signed/unproven-json.ts";
@@ -24,23 +24,37 @@ export function unprovenRing(bytes: Uint8Array, letter: Letter, maxRowBytes: num
   const found = unprovenJson(bytes);
   const before = isObject(found) ? found["keys"] : undefined;
   if (!Array.isArray(before) || before.length >= MAX_KEYS) return null;
-  const { fingerprint, publicKey, envelope } = letter;
-  const own = { fingerprint, public_key: publicKey, statement: envelope };
-  const list = [...before.map(listed), own] as unknown as readonly JsonValue[];
-  const { keys: known } = readKeyList({ keys: list }); // none where one is wrong
-  const root = known.get(fingerprint)?.root;
-  const keys: KeyRecord[] = [];
-  for (const one of list) {
-    const key = isObject(one) ? known.get(String(one["fingerprint"])) : undefined;
-    const statement = isObject(one) ? envelopeIn(one["statement"]) : null;
-    if (key === undefined || statement === null) return null;
-    const pem = key.publicKey.export({ format: "pem", type: "spki" }).toString();
-    const record = { fingerprint: key.fingerprint, publicKey: pem, made: key.made.made_at };
-    if (key.root === root) keys.push({ ...record, statement, unproven: true });
-  }
-  const isLast = Array.from(known.keys()).at(-1) === fingerprint;
+  const { fingerprint, publicKey, envelope: statement } = letter;
+  const named = [...before.map(namedIn), { fingerprint, publicKey, statement }];
+  const { keys: known } = readKeyList({ keys: named.map(listed) }); // none where one is wrong
+  const last = Array.from(known.values()).at(-1);
+  if (last?.fingerprint !== fingerprint) return null;
+  const keys = named.flatMap((one) => {
+    const key = one === null ? undefined : known.get(one.fingerprint);
+    if (one === null || key?.root !== last.root) return [];
+    return [{ ...one, made: key.made.made_at, unproven: true as const }];
+  });
   const ring = { keys, since: "0" };
-  return isLast && JSON.stringify(ring).length <= max ? ring : null;
+  return JSON.stringify(ring).length <= max ? ring : null;
+}
+
+type Named = Pick<KeyRecord, "fingerprint" | "publicKey" | "statement">;
+
+function namedIn(record: JsonValue): Named | null {
+  if (!isObject(record)) return null;
+  const { fingerprint, publicKey } = record;
+  const opened = openEnvelope(record["statement"]);
+  if (typeof fingerprint !== "string" || typeof publicKey !== "string") return null;
+  if (opened === null) return null;
+  const statement = envelopeOf(opened.payloadType, opened.payload, opened.signatures);
+  return { fingerprint, publicKey, statement };
+}
+
+/** As people are shown them. */
+function listed(named: Named | null): JsonValue {
+  if (named === null) return null;
+  const { fingerprint, publicKey, statement } = named;
+  return { fingerprint, public_key: publicKey, statement: statement as unknown as JsonValue };
 }
 
 /** By the key of its row; null for what is none of this number. */
@@ -60,16 +74,4 @@ export function readEarlier(view: ViewReads, number: number): EarlierReport | nu
   const key = earlierKey(number);
   const bytes = view.get(key, bytesCodec);
   return bytes === null ? null : unprovenReport(key, bytes);
-}
-
-function listed(record: JsonValue): JsonValue {
-  if (!isObject(record)) return null;
-  const { fingerprint = "", publicKey = "", statement = null } = record;
-  return { fingerprint, public_key: publicKey, statement };
-}
-
-function envelopeIn(value: JsonValue | undefined): Envelope | null {
-  const opened = openEnvelope(value);
-  if (opened === null) return null;
-  return envelopeOf(opened.payloadType, opened.payload, opened.signatures);
 }

@@ -22,7 +22,7 @@ export const NOTHING_LEFT: Left = { count: 0, isKnown: true, evidence: "whole" }
 /** In core/snapshots/, added to what is still told of restores before. */
 export function noteLeft(tx: Tx, { count, isKnown, evidence }: Left, now: Instant): void {
   if (count === 0 && isKnown && evidence === "whole") return;
-  const before = stillTold(tx.get(LEFT, stored), now);
+  const before = leftAsOf(tx.get(LEFT, stored), now);
   const left = {
     count: before.count + count,
     isKnown: before.isKnown && isKnown,
@@ -45,7 +45,7 @@ export class LeftOutside {
   }
 
   asOf(now: Instant): Left {
-    return stillTold(this.#note, now);
+    return leftAsOf(this.#note, now);
   }
 }
 
@@ -59,7 +59,7 @@ export function leftWarning({ count, isKnown }: Pick<Left, "count" | "isKnown">)
   );
 }
 
-function stillTold(note: Stored | null, now: Instant): Left {
+function leftAsOf(note: Stored | null, now: Instant): Left {
   if (note === null || now - BigInt(note.since) >= KEPT_FOR) return NOTHING_LEFT;
   return { ...NOTHING_LEFT, ...note };
 }

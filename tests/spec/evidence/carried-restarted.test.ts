@@ -131,6 +131,37 @@ test(
   },
 );
 
+test(
+  "of reports from before 64 MiB are kept, those that say their own number, and none behind the letter",
+  BOUND,
+  async (t) => {
+    const own = await Exchanged.make(t);
+    await own.server.test.stop();
+    const large = (number: number) => {
+      const { key, row } = forgedReport(number, undefined, "n".repeat(700_000));
+      return [key, JSON.stringify({ envelope: row.envelope })] as const;
+    };
+    const more = Array.from({ length: 80 }, (_, i) => large(i + 4));
+    const [, of2] = large(2);
+    more.push([forgedReport(3).key, of2], large(100), large(101));
+    const forged = new ForgedSet({ number: 100, more });
+    own.kept.replaceClear(forged.rows.map(([key, value]) => ({ key: CLEAR + key, value })));
+    await own.restart();
+    await own.unseals();
+    const kept = own.kept.below("core/evidence/earlier/");
+    const numbers = kept.map(({ key }) => Number(key.slice(-12)));
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, i) => i + 4),
+    );
+    const bytes = kept.reduce((sum, { value }) => sum + value.length, 0);
+    assert.ok(bytes > 60 << 20 && bytes <= 64 << 20, String(bytes));
+    assert.equal((await own.server.ask("GET", "sys/evidence/3")).status, 404);
+    assert.equal((await own.server.ask("GET", "sys/evidence/4")).status, 200);
+    assert.equal(await own.stage.sign(), 102);
+  },
+);
+
 /** One of each: they come at commits of the first unseal. */
 const EACH_KIND = TAMPERINGS.filter(({ name }) =>
   [
@@ -301,6 +332,29 @@ test(
       const { text } = await server.must("GET", "sys/attention");
       assert.doesNotMatch(text, /restore\.left|evidence\.unproven/);
     }
+  },
+);
+
+test(
+  "a store that was never exchanged and has lost what tells how far its evidence is: what is put there does not go on with it",
+  BOUND,
+  async (t) => {
+    const kept = new KeptGenerations();
+    const server = await engineServer(t, { generations: kept });
+    await server.test.stop();
+    remove(kept, ["core/evidence/head", "core/evidence/ring"]);
+    const reports = kept.below("core/evidence/reports/");
+    assert.equal(reports.length, 1);
+    const forged = new ForgedSet({ number: 500 });
+    kept.write(forged.rows.map(([key, value]) => ({ key: CLEAR + key, value })));
+    await server.restart();
+    assert.deepEqual(kept.clear, []);
+    assert.ok(server.test.lines.some((line) => line.includes("evidence.refused")));
+    const keys = at(await server.test.call("GET", "/v1/sys/evidence/keys"), "data", "keys");
+    assert.equal((keys as unknown[]).length, 1, "one that was made now");
+    const listed = at(await server.must("LIST", "sys/evidence"), "data", "key_info");
+    const numbers = Object.values(listed as object).map(({ number }: { number: number }) => number);
+    assert.deepEqual(numbers, [1]);
   },
 );
 
