@@ -188,7 +188,14 @@ class DirtyReads extends EngineBehind {
 class SplitCommit extends EngineBehind {
   override async commit(batch: Batch): Promise<void> {
     await super.commit({ ...batch, meta: [] });
-    const nothing = { data: [], leaves: [], sums: [], log: [], trimLogBelow: null };
+    const nothing = {
+      data: [],
+      leaves: [],
+      sums: [],
+      log: [],
+      cutLogAbove: null,
+      trimLogBelow: null,
+    };
     await super.commit({ ...batch, ...nothing });
   }
 }
@@ -267,6 +274,7 @@ function allRows(engine: StorageEngine): MemoryRows {
     leaves: engine.leaves(null, Infinity).map(({ slot, key, ...leaf }) => ({ slot, key, leaf })),
     sums: engine.sums(),
     log: engine.logs(0n, Infinity),
+    cutLogAbove: null,
     trimLogBelow: null,
     meta: ["repl/head", "repl/tail", "repl/timeline"].map((name) => ({
       name,

@@ -44,6 +44,7 @@ export async function writeBehind(engine: StorageEngine): Promise<StorageEngine>
     leaves: engine.leaves(null, ALL).map(({ slot, key, ...leaf }) => ({ slot, key, leaf })),
     sums: engine.sums(),
     log: engine.logs(0n, ALL),
+    cutLogAbove: null,
     trimLogBelow: null,
     meta: [HEAD_ROW, TAIL_ROW, TIMELINE_ROW].map((name) => ({ name, value: engine.meta(name) })),
   });

@@ -247,6 +247,7 @@ export class Follower {
       leaves: leader.leaves(null, Infinity).map(({ slot, key, ...leaf }) => ({ slot, key, leaf })),
       sums: leader.sums(),
       log,
+      cutLogAbove: null,
       trimLogBelow: null,
       meta,
     });

@@ -17,6 +17,9 @@ export class EngineModel {
       setOrDelete(this.leaves, `${slot} ${key}`, leaf && { slot, key, ...leaf });
     }
     for (const row of batch.sums) this.sums.set(row.slot, row);
+    for (const index of this.log.keys()) {
+      if (batch.cutLogAbove !== null && index > batch.cutLogAbove) this.log.delete(index);
+    }
     for (const row of batch.log) this.log.set(row.index, row.entry);
     for (const index of this.log.keys()) {
       if (batch.trimLogBelow !== null && index < batch.trimLogBelow) this.log.delete(index);

@@ -29,7 +29,7 @@ export const HEAD = "repl/head";
 export function batchOf(change: Partial<Batch>): Batch {
   const expect = { name: HEAD, value: null };
   const none = { data: [], leaves: [], sums: [], log: [], meta: [] };
-  return { expect, trimLogBelow: null, ...none, ...change };
+  return { expect, cutLogAbove: null, trimLogBelow: null, ...none, ...change };
 }
 
 export function bytes(text: string): Uint8Array {
@@ -221,6 +221,28 @@ export function engineContract(
       );
       assert.deepEqual(engine.logs(0n, 100), []);
       assert.equal(engine.lastLog(), null);
+    });
+
+    test("the log is cut from above, before what the same commit appends", async () => {
+      const { engine, reopen } = await start();
+      const rows = (word: string, ...indexes: bigint[]) =>
+        indexes.map((index) => ({ index, entry: bytes(`${word} ${index}`) }));
+      const far = 2n ** 62n + 1n;
+      await engine.commit(batchOf({ log: rows("old", 9n, 10n, 11n, 12n, far) }));
+      const lost = { expect: { name: HEAD, value: bytes("none") }, cutLogAbove: 0n };
+      await assert.rejects(engine.commit(batchOf(lost)), CommitConflict);
+      const log = rows("new", 11n, 13n);
+      await engine.commit(batchOf({ cutLogAbove: 10n, log }));
+      const left = [...rows("old", 9n, 10n), ...log];
+      assert.deepEqual(engine.logs(0n, 100), left);
+      assert.equal(engine.lastLog(), 13n);
+      await engine.commit(batchOf({ cutLogAbove: far }));
+      assert.deepEqual(engine.logs(0n, 100), left);
+      // From both ends, and everything.
+      await engine.commit(batchOf({ cutLogAbove: 11n, trimLogBelow: 10n }));
+      assert.deepEqual(engine.logs(0n, 100), [...rows("old", 10n), ...rows("new", 11n)]);
+      await engine.commit(batchOf({ cutLogAbove: 0n, log: rows("next", 3n) }));
+      assert.deepEqual((await reopen()).logs(0n, 100), rows("next", 3n));
     });
 
     test("meta rows are put, replaced and deleted by name", async () => {
@@ -537,6 +559,10 @@ const change = fc.record({
   log: fc.uniqueArray(fc.record({ index: fc.bigInt({ min: 0n, max: 20n }), entry: small }), {
     selector: (row) => row.index,
   }),
+  cutLogAbove: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.bigInt({ min: 0n, max: 20n }) },
+  ),
   trimLogBelow: fc.option(fc.bigInt({ min: 0n, max: 21n })),
   meta: fc.uniqueArray(
     fc.record({ name: fc.constantFrom(HEAD, "repl/tail"), value: fc.option(small) }),

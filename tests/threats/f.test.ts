@@ -426,7 +426,7 @@ test("T-F09 T-F10: an entry that was moved, altered or taken away is never serve
   const [now, foreign] = [disk.rows.get(key), disk.rows.get(other)];
   assert.ok(now !== null && foreign !== null);
   // Past the engine, which would tell the server that somebody else writes.
-  const none = { leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
+  const none = { leaves: [], sums: [], log: [], cutLogAbove: null, trimLogBelow: null, meta: [] };
   const expect = { name: "nothing is here", value: null };
   const put = (value: Uint8Array | null) =>
     disk.rows.apply({ ...none, data: [{ key, value }], expect });

@@ -42,6 +42,7 @@ export const NOTHING: Omit<Accepted, "sequence"> = {
   headBytes: null,
   foreign: false,
   meta: new Map(),
+  cutLogAbove: null,
   trimLogBelow: null,
   bytes: 0,
   onDurable: null,

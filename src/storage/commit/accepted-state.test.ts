@@ -19,6 +19,7 @@ function takeAway(engine: WatchedEngine, meta: Batch["meta"] = []): Promise<void
     leaves: [{ slot: SLOT, key: KEY, leaf: null }],
     sums: [],
     log: [],
+    cutLogAbove: null,
     trimLogBelow: null,
     meta,
   });

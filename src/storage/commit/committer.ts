@@ -36,6 +36,8 @@ export interface Accepted {
   /** Somebody else has made it: whatever is kept in memory of its keys may be old. */
   readonly foreign: boolean;
   readonly meta: ReadonlyMap<string, Uint8Array | null>;
+  /** What lies above in the log is given up; entries of this transaction come after that. */
+  readonly cutLogAbove: bigint | null;
   readonly trimLogBelow: bigint | null;
   readonly bytes: number;
   /** Called first when it is durable, before anybody is told. */
@@ -151,7 +153,9 @@ export class Committer {
       rows += accepted.changes.size;
       size += accepted.bytes;
       const alone = accepted.onConflict !== null; // creation
-      if (count > 0 && (rows > operations || size > bytes || alone)) break;
+      // What is cut off must not be among what is appended with it.
+      const first = alone || accepted.cutLogAbove !== null;
+      if (count > 0 && (rows > operations || size > bytes || first)) break;
       if (count === max) break;
       count++;
       if (alone) break;
@@ -199,6 +203,7 @@ function buildBatch(
   const sums = new Map<number, SumRow>();
   const meta = new Map<string, Uint8Array | null>();
   const log: LogRow[] = [];
+  const { cutLogAbove } = group[0]!; // a cut is the first of its group
   let trimLogBelow: bigint | null = null;
   for (const accepted of group) {
     for (const [key, { value }] of accepted.changes) data.set(key, value);
@@ -214,6 +219,7 @@ function buildBatch(
     data: Array.from(data, ([key, value]) => ({ key, value })),
     leaves: leaves.all(),
     sums: [...sums.values()],
+    cutLogAbove,
     log,
     trimLogBelow,
     meta: Array.from(meta, ([name, value]) => ({ name, value })),

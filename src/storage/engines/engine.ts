@@ -87,8 +87,10 @@ export interface Batch {
     readonly fresh?: true;
   }[];
   readonly sums: readonly SumRow[];
+  /** Removes every log row with a greater index; what `log` names comes after that. */
+  readonly cutLogAbove: bigint | null;
   readonly log: readonly LogRow[];
-  /** Removes every log row with a smaller index. */
+  /** Removes every log row with a smaller index, also of those in `log`. */
   readonly trimLogBelow: bigint | null;
   readonly meta: readonly { readonly name: string; readonly value: Uint8Array | null }[];
 }

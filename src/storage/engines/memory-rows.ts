@@ -87,13 +87,14 @@ export class MemoryRows implements Reads {
       put(this.#leaves, leafPlace(slot, key), leaf === null ? null : { slot, key, ...leaf });
     }
     for (const row of batch.sums) this.#sums.set(slotPlace(row.slot), row);
+    if (batch.cutLogAbove !== null) this.#removeLog(logPlace(batch.cutLogAbove + 1n), null);
     for (const row of batch.log) this.#log.set(logPlace(row.index), row);
-    if (batch.trimLogBelow !== null) this.#trim(batch.trimLogBelow);
+    if (batch.trimLogBelow !== null) this.#removeLog("", logPlace(batch.trimLogBelow));
     for (const { name, value } of batch.meta) put(this.#meta, name, value);
   }
 
-  #trim(below: bigint): void {
-    const range = { from: "", to: logPlace(below), limit: Infinity };
+  #removeLog(from: string, to: string | null): void {
+    const range = { from, to, limit: Infinity };
     for (const [place] of this.#log.entries(range)) this.#log.delete(place);
   }
 }
@@ -108,6 +109,7 @@ export function copyBatch(batch: Batch): Batch {
       leaf: leaf && { hash: new Uint8Array(leaf.hash), scope: new Uint8Array(leaf.scope) },
     })),
     sums: batch.sums.map(({ slot, sum, count }) => ({ slot, sum: new Uint8Array(sum), count })),
+    cutLogAbove: batch.cutLogAbove,
     log: batch.log.map(({ index, entry }) => ({ index, entry: new Uint8Array(entry) })),
     trimLogBelow: batch.trimLogBelow,
     meta: batch.meta.map(({ name, value }) => ({ name, value: copyOf(value) })),

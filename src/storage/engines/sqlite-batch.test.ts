@@ -24,6 +24,7 @@ const batch = record({
       .map(([at, key, leaf, fresh]) => ({ slot: at, key, leaf, ...(fresh ? { fresh } : {}) })),
   ),
   sums: fc.array(record({ slot, sum: value, count: fc.nat({ max: 0xffff_ffff }) })),
+  cutLogAbove: fc.option(index),
   log: fc.array(record({ index, entry: value })),
   trimLogBelow: fc.option(index),
   meta: fc.array(named),
@@ -40,7 +41,7 @@ describe("packBatch", () => {
 
   test("the buffer is as large as the batch, whatever pool its values lie in", () => {
     const pooled = Buffer.from("few bytes of a large pool");
-    const none = { leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
+    const none = { leaves: [], sums: [], log: [], cutLogAbove: null, trimLogBelow: null, meta: [] };
     const data = [{ key: "k", value: pooled }];
     const packed = packBatch({ expect: { name: "n", value: null }, data, ...none });
     assert.ok(packed.byteLength < pooled.length + 100);

@@ -32,13 +32,13 @@ export function packBatch(batch: Batch): ArrayBuffer {
     out.bytes(sum);
     out.count(count);
   }
+  out.place(batch.cutLogAbove);
   out.count(batch.log.length);
   for (const { index, entry } of batch.log) {
     out.index(index);
     out.bytes(entry);
   }
-  out.count(batch.trimLogBelow === null ? 0 : 1);
-  if (batch.trimLogBelow !== null) out.index(batch.trimLogBelow);
+  out.place(batch.trimLogBelow);
   out.count(batch.meta.length);
   for (const { name, value } of batch.meta) {
     out.text(name);
@@ -55,8 +55,9 @@ export function unpackBatch(packed: ArrayBuffer): Batch {
     data: from.list(() => ({ key: from.text(), value: from.bytes() })),
     leaves: from.list(() => leafChangeOf(from)),
     sums: from.list(() => ({ slot: from.count(), sum: from.present(), count: from.count() })),
+    cutLogAbove: from.place(),
     log: from.list(() => ({ index: from.index(), entry: from.present() })),
-    trimLogBelow: from.list(() => from.index())[0] ?? null,
+    trimLogBelow: from.place(),
     meta: from.list(() => ({ name: from.text(), value: from.bytes() })),
   };
 }
@@ -77,7 +78,7 @@ function sizeOf(batch: Batch): number {
   const text = (value: string) => LENGTH + Buffer.byteLength(value);
   const bytes = (value: Uint8Array | null) => LENGTH + (value?.length ?? 0);
   let size = text(batch.expect.name) + bytes(batch.expect.value);
-  size += 6 * LENGTH + INDEX; // five counts, and the trim with the mark that it is there
+  size += 5 * LENGTH + 2 * (LENGTH + INDEX); // five counts, and both ends of the log with a mark each
   for (const row of batch.data) size += text(row.key) + bytes(row.value);
   for (const { key, leaf } of batch.leaves) {
     size += LENGTH + text(key) + bytes(leaf && leaf.hash) + bytes(leaf && leaf.scope);
@@ -102,6 +103,12 @@ class Packer {
 
   index(value: bigint): void {
     this.#at = this.#out.writeBigInt64LE(value, this.#at);
+  }
+
+  /** Of the log, with a mark whether there is one. */
+  place(value: bigint | null): void {
+    this.count(value === null ? 0 : 1);
+    if (value !== null) this.index(value);
   }
 
   text(value: string): void {
@@ -136,6 +143,10 @@ class Unpacker {
     const value = this.#from.readBigInt64LE(this.#at);
     this.#at += INDEX;
     return value;
+  }
+
+  place(): bigint | null {
+    return this.count() === 0 ? null : this.index();
   }
 
   text(): string {

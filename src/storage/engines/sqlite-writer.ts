@@ -39,7 +39,7 @@ class SqliteWriter {
     "data" | "leaf" | "freshLeaf" | "sum" | "recent" | "log" | "meta",
     StatementSync
   >;
-  readonly #delete: Record<"data" | "leaf" | "log" | "meta", StatementSync>;
+  readonly #delete: Record<"data" | "leaf" | "logAbove" | "logBelow" | "meta", StatementSync>;
 
   constructor({ path, synchronous }: WriterOptions) {
     const db = connect(path, { readOnly: false, busyMs: BUSY_MS, cacheKiB: CACHE_KIB });
@@ -85,7 +85,8 @@ class SqliteWriter {
     this.#delete = {
       data: prepare("DELETE FROM data WHERE key = ?"),
       leaf: prepare("DELETE FROM leaf WHERE slot = ? AND key = ?"),
-      log: prepare("DELETE FROM log WHERE idx < ?"),
+      logAbove: prepare("DELETE FROM log WHERE idx > ?"),
+      logBelow: prepare("DELETE FROM log WHERE idx < ?"),
       meta: prepare("DELETE FROM meta WHERE name = ?"),
     };
   }
@@ -160,8 +161,9 @@ class SqliteWriter {
       else (row.fresh ? freshLeaf : leaf).run(row.slot, row.key, row.leaf.hash, row.leaf.scope);
     }
     this.#applySums(batch.sums);
+    if (batch.cutLogAbove !== null) this.#delete.logAbove.run(batch.cutLogAbove);
     for (const row of batch.log) log.run(row.index, row.entry);
-    if (batch.trimLogBelow !== null) this.#delete.log.run(batch.trimLogBelow);
+    if (batch.trimLogBelow !== null) this.#delete.logBelow.run(batch.trimLogBelow);
     for (const row of batch.meta) {
       if (row.value === null) this.#delete.meta.run(row.name);
       else meta.run(row.name, row.value);

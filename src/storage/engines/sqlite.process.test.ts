@@ -65,7 +65,7 @@ function child(directory: string, body: string, limit = ""): ChildProcess {
     const directory = ${JSON.stringify(directory)};
     const open = () => SqliteEngine.open({ directory, fs: new SystemFs() });
     const batch = { expect: { name: "none", value: null }, leaves: [], sums: [], log: [],
-      trimLogBelow: null, meta: [] };
+      cutLogAbove: null, trimLogBelow: null, meta: [] };
     const putting = (key, value) => ({ ...batch, data: [{ key, value }] });
     ${body}
   `;

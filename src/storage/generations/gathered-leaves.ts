@@ -19,6 +19,7 @@ export const EMPTY_BATCH: Batch = {
   leaves: [],
   sums: [],
   log: [],
+  cutLogAbove: null,
   trimLogBelow: null,
   meta: [],
 };

@@ -28,6 +28,7 @@ const NOTHING: Batch = {
   leaves: [],
   sums: [],
   log: [],
+  cutLogAbove: null,
   trimLogBelow: null,
   meta: [],
 };

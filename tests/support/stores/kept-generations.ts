@@ -105,6 +105,7 @@ export class KeptGenerations implements Generations {
       leaves: [],
       sums: [],
       log: [],
+      cutLogAbove: null,
       trimLogBelow: null,
       meta: [],
     });

@@ -86,6 +86,14 @@ export function tamper(
   engine: StorageEngine,
   batch: Partial<Omit<Batch, "expect">>,
 ): Promise<void> {
-  const none = { data: [], leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
+  const none = {
+    data: [],
+    leaves: [],
+    sums: [],
+    log: [],
+    cutLogAbove: null,
+    trimLogBelow: null,
+    meta: [],
+  };
   return engine.commit({ ...none, ...batch, expect: NO_ROW });
 }
