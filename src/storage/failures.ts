@@ -115,11 +115,11 @@ export function proofMissing(index: bigint): Failure {
 }
 
 /**
- * @code log-group-too-large More log entries were sent together than the storage takes at once.
+ * @code log-group-too-large More log entries or rows were sent together than the storage takes at once.
  * @remedy Send fewer at once.
  */
 export function groupTooLarge(operations: number, bytes: number): Failure {
-  const message = `log entries are applied together up to ${operations} operations and ${bytes} bytes; send fewer at once`;
+  const message = `what others have written is taken over up to ${operations} operations and ${bytes} bytes at once; send less`;
   return new Failure("too-large", "log-group-too-large", message);
 }
 
@@ -139,6 +139,54 @@ export function controlUnknown(index: bigint, type: number): Failure {
 export function controlUnreadable(index: bigint): Failure {
   const message = `the control record of log entry ${index} cannot be read with the keys of this node`;
   return new Failure("conflict", "log-control-unreadable", message);
+}
+
+// --- taking over another cluster's state ---
+
+/**
+ * @code store-half-adopted This node has taken over only a part of another cluster's data.
+ * @remedy Connect it to its primary again, and let it fetch the rest.
+ */
+export function storeHalfAdopted(): Failure {
+  const message =
+    "this node has taken over only a part of another cluster's data; " +
+    "it goes on when it has fetched the rest from there";
+  return new Failure("unavailable", "store-half-adopted", message);
+}
+
+/**
+ * @code adoption-not-begun Rows of another cluster were sent to a node that does not take any over.
+ * @remedy Begin with the head of that cluster.
+ */
+export function adoptionNotBegun(): Failure {
+  const message = "no state of another cluster is being taken over here: begin with its head";
+  return new Failure("conflict", "adoption-not-begun", message);
+}
+
+/**
+ * @code adoption-anchor-refused What was sent as the head of another cluster's log was not made with the keys of this one.
+ * @remedy Give this node the present keys of the cluster that it follows.
+ */
+export function anchorRefused(detail: string): Failure {
+  const message = `the head of the other cluster's log cannot be taken over: ${detail}`;
+  return new Failure("conflict", "adoption-anchor-refused", message);
+}
+
+/**
+ * @code adoption-row-refused A row that was sent is none that may be taken over.
+ * @remedy Compare the versions of both clusters.
+ */
+export function adoptedRowRefused(detail: string): Failure {
+  const message = `a row of the other cluster cannot be taken over: ${detail}`;
+  return new Failure("invalid", "adoption-row-refused", message);
+}
+
+/**
+ * @code log-rewind-refused The log cannot be cut back to where it was to be.
+ * @remedy Let this node compare its data with that of its primary.
+ */
+export function rewindRefused(detail: string): Failure {
+  return new Failure("conflict", "log-rewind-refused", `the log cannot be cut back: ${detail}`);
 }
 
 /**

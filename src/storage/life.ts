@@ -156,10 +156,11 @@ export function assertLeads<H>(state: State<H>, role: Role): void {
 /** A life that goes on. */
 export class Life<H> {
   #state: State<H>;
-  #role: Role = "leading";
+  #role: Role;
 
-  constructor(initialised: boolean) {
+  constructor(initialised: boolean, role: Role = "leading") {
     this.#state = begin(initialised);
+    this.#role = role;
   }
 
   get state(): State<H> {

@@ -28,6 +28,7 @@ import {
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
 import { Forest, isSlot, isSumRow, TREES } from "./rows/merkle.ts";
 import { MalformedBytes, u8 } from "./rows/row-bytes.ts";
+import { SYNC_ROW } from "./rows/sync.ts";
 import type { Slices } from "./commit/slices.ts";
 import { Tip } from "./commit/tip.ts";
 
@@ -252,9 +253,10 @@ function sumsOfLeaves(engine: Reads): Forest {
   }
 }
 
-/** A head that vanished must not make a store look new: creating one would overwrite its keys. */
+/** A head that vanished must not make a store look new: creating one would overwrite its keys. Nor does one that is
+ *  being filled. */
 export function hasBegun(engine: Reads): boolean {
-  const rows = [HEAD_ROW, TAIL_ROW, TIMELINE_ROW];
+  const rows = [HEAD_ROW, TAIL_ROW, TIMELINE_ROW, SYNC_ROW];
   return rows.some((name) => engine.meta(name) !== null) || engine.lastLog() !== null;
 }
 

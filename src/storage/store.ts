@@ -15,12 +15,17 @@ import {
   type ReadView,
   type Row,
 } from "./engines/engine.ts";
-import { storageFailed } from "./failures.ts";
+import { anchorRefused, storageFailed, storeUninitialised } from "./failures.ts";
+import type { AdoptedRow, Totals } from "./following/adopting.ts";
+import { findSurplus, type Surplus } from "./following/surplus.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { readUnhashed, type Unhashed } from "./generations/unhashed.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
-import { hasBegun, type Identity } from "./opening.ts";
+import { hasBegun, type Identity, readHead } from "./opening.ts";
+import { type Anchor, type Sync, SYNC_ROW } from "./rows/sync.ts";
+import { Slices } from "./commit/slices.ts";
+import { trimLog } from "./trimming.ts";
 import * as heads from "./rows/head.ts";
 import type { Forest } from "./rows/merkle.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -30,6 +35,8 @@ import { type Change, Watchers } from "./watch.ts";
 import type { Changed, Held } from "./commit/acceptance.ts";
 import { type Mending, type MendedRows, type WriteOptions, Writing } from "./writing.ts";
 
+export type { AdoptedRow } from "./following/adopting.ts";
+export type { Surplus } from "./following/surplus.ts";
 export type { ControlReader } from "./following/control-records.ts";
 export type { CommittedEntry } from "./following/foreign-entries.ts";
 export type { Identity } from "./opening.ts";
@@ -66,7 +73,8 @@ export class Store implements StoreReads {
     this.#engine = engine;
     this.#reserveBytes = options.reserveBytes ?? 64 * MIB;
     this.#world = { clock, timers };
-    this.#life = new Life(hasBegun(engine));
+    const half = engine.meta(SYNC_ROW) !== null; // what is missing only others have
+    this.#life = new Life(hasBegun(engine), half ? "following" : "leading");
     this.#failStop = new FailStop(this.#life, log);
     this.#watchers = new Watchers((error) => {
       // Only a Failure is known to hold no secret: a parser's error quotes what it read.
@@ -174,6 +182,7 @@ export class Store implements StoreReads {
 
   /** Everything stored, as of one index. The caller closes it. */
   snapshot(): Snapshot {
+    this.#writing.adopting.assertWhole(); // it would be of no index
     const view = this.view();
     try {
       return new Snapshot(view, this.#world);
@@ -322,6 +331,68 @@ export class Store implements StoreReads {
    */
   apply(entries: readonly CommittedEntry[], head: Uint8Array | null = null): Promise<void> {
     return this.#writing.apply(entries, head);
+  }
+
+  /** What is half taken over from another cluster, and how far; null where the store is whole. */
+  get adopting(): Sync | null {
+    return this.#writing.adopting.sync;
+  }
+
+  /**
+   * From here to finishAdopting the rows of another cluster take the places of those here. Only a store that
+   * follows and is unlocked does that. Meanwhile it does not lead and applies nothing, also after a crash;
+   * then whoever fetches the rows goes on after the cursor. Another anchor begins anew.
+   */
+  beginAdopting(anchor: Anchor): Promise<void> {
+    return this.#writing.adopt((adopting) => adopting.begin(anchor));
+  }
+
+  /** The rows of one chunk, each as it is there now, and the cursor after them: one transaction. */
+  adopt(rows: readonly AdoptedRow[], cursor: string): Promise<void> {
+    return this.#writing.adopt((adopting) => adopting.take(rows, cursor));
+  }
+
+  /**
+   * All rows are here: the log goes on after the anchor, and the own one is given up. Rows that were read later
+   * than the anchor are right when the entries up to that moment have been applied. `expected` are the totals
+   * that the trees must have now, where they are known.
+   */
+  async finishAdopting(expected: Totals | null = null): Promise<void> {
+    this.#writing.adopting.assertEnds(expected);
+    // A large log goes first, in small parts: what is removed is overwritten.
+    const isLarge = () => this.head!.logBytes - this.tail!.logBytesBefore > MIB;
+    const giveUp = (tail: heads.Tail) => this.#writing.trim(tail, true);
+    await trimLog(this, this.#world, { minEntries: 0n }, isLarge, giveUp);
+    await this.#writing.adopt((adopting) => adopting.finish(expected));
+  }
+
+  /**
+   * What this log has above the last index that it has in common with another one: the keys whose present
+   * values a rewind needs. The entries are read by logs(), and kept by whoever wants them.
+   */
+  surplus(fork: bigint): Promise<Surplus> {
+    return this.viewing((view) => findSurplus(view, fork, new Slices(this.#world)));
+  }
+
+  /**
+   * Gives up the entries above the fork. `rows` are those of the next of the surplus keys, in their order, as the
+   * other cluster has them now; with the last of them the log is cut, in the same transaction. Until then the
+   * log is whole, and the store between two states.
+   */
+  rewind(surplus: Surplus, rows: readonly AdoptedRow[]): Promise<void> {
+    return this.#writing.adopt((adopting) => adopting.rewind(surplus, rows));
+  }
+
+  /** In what the durable head differs from another one of the same log, as stored there; empty: both hold the same. */
+  differsFrom(head: Uint8Array): heads.HeadPart[] {
+    const own = this.head;
+    const other = readHead(head);
+    if (own === null) throw storeUninitialised();
+    if (other === null) throw anchorRefused("it makes no sense");
+    if (!this.locked && !heads.headIsAuthentic(head, this.#writing.keyOfTrees())) {
+      throw anchorRefused("its MAC does not match");
+    }
+    return heads.differingParts(own, other);
   }
 
   /**

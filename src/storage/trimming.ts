@@ -36,6 +36,7 @@ export async function trimLog(
   world: { readonly clock: Clock; readonly timers: Timers },
   retention: Retention = {},
   isOpen: () => boolean = () => true,
+  trim: (tail: Tail) => Promise<void> = (tail) => store.trim(tail),
 ): Promise<number> {
   const slices = new Slices(world);
   let removed = 0;
@@ -44,7 +45,7 @@ export async function trimLog(
     if (head === null || tail === null) return removed;
     const next = nextTail(store, head, tail, world.clock.now(), retention);
     if (next.first === tail.first) return removed;
-    await store.trim(next);
+    await trim(next);
     removed += Number(next.first - tail.first);
     await slices.pause();
   }
@@ -73,7 +74,9 @@ export class Trimmer {
       trouble: "could not trim the log",
       run: async (isOpen) => {
         if (isOpen()) this.#watch();
-        await trimLog(store, { clock, timers }, retention(), isOpen);
+        // One that is half taken over keeps its log until it is whole.
+        const trims = () => isOpen() && store.adopting === null;
+        await trimLog(store, { clock, timers }, retention(), trims);
       },
       timers,
       log,

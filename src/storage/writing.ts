@@ -21,6 +21,7 @@ import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import type { Tip } from "./commit/tip.ts";
 import { EngineError, type Leaf, type Range, type StorageEngine } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
+import { Adopting } from "./following/adopting.ts";
 import type { ControlReader } from "./following/control-records.ts";
 import { Following } from "./following/following.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
@@ -67,6 +68,8 @@ export type WritingOptions = Omit<AcceptanceOptions, "moved">;
 export class Writing {
   /** What transactions see; its getDurable is what reads outside of them see. */
   readonly state: AcceptedState;
+  /** What is half taken over from another cluster. */
+  readonly adopting: Adopting;
 
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
@@ -91,9 +94,11 @@ export class Writing {
     this.#life = life;
     this.#failStop = failStop;
     const acceptance = new Acceptance({ ...options, moved: () => following.takeUp([]) });
-    const following = new Following({ engine, life, failStop, acceptance, durable });
+    const adopting = new Adopting({ engine, life, failStop, acceptance });
+    const following = new Following({ engine, life, failStop, acceptance, adopting, durable });
     this.#acceptance = acceptance;
     this.#following = following;
+    this.adopting = adopting;
     this.state = acceptance.state;
     this.#unwatch = engine.watch((keys) => following.onForeignCommit(keys));
   }
@@ -136,6 +141,7 @@ export class Writing {
     assertUnlockable(state);
     const repair = options.repair ?? false;
     if (repair && following) throw failures.storeFollowing();
+    if (this.#acceptance.head === null) this.adopting.assertWhole(); // it is still being filled
     const ahead = this.#readAhead;
     this.#readAhead = null;
     const opened = this.#failStop.read(() => openTip(this.#engine, treeKey, repair, ahead));
@@ -221,6 +227,8 @@ export class Writing {
     await this.#acceptance.settled();
     this.#failStop.assert();
     if (this.#life.following) this.#following.takeUp([]);
+    this.adopting.reread(); // others may have begun to take something over
+    this.adopting.assertWhole();
     this.#life.change("leading");
     const { state } = this.#life;
     const slots = this.#unmended;
@@ -276,14 +284,22 @@ export class Writing {
    * durable. `head` is the head after the last of them, as it was stored there.
    */
   apply(group: readonly CommittedEntry[], head: Uint8Array | null): Promise<void> {
+    return this.#takeOver(() => this.#following.accept(group, head));
+  }
+
+  /** Rows of another cluster without entries: `run` takes them over. Resolves when that is durable. */
+  adopt(run: (adopting: Adopting) => number): Promise<void> {
+    return this.#takeOver(() => run(this.adopting));
+  }
+
+  #takeOver(accept: () => number): Promise<void> {
     const acceptance = this.#acceptance;
-    const accept = () => {
-      this.#failStop.assert();
-      invariant(!this.#inside, "nothing is applied inside a transaction");
-      return this.#following.accept(group, head);
-    };
     const attempt = () =>
-      acceptance.settleAfter(acceptance.waiters.last, () => acceptance.whenDurable(accept()));
+      acceptance.settleAfter(acceptance.waiters.last, () => {
+        this.#failStop.assert();
+        invariant(!this.#inside, "nothing is applied inside a transaction");
+        return acceptance.whenDurable(accept());
+      });
     return acceptance.admit(attempt, this.#inside);
   }
 
@@ -355,11 +371,13 @@ export class Writing {
     };
   }
 
-  /** Removes log entries below `tail.first`, which becomes the tail, in one transaction. */
-  trim(tail: heads.Tail): Promise<void> {
+  /** Removes log entries below `tail.first`, which becomes the tail, in one transaction. `mayBeHalf`: the log of
+   *  a store that is half taken over goes, because that ends now. */
+  trim(tail: heads.Tail, mayBeHalf = false): Promise<void> {
     return this.#acceptance.settleAfter(this.#acceptance.waiters.last, () => {
       this.#failStop.assert();
-      const now = this.#failStop.read(() => this.#engine.meta(heads.TAIL_ROW));
+      if (!mayBeHalf) this.adopting.assertWhole();
+      const now = this.#acceptance.meta(heads.TAIL_ROW);
       const first = now === null ? 0n : heads.decodeTail(now).first;
       invariant(tail.first >= first, "the tail of the log never goes back");
       const sequence = this.#acceptance.waiters.next();

@@ -9,7 +9,9 @@ import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
 import type { Batch, StorageEngine, Range } from "../../src/storage/engines/engine.ts";
 import { assertSameRows, catchUp, followerOf, sent } from "../support/stores/followed-store.ts";
-import { madeStore, TREE_KEY } from "../support/made/made-store.ts";
+import { adoptRest, anchorOf, keysAfter, rowsAt } from "../support/stores/adopted-store.ts";
+import { WatchedEngine } from "../support/stores/watched-engine.ts";
+import { madeStore, openedStore, TREE_KEY } from "../support/made/made-store.ts";
 import { EngineModel } from "./engine-model.ts";
 
 export interface EngineUnderTest {
@@ -448,6 +450,41 @@ export function engineContract(
       const again = await reopen();
       assertSameRows(again, leader.engine);
       assert.deepEqual(again.get("core/own"), bytes("own"));
+    });
+
+    test("a store on it takes over another one's state, is rewound, and goes on after opening it again", async () => {
+      const { engine, reopen } = await start();
+      const leader = await madeStore();
+      const write = (i: number) =>
+        leader.store.write((tx) => {
+          tx.put(`shared/${i % 7}`, bytes(`s${i}`), Buffer.alloc(16, i));
+          if (i % 3 === 0) tx.delete(`shared/${(i + 2) % 7}`);
+        });
+      for (let i = 0; i < 10; i++) await write(i);
+      const follower = await followerOf(leader.engine, engine);
+      follower.store.unlock(TREE_KEY);
+      // Entries that the leader never had.
+      await follower.store.lead();
+      const fork = follower.store.index;
+      for (const key of ["shared/0", "shared/lost"]) {
+        await follower.store.write((tx) => tx.put(key, bytes("lost")));
+      }
+      await follower.store.follow();
+      const surplus = await follower.store.surplus(fork);
+      await follower.store.rewind(surplus, rowsAt(leader.engine, surplus.keys));
+      assertSameRows(engine, leader.engine);
+      for (let i = 10; i < 20; i++) await write(i);
+      await follower.store.beginAdopting(anchorOf(leader));
+      const [first] = keysAfter("", leader.engine, engine);
+      await follower.store.adopt(rowsAt(leader.engine, [first!]), first!);
+      await follower.store.settled();
+      const again = openedStore(new WatchedEngine(await reopen()));
+      again.store.unlock(TREE_KEY);
+      assert.equal(again.store.adopting!.cursor, first);
+      await adoptRest(again, leader.engine, { between: () => write(21) });
+      await catchUp(again, leader.engine);
+      assertSameRows(again.engine, leader.engine);
+      assert.ok((await again.store.check()).ok);
     });
 
     test("its own commits are not told to its own watchers", async () => {

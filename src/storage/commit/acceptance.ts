@@ -106,8 +106,8 @@ export class Acceptance {
   /** Durable; null before creation, or when it cannot be read. */
   #head: heads.Head | null;
   #pendingBytes = 0;
-  /** The timeline that was accepted last, until it is durable. */
-  #timeline: { readonly bytes: Uint8Array; readonly sequence: number } | null = null;
+  /** Meta rows that were accepted last, until they are durable. */
+  readonly #meta = new Map<string, { bytes: Uint8Array | null; sequence: number }>();
 
   constructor(options: AcceptanceOptions) {
     const { engine, clock, log, life, failStop } = options;
@@ -201,22 +201,35 @@ export class Acceptance {
 
   push(accepted: Accepted): void {
     this.#pendingBytes += accepted.bytes;
-    if (accepted.meta.size > 0) this.#noteTimeline(accepted);
+    const { meta, sequence } = accepted;
+    for (const [name, bytes] of meta) this.#meta.set(name, { bytes, sequence });
     this.#committer.push(accepted);
+  }
+
+  /** What somebody else has made: on its way like our own, and told as not ours when it is durable. */
+  pushForeign(changes: Accepted["changes"], rows: Partial<Accepted>): number {
+    const sequence = this.waiters.next();
+    const { leaves = NOTHING.leaves } = rows;
+    const byKey = new Map(leaves.map(({ key, leaf }) => [key, leaf]));
+    for (const [key, { value }] of changes) {
+      this.pending.put(key, { value, leaf: byKey.get(key) ?? null, sequence });
+    }
+    this.leaves.accepted(leaves);
+    this.push({ ...NOTHING, ...rows, changes, foreign: true, sequence });
+    return sequence;
   }
 
   /** The timeline of the log that ends at `head`, after everything accepted. */
   timelineAt(head: heads.Head): heads.Timeline {
-    const bytes =
-      this.#timeline?.bytes ?? this.#failStop.read(() => this.#engine.meta(heads.TIMELINE_ROW));
-    const timeline = timelineOf(bytes, head);
+    const timeline = timelineOf(this.meta(heads.TIMELINE_ROW), head);
     if (timeline === null) throw headDamaged("its timeline is not that of the log");
     return timeline;
   }
 
-  #noteTimeline({ meta, sequence }: Accepted): void {
-    const bytes = meta.get(heads.TIMELINE_ROW) ?? null;
-    if (bytes !== null) this.#timeline = { bytes, sequence };
+  /** A meta row after everything accepted; the head is the tip's. */
+  meta(name: string): Uint8Array | null {
+    const known = this.#meta.get(name);
+    return known === undefined ? this.#failStop.read(() => this.#engine.meta(name)) : known.bytes;
   }
 
   whenDurable(sequence: number): Promise<void> {
@@ -290,7 +303,7 @@ export class Acceptance {
     }
     const reached = group.at(-1)!.sequence;
     this.waiters.reach(reached);
-    if (this.#timeline !== null && this.#timeline.sequence <= reached) this.#timeline = null;
+    for (const [name, { sequence }] of this.#meta) if (sequence <= reached) this.#meta.delete(name);
     // Caches first, then whoever waits for a change, then the answers.
     this.#durable(changed, foreign);
     for (const { sequence } of group) this.waiters.tell(sequence);

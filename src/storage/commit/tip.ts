@@ -145,6 +145,29 @@ export class Tip {
     return { leaves: [...leaves.values()], sums: this.#sumsOf(touched), log, head: this.#head };
   }
 
+  /** Rows of another cluster, without entries: leaves and sums follow them, and with `position` the head goes there. */
+  adopt(
+    changes: ReadonlyMap<string, StoredChange>,
+    leafBefore: (slot: number, key: string) => Leaf | null,
+    position: Head | null,
+  ): Omit<TipRows, "log"> {
+    const leaves: LeafChange[] = [];
+    const touched = new Set<number>();
+    for (const [key, { value, scope }] of changes) {
+      const slot = slotOf(classOf(key), key);
+      if (slot === null) continue;
+      const tree = this.#forest.of(slot);
+      const before = tree.isEmpty(slot) ? null : leafBefore(slot, key);
+      const leaf =
+        value === null ? null : { hash: this.leafHash(key, scope, sha256(value)), scope };
+      tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
+      leaves.push({ slot, key, leaf });
+      touched.add(slot);
+    }
+    const head = this.#withTotals(position ?? this.#head);
+    return { leaves, sums: this.#sumsOf(touched), head };
+  }
+
   /** The leaf of a put: made here if the key is there, and then what was sent must be the same. */
   #leafOf(
     index: bigint,

@@ -7,7 +7,8 @@ import * as failures from "../failures.ts";
 import { type ControlRecord, CORE_SCOPE, type LogEntry } from "../rows/log-entry.ts";
 import { EPOCH_START } from "../rows/epoch.ts";
 import { u8 } from "../rows/row-bytes.ts";
-import type { StoredChange, StoreReads } from "../transaction.ts";
+import { afterPrefix } from "../key.ts";
+import type { Below, StoredChange, StoreReads } from "../transaction.ts";
 
 /** Below it one row for each record that was applied and not read yet, in order of the index. */
 export const UNREAD_CONTROLS = "core/control/";
@@ -47,9 +48,19 @@ export class ControlReaders {
 
 /** The row in which a record waits. */
 export function unreadRow(index: bigint, { type, body }: ControlRecord): [string, StoredChange] {
-  const key = UNREAD_CONTROLS + index.toString(16).padStart(16, "0");
+  const key = rowOf(index);
   const value = concat(u8(type), body);
   return [key, { value, scope: CORE_SCOPE, plain: null, fresh: false }];
+}
+
+/** The rows of those that wait and come from entries above an index. */
+export function unreadAbove(reads: Pick<Below, "keys">, index: bigint): string[] {
+  const from = rowOf(index + 1n);
+  return reads.keys({ from, to: afterPrefix(UNREAD_CONTROLS), limit: Number.MAX_SAFE_INTEGER });
+}
+
+function rowOf(index: bigint): string {
+  return UNREAD_CONTROLS + index.toString(16).padStart(16, "0");
 }
 
 /** Those that wait, oldest first. */

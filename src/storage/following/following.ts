@@ -2,13 +2,7 @@
 // a storage that is theirs too. It is checked, taken over whole or not at all, and told as own commits are.
 
 import { equalBytes } from "@holdfast/shared/bytes";
-import {
-  type Acceptance,
-  type Held,
-  NOTHING,
-  type OnDurable,
-  timelineRow,
-} from "../commit/acceptance.ts";
+import { type Acceptance, type Held, type OnDurable, timelineRow } from "../commit/acceptance.ts";
 import type { FailStop } from "../commit/fail-stop.ts";
 import { EngineError, type StorageEngine } from "../engines/engine.ts";
 import * as failures from "../failures.ts";
@@ -16,6 +10,7 @@ import { heldOf, isInitialised, type Life } from "../life.ts";
 import { openCopy, openTip } from "../opening.ts";
 import * as heads from "../rows/head.ts";
 import { isSumRow, slotOf } from "../rows/merkle.ts";
+import type { Adopting } from "./adopting.ts";
 import { type ControlReader, ControlReaders, unreadRow } from "./control-records.ts";
 import {
   agreedHead,
@@ -31,6 +26,7 @@ export interface FollowingOptions {
   readonly life: Life<Held>;
   readonly failStop: FailStop;
   readonly acceptance: Acceptance;
+  readonly adopting: Adopting;
   /** Told what others have changed, as after an own commit. */
   readonly durable: OnDurable;
 }
@@ -40,6 +36,7 @@ export class Following {
   readonly #life: Life<Held>;
   readonly #failStop: FailStop;
   readonly #acceptance: Acceptance;
+  readonly #adopting: Adopting;
   readonly #durable: OnDurable;
   readonly #controls = new ControlReaders();
 
@@ -48,6 +45,7 @@ export class Following {
     this.#life = options.life;
     this.#failStop = options.failStop;
     this.#acceptance = options.acceptance;
+    this.#adopting = options.adopting;
     this.#durable = options.durable;
   }
 
@@ -59,8 +57,9 @@ export class Following {
   /** Checks a group and takes it over; a throw anywhere in here changes nothing. */
   accept(group: readonly CommittedEntry[], sent: Uint8Array | null): number {
     const acceptance = this.#acceptance;
-    const { pending, leaves, limits, space, state, waiters, pendingBytes } = acceptance;
+    const { leaves, limits, space, state, waiters, pendingBytes } = acceptance;
     if (!this.#life.following) throw failures.storeLeading();
+    this.#adopting.assertWhole();
     const held = this.#held();
     const { tip, treeKey } = held;
     const entries = this.#failStop.read(() => readGroup(group, tip.head, this.#engine));
@@ -86,26 +85,13 @@ export class Following {
       (made) => (headBytes = agreedHead(made, sent, treeKey)),
     );
     if (treeKey === null) this.#life.step({ do: "load", held: { ...held, unchecked: headBytes } });
-    const sequence = waiters.next();
-    const byKey = new Map(rows.leaves.map(({ key, leaf }) => [key, leaf]));
-    for (const [key, { value }] of changes) {
-      pending.put(key, { value, leaf: byKey.get(key) ?? null, sequence });
-    }
-    leaves.accepted(rows.leaves);
-    const onDurable = () => takes.forEach((take) => take());
-    const foreign = true;
-    acceptance.push({
-      ...NOTHING,
+    return acceptance.pushForeign(changes, {
       ...rows,
-      changes,
       meta: timelineRow(timeline),
       headBytes,
-      foreign,
       bytes,
-      sequence,
-      onDurable,
+      onDurable: () => takes.forEach((take) => take()),
     });
-    return sequence;
   }
 
   /** Another commit was seen in our storage: while we follow it is what we wait for, otherwise the end. */
@@ -153,8 +139,9 @@ export class Following {
     const before = this.#acceptance.head;
     const head = heads.decodeHead(bytes);
     const slots = new Set<number>();
+    const replaced = this.#adopting.reread(); // by the log of another cluster: no entries lead there
     if (before === null) this.#life.step({ do: "find" });
-    else {
+    else if (!replaced) {
       const own = heldOf(this.#life.state)?.tip.head.index ?? before.index;
       if (own !== before.index) throw new EngineError("another writer has changed the storage");
       for (const entry of entriesBetween(this.#engine, before, head)) {

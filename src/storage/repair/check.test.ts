@@ -27,6 +27,7 @@ test("an untouched store is clean, in depth and by keys", async () => {
       damaged: 0,
       brokenLogAt: null,
       timelineFits: true,
+      halfAdopted: false,
     });
   }
 });

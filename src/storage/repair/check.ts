@@ -29,6 +29,7 @@ import {
   treeOf,
 } from "../rows/merkle.ts";
 import { MalformedBytes } from "../rows/row-bytes.ts";
+import { SYNC_ROW } from "../rows/sync.ts";
 import { Slices } from "../commit/slices.ts";
 import { storedSums } from "../opening.ts";
 
@@ -63,6 +64,8 @@ export interface CheckReport {
   readonly brokenLogAt: bigint | null;
   /** The timeline is of this log: it ends at the head's epoch, and each entry is of the epoch that it says. */
   readonly timelineFits: boolean;
+  /** Part of another cluster's rows have been taken over: nothing is damaged, and it is of no index yet. */
+  readonly halfAdopted: boolean;
 }
 
 export interface CheckWorld {
@@ -109,6 +112,7 @@ async function check(world: CheckWorld, marker: Marker, slices: Slices): Promise
     ...found,
     brokenLogAt,
     timelineFits,
+    halfAdopted: view.meta(SYNC_ROW) !== null,
   };
 }
 

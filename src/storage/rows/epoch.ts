@@ -68,6 +68,12 @@ export function withEpoch(
   return { ...timeline, epochs: [...timeline.epochs, row] };
 }
 
+/** The timeline of a log that is cut back to an index. */
+export function timelineUpTo(timeline: heads.Timeline, index: bigint): heads.Timeline {
+  const epochs = timeline.epochs.filter(({ first }, i) => i === 0 || BigInt(first) <= index);
+  return { ...timeline, epochs };
+}
+
 /** The stored timeline, if it is one of the log that ends at the head; otherwise null. */
 export function timelineOf(
   bytes: Uint8Array | null,

@@ -40,6 +40,24 @@ export interface Head {
   readonly local: TreeTotal;
 }
 
+export type HeadPart = "lineage" | "epoch" | "index" | "chain" | "shared" | "local";
+
+/**
+ * In what two stores of one log differ. What was last shared is left out: it says what was sent, not what is
+ * there. Chains and totals are compared at the same index only.
+ */
+export function differingParts(a: Head, b: Head): HeadPart[] {
+  const parts: HeadPart[] = [];
+  if (!equalBytes(a.lineage, b.lineage)) parts.push("lineage");
+  if (a.epoch !== b.epoch) parts.push("epoch");
+  if (a.index !== b.index) return [...parts, "index"];
+  if (!equalBytes(a.chain, b.chain)) parts.push("chain");
+  for (const tree of ["shared", "local"] as const) {
+    if (!sameTotal(a[tree], b[tree])) parts.push(tree);
+  }
+  return parts;
+}
+
 /**
  * The MAC under the tree's key covers log position and the totals of both trees. It is renewed in
  * every commit, so that a row that is dropped or put back from an older day no longer adds up.
@@ -139,7 +157,10 @@ export interface LogPlace {
   readonly index: string; // decimal
 }
 
-export function firstTimeline(head: Head, cluster: string): Timeline {
+export function firstTimeline(
+  head: Pick<Head, "lineage" | "epoch" | "index" | "chain">,
+  cluster: string,
+): Timeline {
   const chain = Buffer.from(head.chain).toString("hex");
   return {
     lineage: uuidText(head.lineage),
