@@ -1,7 +1,7 @@
 // Leaves of a generation that is being filled: gathered, and written in the order of their slots. Rows come in the
 // order of their keys, in which each leaf would fall on another page; so a page is written once for many of them.
 
-import type { Batch, StorageEngine } from "../engines/engine.ts";
+import type { Batch, LeafRow, StorageEngine } from "../engines/engine.ts";
 import { compareKeys } from "../key.ts";
 import { HEAD_ROW } from "../rows/head.ts";
 import { Forest } from "../rows/merkle.ts";
@@ -30,10 +30,28 @@ export class GatheredLeaves {
   readonly #slices: Slices;
   #leaves: LeafChange[] = [];
   #keyBytes = 0;
+  readonly #before: () => Promise<Batch["meta"]>;
 
-  constructor(engine: StorageEngine, slices: Slices) {
+  /** `before` is called before leaves are written: what must be there first, and what is written with them. */
+  constructor(
+    engine: StorageEngine,
+    slices: Slices,
+    before: () => Promise<Batch["meta"]> = async () => [],
+  ) {
     this.#engine = engine;
     this.#slices = slices;
+    this.#before = before;
+  }
+
+  /** Those of an earlier attempt. */
+  async readStored(): Promise<void> {
+    for (let after: LeafRow | null = null; ;) {
+      const page: LeafRow[] = this.#engine.leaves(after, MAX_LEAVES);
+      for (const { slot, hash } of page) this.forest.of(slot).replace(slot, null, hash);
+      await this.#slices.pause();
+      if (page.length < MAX_LEAVES) return;
+      after = page.at(-1)!;
+    }
   }
 
   async add(leaf: LeafChange): Promise<void> {
@@ -48,7 +66,8 @@ export class GatheredLeaves {
     this.#leaves = [];
     this.#keyBytes = 0;
     await this.#slices.pause();
-    await this.#engine.commit({ ...EMPTY_BATCH, leaves });
+    const meta = await this.#before();
+    await this.#engine.commit({ ...EMPTY_BATCH, leaves, meta });
   }
 
   /** All leaves are there: the sums, and last the rows without which it is no store. */
