@@ -40,8 +40,10 @@ const HEADERS = "headers";
 const deviceKey = (path: string) => `${DEVICES}${path}`;
 const keyKey = (path: string) => `keys/${path}`;
 const declaredKey = (path: string) => `declared/${path}`;
-const checkpointKey = (id: string) => `checkpoints/${id}`;
-const headKey = (id: string) => `heads/${id}`;
+export const CHECKPOINTS = "checkpoints/";
+export const HEADS = "heads/";
+const checkpointKey = (id: string) => CHECKPOINTS + id;
+const headKey = (id: string) => HEADS + id;
 /** Of chains that were left when the data was exchanged, by the paths of their devices. */
 export const EXCHANGED = "exchanged/";
 const exchangedKey = (path: string) => EXCHANGED + path;

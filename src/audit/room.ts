@@ -4,7 +4,7 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { auditApi } from "./api.ts";
 import { Audit, type AuditOptions } from "./audit.ts";
-import { EXCHANGED } from "./device-store.ts";
+import { CHECKPOINTS, EXCHANGED, HEADS } from "./device-store.ts";
 
 export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
   /** Of everything below shared/, local/ and core/. */
@@ -17,6 +17,8 @@ export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
 
 /** Below core/: where chains go that were left when the data was exchanged. */
 export const EXCHANGED_CHAINS = `audit/${EXCHANGED}`;
+/** And where it is kept how far own ones have come: in no archive. */
+export const OWN_CHAINS = [HEADS, CHECKPOINTS].map((folder) => `audit/${folder}`);
 
 export interface AuditParts {
   readonly audit: Audit;

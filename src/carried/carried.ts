@@ -78,6 +78,8 @@ export interface CarriedOptions {
     readonly rows: () => Iterable<CarriedRow>;
     /** Where they go. */
     readonly to: View;
+    /** Where it is kept how far chains have come: data that has just come knows of none. */
+    readonly own: readonly View[];
   };
   readonly outside: CarriedOutside;
   /** In a transaction. */

@@ -25,8 +25,8 @@ export interface ClearRowsOptions {
   /** core/ */
   readonly node: View;
   readonly evidence: () => CarriedEvidence;
-  /** `to`: where ends of chains go. */
-  readonly chains: { readonly to: View };
+  /** `to`: where ends of chains go; `own`: where those are that began in this data. */
+  readonly chains: { readonly to: View; readonly own: readonly View[] };
   /** Longer values are not stored. */
   readonly maxRowBytes: number;
   readonly timers: Timers;
@@ -52,10 +52,10 @@ export class ClearRows {
     return this.#options.evidence();
   }
 
-  /** What lies where copies go, whoever put it there. */
+  /** What lies where copies go, whoever put it there. Nobody has signed or recorded anything in this data yet. */
   async removeCopies(): Promise<void> {
-    await removeAll(this.#evidence.view);
-    await removeAll(this.#options.chains.to);
+    const { to, own } = this.#options.chains;
+    for (const view of [this.#evidence.view, to, ...own]) await removeAll(view);
   }
 
   /** By what this process holds: rows are used if they are the ones that it has signed for. */

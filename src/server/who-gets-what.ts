@@ -6,7 +6,7 @@ import { EMPTY, hex } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-import { EXCHANGED_CHAINS } from "../audit/room.ts";
+import { EXCHANGED_CHAINS, OWN_CHAINS } from "../audit/room.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { ENTRY_OVERHEAD } from "../crypto/aead.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
@@ -239,6 +239,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       chains: {
         rows: () => rooms.audit.audit.leftChains(),
         to: node.sub(EXCHANGED_CHAINS),
+        own: OWN_CHAINS.map((folder) => node.sub(folder)),
       },
       outside: over.carried,
       noteLeft: (tx, left) => noteLeft(tx.on(node.sub("snapshots/")), left, clock.now()),

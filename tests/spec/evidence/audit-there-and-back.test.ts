@@ -198,6 +198,29 @@ test("a line that calls itself a checkpoint and that no key of the server has si
   }
 });
 
+test("what a device had stored is put back into data that came back: the process that made the exchange goes by what it holds", async (t) => {
+  const own = await audited(t);
+  const data = await own.snapshot();
+  const stored = ["heads/", "checkpoints/"].flatMap((folder) => [
+    ...own.kept.below(`core/audit/${folder}`),
+  ]);
+  assert.ok(stored.length > 0);
+  await own.exchange();
+  await own.unseal();
+  await own.requests();
+  await own.exchange(data);
+  const before = parsed(own.path);
+  own.kept.write(stored);
+  await own.unseal(data);
+  await own.requests();
+  const next = parsed(own.path)[before.length];
+  assert.deepEqual([next?.event, next?.number], ["exchanged", before.length + 1]);
+  assert.deepEqual(
+    own.server.lines.filter((line) => line.includes(BROKEN)),
+    [],
+  );
+});
+
 test("a device whose file does not open while the data is exchanged: its numbers go on from where they were stored", async (t) => {
   const own = await audited(t);
   const opened = { token: own.stage.token, shares: own.stage.shares };

@@ -382,7 +382,7 @@ const LONG_AGO = { madeAt: "2024-01-01T00:00:00Z" };
 
 /** Sets that somebody made and signed himself, and the number of the first report that is signed after them. */
 function forgedSets(own: Exchanged): readonly (readonly [string, ForgedSet, number])[] {
-  const [fifth, sixth] = [forgedReport(5), forgedReport(6)];
+  const [fifth, sixth, eighth] = [forgedReport(5), forgedReport(6), forgedReport(8)];
   const next = forgedReport(6, fifth.digest);
   const both = (one: typeof fifth, two: typeof sixth) =>
     new ForgedSet({
@@ -406,6 +406,11 @@ function forgedSets(own: Exchanged): readonly (readonly [string, ForgedSet, numb
     ["reports that are not there", new ForgedSet({ head: { first: 1, bytes: 1 << 30 } }), 9],
     ["a report that is none", new ForgedSet({ more: [["reports/000000000007", "{}"]] }), 9],
     ["a report, linked", both(fifth, next), 9],
+    [
+      "a report behind the letter",
+      new ForgedSet({ more: [[eighth.key, JSON.stringify(eighth.row)]] }),
+      9,
+    ],
     ["a report that does not follow", both(fifth, sixth), 9],
     ["a report of another digest", unlike, 9],
     [
@@ -464,6 +469,8 @@ test(
       try {
         await own.unseals();
         own.actsOnNothing();
+        const kept = own.kept.below("core/evidence/earlier/").map(({ key }) => key.slice(-1));
+        assert.ok(kept.every((digit) => ["5", "6"].includes(digit)));
         assert.equal(await own.stage.sign(), number);
         await own.tells(0, UNKNOWN);
         // Leases still end, have receipts, and are signed for; those that nobody ended stay.
