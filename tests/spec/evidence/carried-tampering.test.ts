@@ -8,15 +8,8 @@ import { at } from "../../support/http-client.ts";
 import { SECOND } from "../../support/servers/engine-server.ts";
 import { sendSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
-import {
-  BEFORE,
-  COUNTS,
-  Exchanged,
-  LEFT,
-  LETTER,
-  TAMPERINGS,
-  WAITING,
-} from "./exchanged-server.ts";
+import { BEFORE, COUNTS, Exchanged, LEFT, LETTER, WAITING } from "./exchanged-server.ts";
+import { TAMPERINGS } from "./tamperings.ts";
 
 const BOUND = { timeout: 120_000 };
 const KNOWN = { isKnown: true };
