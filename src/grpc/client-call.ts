@@ -12,6 +12,8 @@ interface Parts {
   /** Of one answer. */
   readonly max: number;
   readonly room: MessageRoom;
+  /** Resets the stream, which was made with its signal. */
+  readonly stop: AbortController;
   /** Whether the whole session is gone. */
   readonly isLost: () => boolean;
 }
@@ -110,11 +112,15 @@ export class ClientCall {
     this.give(new StatusError(Status.unavailable, "the peer does not get on"));
   }
 
-  /** One that has its status is over by itself, once our own side is. */
+  /**
+   * One that has its status is over by itself, once our own side is. Otherwise the stream is stopped by its signal: closing
+   * it would end our side first, and to the peer that looks as if all requests had come.
+   */
   #cancel(): void {
     const stream = this.#stream;
     if (this.#isOver || (this.#trailers !== null && stream.writableEnded)) return;
-    stream.close(this.#trailers === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_NO_ERROR);
+    if (this.#trailers === null) this.#parts.stop.abort();
+    else stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   /** A stream without a status: by the code of its reset, after the protocol's table. */

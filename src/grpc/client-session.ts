@@ -72,12 +72,14 @@ export class ClientSession implements Channel, Swept {
   ): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted();
     if (!this.isOpen) throw new StatusError(Status.unavailable, "the session is closed");
+    const stop = new AbortController();
     const head = requestHead(this.#authority, shape.path, timeout ?? null);
-    const stream = this.#session.request(head, { endStream: false });
+    const stream = this.#session.request(head, { endStream: false, signal: stop.signal });
     const { clock, timers } = this.#world;
     const call = new ClientCall(stream, clock, {
       max: shape.maxResponse,
       room: this.#room,
+      stop,
       isLost: () => !this.isOpen,
     });
     this.#calls.add(call);

@@ -17,6 +17,7 @@ import { until } from "../../tests/support/until.ts";
 import { ClientSession } from "./client-session.ts";
 import { bytes, message } from "./message.ts";
 import {
+  callBidirectional,
   callStream,
   callUnary,
   LARGEST_MESSAGE,
@@ -224,6 +225,42 @@ describe("hostile callers", BOUND, () => {
     assert.equal(pair.sessions[0]?.calls, 1);
     session.destroy();
     await resting;
+  });
+
+  test("a reset is no end: whoever reads the requests learns that some may be missing", async () => {
+    let end = "";
+    const reading = serveBidirectional(sink, async function* (requests) {
+      try {
+        for await (const _ of requests) handled++;
+        end = "as if all had come";
+      } catch {
+        end = "cut";
+      }
+      yield* [];
+    });
+    await start({}, [reading]);
+    async function* one() {
+      yield { bytes: Buffer.alloc(0) };
+      await new Promise(() => {});
+    }
+    const client = await pair.client();
+    const stop = new AbortController();
+    const ours = callBidirectional(client, sink, one(), { signal: stop.signal });
+    const cancelled = assert.rejects(ours.next());
+    await until(() => handled === 1);
+    stop.abort();
+    await cancelled;
+    await until(() => end !== "");
+    assert.equal(end, "cut", "our own client");
+    end = "";
+    const reset = new AbortController();
+    const stream = session.request({ ...HEAD, ":path": sink.path }, { signal: reset.signal });
+    stream.on("error", () => {});
+    stream.write(frame(0));
+    await until(() => handled === 2);
+    reset.abort();
+    await until(() => end !== "");
+    assert.equal(end, "cut", "another");
   });
 
   test("streams that are opened to be reset end the session, and handlers are bounded", async () => {
