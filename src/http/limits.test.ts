@@ -13,7 +13,7 @@ import {
   type Front,
 } from "../../tests/support/http-front.ts";
 import { until } from "../../tests/support/until.ts";
-import { ConnectionBook } from "./connection-book.ts";
+import { ConnectionBook } from "../base/connection-book.ts";
 import { DEFAULT_LIMITS, withDefaults } from "./listener-settings.ts";
 
 describe("limits", () => {

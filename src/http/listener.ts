@@ -16,14 +16,15 @@ import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
 import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
-import { type Arrivals, PLAIN_COST, TLS_COST } from "./arrivals.ts";
+import { type Arrivals, PLAIN_COST, TLS_COST } from "../base/arrivals.ts";
 import {
   type Busy,
   type ConnectionBook,
+  endsOf,
   plainAddress,
   type Seat,
   type Seated,
-} from "./connection-book.ts";
+} from "../base/connection-book.ts";
 import { spokePlainHttp, listenFailed } from "./failures.ts";
 import type { HeldBytes } from "./held-bytes.ts";
 import { ForwardedFor } from "./request/forwarded.ts";
@@ -339,12 +340,6 @@ export class HttpListener {
     await promise;
     timer.cancel();
   }
-}
-
-/** Tells connections apart that are open at one time. One of its ends alone does not: a peer may use a port of its own for
- *  connections to several of our addresses. */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remotePort} ${remoteAddress} ${localPort} ${localAddress}`;
 }
 
 /** A connection before it is one: a peer that does not get on with the handshake. */

@@ -2,8 +2,8 @@
 // clock hand that ends what takes too long.
 
 import type { Address, Nanos } from "@holdfast/shared/world";
-import { Arrivals } from "./arrivals.ts";
-import { ConnectionBook } from "./connection-book.ts";
+import { Arrivals } from "../base/arrivals.ts";
+import { ConnectionBook } from "../base/connection-book.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { OpenStreams } from "./http2/stream-room.ts";
 import { HttpListener } from "./listener.ts";

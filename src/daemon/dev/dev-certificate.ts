@@ -2,6 +2,7 @@
 // forgotten as soon as it has signed: nobody can make a second certificate of it.
 
 import type { Instant } from "@holdfast/shared/world";
+import { loadX509 } from "../../base/x509.ts";
 
 export interface DevCertificate {
   readonly authority: string; // PEM
@@ -19,8 +20,7 @@ export async function makeDevCertificate(
   hosts: readonly { readonly type: "dns" | "ip"; readonly value: string }[],
   now: Instant,
 ): Promise<DevCertificate> {
-  provideMetadata();
-  const x509 = await import("@peculiar/x509");
+  const x509 = await loadX509();
   const { subtle } = crypto;
   const make = () => subtle.generateKey(KEY, true, ["sign", "verify"]);
   const [authorityKeys, keys] = await Promise.all([make(), make()]);
@@ -63,27 +63,4 @@ export async function makeDevCertificate(
     certificate: certificate.toString("pem"),
     key: x509.PemConverter.encode(der, "PRIVATE KEY"),
   };
-}
-
-/**
- * The package wants the metadata functions of a proposal for decorators, which no runtime has. It only
- * keeps what it puts in; this much is enough, and nothing else in the process looks at it.
- */
-function provideMetadata(): void {
-  if ("getMetadata" in Reflect) return;
-  const kept = new WeakMap<object, Map<string, unknown>>();
-  const name = (key: unknown, property: unknown) => `${String(property)} ${String(key)}`;
-  const own = (key: unknown, target: object, property?: unknown) =>
-    kept.get(target)?.get(name(key, property));
-  const inherited = (key: unknown, target: object, property?: unknown): unknown => {
-    const parent = Object.getPrototypeOf(target) as object | null;
-    return (
-      own(key, target, property) ?? (parent === null ? undefined : inherited(key, parent, property))
-    );
-  };
-  const define = (key: unknown, value: unknown, target: object, property?: unknown) => {
-    const map = kept.get(target) ?? new Map<string, unknown>();
-    kept.set(target, map.set(name(key, property), value));
-  };
-  Object.assign(Reflect, { getOwnMetadata: own, getMetadata: inherited, defineMetadata: define });
 }

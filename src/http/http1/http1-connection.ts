@@ -9,7 +9,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import { SMALL_CHUNK } from "../request/body.ts";
 import { ChunkWatch } from "./chunk-watch.ts";
-import type { Busy, Seated } from "../connection-book.ts";
+import type { Busy, Seated } from "../../base/connection-book.ts";
 import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { sendStream } from "../streamed-answer.ts";
 import { Pace } from "../../base/pace.ts";

@@ -12,7 +12,7 @@ import {
 import type { Socket } from "node:net";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
-import type { Busy, Seated } from "../connection-book.ts";
+import type { Busy, Seated } from "../../base/connection-book.ts";
 import { Http2Wire, type Unread } from "./http2-wire.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";

@@ -3,7 +3,7 @@
 
 import { BlockList, isIP, isIPv6 } from "node:net";
 import type { Remote } from "@holdfast/shared/endpoint/request";
-import { plainAddress } from "../connection-book.ts";
+import { plainAddress } from "../../base/connection-book.ts";
 import { badHeader } from "../failures.ts";
 import { isLoopbackAddress, refused } from "../listener-settings.ts";
 

@@ -5,8 +5,8 @@
 
 import type { Nanos } from "@holdfast/shared/world";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import type { FairTurnsWorld } from "../base/fair-turns.ts";
-import { Rotation } from "../base/rotation.ts";
+import type { FairTurnsWorld } from "./fair-turns.ts";
+import { Rotation } from "./rotation.ts";
 
 // Nobody is served so long at most, if they come without end. A thousand are taken in within a few times of it.
 const TAKING_IN: Nanos = 25n * MILLISECOND;

@@ -1,7 +1,14 @@
 // How many connections there are, and from where. A single address must not be able to take all that
 // the process can hold; and whoever only holds connections open makes room for those who ask something.
 
-import type { ListenerLimits } from "./listener-settings.ts";
+import type { Duplex } from "node:stream";
+
+/** How many there may be. */
+export interface ConnectionLimits {
+  readonly connections: number;
+  readonly connectionsPerAddress: number;
+  readonly connectionsPerLocalAddress: number;
+}
 
 /**
  * What a connection is in the middle of, from what is missed least: a peer that has not said what it wants
@@ -39,7 +46,7 @@ export class ConnectionBook {
    * Counts a connection, or says that it must not be. Where there are too many, the oldest of those that
    * are missed least has to go: so 200 that never ask anything do not keep out the one that does.
    */
-  enter(place: string | null, loopback: boolean, limits: ListenerLimits): Seat | null {
+  enter(place: string | null, loopback: boolean, limits: ConnectionLimits): Seat | null {
     const max = loopback ? limits.connectionsPerLocalAddress : limits.connectionsPerAddress;
     const near = place === null ? null : (this.#byPlace.get(place) ?? null);
     if (near !== null && near.size >= max && !this.#makeRoom(near)) return null;
@@ -81,4 +88,22 @@ export class ConnectionBook {
 /** An IPv4 address that came in over an IPv6 socket, as IPv4. */
 export function plainAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}
+
+interface Ends {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+}
+
+/** Tells connections apart that are open at one time. One of its ends alone does not: a peer may use a port of its own for
+ *  connections to several of our addresses. */
+export function endsOf({
+  remoteAddress,
+  remotePort,
+  localAddress,
+  localPort,
+}: Duplex & Ends): string {
+  return `${remotePort} ${remoteAddress} ${localPort} ${localAddress}`;
 }
