@@ -44,6 +44,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["barrier", FOUNDATION.slice(0, 3)],
   ["endpoint", ["base"]],
   ["grpc", ["base"]], // calls on a connection, whoever they are for
+  ["cluster", ["base", "grpc"]], // links between clusters; who replicates stands above it
   [HOUSE, FOUNDATION],
   ["document", ["base"]],
   [SIGNED, ["base"]],

@@ -111,6 +111,16 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "HTTP/2 on a connection that is handed in; nothing is opened",
   },
   {
+    file: /^src\/cluster\/(?:port|port-set|tls-carrier)\.ts$/,
+    may: ["sockets"],
+    why: "TLS on connections of system/net.ts, on both sides",
+  },
+  {
+    file: /^src\/cluster\/authority\.ts$/,
+    may: ["randomness"],
+    why: "WebCrypto makes key pairs from its own source; no simulator runs TLS",
+  },
+  {
     file: /^src\/outbound\/(connections|dialling|endpoint-url|exchange|system-resolver)\.ts$/,
     may: ["sockets"],
     why: "HTTP and TLS as a client, and the system's name service; connections come from system/net.ts",

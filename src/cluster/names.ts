@@ -1,0 +1,34 @@
+// Who is who at the cluster port: a replication set of one kind has a name in TLS, a member of it one in its certificate.
+
+export type ReplicationKind = "dr" | "performance";
+
+/** A replication set, as one kind of replication has it. */
+export interface SetName {
+  readonly set: string;
+  readonly kind: ReplicationKind;
+}
+
+export interface MemberName extends SetName {
+  /** The id that its activation token was made for. */
+  readonly id: string;
+}
+
+const SET = /^[0-9a-f-]{1,63}$/; // an id of ours, and a label of a name
+const ID = /^\w(?:[\w.-]{0,62}\w)?$/; // what fits into the common name of a certificate
+
+export function isSetId(text: string): boolean {
+  return SET.test(text) && !text.startsWith("-") && !text.endsWith("-");
+}
+
+export function isMemberId(text: string): boolean {
+  return ID.test(text);
+}
+
+/** The name that a client asks for in its first message: it selects certificate and authority. */
+export function hostOf({ set, kind }: SetName): string {
+  return `${kind}.${set}.repl`;
+}
+
+export function uriOf({ set, kind, id }: MemberName): string {
+  return `holdfast://${set}/${kind}/${id}`;
+}

@@ -1,0 +1,121 @@
+// A link to a peer: opened by a hello, then calls and streams. What carries it is handed in: TLS (`tls-carrier.ts`), or the
+// memory of a process that holds both ends (`memory-carrier.ts`), so that whoever replicates does not know which.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import {
+  callBidirectional,
+  type CallOptions,
+  callStream,
+  callUnary,
+  type Channel,
+  type Method,
+} from "../grpc/method.ts";
+import { Status, StatusError } from "../grpc/status.ts";
+import { peerRefused } from "./failures.ts";
+import { type Hello, hello, type HelloAnswer, PROTOCOL } from "./hello.ts";
+import type { MemberName } from "./names.ts";
+
+/** For connecting, and for the hello after it. */
+const DIAL: Nanos = 5n * SECOND;
+const HELLO: Nanos = 10n * SECOND;
+
+/** A connection that exists. That it does proves nothing about what the peer thinks of us. */
+export interface Carried extends Channel {
+  /** Resolves when it is gone, whoever ended it. */
+  readonly closed: Promise<void>;
+  /** At once. */
+  destroy(): void;
+}
+
+export interface Carrier {
+  /** Rejects where it takes longer than `within`. */
+  connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried>;
+}
+
+export interface PeerLink {
+  /** Connects and says hello. Rejects, and leaves nothing behind, unless the peer has answered. */
+  open(self: Self, signal?: AbortSignal): Promise<HelloAnswer>;
+  call<Q, A>(method: Method<"unary", Q, A>, request: Q, options?: CallOptions): Promise<A>;
+  /** With one request, or with those of an iterable where the method takes many. */
+  stream<Q, A>(
+    method: Method<"serverStream", Q, A>,
+    request: Q,
+    options?: CallOptions,
+  ): AsyncGenerator<A>;
+  stream<Q, A>(
+    method: Method<"bidirectional", Q, A>,
+    requests: AsyncIterable<Q>,
+    options?: CallOptions,
+  ): AsyncGenerator<A>;
+  /** At once; resolves when nothing is left. */
+  close(): Promise<void>;
+  /** Null before it is open; resolves when it is not any more. */
+  readonly closed: Promise<void> | null;
+}
+
+/** What a member says of itself. */
+export interface Self {
+  readonly clusterId: string;
+  readonly version: string;
+}
+
+export class CarriedLink implements PeerLink {
+  readonly #carrier: Carrier;
+  readonly #member: MemberName;
+  #carried: Carried | null = null;
+
+  constructor(carrier: Carrier, member: MemberName) {
+    this.#carrier = carrier;
+    this.#member = member;
+  }
+
+  get closed(): Promise<void> | null {
+    return this.#carried?.closed ?? null;
+  }
+
+  async open(self: Self, signal?: AbortSignal): Promise<HelloAnswer> {
+    await this.close();
+    const carried = await this.#carrier.connect(DIAL, signal);
+    const { set, kind, id } = this.#member;
+    const sent: Hello = { set, kind, secondaryId: id, protocol: PROTOCOL, ...self };
+    const options = { timeout: HELLO, ...(signal === undefined ? {} : { signal }) };
+    try {
+      const answer = await callUnary(carried, hello, sent, options);
+      if (answer.protocol !== PROTOCOL) throw peerRefused("the peer speaks another protocol");
+      this.#carried = carried;
+      return answer;
+    } catch (error) {
+      carried.destroy();
+      // A session that is cut before it has answered is how a peer refuses under TLS 1.3.
+      const isCut = error instanceof StatusError && error.status === Status.unavailable;
+      throw isCut ? peerRefused("the peer does not take us", { cause: error }) : error;
+    }
+  }
+
+  async call<Q, A>(method: Method<"unary", Q, A>, request: Q, options?: CallOptions): Promise<A> {
+    return await callUnary(this.#channel, method, request, options);
+  }
+
+  stream<Q, A>(
+    method: Method<"serverStream", Q, A> | Method<"bidirectional", Q, A>,
+    requests: Q | AsyncIterable<Q>,
+    options?: CallOptions,
+  ): AsyncGenerator<A> {
+    return method.kind === "serverStream"
+      ? callStream(this.#channel, method, requests as Q, options)
+      : callBidirectional(this.#channel, method, requests as AsyncIterable<Q>, options);
+  }
+
+  async close(): Promise<void> {
+    const carried = this.#carried;
+    this.#carried = null;
+    carried?.destroy();
+    await carried?.closed;
+  }
+
+  get #channel(): Channel {
+    if (this.#carried !== null) return this.#carried;
+    throw new StatusError(Status.unavailable, "the link is not open");
+  }
+}

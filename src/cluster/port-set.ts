@@ -1,0 +1,77 @@
+// One replication set at the port: its certificate, the authority of its members, and the sessions that they have.
+
+import { X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContext } from "node:tls";
+import type { Clock } from "@holdfast/shared/world";
+import type { ServerSession } from "../grpc/server-session.ts";
+import type { ServiceTable } from "../grpc/method.ts";
+import { type Hello, type HelloAnswer, PeerGate, type ServedSet } from "./hello.ts";
+import { hostOf, type SetName } from "./names.ts";
+import { type Credentials, withCredentials } from "./tls.ts";
+import { type Mismatch, type Peer, verifyMember } from "./verify.ts";
+
+export interface SetToServe extends SetName, Credentials {
+  readonly table: ServiceTable<Peer>;
+  readonly greet: (hello: Hello, peer: Peer) => Promise<HelloAnswer>;
+  /** Serials of certificates that are not taken any more. */
+  readonly revoked: Iterable<string>;
+}
+
+export class PortSet implements ServedSet {
+  readonly host: string;
+  readonly context: SecureContext;
+  readonly table: ServiceTable<Peer>;
+  readonly greet: ServedSet["greet"];
+  readonly #name: SetName;
+  readonly #authority: X509Certificate;
+  readonly #revoked: Set<string>;
+  readonly #sessions = new Map<string, Set<ServerSession<Peer>>>(); // by serial
+
+  constructor(set: SetToServe) {
+    this.host = hostOf(set);
+    this.#name = { set: set.set, kind: set.kind };
+    this.context = withCredentials(set, (options) => createSecureContext(options));
+    this.#authority = new X509Certificate(set.authority);
+    this.table = set.table;
+    this.greet = set.greet;
+    this.#revoked = new Set(set.revoked);
+  }
+
+  /** Who has shown this certificate, and may come in. */
+  judge(certificate: X509Certificate, clock: Pick<Clock, "now">): PeerGate | Mismatch {
+    const peer = verifyMember(certificate, this.#authority, this.#name, clock.now());
+    if ("mismatch" in peer) return peer;
+    if (this.isRevoked(peer.serial)) return { mismatch: "it is revoked" };
+    return new PeerGate(peer, this, clock);
+  }
+
+  isRevoked(serial: string): boolean {
+    return this.#revoked.has(serial);
+  }
+
+  /** From now on it is refused; its sessions end, and the signals of their calls are aborted before this returns. */
+  revoke(serial: string): number {
+    this.#revoked.add(serial);
+    const sessions = [...(this.#sessions.get(serial) ?? [])];
+    for (const session of sessions) session.destroy();
+    return sessions.length;
+  }
+
+  sessionsOf(serial: string): number {
+    return this.#sessions.get(serial)?.size ?? 0;
+  }
+
+  get sessions(): ServerSession<Peer>[] {
+    return [...this.#sessions.values()].flatMap((sessions) => [...sessions]);
+  }
+
+  add(serial: string, session: ServerSession<Peer>): void {
+    const sessions = this.#sessions.get(serial) ?? new Set();
+    this.#sessions.set(serial, sessions.add(session));
+    void session.closed.then(() => {
+      sessions.delete(session);
+      if (sessions.size === 0 && this.#sessions.get(serial) === sessions)
+        this.#sessions.delete(serial);
+    });
+  }
+}

@@ -1,0 +1,294 @@
+// The cluster port: where other clusters come in. Several replication sets share it; the name that a client asks for
+// selects one. Until a certificate has proved who comes, a connection is worth little: there are few of them, each has
+// ten seconds, and those of one address wait behind each other.
+
+import type { Duplex } from "node:stream";
+import { createServer, type Server, type TLSSocket } from "node:tls";
+import { clientOf } from "@holdfast/shared/text/client-address";
+import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Address, Clock, Listener, Nanos, Net, Timers } from "@holdfast/shared/world";
+import { Arrivals, TLS_COST } from "../base/arrivals.ts";
+import {
+  type Busy,
+  ConnectionBook,
+  endsOf,
+  plainAddress,
+  type Seat,
+} from "../base/connection-book.ts";
+import { FairTurns } from "../base/fair-turns.ts";
+import { Sweep, type Swept } from "../base/sweep.ts";
+import { ServerSession } from "../grpc/server-session.ts";
+import type { SessionLimits } from "../grpc/session-life.ts";
+import type { PeerGate } from "./hello.ts";
+import { hostOf, type SetName } from "./names.ts";
+import { PortSet, type SetToServe } from "./port-set.ts";
+import { PROTOCOL_NAME, TLS_OPTIONS } from "./tls.ts";
+import type { Peer } from "./verify.ts";
+
+export interface PortLimits {
+  readonly handshake: Nanos;
+  /** Connections that have not proved anything. */
+  readonly unproven: number;
+  readonly unprovenPerAddress: number;
+  readonly sessionsPerCertificate: number;
+  readonly session: Partial<SessionLimits>;
+}
+
+const PORT_LIMITS: PortLimits = {
+  handshake: 10n * SECOND,
+  unproven: 64,
+  unprovenPerAddress: 8,
+  sessionsPerCertificate: 4,
+  session: {},
+};
+const HELLOS_AT_ONCE = 2; // of one turn: what each takes of it is milliseconds
+const HANDSHAKE_RECORD = 0x16; // what every TLS connection begins with
+/** Whoever is refused comes back by itself: the log has one line for many. */
+const LOGGED: Nanos = MINUTE;
+
+export interface PortWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly net: Net;
+  readonly log: Log;
+}
+
+type Connection = Duplex & { readonly remoteAddress?: string | undefined };
+
+export class ClusterPort {
+  readonly #world: PortWorld;
+  readonly #limits: PortLimits;
+  readonly #tls: Server;
+  readonly #arrivals: Arrivals;
+  readonly #hellos: FairTurns;
+  readonly #book = new ConnectionBook();
+  readonly #sweep: Sweep;
+  readonly #sets = new Map<string, PortSet>(); // by host
+  readonly #handshakes = new Map<string, Handshake>(); // by both ends of the connection
+  #listener: Listener | null = null;
+  #isClosing = false;
+  #refused = 0; // since it was logged
+  #logged: Nanos | null = null;
+
+  constructor(world: PortWorld, limits: Partial<PortLimits> = {}) {
+    this.#world = world;
+    this.#limits = { ...PORT_LIMITS, ...limits };
+    this.#arrivals = new Arrivals(world);
+    this.#hellos = new FairTurns(world, HELLOS_AT_ONCE);
+    this.#sweep = new Sweep(world.clock, world.timers);
+    this.#tls = createServer({
+      ...TLS_OPTIONS,
+      ALPNProtocols: [PROTOCOL_NAME],
+      requestCert: true,
+      rejectUnauthorized: true,
+      // Without a name there is no certificate to show, and the handshake ends.
+      SNICallback: (host, done) => {
+        const set = this.#sets.get(host);
+        if (set === undefined) done(new Error("no such set"));
+        else done(null, set.context);
+      },
+      // The sweep ends them; Node's own timers would end all at once.
+      handshakeTimeout: Number((2n * this.#limits.handshake) / MILLISECOND),
+    });
+    this.#tls.on("secureConnection", (socket) => this.#secured(socket));
+    this.#tls.on("tlsClientError", (_error, socket) => {
+      this.#refuse(socket, "the handshake failed");
+    });
+  }
+
+  /** Connections that have not proved anything yet. */
+  get unproven(): number {
+    return this.#book.all;
+  }
+
+  // ── sets ──
+
+  /** Also in the place of what it served by that name, whose sessions end. */
+  serve(set: SetToServe): void {
+    const served = new PortSet(set);
+    this.forget(set);
+    this.#sets.set(served.host, served);
+  }
+
+  /** Its sessions end at once. */
+  forget(name: SetName): void {
+    const host = hostOf(name);
+    for (const session of this.#sets.get(host)?.sessions ?? []) session.destroy();
+    this.#sets.delete(host);
+  }
+
+  /** The certificate is refused from now on, and its sessions end at once. How many that were. */
+  revoke(name: SetName, serial: string): number {
+    return this.#sets.get(hostOf(name))?.revoke(serial) ?? 0;
+  }
+
+  // ── connections ──
+
+  #accept(socket: Connection): void {
+    socket.on("error", () => {}); // "close" follows, and that is what counts
+    const address = plainAddress(socket.remoteAddress ?? "");
+    const { unproven: connections, unprovenPerAddress: each } = this.#limits;
+    const place = clientOf(address);
+    const seat =
+      this.#isClosing || address === ""
+        ? null
+        : this.#book.enter(place, false, {
+            connections,
+            connectionsPerAddress: each,
+            connectionsPerLocalAddress: each,
+          });
+    if (seat === null) {
+      socket.destroy();
+      return;
+    }
+    const handshake = new Handshake(
+      socket,
+      seat,
+      this.#world.clock.elapsed(),
+      this.#limits.handshake,
+    );
+    this.#handshakes.set(handshake.ends, handshake);
+    seat.holder = handshake;
+    this.#sweep.add(handshake);
+    socket.on("close", () => this.#forget(handshake));
+    this.#arrivals.add(place, {
+      cost: TLS_COST,
+      serve: () => {
+        if (!socket.destroyed) this.#listenFor(socket, place);
+      },
+    });
+  }
+
+  #forget(handshake: Handshake): void {
+    this.#book.leave(handshake.seat);
+    this.#sweep.remove(handshake);
+    const { ends } = handshake;
+    if (this.#handshakes.get(ends) === handshake) this.#handshakes.delete(ends);
+  }
+
+  /** Looks at the first byte: what cannot be a handshake costs none. */
+  #listenFor(socket: Connection, place: string): void {
+    const over = () => socket.destroy();
+    socket.once("end", over);
+    socket.once("data", (chunk: Buffer) => {
+      socket.off("end", over);
+      socket.pause();
+      if (chunk[0] !== HANDSHAKE_RECORD) {
+        this.#refuse(socket, "it does not speak TLS");
+        return;
+      }
+      this.#hellos.soon({ tenant: "", client: place }, () => {
+        if (socket.destroyed) return;
+        socket.unshift(chunk);
+        this.#tls.emit("connection", socket);
+      });
+    });
+  }
+
+  #secured(socket: TLSSocket): void {
+    socket.on("error", () => {});
+    const handshake = this.#handshakes.get(endsOf(socket));
+    const set = this.#sets.get(typeof socket.servername === "string" ? socket.servername : "");
+    const certificate = socket.getPeerX509Certificate();
+    if (handshake === undefined || this.#isClosing) return void socket.destroy();
+    if (set === undefined || certificate === undefined || !socket.authorized) {
+      return this.#refuse(socket, "it shows no certificate");
+    }
+    if (socket.alpnProtocol !== PROTOCOL_NAME)
+      return this.#refuse(socket, "it does not speak HTTP/2");
+    if (socket.isSessionReused()) return this.#refuse(socket, "it goes on with an older session");
+    const gate = set.judge(certificate, this.#world.clock);
+    if ("mismatch" in gate) return this.#refuse(socket, `its certificate: ${gate.mismatch}`);
+    const { serial } = gate.peer;
+    if (set.sessionsOf(serial) >= this.#limits.sessionsPerCertificate) {
+      return this.#refuse(socket, "its certificate has as many sessions as it may");
+    }
+    this.#forget(handshake);
+    set.add(serial, this.#begin(socket, gate));
+  }
+
+  #begin(socket: TLSSocket, gate: PeerGate): ServerSession<Peer> {
+    const { clock, timers, log } = this.#world;
+    const world = { clock, timers, sweep: this.#sweep };
+    const session = new ServerSession<Peer>(socket, world, {
+      table: gate.table,
+      peer: gate.peer,
+      admit: (path) => gate.admit(path),
+      trouble: (path, error) =>
+        log.error("a call of a peer failed", { path, error: describe(error) }),
+      limits: this.#limits.session,
+    });
+    // Whoever has a certificate and says nothing is no peer either.
+    const timer = timers.after(this.#limits.handshake, () => {
+      if (!gate.isGreeted) session.destroy();
+    });
+    void session.closed.then(() => timer.cancel());
+    return session;
+  }
+
+  #refuse(socket: Connection, reason: string): void {
+    socket.destroy();
+    const now = this.#world.clock.elapsed();
+    this.#refused++;
+    if (this.#logged !== null && now - this.#logged < LOGGED) return;
+    const from = plainAddress(socket.remoteAddress ?? "");
+    this.#world.log.warn("a peer was refused at the cluster port", {
+      from,
+      reason,
+      times: this.#refused,
+    });
+    this.#logged = now;
+    this.#refused = 0;
+  }
+
+  // ── begin and end ──
+
+  async listen(on: Address): Promise<Address> {
+    this.#listener = await this.#world.net.listen(on, (socket) => this.#accept(socket));
+    return this.#listener.address;
+  }
+
+  /** Calls under way have until `grace` is over; then their signals are aborted, and their handlers are waited for. */
+  async close(grace: Nanos): Promise<void> {
+    this.#isClosing = true;
+    for (const handshake of this.#handshakes.values()) handshake.drop();
+    const sessions = [...this.#sets.values()].flatMap((set) => set.sessions);
+    for (const session of sessions) session.drain();
+    const timer = this.#world.timers.after(grace, () => {
+      for (const session of sessions) session.destroy();
+    });
+    await Promise.all(sessions.map(({ closed }) => closed));
+    timer.cancel();
+    await this.#listener?.close();
+  }
+}
+
+/** A connection that has not proved anything. */
+class Handshake implements Swept {
+  readonly busy: Busy = "beginning";
+  readonly seat: Seat;
+  readonly ends: string;
+  readonly #socket: Duplex;
+  readonly #since: Nanos;
+  readonly #limit: Nanos;
+
+  constructor(socket: Duplex, seat: Seat, since: Nanos, limit: Nanos) {
+    this.#socket = socket;
+    this.ends = endsOf(socket); // it forgets them when it is closed
+    this.seat = seat;
+    this.#since = since;
+    this.#limit = limit;
+  }
+
+  drop(): void {
+    this.#socket.destroy();
+  }
+
+  check(now: Nanos): boolean {
+    if (now - this.#since <= this.#limit) return false;
+    this.#socket.destroy();
+    return true;
+  }
+}

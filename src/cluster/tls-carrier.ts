@@ -1,0 +1,89 @@
+// A connection to the cluster port of another cluster: TCP from the world, TLS with the set's own authority, HTTP/2.
+
+import { X509Certificate } from "node:crypto";
+import type { Duplex } from "node:stream";
+import { connect, type TLSSocket } from "node:tls";
+import type { Address, Clock, Nanos, Net, Timers } from "@holdfast/shared/world";
+import type { Sweep } from "../base/sweep.ts";
+import { ClientSession } from "../grpc/client-session.ts";
+import { peerRefused } from "./failures.ts";
+import { hostOf, type SetName } from "./names.ts";
+import type { Carried, Carrier } from "./peer-link.ts";
+import { type Credentials, PROTOCOL_NAME, withCredentials } from "./tls.ts";
+import { verifyServer } from "./verify.ts";
+
+export interface CarrierWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly net: Net;
+  readonly sweep: Sweep;
+}
+
+export class TlsCarrier implements Carrier {
+  readonly #world: CarrierWorld;
+  readonly #to: Address;
+  readonly #set: SetName & Credentials;
+
+  constructor(world: CarrierWorld, to: Address, set: SetName & Credentials) {
+    this.#world = world;
+    this.#to = to;
+    this.#set = set;
+  }
+
+  async connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried> {
+    const { net, timers } = this.#world;
+    const late = new AbortController();
+    const give = () => late.abort(signal?.reason);
+    const timer = timers.after(within, () =>
+      late.abort(peerRefused("the peer does not answer in time")),
+    );
+    signal?.addEventListener("abort", give, { once: true });
+    try {
+      signal?.throwIfAborted();
+      const raw = await net.connect(this.#to, late.signal);
+      const socket = await this.#secure(raw, late.signal);
+      return new ClientSession(socket, hostOf(this.#set), this.#world);
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", give);
+    }
+  }
+
+  async #secure(raw: Duplex, signal: AbortSignal): Promise<TLSSocket> {
+    const set = this.#set;
+    const socket = withCredentials(set, (options) =>
+      connect({
+        ...options,
+        socket: raw,
+        servername: hostOf(set),
+        ALPNProtocols: [PROTOCOL_NAME],
+        checkServerIdentity: () => undefined, // looked at below, and more closely
+      }),
+    );
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const over = () => {
+      socket.destroy();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", over, { once: true });
+    socket.once("secureConnect", resolve);
+    socket.on("error", (cause) => reject(peerRefused("the peer ended the handshake", { cause })));
+    socket.once("close", () => reject(peerRefused("the peer ended the handshake")));
+    try {
+      await promise;
+      const certificate = socket.getPeerX509Certificate();
+      const authority = new X509Certificate(set.authority);
+      const wrong =
+        certificate === undefined || socket.alpnProtocol !== PROTOCOL_NAME
+          ? "it does not speak HTTP/2"
+          : verifyServer(certificate, authority, set, this.#world.clock.now());
+      if (wrong !== null) throw peerRefused(`the peer is not the port of this set: ${wrong}`);
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", over);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// Whether a certificate is one that we would have made for this very peer. TLS asks less: any certificate of the
+// authority, for any use and any name, would pass there.
+
+import type { X509Certificate } from "node:crypto";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Instant } from "@holdfast/shared/world";
+import { hostOf, isMemberId, type MemberName, type SetName, uriOf } from "./names.ts";
+
+const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
+const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
+
+/** A member as its certificate proves it. */
+export interface Peer extends MemberName {
+  readonly serial: string;
+  readonly expires: Instant;
+}
+
+/** Why it is not one, for the log. */
+export interface Mismatch {
+  readonly mismatch: string;
+}
+
+export function verifyMember(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  { set, kind }: SetName,
+  now: Instant,
+): Peer | Mismatch {
+  const wrong = whyNot(certificate, authority, CLIENT_AUTH, now);
+  if (wrong !== null) return { mismatch: wrong };
+  const id = certificate.subject.startsWith("CN=") ? certificate.subject.slice(3) : "";
+  if (!isMemberId(id)) return { mismatch: "it names no member" };
+  if (certificate.subjectAltName !== `URI:${uriOf({ set, kind, id })}`) {
+    return { mismatch: "it is for another set, kind or member" };
+  }
+  return { set, kind, id, serial: serialOf(certificate), expires: expiryOf(certificate) };
+}
+
+/** Null where it is the port of that set. */
+export function verifyServer(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  of: SetName,
+  now: Instant,
+): string | null {
+  const host = hostOf(of);
+  const wrong = whyNot(certificate, authority, SERVER_AUTH, now);
+  if (wrong !== null) return wrong;
+  const isFor =
+    certificate.subject === `CN=${host}` && certificate.subjectAltName === `DNS:${host}`;
+  return isFor ? null : "it is for another set or kind";
+}
+
+function whyNot(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  usage: string,
+  now: Instant,
+): string | null {
+  if (certificate.ca) return "it is an authority's";
+  if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
+    return "another authority has signed it";
+  }
+  const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
+  if (asymmetricKeyType !== "ec" || asymmetricKeyDetails?.namedCurve !== "secp521r1") {
+    return "its key is of another kind";
+  }
+  if (certificate.keyUsage?.join() !== usage) return "it is for another use";
+  if (instantOf(certificate.validFromDate) > now) return "it is not valid yet";
+  return expiryOf(certificate) < now ? "it has expired" : null;
+}
+
+/** Without zeros before it, whoever has written it down. */
+export function serialOf(certificate: X509Certificate): string {
+  return BigInt(`0x${certificate.serialNumber}`).toString(16);
+}
+
+function expiryOf(certificate: X509Certificate): Instant {
+  return instantOf(certificate.validToDate);
+}
+
+function instantOf(date: Date): Instant {
+  return BigInt(date.getTime()) * MILLISECOND;
+}
