@@ -11,6 +11,7 @@ import { cloudThrottle } from "./clouds/cloud-throttle.ts";
 import { engineKill9 } from "./engine-kill9.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { fsyncfail } from "./disk/fsyncfail.ts";
+import { clusterPort } from "./cluster/cluster-port.ts";
 import { compareParsers } from "./hostile/fuzz-http.ts";
 import { fuzzServer } from "./hostile/fuzz-server.ts";
 import { hostile } from "./hostile/hostile.ts";
@@ -53,6 +54,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   hostile        requests that are dear to answer   --quick  --only TEXT (all)
   slow           clients that do not get on         --quick
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
+  cluster-port   strangers at the cluster port      --n N (100000)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
   properties     random cases of tests, more often  --n N (20 times)
@@ -85,6 +87,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   hostile: ["quick", "only", "seed", "plant"],
   slow: ["quick", "plant"],
   "login-flood": ["n", "rounds", "plant"],
+  "cluster-port": ["n", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
   properties: ["n"],
@@ -200,6 +203,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
   "login-flood": ({ n = 1000, rounds = 40 }, plant) =>
     loginFlood({ n, rounds, say, ...(plant ? { plant: "same-address" } : {}) }),
+  "cluster-port": ({ n = 100_000 }, plant) =>
+    clusterPort({ n, say, ...(plant ? { plant: "patient" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
   properties: ({ n = 20 }) => properties({ times: n }),

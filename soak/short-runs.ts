@@ -48,6 +48,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   waiters: { green: ["--n", "1000"], red: "tested", alone: true },
   hostile: { green: ["--quick"], red: ["--quick"], alone: true },
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
+  "cluster-port": { green: ["--n", "3000"], red: ["--n", "1000"], alone: true },
   "login-flood": {
     green: ["--n", "200", "--rounds", "5"],
     red: ["--n", "200", "--rounds", "5"],
@@ -101,4 +102,5 @@ const UNSEEDED = new Set([
   "unwraps",
   "slow",
   "login-flood",
+  "cluster-port",
 ]);
