@@ -224,7 +224,12 @@ export class ClusterPort {
     const timer = timers.after(this.#limits.handshake, () => {
       if (!gate.isGreeted) session.destroy();
     });
-    void session.closed.then(() => timer.cancel());
+    // Calls are refused from then on, and one that began before must not last for ever.
+    const expiry = timers.after(gate.peer.expires - clock.now(), () => session.destroy());
+    void session.closed.then(() => {
+      timer.cancel();
+      expiry.cancel();
+    });
     return session;
   }
 

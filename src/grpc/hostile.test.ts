@@ -324,6 +324,22 @@ describe("hostile callers", BOUND, () => {
     await until(() => pair.sessions[0]?.calls === 0);
   });
 
+  test("a method may have fewer calls at once than a session has streams", async () => {
+    const rare = method("bidirectional", "/test.Hostile/Rare", block, block, { atOnce: 2 });
+    const resting = serveBidirectional(rare, async function* (requests) {
+      for await (const _ of requests) handled++;
+      yield* [];
+    });
+    await start({}, [...methods, resting]);
+    const open = [1, 2].map(() => ask(session, rare.path, frame(0), { end: false }));
+    await until(() => handled === 2);
+    assert.equal(await status(session, rare.path, frame(0), { end: false }), "8");
+    assert.equal(await status(session, small.path, frame(2, Buffer.from([10, 0]))), "0");
+    session.destroy();
+    await Promise.all(open);
+    await until(() => pair.sessions[0]?.calls === 0);
+  });
+
   test("a caller that goes on sending behind its answer is let go, then stopped", async () => {
     await start();
     const stream = session.request({ ...HEAD, ":path": "/test.Hostile/Other" });

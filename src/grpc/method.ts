@@ -23,6 +23,9 @@ export interface Shape {
   readonly path: string;
   readonly maxRequest: number;
   readonly maxResponse: number;
+  /** How many calls of it a session may have. An answer is made before its size is known, and each may have one waiting:
+   *  where they are large, this is what bounds them. */
+  readonly atOnce: number;
 }
 
 export interface Method<K extends MethodKind, Q, A> extends Shape {
@@ -31,9 +34,10 @@ export interface Method<K extends MethodKind, Q, A> extends Shape {
   readonly response: Codec<A>;
 }
 
-interface Sizes {
+interface Bounds {
   readonly maxRequest?: number;
   readonly maxResponse?: number;
+  readonly atOnce?: number;
 }
 
 /** `path` is `/package.Service/Name`. */
@@ -42,11 +46,11 @@ export function method<K extends MethodKind, Q, A>(
   path: string,
   request: Codec<Q>,
   response: Codec<A>,
-  { maxRequest = MAX_MESSAGE, maxResponse = MAX_MESSAGE }: Sizes = {},
+  { maxRequest = MAX_MESSAGE, maxResponse = MAX_MESSAGE, atOnce = Infinity }: Bounds = {},
 ): Method<K, Q, A> {
   invariant(/^\/[\w.]+\/\w+$/.test(path), "a method has a service and a name");
   invariant(Math.max(maxRequest, maxResponse) <= LARGEST_MESSAGE, "messages have a bound");
-  return { kind, path, request, response, maxRequest, maxResponse };
+  return { kind, path, request, response, maxRequest, maxResponse, atOnce };
 }
 
 /** The call as its handler sees it. `P` is what the carrier has proved about the caller. */

@@ -50,6 +50,10 @@ export class ServerCall<P> {
     this.done = this.#run();
   }
 
+  get served(): Served<P> {
+    return this.#parts.served;
+  }
+
   /** Ends it where the peer does not get on. */
   check(now: Nanos, stall: Nanos): void {
     if (this.#stream.destroyed) return;

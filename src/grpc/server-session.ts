@@ -13,7 +13,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Swept } from "../base/sweep.ts";
 import { MessageRoom } from "./message-room.ts";
-import type { ServiceTable } from "./method.ts";
+import type { Served, ServiceTable } from "./method.ts";
 import { ANSWER_HEAD, readOpening, trailersOf } from "./headers.ts";
 import { ServerCall } from "./server-call.ts";
 import {
@@ -126,6 +126,12 @@ export class ServerSession<P> implements Swept {
     try {
       this.#serving.admit?.(path);
       if (served === undefined) throw new StatusError(Status.unimplemented, "no such method");
+      if (this.#callsOf(served) >= served.shape.atOnce) {
+        throw new StatusError(
+          Status.resourceExhausted,
+          "as many calls of this method are under way as there may be",
+        );
+      }
     } catch (error) {
       return this.#refuse(stream, { ...ANSWER_HEAD, ...trailersOf(statusOf(error)) });
     }
@@ -142,6 +148,12 @@ export class ServerSession<P> implements Swept {
       this.#calls.delete(call);
       this.#settle();
     });
+  }
+
+  #callsOf(served: Served<P>): number {
+    let count = 0;
+    for (const call of this.#calls) if (call.served === served) count++;
+    return count;
   }
 
   /** Also those that a peer makes us reset, by frames that are none. */

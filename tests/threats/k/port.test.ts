@@ -286,6 +286,38 @@ describe("the cluster port", BOUND, () => {
     );
   });
 
+  test("T-K03: a call that lasts ends with the certificate it began with", async () => {
+    let begun = 0;
+    let ended = 0;
+    const waiting = serveUnary<Peer, { text: string }, { text: string }>(
+      who,
+      (_request, { signal }) => {
+        begun++;
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => {
+            ended++;
+            reject(new Error("over"));
+          }),
+        );
+      },
+    );
+    stage = await ClusterStage.start({ served: [waiting] });
+    const { clock, timers } = stage.world;
+    const before = {
+      ...stage.world,
+      clock: new FakeClock(clock.now() - 365n * DAY + 60n * SECOND),
+    };
+    const link = stage.link("paris", await issueMember(stage.authority, "paris", before));
+    await link.open(SELF);
+    const lost = assert.rejects(askWho(link));
+    await until(() => begun === 1);
+    for (let i = 0; i < 55; i++) await timers.advance(SECOND); // pings come back meanwhile
+    assert.equal(ended, 0);
+    for (let i = 0; i < 10; i++) await timers.advance(SECOND);
+    await until(() => ended === 1);
+    await lost;
+  });
+
   test("T-K11: a key of another kind, or none, is not signed; a foreign key is of no use to others", async () => {
     stage = await ClusterStage.start();
     const { authority, world } = stage;
