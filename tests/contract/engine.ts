@@ -12,6 +12,8 @@ import { assertSameRows, catchUp, followerOf, sent } from "../support/stores/fol
 import { adoptRest, anchorOf, keysAfter, rowsAt } from "../support/stores/adopted-store.ts";
 import { WatchedEngine } from "../support/stores/watched-engine.ts";
 import { madeStore, openedStore, TREE_KEY } from "../support/made/made-store.ts";
+import { fakeWorld } from "../support/fake-world.ts";
+import { type FilledRow, Filler } from "../../src/storage/generations/filler.ts";
 import { EngineModel } from "./engine-model.ts";
 
 export interface EngineUnderTest {
@@ -485,6 +487,31 @@ export function engineContract(
       await catchUp(again, leader.engine);
       assertSameRows(again.engine, leader.engine);
       assert.ok((await again.store.check()).ok);
+    });
+
+    test("a copy of another cluster is filled on it, and taken up after opening it again", async () => {
+      const { engine, reopen } = await start();
+      const leader = await madeStore();
+      await leader.store.write((tx) => {
+        for (let i = 0; i < 300; i++) tx.put(`shared/${i}`, bytes(`v${i}`), Buffer.alloc(16, i));
+      });
+      const world = fakeWorld();
+      const begun = await Filler.copy({ engine, ...world }, TREE_KEY, anchorOf(leader));
+      const rows = rowsAt(leader.engine, keysAfter("", leader.engine)) as FilledRow[];
+      for (const row of rows.slice(0, 100)) await begun.add(row);
+      await begun.flush();
+      const again = await reopen();
+      const filler = await Filler.copy({ engine: again, ...world }, TREE_KEY, anchorOf(leader));
+      assert.equal(filler.cursor, rows[99]!.key);
+      for (const row of rows.slice(100)) await filler.add(row);
+      await filler.finishCopy();
+      const { store } = openedStore(new WatchedEngine(again));
+      store.unlock(TREE_KEY);
+      await store.follow();
+      await leader.store.write((tx) => tx.put("local/since", bytes("1")));
+      await store.apply(sent(leader.engine, store.index + 1n), leader.engine.meta(HEAD));
+      assertSameRows(again, leader.engine);
+      assert.ok((await store.check()).ok);
     });
 
     test("its own commits are not told to its own watchers", async () => {

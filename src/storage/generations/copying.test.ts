@@ -62,6 +62,7 @@ async function assertGoesOn(engine: StorageEngine, leader: MadeStore): Promise<v
   const { store } = opened;
   assert.equal(store.adopting, null);
   store.unlock(TREE_KEY);
+  assert.ok((await store.check()).ok, "nothing lies there without a leaf");
   await store.follow();
   await store.apply(sent(leader.engine, store.index + 1n), leader.engine.meta(HEAD_ROW));
   assertSameRows(engine, leader.engine);
