@@ -342,6 +342,27 @@ test("a node on the same storage follows what is taken over there, and does not 
   await standby.store.lead();
 });
 
+test("a store whose mark is damaged opens, does not lead, and begins anew", async () => {
+  const leader = await leading();
+  const { engine } = await stranger();
+  await tamper(engine.inner, { meta: [{ name: SYNC_ROW, value: bytes("?") }] });
+  const again = openedStore(new WatchedEngine(engine.inner));
+  const { store } = again;
+  store.unlock(TREE_KEY);
+  assert.ok(store.following);
+  const damaged = refused("storage-head-damaged");
+  await assert.rejects(store.lead(), damaged);
+  await assert.rejects(store.apply(sent(leader.engine, 1n, 1)), damaged);
+  await assert.rejects(store.adopt([], ""), refused("adoption-not-begun"));
+  const surplus = await store.surplus(store.index - 1n);
+  await assert.rejects(store.rewind(surplus, rowsAt(leader.engine, surplus.keys)), damaged);
+  assert.ok((await store.check()).halfAdopted);
+  await store.beginAdopting(anchorOf(leader));
+  await adoptRest(again, leader.engine);
+  await assertWhole(again, leader);
+  await store.lead();
+});
+
 test("the mark is read in one way only", () => {
   const timeline = { lineage: "l", epochs: [] };
   const none = { sum: new Uint8Array(32), count: 0 };

@@ -6,6 +6,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { concat, equalBytes } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { type Acceptance, type Held, timelineRow } from "../commit/acceptance.ts";
 import type { FailStop } from "../commit/fail-stop.ts";
 import type { Tip } from "../commit/tip.ts";
@@ -53,6 +54,7 @@ export class Adopting {
   readonly #acceptance: Acceptance;
   /** After everything accepted. */
   #sync: Sync | null;
+  #damage: Failure | null = null; // of the mark: nobody can go on after it, but begin anew
   #ending = false; // until that is durable: what others read is the old log, and what we would accept is of the new one
 
   constructor({ engine, life, failStop, acceptance }: AdoptingOptions) {
@@ -60,7 +62,7 @@ export class Adopting {
     this.#life = life;
     this.#failStop = failStop;
     this.#acceptance = acceptance;
-    this.#sync = readSync(engine);
+    this.#sync = this.#read();
   }
 
   /** Null where the store is whole. */
@@ -70,14 +72,27 @@ export class Adopting {
 
   /** Throws while the store is between two states. */
   assertWhole(): void {
+    if (this.#damage !== null) throw this.#damage;
     if (this.#sync !== null || this.#ending) throw failures.storeHalfAdopted();
   }
 
   /** Somebody else writes the storage. True when what was half taken over there is whole now. */
   reread(): boolean {
     const before = this.#sync;
-    this.#sync = readSync(this.#engine);
-    return before !== null && this.#sync === null;
+    this.#sync = this.#read();
+    return before !== null && this.#sync === null && this.#damage === null;
+  }
+
+  /** A store whose mark is damaged can still be opened. */
+  #read(): Sync | null {
+    this.#damage = null;
+    try {
+      return readSync(this.#engine);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#damage = error;
+      return null;
+    }
   }
 
   /** What was half taken over before is let go: its rows stay until others take their places. */
@@ -144,6 +159,7 @@ export class Adopting {
 
   #left({ fork, keys }: Surplus): readonly string[] {
     const sync = this.#sync;
+    if (this.#damage !== null) throw this.#damage;
     if (sync === null) return keys;
     const { index } = heads.decodeHead(sync.head);
     if (sync.kind !== "rewind" || index !== fork) throw failures.storeHalfAdopted();
@@ -191,6 +207,7 @@ export class Adopting {
 
   #mark(sync: Sync): number {
     this.#sync = sync;
+    this.#damage = null;
     return this.#acceptance.pushForeign(new Map(), { meta: markOf(sync), bytes: ENTRY_BYTES });
   }
 
