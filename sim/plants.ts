@@ -127,6 +127,10 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     summary: "a follower applies the entry of a new key and does not learn the key",
     follow: { control: 0.5 },
   },
+  "follow-cursor-first": {
+    summary: "a follower notes the cursor before the rows that it has taken over",
+    follow: { cursor: 1 },
+  },
   "follow-early-answer": {
     summary: "a follower answers while its sync is still running",
     follow: {},

@@ -1,7 +1,12 @@
 // The production store of a follower, with room for the bugs that are planted in it.
 
 import { Store, type StoreOptions } from "../../src/storage/store.ts";
-import type { Changed, CommittedEntry, ControlReader } from "../../src/storage/store.ts";
+import type {
+  AdoptedRow,
+  Changed,
+  CommittedEntry,
+  ControlReader,
+} from "../../src/storage/store.ts";
 import type { Change } from "../../src/storage/watch.ts";
 import type { Prng } from "../prng.ts";
 
@@ -12,6 +17,8 @@ export interface FollowPlant {
   readonly control?: number;
   /** A group is applied in two halves. */
   readonly halves?: number;
+  /** What is taken over without entries is said to be there before it is. */
+  readonly cursor?: number;
 }
 
 export class FollowingStore extends Store {
@@ -53,6 +60,11 @@ export class FollowingStore extends Store {
       return super.apply(entries.slice(half), head);
     }
     return super.apply(entries, head);
+  }
+
+  override async adopt(rows: readonly AdoptedRow[], cursor: string): Promise<void> {
+    if (this.#skips(this.#plant.cursor)) await super.adopt([], cursor);
+    return super.adopt(rows, cursor);
   }
 
   #skips(chance: number | undefined): boolean {
