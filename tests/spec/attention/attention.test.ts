@@ -1,6 +1,7 @@
 // What needs attention, through HTTP and the command line: each code with its cause, what a narrow token sees, and
 // that it costs next to nothing.
 
+import { CHEAP_TYPE, cheapUserpass } from "../../support/servers/login-server.ts";
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -98,6 +99,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   const stage = await watched(t, {
     engine: (inner: ConstructorParameters<typeof WatchedEngine>[0]) =>
       (disk = new WatchedEngine(inner)),
+    engineTypes: [cheapUserpass()],
   });
   const { server } = stage;
   const file = (name: string) => join(server.test.auditDirectory, `${name}.log`);
@@ -231,7 +233,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   await stage.closed("drill.failed");
 
   // logins that fail, and tokens that do not end
-  await server.must("POST", "sys/auth/people", { type: "userpass" });
+  await server.must("POST", "sys/auth/people", { type: CHEAP_TYPE });
   await server.must("POST", "auth/people/users/ada", { password: "correct horse" });
   const login = (password: string) => server.ask("POST", "auth/people/login/ada", { password });
   for (let i = 0; i < 5; i++) await login("wrong");

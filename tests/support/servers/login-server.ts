@@ -8,10 +8,14 @@ import { type After, type GovernedServer, governedServer } from "./governed-serv
 import { type Answer, at, type CallOptions } from "../http-client.ts";
 import { CHEAP } from "../made/made-login-engine.ts";
 import type { TestServerOptions } from "./test-server.ts";
-import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 
 /** The built-in method, with passwords that cost nothing: most tests are about something else. */
-const CHEAP_TYPE = "cheap-userpass";
+export const CHEAP_TYPE = "cheap-userpass";
+
+export function cheapUserpass(cost: PasswordCost = CHEAP): EngineType<unknown> {
+  return anyEngine({ ...userpassType(cost), type: CHEAP_TYPE });
+}
 
 export const PASSWORD = "correct horse battery staple";
 
@@ -84,6 +88,7 @@ export async function loginServer(
   options: TestServerOptions = {},
   cost: PasswordCost = CHEAP,
 ): Promise<LoginServer> {
-  const cheap = { ...userpassType(cost), type: CHEAP_TYPE };
-  return new LoginServer(await governedServer(t, { ...options, engineTypes: [anyEngine(cheap)] }));
+  return new LoginServer(
+    await governedServer(t, { ...options, engineTypes: [cheapUserpass(cost)] }),
+  );
 }

@@ -7,6 +7,12 @@ import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { FakeClock, FakeTimers, nextTurn } from "../fake-world.ts";
 
 const SHORT: Nanos = 200_000_000n;
+/** In which whatever is under way gets on. */
+const TURNS = 20;
+/** A pipe that nobody reads is waited for no longer. */
+const MAX_ROUNDS = 1000;
+/** Calls that threads of the runtime are at. */
+const FILES = new Set(["FSReqPromise", "FSReqCallback", "CloseReq"]);
 
 export class ServerTime implements Timers {
   readonly clock = new FakeClock();
@@ -32,9 +38,16 @@ export class ServerTime implements Timers {
     for (let left = length; left > 0n; left -= step) {
       this.clock.pass((left < step ? left : step) - 1n);
       await this.pass(1n);
-      for (let i = 0; i < 20; i++) await nextTurn();
-      // Files are written by real threads, which a busy machine lets wait: as long as these have to.
-      for (let i = 0; i < 5; i++) await access("/");
+      await settled();
     }
+  }
+}
+
+/** Files are written by real threads, which a busy machine lets wait, and what they have written sets off more. */
+async function settled(): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    for (let i = 0; i < TURNS; i++) await nextTurn();
+    if (!process.getActiveResourcesInfo().some((what) => FILES.has(what))) return;
+    await access("/");
   }
 }
