@@ -56,6 +56,19 @@ export async function keepsNobodyWaiting<T = void>(
   assert.fail(`${what}: ${seen.join(", ")} ms in one turn`);
 }
 
+/** Holds for work that is done at once within so many milliseconds of a processor; judged in the same way. */
+export function takesAtMost(limit: number, work: () => unknown): void {
+  const seen: string[] = [];
+  for (let i = 0; i < TRIES; i++) {
+    const began = processorTime();
+    work();
+    const took = processorTime() - began;
+    if (took < limit || took < limit * slowness()) return;
+    seen.push(took.toFixed(0));
+  }
+  assert.fail(`${seen.join(", ")} ms and not ${limit}`);
+}
+
 /** How many times as long as it should a known piece of work takes now: 1 to 4. */
 function slowness(): number {
   const took = Math.min(...Array.from({ length: 3 }, yardstick));
