@@ -4,8 +4,8 @@ import { compareParsers, fuzzHttp } from "./fuzz-http.ts";
 
 const say = () => {};
 
-test("T-N08: 8,000 mutated raw requests end in answers below 500, and the server lives", async () => {
-  const { ok, figure, detail } = await fuzzHttp({ count: 8_000, seed: 20_261_115, say });
+test("T-N08: 2,000 mutated raw requests end in answers below 500, and the server lives", async () => {
+  const { ok, figure, detail } = await fuzzHttp({ count: 2_000, seed: 20_261_115, say });
   assert.ok(ok, `${figure}\n${detail}`);
   assert.match(figure, /200: \d{3,}.*400: \d{4,}/, "good ones among bad ones");
 });

@@ -296,7 +296,7 @@ test("another interval does not put off what is to be tried again", BOUND, async
   const { next_snapshot_start: next } = await server.status("a");
   assert.equal(next, failed.next_snapshot_start, "a minute after the failure");
   s3.control.denied.clear();
-  const succeeded = await server.ended("a", 10n * SECOND);
+  const succeeded = await server.ended("a", MINUTE);
   assert.equal(succeeded.consecutive_errors, 0);
   const seconds = secondsBetween(succeeded.last_snapshot_start, succeeded.next_snapshot_start);
   assert.equal(seconds, 240 * 3600);
@@ -386,7 +386,7 @@ for (const [kind, start] of [
       assert.deepEqual(store.visible(), [first], "the one before stays");
       assert.equal(store.left(), 1);
       await server.restart();
-      const status = await server.ended("a", 10n * SECOND);
+      const status = await server.ended("a", MINUTE);
       assert.equal(status.last_snapshot_error, "");
       assert.equal(store.left(), 0);
       assert.equal(store.visible().length, 1);
@@ -415,7 +415,7 @@ test(
     assert.equal(s3.objects.size, 3);
     await server.restart();
     assert.ok(s3.objects.has(newest), "the newest stays while nobody is there");
-    const status = await server.ended("a", 10n * SECOND);
+    const status = await server.ended("a", MINUTE);
     assert.equal(status.last_snapshot_error, "");
     assert.equal(s3.objects.size, 1);
   },
@@ -436,7 +436,7 @@ test(
     await server.must("PUT", "sys/seal");
     await server.test.unseal(server.shares);
     const unsealed = server.milliseconds;
-    const status = await server.ended("a", 10n * SECOND);
+    const status = await server.ended("a", MINUTE);
     const waited = Date.parse(status.last_snapshot_start ?? "") - unsealed;
     assert.ok(waited <= 310_000, `it starts soon and not at its next time, after ${waited} ms`);
     assert.equal(status.last_snapshot_error, "");
@@ -497,15 +497,15 @@ test(
     done(await server.write("a", cloudaConfig(s3, { drill: "off" })));
     s3.faults.push({ action: "PutObject", kind: "hang", times: 1000 });
     await server.passUntil(() => s3.hanging() > 0, MINUTE);
-    const first = await server.ended("a", 10n * SECOND);
+    const first = await server.ended("a", MINUTE);
     assert.match(first.last_snapshot_error, /it took too long/);
     assert.equal(first.consecutive_errors, 1);
     assert.equal(secondsBetween(first.last_snapshot_end, first.next_snapshot_start), 60);
-    const second = await server.ended("a", 10n * SECOND);
+    const second = await server.ended("a", MINUTE);
     assert.equal(second.consecutive_errors, 2);
     assert.equal(secondsBetween(second.last_snapshot_end, second.next_snapshot_start), 120);
     s3.faults.length = 0;
-    const third = await server.ended("a", 10n * SECOND);
+    const third = await server.ended("a", MINUTE);
     assert.deepEqual([third.last_snapshot_error, third.consecutive_errors], ["", 0]);
   },
 );
@@ -622,7 +622,7 @@ test(
     await server.die();
     s3.control.denied.add("ListMultipartUploads");
     await server.restart();
-    const status = await server.ended("a", 10n * SECOND);
+    const status = await server.ended("a", MINUTE);
     assert.deepEqual([status.last_snapshot_error, s3.objects.size], ["", 1]);
     assert.ok(server.test.lines.some((line) => line.includes("could not be cleared away")));
   },

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { CHEAP_TYPE, cheapUserpass } from "../../support/servers/login-server.ts";
 import { Audit } from "../../../src/audit/audit.ts";
 import { everyEndpoint, mountedSurface } from "../../../src/surface.ts";
 import { type Answer, at } from "../../support/http-client.ts";
@@ -93,7 +94,7 @@ class Between {
 }
 
 async function stage(t: TestContext): Promise<{ server: CloudBServer; between: Between }> {
-  const server = await cloudbServer(t);
+  const server = await cloudbServer(t, { engineTypes: [cheapUserpass()] });
   await server.enable("two", "kv", { options: { version: "2" } });
   await server.enable("one", "kv", { options: { version: "1" } });
   for (const path of ["clouda", "cloudb"]) {
@@ -101,7 +102,7 @@ async function stage(t: TestContext): Promise<{ server: CloudBServer; between: B
     if (status !== 200) await server.enable(path, path);
   }
   await server.enable("other", "cloudb");
-  await server.must("POST", "sys/auth/people", { type: "userpass" });
+  await server.must("POST", "sys/auth/people", { type: CHEAP_TYPE });
   await server.must("POST", "sys/auth/machines", { type: "approle" });
   return { server, between: new Between(t) };
 }
