@@ -1,7 +1,7 @@
-// A small HTTP client for tests: any verb, any header, one connection per call, no redirects, no
-// opinion. The product's own client is tested elsewhere; this one must not share its bugs.
+// A small HTTP client for tests: any verb, any header, no redirects, no opinion. The product's own client is
+// tested elsewhere; this one must not share its bugs.
 
-import { type Agent, type IncomingMessage, request } from "node:http";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 
 export interface CallOptions {
@@ -10,9 +10,12 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly ca?: string;
-  /** Keeps connections for the next call. Default: one connection per call. */
-  readonly agent?: Agent;
+  /** Default: connections are kept for the next call. False: this call has one of its own. */
+  readonly agent?: Agent | false;
 }
+
+/** A connection for each call would be half of what a call costs. */
+const KEPT = new Agent({ keepAlive: true });
 
 export interface Answer {
   readonly status: number;
@@ -45,7 +48,7 @@ export function call(
     ...options.headers,
   };
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const settings = { host: hostname, port, method, path, headers, agent: options.agent ?? false };
+  const settings = { host: hostname, port, method, path, headers, agent: options.agent ?? KEPT };
   const sent =
     protocol === "https:"
       ? secureRequest({ ...settings, agent: false, ca }, read)
@@ -64,7 +67,12 @@ export function call(
       });
     });
   }
-  sent.on("error", reject);
+  sent.on("error", (error: NodeJS.ErrnoException) => {
+    // The server had ended the connection before it saw the request, as it may.
+    const isOver = sent.reusedSocket && error.code === "ECONNRESET" && options.agent === undefined;
+    if (isOver) resolve(call(base, method, path, { ...options, agent: false }));
+    else reject(error);
+  });
   sent.end(payload);
   return promise;
 }
