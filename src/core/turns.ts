@@ -99,7 +99,11 @@ export function weightOfParts(bytes: Uint8Array): number {
 /** At least as many as there are. */
 function partsOf(bytes: Uint8Array): number {
   let parts = 1;
-  for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) parts++;
+  // By index: an iterator over sealed intrinsics takes ten times as long.
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) parts++;
+  }
   return parts;
 }
 
