@@ -4,6 +4,8 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { SECOND } from "@holdfast/shared/text/duration";
 import {
   dataOf,
@@ -13,6 +15,7 @@ import {
   request,
   type Front,
 } from "../../tests/support/http-front.ts";
+import { until } from "../../tests/support/until.ts";
 
 /** A front whose handlers wait until they are let go. */
 async function waiting(): Promise<{ front: Front; release: () => void }> {
@@ -59,6 +62,29 @@ test("a server that stops lets requests finish, closes idle connections at once 
   await closed;
   assert.equal(front.server.connections, 0);
   assert.equal(front.world.timers.armed, 0);
+});
+
+test("an answer that is on its way when the server stops is the last on its connection", async () => {
+  const front = await makeFront();
+  const held = Promise.withResolvers<void>();
+  async function* source(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("first ");
+    await held.promise;
+    yield Buffer.from("second");
+  }
+  front.script = () => ({
+    family: "bare",
+    result: new Reply(new StreamBody("application/octet-stream", source())),
+  });
+  const client = await front.client();
+  await client.send(get("/v1/sys/a"));
+  await until(() => client.received.includes("first"));
+  const closed = front.server.close(30n * SECOND);
+  held.resolve();
+  const answer = await client.answer();
+  assert.match(answer.body, /second/);
+  await client.closed(); // and not when the grace is over
+  await closed;
 });
 
 test("what is not done when the grace is over is cut", async () => {

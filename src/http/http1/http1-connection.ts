@@ -372,6 +372,8 @@ export class Http1Connection implements Wire, Swept, Seated {
     this.#gone?.();
     this.#gone = null;
     this.#phase = this.#isOver() ? "ending" : this.#ahead ? "head" : "idle";
+    // Its head had gone out before anybody knew that it would be the last answer.
+    if (this.#phase === "idle" && this.#draining) this.#socket.destroySoon();
     this.#partWhenAllIsSaid();
   }
 
