@@ -5,7 +5,6 @@ import test from "node:test";
 import { s3Error, startFakeS3 } from "../../fakes/stores/clouda-store.ts";
 import { startFakeBlob } from "../../fakes/stores/cloudb-blob.ts";
 import { startFakeGcs } from "../../fakes/stores/cloudc-store.ts";
-import { at } from "../../support/http-client.ts";
 import { done, HOUR, MINUTE, refused, SECOND } from "../../support/servers/engine-server.ts";
 import {
   AUTO,

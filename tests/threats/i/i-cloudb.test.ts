@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { ALL_PERMISSIONS } from "../../fakes/cloudb/model.ts";
 import type { Effect } from "../../fakes/cloudb/faults.ts";
 import { cloudbServer } from "../../support/servers/cloudb-server.ts";
