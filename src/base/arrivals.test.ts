@@ -7,7 +7,7 @@ import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { FakeClock } from "../../tests/support/fake-world.ts";
 import { makeFront } from "../../tests/support/http-front.ts";
 import { until } from "../../tests/support/until.ts";
-import { Arrivals, PLAIN_COST, TLS_COST } from "./arrivals.ts";
+import { Arrivals, CONNECTION_COST, HANDSHAKE_COST } from "./arrivals.ts";
 
 /** Turns of the event loop that a test counts: who waits for one has it when the test says so. */
 function stage() {
@@ -19,8 +19,10 @@ function stage() {
   return {
     clock,
     order,
-    come: (client: string, cost = PLAIN_COST) =>
+    come: (client: string, cost = CONNECTION_COST) =>
       arrivals.add(client, { cost, serve: () => void order.push(client) }),
+    goOn: (client: string) =>
+      arrivals.wait(client, { cost: HANDSHAKE_COST, serve: () => void order.push(client) }),
     turn: async () => {
       const now = waiting;
       waiting = [];
@@ -40,6 +42,32 @@ test("who comes alone is served at once, and nothing is done in later turns", as
   assert.ok(isIdle());
   come("b");
   assert.deepEqual(order, ["a", "b"]);
+});
+
+test("T-N03: while others keep coming no handshake begins", async () => {
+  const { come, goOn, order, turn } = stage();
+  come("a");
+  for (let i = 0; i < 20; i++) goOn("a");
+  await turn();
+  for (let i = 0; i < 50; i++) {
+    come("flood");
+    await turn();
+  }
+  assert.deepEqual(order, ["a"]);
+  await turn();
+  await turn();
+  const begun = order.filter((client) => client === "a").length - 1;
+  assert.ok(begun >= 2 && begun <= 4, `${begun}: two handshakes in a turn`);
+});
+
+test("a handshake begins at once where nobody waits, and those beside it in the next turns", async () => {
+  const { goOn, order, turn, isIdle } = stage();
+  for (let i = 0; i < 5; i++) goOn("a");
+  assert.equal(order.length, 1);
+  for (let i = 0; i < 6; i++) await turn();
+  assert.equal(order.length, 5);
+  await turn();
+  assert.ok(isIdle());
 });
 
 test("T-N03: while they keep coming they are only taken in, and then served by address", async () => {
@@ -64,9 +92,9 @@ test("T-N03: while they keep coming they are only taken in, and then served by a
 
 test("T-N03: of handshakes only two begin in a turn: each may take milliseconds of the next one", async () => {
   const { come, order, turn } = stage();
-  come("flood", TLS_COST);
+  come("flood", HANDSHAKE_COST);
   await turn();
-  for (let i = 0; i < 20; i++) come("flood", TLS_COST);
+  for (let i = 0; i < 20; i++) come("flood", HANDSHAKE_COST);
   await turn();
   for (let before = order.length, i = 0; i < 10; i++) {
     await turn();

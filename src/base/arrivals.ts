@@ -1,4 +1,4 @@
-// Connections that have come and are not served yet. The system keeps one line for everybody, and the runtime takes one
+// Connections that have come and are not served yet, and handshakes that have not begun. The system keeps one line for everybody, and the runtime takes one
 // out of it in each turn of its event loop: whatever else is done in that turn, all in that line wait for. So while they
 // keep coming they are only taken in, which is quick, and served by address: a thousand that one address opens
 // at once wait behind each other here, and not in front of the next one's.
@@ -13,11 +13,10 @@ const TAKING_IN: Nanos = 25n * MILLISECOND;
 /** And so long they are served then, over several turns. */
 const SERVING: Nanos = 15n * MILLISECOND;
 const TURN: Nanos = 5n * MILLISECOND;
-// Of one turn. What follows, a head to read or a handshake, comes in the next one and is not ours to measure: a handshake
-// may take five milliseconds of it.
+// Of one turn. What follows is not ours to measure: a handshake may take five milliseconds.
 const AT_ONCE = 32;
-export const PLAIN_COST = 1;
-export const TLS_COST = 16;
+export const CONNECTION_COST = 1;
+export const HANDSHAKE_COST = 16;
 
 interface Arrival {
   readonly cost: number;
@@ -38,6 +37,12 @@ export class Arrivals {
   /** Serves it at once, unless others came just before it. */
   add(client: string, arrival: Arrival): void {
     this.#more = true;
+    this.wait(client, arrival);
+  }
+
+  /** The next of one that was taken in before, in the same line: while others are taken in it waits, or they would wait
+   *  for it. */
+  wait(client: string, arrival: Arrival): void {
     if (this.#looking) return this.#waiting.add({ tenant: "", client }, arrival);
     this.#looking = true;
     arrival.serve();

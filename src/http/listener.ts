@@ -1,7 +1,6 @@
 // One listener: accepts connections, counts them, does the TLS handshake and hands each connection to the
 // protocol it speaks. Ends them all when the server stops.
 
-import { FairTurns } from "../base/fair-turns.ts";
 import { Recurring } from "../base/recurring.ts";
 import { createServer as createAcceptor, type Server, type Socket } from "node:net";
 import {
@@ -16,7 +15,7 @@ import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
 import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
-import { type Arrivals, PLAIN_COST, TLS_COST } from "../base/arrivals.ts";
+import { type Arrivals, CONNECTION_COST, HANDSHAKE_COST } from "../base/arrivals.ts";
 import {
   type Busy,
   type ConnectionBook,
@@ -34,6 +33,7 @@ import { type OpenStreams, StreamRoom } from "./http2/stream-room.ts";
 import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { rawAnswer } from "./http1/raw-answer.ts";
+import { Hello } from "./hello.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
 import type { Sweep, Swept } from "../base/sweep.ts";
@@ -48,8 +48,10 @@ const BACKLOG = 4096;
 
 // Clients of the wrong protocol come back by themselves, each second perhaps: the log has one line for many.
 const PLAIN_LOGGED: Nanos = MINUTE;
-const HELLOS_AT_ONCE = 2; // of one turn: what each takes of it may be milliseconds
-const HANDSHAKE_RECORD = 0x16; // what every TLS connection begins with
+// A server that wants another key from a client answers with some hundred bytes, and with its certificate else. What costs
+// comes after that, when the client likes: of one address so many may be at it.
+const RETRY_BYTES = 120;
+const MAX_RETRIES = 8;
 
 interface Connection extends Swept, Seated {
   drain(): void;
@@ -68,8 +70,6 @@ export class HttpListener {
   readonly #options: HttpOptions;
   readonly #settings: FullSettings;
   readonly #arrivals: Arrivals;
-  /** Whoever has begun in peace may send its hello when it likes, and many theirs at once. */
-  readonly #hellos: FairTurns;
   readonly #book: ConnectionBook;
   readonly #sweep: Sweep;
   readonly #streams: OpenStreams;
@@ -81,6 +81,8 @@ export class HttpListener {
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
   readonly #handshakes = new Map<string, Handshake>(); // by both ends of the connection
+  /** Handshakes that begin a second time, by client. */
+  readonly #retries = new Map<string, number>();
   readonly #tickets: Recurring;
   #plainLogged: Nanos | null = null;
   #plainCount = 0; // since it was logged
@@ -91,7 +93,6 @@ export class HttpListener {
     this.#options = options;
     this.#settings = settings;
     this.#arrivals = arrivals;
-    this.#hellos = new FairTurns(options, HELLOS_AT_ONCE);
     this.#book = book;
     this.#sweep = sweep;
     this.#streams = streams;
@@ -137,7 +138,7 @@ export class HttpListener {
     });
     // Until it is served it keeps its seat, and nobody else's coming ends it.
     this.#arrivals.add(clientOf(remote.address), {
-      cost: this.#tls === null ? PLAIN_COST : TLS_COST,
+      cost: CONNECTION_COST,
       serve: () => {
         if (!socket.destroyed) this.#begin(socket, seat, remote);
       },
@@ -155,6 +156,7 @@ export class HttpListener {
     const both = endsOf(socket);
     this.#handshakes.set(both, handshake);
     socket.on("close", () => {
+      handshake.over();
       if (this.#handshakes.get(both) === handshake) this.#handshakes.delete(both);
     });
     this.#serve(socket, seat, handshake);
@@ -162,28 +164,56 @@ export class HttpListener {
     socket.resume();
   }
 
-  /** Looks at the first byte: whoever speaks plain HTTP is told so, in words that it understands. */
+  /** Looks at what comes first: whoever speaks plain HTTP is told so, in words that it understands; a hello is waited for
+   *  whole. Whoever has begun in peace may send it when it likes, and many theirs at once. */
   #listenFor(socket: Socket, handshake: Handshake, tls: TlsServer, remote: Remote): void {
     const over = () => socket.destroy();
-    socket.once("end", over);
-    socket.once("data", (chunk: Buffer) => {
+    const hello = new Hello();
+    const look = (chunk: Buffer) => {
+      const state = hello.add(chunk);
+      if (state === "more") return;
       socket.off("end", over);
+      socket.off("data", look);
       socket.pause();
-      if (chunk[0] === HANDSHAKE_RECORD) {
-        this.#hellos.soon({ tenant: "", client: clientOf(remote.address) }, () => {
-          if (socket.destroyed) return;
-          socket.unshift(chunk);
-          tls.emit("connection", socket);
-        });
+      if (state === "whole") {
+        const serve = () => this.#handshake(socket, hello.bytes, tls, remote);
+        this.#arrivals.wait(clientOf(remote.address), { cost: HANDSHAKE_COST, serve });
         return;
       }
-      if (!isHttp(chunk)) {
+      if (!isHttp(hello.bytes)) {
         socket.destroy();
         return;
       }
       this.#notePlain(remote);
       const { headers, body } = this.reception.answerWithoutRequest(400, spokePlainHttp());
       handshake.answer(rawAnswer(400, headers, body), this.reception.now(), this.#settings.limits);
+    };
+    socket.once("end", over);
+    socket.on("data", look);
+  }
+
+  #handshake(socket: Socket, hello: Buffer, tls: TlsServer, remote: Remote): void {
+    if (socket.destroyed) return;
+    socket.unshift(hello);
+    tls.emit("connection", socket); // which answers it
+    const client = clientOf(remote.address);
+    void this.#options.timers.turn().then(() => this.#noteAnswer(socket, client));
+  }
+
+  /** What the hello was answered with is known now, and nothing else has come. */
+  #noteAnswer(socket: Socket, client: string): void {
+    const handshake = this.#handshakes.get(endsOf(socket));
+    if (handshake === undefined || socket.bytesWritten > RETRY_BYTES) return;
+    const count = (this.#retries.get(client) ?? 0) + 1;
+    if (count > MAX_RETRIES) {
+      socket.destroy();
+      return;
+    }
+    this.#retries.set(client, count);
+    handshake.onOver(() => {
+      const left = (this.#retries.get(client) ?? 1) - 1;
+      if (left === 0) this.#retries.delete(client);
+      else this.#retries.set(client, left);
     });
   }
 
@@ -204,6 +234,7 @@ export class HttpListener {
     const { limits } = this.#settings;
     socket.on("error", () => {});
     const handshake = this.#handshakes.get(endsOf(socket));
+    handshake?.over();
     if (handshake !== undefined) this.#forget(handshake);
     const seat = handshake?.seat ?? null;
     // Asked for but not demanded: one that is sent must be good, or nobody is told that it is not.
@@ -350,11 +381,24 @@ class Handshake implements Connection {
   #since: Nanos;
   #limit: Nanos;
 
+  #whenOver: () => void = () => {};
+
   constructor(socket: Socket, seat: Seat, since: Nanos, limit: Nanos) {
     this.#socket = socket;
     this.seat = seat;
     this.#since = since;
     this.#limit = limit;
+  }
+
+  onOver(call: () => void): void {
+    this.#whenOver = call;
+  }
+
+  /** It is a connection now, or will be none. */
+  over(): void {
+    const call = this.#whenOver;
+    this.#whenOver = () => {};
+    call();
   }
 
   /** Unprotected, and the last that is said here. What still comes is read, for closing on it would take

@@ -39,6 +39,7 @@ import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { answerTo, errorWord, refusal, type Answer } from "./respond.ts";
 import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
 import { apiTarget, otherTarget, splitAddress } from "./request/target.ts";
+import { SmallPieces } from "./small-pieces.ts";
 import { PAGE_FILES } from "./ui-page.ts";
 
 /** In a turn of the event loop that is busy. */
@@ -54,6 +55,7 @@ export class Reception {
   readonly responseHeaders: ResponseHeaders;
   readonly readBlocks: ReadBlocks;
   readonly #steps: FairTurns;
+  readonly pieces: SmallPieces;
   #running = 0;
   /** How many there are of whose client has gone, by client. */
   readonly #abandoned = new Map<string, number>();
@@ -80,6 +82,7 @@ export class Reception {
     this.#steps = new FairTurns(options, BEGUN_AT_ONCE);
     const large = new LargeBodies(options.timers);
     const { limits, maxRequestDuration: duration } = settings;
+    this.pieces = new SmallPieces(options.timers);
     this.#ground = { listener, duration, now, large, memory, limits };
     this.responseHeaders = new ResponseHeaders(settings.tls !== null, settings.responseHeaders);
   }

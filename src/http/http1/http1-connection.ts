@@ -8,6 +8,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import { SMALL_CHUNK } from "../request/body.ts";
+import type { PieceWatch } from "../small-pieces.ts";
 import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "../../base/connection-book.ts";
 import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
@@ -66,6 +67,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #pace: Pace | null = null; // of an answer that is made while it is sent
   #ahead = false; // bytes of the next request came before this one's answer was out
   #invited = false; // whether a client that waits for it was told to send the body
+  readonly #pieces: PieceWatch;
   #draining = false; // the request that is on its way is the last
   #followed = false; // a refusal stands in line behind the answer that is being made
   #last = false; // no further request is served
@@ -81,6 +83,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     this.#reception = reception;
     this.#limits = limits;
     this.#since = reception.now();
+    this.#pieces = reception.pieces.of(remote.address);
   }
 
   listen(): void {
@@ -112,6 +115,10 @@ export class Http1Connection implements Wire, Swept, Seated {
   // ── requests ──
 
   #before(chunk: Buffer): void {
+    if (this.#pieces.isTooMuch(chunk)) {
+      this.#reset();
+      return;
+    }
     if (this.#isOver()) {
       this.#thrownAway += chunk.length;
       // Read no further, but leave the client the time of lingering to see its answer.

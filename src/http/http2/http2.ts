@@ -13,6 +13,7 @@ import type { Socket } from "node:net";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { Busy, Seated } from "../../base/connection-book.ts";
+import type { PieceWatch } from "../small-pieces.ts";
 import { Http2Wire, type Unread } from "./http2-wire.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
@@ -25,6 +26,7 @@ const SPARE_HEADERS = 4; // counted past the limit, so that the refusal is an an
 export class Http2Connection implements Swept, Seated {
   readonly #session: ServerHttp2Session;
   readonly #remote: Remote;
+  readonly #pieces: PieceWatch;
   readonly #reception: Reception;
   readonly #limits: ListenerLimits;
   readonly #room: StreamRoom;
@@ -45,6 +47,7 @@ export class Http2Connection implements Swept, Seated {
     this.#reception = reception;
     this.#limits = limits;
     this.#since = reception.now();
+    this.#pieces = reception.pieces.of(remote.address);
     this.#session = performServerHandshake(socket, {
       maxHeaderListPairs: limits.headers + PSEUDO_HEADERS + SPARE_HEADERS,
       maxSessionMemory: 4, // MB
@@ -72,6 +75,7 @@ export class Http2Connection implements Swept, Seated {
     rawHeaders: readonly string[],
   ): void {
     stream.on("error", () => {});
+    this.#watch(stream);
     // Who has not taken what is there gets nothing more, nor who has too many others open; this says that
     // nothing was done, and to try again.
     if (this.#unread.bytes >= this.#limits.unreadPerConnection || !this.#room.admits(headers)) {
@@ -101,6 +105,18 @@ export class Http2Connection implements Swept, Seated {
       remote: this.#remote,
       started: this.#reception.now(),
     });
+  }
+
+  /** The runtime hands over one frame after the other, all that have come, whether or not anybody reads them. */
+  #watch(stream: ServerHttp2Stream): void {
+    const push = stream.push.bind(stream);
+    stream.push = (piece: Buffer | null, encoding?: BufferEncoding) => {
+      if (piece !== null && this.#pieces.isTooMuch(piece)) {
+        this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        return false;
+      }
+      return push(piece, encoding);
+    };
   }
 
   check(now: Nanos): boolean {
