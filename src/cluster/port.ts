@@ -9,7 +9,8 @@ import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Address, Clock, Listener, Nanos, Net, Timers } from "@holdfast/shared/world";
-import { Arrivals, TLS_COST } from "../base/arrivals.ts";
+import { Arrivals, CONNECTION_COST, HANDSHAKE_COST } from "../base/arrivals.ts";
+import { Hello } from "../base/tls-hello.ts";
 import {
   type Busy,
   ConnectionBook,
@@ -17,7 +18,6 @@ import {
   plainAddress,
   type Seat,
 } from "../base/connection-book.ts";
-import { FairTurns } from "../base/fair-turns.ts";
 import { Sweep, type Swept } from "../base/sweep.ts";
 import { ServerSession } from "../grpc/server-session.ts";
 import type { SessionLimits } from "../grpc/session-life.ts";
@@ -43,8 +43,6 @@ const PORT_LIMITS: PortLimits = {
   sessionsPerCertificate: 4,
   session: {},
 };
-const HELLOS_AT_ONCE = 2; // of one turn: what each takes of it is milliseconds
-const HANDSHAKE_RECORD = 0x16; // what every TLS connection begins with
 /** Whoever is refused comes back by itself: the log has one line for many. */
 const LOGGED: Nanos = MINUTE;
 
@@ -62,7 +60,6 @@ export class ClusterPort {
   readonly #limits: PortLimits;
   readonly #tls: Server;
   readonly #arrivals: Arrivals;
-  readonly #hellos: FairTurns;
   readonly #book = new ConnectionBook();
   readonly #sweep: Sweep;
   readonly #sets = new Map<string, PortSet>(); // by host
@@ -76,7 +73,6 @@ export class ClusterPort {
     this.#world = world;
     this.#limits = { ...PORT_LIMITS, ...limits };
     this.#arrivals = new Arrivals(world);
-    this.#hellos = new FairTurns(world, HELLOS_AT_ONCE);
     this.#sweep = new Sweep(world.clock, world.timers);
     this.#tls = createServer({
       ...TLS_OPTIONS,
@@ -154,7 +150,7 @@ export class ClusterPort {
     this.#sweep.add(handshake);
     socket.on("close", () => this.#forget(handshake));
     this.#arrivals.add(place, {
-      cost: TLS_COST,
+      cost: CONNECTION_COST,
       serve: () => {
         if (!socket.destroyed) this.#listenFor(socket, place);
       },
@@ -168,23 +164,29 @@ export class ClusterPort {
     if (this.#handshakes.get(ends) === handshake) this.#handshakes.delete(ends);
   }
 
-  /** Looks at the first byte: what cannot be a handshake costs none. */
+  /** Looks at what comes first: what cannot be a handshake costs none, and what is one waits for its turn whole. */
   #listenFor(socket: Connection, place: string): void {
     const over = () => socket.destroy();
-    socket.once("end", over);
-    socket.once("data", (chunk: Buffer) => {
+    const hello = new Hello();
+    const look = (chunk: Buffer) => {
+      const state = hello.add(chunk);
+      if (state === "more") return;
       socket.off("end", over);
+      socket.off("data", look);
       socket.pause();
-      if (chunk[0] !== HANDSHAKE_RECORD) {
+      if (state === "none") {
         this.#refuse(socket, "it does not speak TLS");
         return;
       }
-      this.#hellos.soon({ tenant: "", client: place }, () => {
+      const serve = () => {
         if (socket.destroyed) return;
-        socket.unshift(chunk);
+        socket.unshift(hello.bytes);
         this.#tls.emit("connection", socket);
-      });
-    });
+      };
+      this.#arrivals.wait(place, { cost: HANDSHAKE_COST, serve });
+    };
+    socket.once("end", over);
+    socket.on("data", look);
   }
 
   #secured(socket: TLSSocket): void {

@@ -33,7 +33,7 @@ import { type OpenStreams, StreamRoom } from "./http2/stream-room.ts";
 import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { rawAnswer } from "./http1/raw-answer.ts";
-import { Hello } from "./hello.ts";
+import { Hello } from "../base/tls-hello.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
 import type { Sweep, Swept } from "../base/sweep.ts";

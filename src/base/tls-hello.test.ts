@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Hello } from "./hello.ts";
+import { Hello } from "./tls-hello.ts";
 
 /** A message in records that end at these places of it. */
 function inRecords(message: Buffer, ends: readonly number[]): Buffer {
