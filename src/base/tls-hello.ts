@@ -1,6 +1,8 @@
 // The first message of a TLS client, before anybody answers it. Answering costs milliseconds, so that it waits for its turn
 // whole: who sends a byte of it now and the rest of a thousand later would have passed the line for nothing.
 
+import { alloc, concat } from "@holdfast/shared/bytes";
+
 const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
 /** A record of the protocol that begins a handshake. */
@@ -13,7 +15,7 @@ const MAX_PIECES = 64;
 export type HelloState = "more" | "whole" | "none";
 
 export class Hello {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = alloc(0);
   #pieces = 0;
 
   get bytes(): Buffer {
@@ -23,7 +25,7 @@ export class Hello {
   /** What has come so far. */
   add(chunk: Buffer): HelloState {
     this.#pieces++;
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    this.#bytes = this.#bytes.length === 0 ? chunk : concat(this.#bytes, chunk);
     return this.#look();
   }
 
