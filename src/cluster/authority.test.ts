@@ -12,6 +12,7 @@ import {
   makeAuthority,
   renewMember,
 } from "./authority.ts";
+import { loadX509 } from "../base/x509.ts";
 import { hostOf, isMemberId, isSetId } from "./names.ts";
 import { serialOf, verifyMember, verifyServer } from "./verify.ts";
 
@@ -20,6 +21,32 @@ const now = world.clock.now();
 const YEAR = 365n * DAY;
 const OTHER_KIND = { ...SET, kind: "performance" } as const;
 const OTHER_SET = { ...SET, set: "5f3d2c10-0000-4000-8000-0000000000bb" };
+
+/** As the authority would sign it if it did not look at keys. */
+async function weakMember(authority: Authority): Promise<Uint8Array> {
+  const x509 = await loadX509();
+  const curve = { name: "ECDSA", namedCurve: "P-521", hash: "SHA-512" };
+  const weak = { name: "ECDSA", namedCurve: "P-256" };
+  const { publicKey } = await crypto.subtle.generateKey(weak, true, ["sign", "verify"]);
+  const pkcs8 = new Uint8Array(authority.key);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: "42",
+    subject: "CN=paris",
+    issuer: `CN=Holdfast dr ${SET.set}`,
+    publicKey,
+    signingKey: await crypto.subtle.importKey("pkcs8", pkcs8, curve, false, ["sign"]),
+    signingAlgorithm: curve,
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 60_000),
+    extensions: [
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
+      new x509.SubjectAlternativeNameExtension([
+        { type: "url", value: `holdfast://${SET.set}/dr/paris` },
+      ]),
+    ],
+  });
+  return new Uint8Array(certificate.rawData);
+}
 
 describe("certificates of a replication set", () => {
   let authority: Authority;
@@ -68,6 +95,9 @@ describe("certificates of a replication set", () => {
     assert.match(mismatch(paris.certificate, OTHER_SET) ?? "", /another set, kind/);
     const theirs = await issueMember(other, "paris", world);
     assert.match(mismatch(theirs.certificate) ?? "", /another authority/);
+    const forged = await issueMember({ ...authority, key: other.key }, "paris", world);
+    assert.match(mismatch(forged.certificate) ?? "", /another authority/, "all but the signature");
+    assert.match(mismatch(await weakMember(authority)) ?? "", /key is of another kind/);
     const port = await issueServer(authority, world);
     assert.match(mismatch(port.certificate) ?? "", /another use/);
     assert.match(mismatch(authority.certificate) ?? "", /an authority's/);

@@ -120,6 +120,9 @@ describe("the cluster port", BOUND, () => {
     await assert.rejects(callUnary(session, who, { text: "" }), refused);
     await assert.rejects(callUnary(session, hello, { ...HELLO, protocol: 9 }), refused);
     await assert.rejects(callUnary(session, who, { text: "" }), refused);
+    for (const name of [{ set: "0" }, { kind: "performance" }, { secondaryId: "rome" }]) {
+      await assert.rejects(callUnary(session, hello, { ...HELLO, ...name }), /another member's/);
+    }
     await callUnary(session, hello, HELLO);
     assert.equal((await callUnary(session, who, { text: "" })).text, "paris");
     const silent = await stage.handshake(withOwn(await stage.member("rome")));
@@ -142,6 +145,9 @@ describe("the cluster port", BOUND, () => {
     stage.server = await issueServer(stage.authority, world);
     stage.serve();
     await stage.link("paris", paris).open(SELF);
+    // What TLS itself takes, by the machine's clock, and we do not, by ours.
+    world.clock.jump(world.clock.now() + 366n * DAY);
+    await assert.rejects(stage.link("paris", paris).open(SELF), /not the port of this set: it has/);
   });
 
   test("T-K04: 2,000 strangers who say nothing, half a hello or garbage hold eight places each", async () => {
