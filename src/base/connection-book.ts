@@ -25,37 +25,47 @@ export interface Seated {
 /** The place of one connection in the book. What it is changes: first a handshake, then a protocol. */
 export class Seat {
   readonly place: string | null;
+  readonly number: number; // the lower the older
   holder: Seated | null = null;
 
-  constructor(place: string | null) {
+  constructor(place: string | null, number: number) {
     this.place = place;
+    this.number = number;
   }
 }
 
 const SPARED: readonly Busy[] = ["beginning", "idle", "sending"];
+// For one that comes: with all 12,000 it took two milliseconds, and many come at once when there are so many. An
+// address has no more, but for this machine itself.
+const LOOKED_AT = 200;
 
 export class ConnectionBook {
-  readonly #byPlace = new Map<string, Set<Seat>>();
-  readonly #seats = new Set<Seat>(); // oldest first, as those of a place
+  readonly #byPlace = new Map<string, Seats>();
+  readonly #seats = new Seats();
+  #placed = 0; // how many of them count for an address
+  #numbers = 0;
 
   get all(): number {
     return this.#seats.size;
   }
 
   /**
-   * Counts a connection, or says that it must not be. Where there are too many, the oldest of those that
-   * are missed least has to go: so 200 that never ask anything do not keep out the one that does.
+   * Counts a connection, or says that it must not be. Where there are too many, one of those that are missed least has to
+   * go, the oldest that is seen: so 200 that never ask anything do not keep out the one that does. Whoever has
+   * more than others gives way first, and does not take the place of those who have few.
    */
   enter(place: string | null, loopback: boolean, limits: ConnectionLimits): Seat | null {
     const max = loopback ? limits.connectionsPerLocalAddress : limits.connectionsPerAddress;
     const near = place === null ? null : (this.#byPlace.get(place) ?? null);
-    if (near !== null && near.size >= max && !this.#makeRoom(near)) return null;
-    if (this.#seats.size >= limits.connections && !this.#makeRoom(this.#seats)) return null;
-    const seat = new Seat(place);
+    if (near !== null && near.size >= max && !this.#makeRoom(near, true)) return null;
+    const full = this.#seats.size >= limits.connections;
+    if (full && !this.#makeRoom(this.#seats, !this.#hasMany(place))) return null;
+    const seat = new Seat(place, this.#numbers++);
     this.#seats.add(seat);
     if (place !== null) {
-      const seats = this.#byPlace.get(place) ?? new Set();
+      const seats = this.#byPlace.get(place) ?? new Seats();
       this.#byPlace.set(place, seats.add(seat));
+      this.#placed++;
     }
     return seat;
   }
@@ -65,23 +75,64 @@ export class ConnectionBook {
     if (!this.#seats.delete(seat) || seat.place === null) return;
     const near = this.#byPlace.get(seat.place);
     near?.delete(seat);
+    this.#placed--;
     if (near?.size === 0) this.#byPlace.delete(seat.place);
   }
 
-  #makeRoom(seats: ReadonlySet<Seat>): boolean {
+  /** More than addresses have on average. Those that speak for many have not. */
+  #hasMany(place: string | null): boolean {
+    const own = place === null ? 0 : (this.#byPlace.get(place)?.size ?? 0);
+    return own * this.#byPlace.size > this.#placed;
+  }
+
+  #makeRoom(seats: Seats, ofFewToo: boolean): boolean {
     let found: Seat | null = null;
-    let best = SPARED.length;
-    for (const seat of seats) {
-      const rank = seat.holder === null ? -1 : SPARED.indexOf(seat.holder.busy);
-      if (rank < 0 || rank >= best) continue;
+    let best = Infinity;
+    for (const seat of seats.look(LOOKED_AT)) {
+      const busy = seat.holder === null ? -1 : SPARED.indexOf(seat.holder.busy);
+      if (busy < 0) continue;
+      const many = this.#hasMany(seat.place);
+      if (!many && !ofFewToo) continue;
+      const rank = busy + (many ? 0 : SPARED.length);
+      if (found !== null && (rank > best || (rank === best && seat.number > found.number)))
+        continue;
       found = seat;
       best = rank;
-      if (rank === 0) break;
     }
     if (found === null) return false;
     this.leave(found);
     found.holder?.drop();
     return true;
+  }
+}
+
+/** Some of them at a time, each time the next ones. */
+class Seats {
+  readonly #seats = new Set<Seat>();
+  #hand: Iterator<Seat> = this.#seats.values();
+
+  get size(): number {
+    return this.#seats.size;
+  }
+
+  add(seat: Seat): this {
+    this.#seats.add(seat);
+    return this;
+  }
+
+  delete(seat: Seat): boolean {
+    return this.#seats.delete(seat);
+  }
+
+  *look(max: number): Generator<Seat> {
+    for (let left = Math.min(max, this.#seats.size); left > 0; left--) {
+      let next = this.#hand.next();
+      if (next.done === true) {
+        this.#hand = this.#seats.values();
+        next = this.#hand.next();
+      }
+      if (next.done !== true) yield next.value;
+    }
   }
 }
 

@@ -108,3 +108,66 @@ test("T-N03: however many come and go, those that stay are looked at in each rou
   assert.equal(ended, 70);
   for (const brief of open) sweep.remove(brief);
 });
+
+/** Connections, each with requests that are over together. */
+function sweptWithMany(connections: number, requests: number) {
+  const { clock, timers } = fakeWorld();
+  const sweep = new Sweep(clock, timers);
+  const ends: { readonly i: number; readonly at: Nanos }[] = [];
+  const left = Array.from({ length: connections }, () => requests);
+  const maxima: number[] = [];
+  for (const i of left.keys()) {
+    sweep.add({
+      check(now, max) {
+        if (now <= LIMIT) return 0;
+        maxima.push(max);
+        const ended = Math.min(max, left[i] ?? 0);
+        left[i]! -= ended;
+        for (let n = 0; n < ended; n++) ends.push({ i, at: now });
+        return ended;
+      },
+    });
+  }
+  return { timers, ends, maxima };
+}
+
+test("T-N03: requests that are over together end a few at a time, of one connection or of many", async () => {
+  for (const [connections, requests, seconds] of [
+    [1, 100, 1n],
+    [100, 100, 5n],
+    [300, 3, 1n],
+  ] as const) {
+    const { timers, ends, maxima } = sweptWithMany(connections, requests);
+    await timers.advance(LIMIT + 500n * MILLISECOND + seconds * SECOND);
+    assert.equal(ends.length, connections * requests);
+    assert.ok(max(ends.map(({ at }) => at)) <= 64);
+    assert.ok(maxima.every((few) => few >= 1 && few <= 8));
+  }
+});
+
+test("T-N03: a connection with many of them does not keep the sweep from the others", async () => {
+  const { timers, ends } = sweptWithMany(50, 20);
+  await timers.advance(LIMIT + 500n * MILLISECOND + 200n * MILLISECOND);
+  assert.equal(new Set(ends.map(({ i }) => i)).size, 50);
+  assert.ok(ends.length < 1000, "though not all are over");
+});
+
+test("what has gone while it was looked at is not looked at again", async () => {
+  const { clock, timers } = fakeWorld();
+  const sweep = new Sweep(clock, timers);
+  let looks = 0;
+  const going: Swept = {
+    check: (_now, max) => {
+      looks++;
+      sweep.remove(going);
+      return max;
+    },
+  };
+  const staying: Swept = { check: () => 0 };
+  sweep.add(going);
+  sweep.add(staying);
+  await timers.advance(2n * SECOND);
+  assert.equal(looks, 1);
+  sweep.remove(staying);
+  assert.equal(timers.armed, 0);
+});

@@ -16,9 +16,13 @@ const ENDED_SHARE = 80; // or one in so many of all
 // Where the steps come late, for want of a processor, each does more.
 const MAX_LATE = 4n;
 
+// Of one connection, which may have many requests that are over together; then it is the others' turn.
+const ENDED_OF_ONE = 8;
+
 export interface Swept {
-  /** Looks at the time, and ends what has had too much of it. True when it did. */
-  check(now: Nanos): boolean;
+  /** Looks at the time, and ends what has had too much of it, `max` of several. Gives how many those were: with
+   *  `max` or more it is looked at again before the round is over. `true` when it has ended itself. */
+  check(now: Nanos, max: number): boolean | number;
 }
 
 export class Sweep {
@@ -30,6 +34,7 @@ export class Sweep {
   #nextRound = new Set<Swept>();
   #owed = 0; // how many are to be looked at by now
   #last: Nanos = 0n; // when the last step was
+  #until: Nanos = ROUND; // and how long after it the next one is to be
   #timer: Timer | null = null;
 
   constructor(clock: Clock, timers: Timers) {
@@ -61,7 +66,9 @@ export class Sweep {
 
   #arm(): void {
     const steps = this.#owed > 0 ? MAX_STEPS : Math.max(1, this.#steps);
-    this.#timer ??= this.#timers.after(ROUND / BigInt(steps), () => {
+    if (this.#timer !== null) return;
+    this.#until = ROUND / BigInt(steps);
+    this.#timer = this.#timers.after(this.#until, () => {
       this.#timer = null;
       this.#step();
       if (this.#size > 0) this.#arm();
@@ -74,16 +81,22 @@ export class Sweep {
     const max = Math.max(ENDED_AT_ONCE, Math.ceil(size / ENDED_SHARE)) * this.#stepsSince(now);
     // What was left over last time comes on top, but nobody is looked at twice.
     this.#owed = Math.min(size, this.#owed + Math.ceil(size / this.#steps));
-    for (let ended = 0; this.#owed > 0 && ended < max; this.#owed--) {
+    for (let ended = 0; this.#owed > 0 && ended < max;) {
       const swept = this.#next();
       if (swept === null) break;
-      if (swept.check(now)) ended++;
+      const few = Math.min(ENDED_OF_ONE, max - ended);
+      const found = swept.check(now, few);
+      ended += Number(found);
+      // What has gone meanwhile is in neither.
+      const hasMore = typeof found === "number" && found >= few;
+      if (hasMore && this.#nextRound.delete(swept)) this.#round.add(swept);
+      else this.#owed--;
     }
   }
 
-  /** How many of the shortest steps fit into the time since the last one, within reason. */
+  /** How many steps there should have been since the last one, within reason. */
   #stepsSince(now: Nanos): number {
-    const passed = (now - this.#last) / (ROUND / BigInt(MAX_STEPS));
+    const passed = (now - this.#last) / this.#until;
     this.#last = now;
     return Number(passed < 1n ? 1n : passed > MAX_LATE ? MAX_LATE : passed);
   }

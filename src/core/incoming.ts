@@ -38,9 +38,10 @@ export interface Incoming {
   /** A header by its lower-case name, every value, for audit and policies; undefined when absent. */
   header(name: string): string | undefined;
   readonly remote: Remote;
-  /** Written by the pipeline once it knows whose token it is, before it reads or answers anything: what is read and
-   *  sent for somebody whom nobody knows takes none of the room of the others. */
-  authenticated?: boolean;
+  /** Called by the pipeline once it knows whether somebody's token was sent, before it reads or does anything: what is
+   *  done for somebody whom nobody knows takes none of the room of the others. Throws a Failure where there is none.
+   *  Default: there always is. */
+  identified?(known: boolean): void;
   readonly listener: ListenerTraits;
   /** Aborted when the client goes away, and when the time for the request is over. */
   readonly signal: AbortSignal;

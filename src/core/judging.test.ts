@@ -67,6 +67,44 @@ test("a login is governed though nobody is known, and tells nothing", async () =
   assert.equal(await small.answer("POST", "/sys/login", { body: {} }), "ok");
 });
 
+test("T-N04: whoever brings a request learns whether its caller is known before anything is read, or that nobody is", async () => {
+  for (const [verb, path, token, known] of [
+    ["GET", "/sys/things/x", "root", true],
+    ["POST", "/sys/ceremony", "client", true],
+    ["POST", "/sys/ceremony", undefined, false],
+    ["POST", "/sys/ceremony", "nobody's", false],
+    ["GET", "/sys/health", "client", false],
+  ] as const) {
+    const small = madeHouse();
+    const told: boolean[] = [];
+    const identified = (found: boolean) => {
+      told.push(found);
+      assert.ok(!small.trace.some((word) => /^(body|decide|audit|run)/.test(word)));
+    };
+    const options = { identified, ...(token !== undefined && { token }) };
+    assert.equal(await small.answer(verb, path, options), "ok", path);
+    assert.deepEqual(told, [known], `${verb} ${path} ${token}`);
+  }
+});
+
+test("T-N04: where there is no room for it nothing is done, and no use of its token is taken", async () => {
+  const small = madeHouse();
+  const client = small.tokens.get("client") ?? assert.fail();
+  small.tokens.set("client", { ...client, counted: true });
+  small.uses.set("client", 1);
+  small.grants.add("create |sys/things/x");
+  const identified = () => {
+    throw new Failure("unavailable", "too-many-streams", "full");
+  };
+  const options = { token: "client", body: { size: 1 }, identified };
+  assert.equal(
+    await small.answer("POST", "/sys/things/x", options),
+    "unavailable too-many-streams",
+  );
+  assert.ok(!small.trace.some((word) => /^(body|decide|run)/.test(word)), small.trace.join(", "));
+  assert.equal(small.uses.get("client"), 1);
+});
+
 /** Asks, and has something change while that waits for its turn. */
 async function meanwhile(
   small: ReturnType<typeof madeHouse>,

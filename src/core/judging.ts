@@ -58,6 +58,11 @@ export class Judging {
 
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
   identify(state: RequestState): void {
+    this.#findCaller(state);
+    state.incoming.identified?.(state.caller !== null);
+  }
+
+  #findCaller(state: RequestState): void {
     const { incoming, namespace } = state;
     const need = needOf(state);
     if (need === "nobody") return;
@@ -84,7 +89,6 @@ export class Judging {
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
     state.caller = caller;
-    incoming.authenticated = true;
   }
 
   /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost

@@ -7,7 +7,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
-import { bodyIncomplete, memoryFull, tooSlow, tooSlowStream } from "./failures.ts";
+import { bodyIncomplete, memoryFull, tooManyStreams, tooSlow, tooSlowStream } from "./failures.ts";
 import type { HeldBytes, Holder } from "./held-bytes.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
@@ -22,6 +22,9 @@ export interface Wire {
   readonly room?: number;
   /** Tells a client that waits for it to send the body. */
   inviteBody(): void;
+  /** It is known whether somebody's token was sent. False where there is no place for it, and nothing is to be done.
+   *  Default: there always is. */
+  identified?(known: boolean): boolean;
   /** Overwrites what this request came in, as far as it is in our hands. */
   wipe(): void;
   /** The answer to come is the last one on this connection. */
@@ -96,7 +99,7 @@ export class Exchange implements Incoming {
   abandoned = false;
   /** Why it was answered though the pipeline still has it. */
   dropReason: Failure | null = null;
-  /** Said by the pipeline, before anything is read or sent. */
+  /** Somebody's token was sent. */
   authenticated = false;
 
   readonly #stream: Readable;
@@ -173,6 +176,11 @@ export class Exchange implements Incoming {
   /** A request that is known to take longer, or must not take so long: counted from its start. */
   allow(duration: Nanos): void {
     this.deadline = this.started + duration;
+  }
+
+  identified(known: boolean): void {
+    if (known) this.authenticated = true;
+    if (this.wire.identified?.(known) === false) throw tooManyStreams();
   }
 
   body(limit: number): Promise<Uint8Array> {

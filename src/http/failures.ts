@@ -157,6 +157,15 @@ export function tooManyAbandoned(): Failure {
 }
 
 /**
+ * @code too-many-streams Too many streams of HTTP/2 are open, of this address or in all.
+ * @remedy Try again, with fewer requests at a time; nothing was done.
+ */
+export function tooManyStreams(): Failure {
+  const message = "too many streams are open; try again with fewer at a time";
+  return new Failure("unavailable", "too-many-streams", message, { retryAfter: 1 });
+}
+
+/**
  * @code body-incomplete The connection ended before the body did.
  * @remedy Send the request again.
  */

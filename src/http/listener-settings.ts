@@ -21,6 +21,9 @@ export interface ListenerLimits {
   readonly heldBytesWithoutToken: number; // of those whose caller nobody knows; beside the others
   readonly streams: number; // HTTP/2, of all listeners together; an address has half at most
   readonly streamsWithoutToken: number; // of those whose caller nobody knows; an address has a ninth at most
+  /** Of those whose token nobody has looked at yet; an address has a ninth at most. Half as many again for addresses that
+   *  have less than one connection may have. */
+  readonly streamsWaiting: number;
   readonly headerBytes: number;
   readonly headers: number;
   readonly tokenBytes: number;
@@ -48,6 +51,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   heldBytesWithoutToken: 128 * 1024 * 1024,
   streams: 32_768,
   streamsWithoutToken: 8_192, // with 13 kB each, before they have sent anything of a body
+  streamsWaiting: 16_384, // 1,820 of an address: eighteen connections may fill all their streams at once
   headerBytes: 16 * 1024,
   headers: 64,
   tokenBytes: 8 * 1024,

@@ -92,6 +92,11 @@ export class Reception {
     return this.#running;
   }
 
+  /** Whether streams that come now wait for a turn before anybody looks at them. */
+  get isBusy(): boolean {
+    return this.#steps.busy;
+  }
+
   now(): Nanos {
     return this.#options.clock.elapsed();
   }
@@ -101,7 +106,7 @@ export class Reception {
     this.#running++;
     // Hundreds of streams may come at once, and each costs something, also where it is refused by its head alone. Where
     // a request of HTTP/1.1 ends has to be known before what follows is read.
-    if (arrival.http1 === null && this.#steps.busy) {
+    if (arrival.http1 === null && this.isBusy) {
       this.#steps.soon({ tenant: "", client: clientOf(arrival.remote.address) }, () =>
         this.#begin(exchange, arrival),
       );

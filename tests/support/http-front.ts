@@ -73,8 +73,13 @@ export async function makeFront(
     handle: async (incoming) => {
       const refusal = incoming.credentialFault ?? unknownVerb(incoming);
       if (refusal !== null) return { ...PLAIN, result: refusal };
+      try {
+        incoming.identified?.(front.knows(incoming));
+      } catch (error) {
+        if (error instanceof Failure) return { ...PLAIN, result: error };
+        throw error;
+      }
       seen.push(incoming);
-      incoming.authenticated = front.knows(incoming);
       return { ...PLAIN, ...(await front.script(incoming)) };
     },
     streams: () => front.streamed,

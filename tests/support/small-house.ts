@@ -34,6 +34,7 @@ export interface AskOptions {
   readonly namespace?: string;
   readonly body?: JsonObject | string;
   readonly listener?: Partial<ListenerTraits>;
+  readonly identified?: (known: boolean) => void;
 }
 
 /** What happened, in order, as words: "token", "body", "decide …", "audit request …", "run …". */
@@ -240,6 +241,7 @@ export class SmallHouse {
       },
       signal: options.signal ?? new AbortController().signal,
       allow: () => {},
+      ...(options.identified && { identified: options.identified }),
       hold: (count) => void (this.held += count),
       body: async () => {
         if (this.bodies !== null) await this.bodies;

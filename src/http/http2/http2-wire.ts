@@ -12,7 +12,7 @@ import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { Pace } from "../../base/pace.ts";
 import { sendStream } from "../streamed-answer.ts";
-import type { StreamRoom } from "./stream-room.ts";
+import type { StreamPlace } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import { endInPieces } from "../http1/pieces.ts";
 import type { Reception } from "../reception.ts";
@@ -24,6 +24,9 @@ const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "LIST", "OPTIONS"]
 export interface Unread {
   bytes: number;
 }
+
+/** "stuck": not even a reset gets through, and its connection is of no use any more. */
+export type Checked = "well" | "ended" | "stuck";
 
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
@@ -38,8 +41,7 @@ export class Http2Wire implements Wire {
     },
     done: () => {}, // the stream's end is seen by its closing
   };
-  readonly #room: StreamRoom;
-  #leaveRoom: (() => void) | null = null;
+  readonly #place: StreamPlace;
   #exchange: Exchange | null = null;
   #progress: Nanos | null = null; // when the answer last got on; null before it begins
   #cancelled = false;
@@ -53,29 +55,22 @@ export class Http2Wire implements Wire {
     headers: IncomingHttpHeaders,
     reception: Reception,
     limits: ListenerLimits,
-    { unread, room }: { readonly unread: Unread; readonly room: StreamRoom },
+    { unread, place }: { readonly unread: Unread; readonly place: StreamPlace },
   ) {
     this.#stream = stream;
     this.#reception = reception;
     this.#limits = limits;
     this.#unread = unread;
-    this.#room = room;
+    this.#place = place;
     this.#began = reception.now();
     this.#headOnly = headers[":method"] === "HEAD";
     this.#expecting = headers.expect !== undefined;
   }
 
-  /** A client may leave it open whether a body comes, and for a verb that it does not know it does: then
-   *  the next frame says. */
   receive(arrival: Arrival): void {
     const stream = this.#stream;
-    if (!arrival.open || !BODILESS.has(arrival.verb)) {
+    if (!saysLater(arrival)) {
       this.#begin(arrival);
-      return;
-    }
-    this.#leaveRoom = this.#room.wait();
-    if (this.#leaveRoom === null) {
-      this.#cancel();
       return;
     }
     const settle = (open: boolean) => {
@@ -91,15 +86,12 @@ export class Http2Wire implements Wire {
     stream.on("end", () => settle(false));
   }
 
-  /** Who asks is known when this has begun. One that was let in for its token, which is none, has to go. */
   #begin(arrival: Arrival): void {
-    const exchange = this.#reception.receive(arrival);
-    this.#exchange = exchange;
-    this.#leaveRoom?.();
-    this.#leaveRoom = this.#room.enter(exchange.authenticated);
-    if (this.#leaveRoom !== null) return;
-    this.#reception.leave(exchange);
-    this.#cancel();
+    this.#exchange = this.#reception.receive(arrival);
+  }
+
+  identified(known: boolean): boolean {
+    return this.#place.settle(known);
   }
 
   /** We wait for its body, or for what it wants. */
@@ -117,8 +109,7 @@ export class Http2Wire implements Wire {
   closed(): void {
     this.#gone?.();
     this.#gone = null;
-    this.#leaveRoom?.();
-    this.#leaveRoom = null;
+    this.#place.leave();
     this.#unread.bytes -= this.#waiting;
     this.#waiting = 0;
     if (this.#exchange !== null) this.#reception.leave(this.#exchange);
@@ -145,6 +136,12 @@ export class Http2Wire implements Wire {
   ): void {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return gone?.();
+    // Answered before anybody knew whose it is, or because there was no place for it. Where there is none nothing was
+    // done for it either: this says so, and to try again.
+    if (!this.#place.settle(false)) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return gone?.();
+    }
     this.#gone = gone;
     const fields: OutgoingHttpHeaders = { ":status": status };
     for (let at = 0; at < headers.length; at += 2) add(fields, headers[at], headers[at + 1]);
@@ -192,30 +189,38 @@ export class Http2Wire implements Wire {
     });
   }
 
-  /** False when the connection is of no use any more. */
-  check(now: Nanos): boolean {
+  check(now: Nanos): Checked {
     const { unreadAnswer, requestHead, requestBody, linger } = this.#limits;
     const exchange = this.#exchange;
-    if (exchange === null) {
-      if (now - this.#began > requestHead) this.#cancel();
-    } else if (this.#progress !== null) {
-      if (this.#pace?.isKept(now, unreadAnswer) === true) return true;
+    if (exchange === null) return now - this.#began > requestHead ? this.#cancel() : "well";
+    if (this.#progress !== null) {
+      if (this.#pace?.isKept(now, unreadAnswer) === true) return "well";
       const passed = this.#pace === null ? now - this.#progress : unreadAnswer + 1n;
-      if (passed > unreadAnswer + linger) return false; // not even the reset gets through
-      if (passed > unreadAnswer) this.#cancel();
-    } else if (!exchange.over) {
-      if (!this.#stream.readableEnded && exchange.isLate(now, requestBody)) {
-        this.#reception.giveUp(exchange, exchange.tooSlow(requestBody));
-      } else if (now > exchange.deadline) this.#reception.expire(exchange);
+      if (passed > unreadAnswer + linger) return "stuck";
+      return passed > unreadAnswer ? this.#cancel() : "well";
     }
-    return true;
+    if (exchange.over) return "well";
+    if (!this.#stream.readableEnded && exchange.isLate(now, requestBody)) {
+      this.#reception.giveUp(exchange, exchange.tooSlow(requestBody));
+      return "ended";
+    }
+    if (now <= exchange.deadline) return "well";
+    this.#reception.expire(exchange);
+    return "ended";
   }
 
-  #cancel(): void {
-    if (this.#cancelled) return;
+  #cancel(): Checked {
+    if (this.#cancelled) return "well";
     this.#cancelled = true;
     this.#stream.close(constants.NGHTTP2_CANCEL);
+    return "ended";
   }
+}
+
+/** A client may leave it open whether a body comes, and for a verb that it does not know it does: then the next frame
+ *  says. */
+export function saysLater({ open, verb }: Pick<Arrival, "open" | "verb">): boolean {
+  return open && BODILESS.has(verb);
 }
 
 function add(fields: OutgoingHttpHeaders, name: string | undefined, value: string | undefined) {

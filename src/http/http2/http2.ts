@@ -14,7 +14,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { Busy, Seated } from "../../base/connection-book.ts";
 import type { PieceWatch } from "../small-pieces.ts";
-import { Http2Wire, type Unread } from "./http2-wire.ts";
+import { Http2Wire, saysLater, type Unread } from "./http2-wire.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import type { Reception } from "../reception.ts";
@@ -78,13 +78,19 @@ export class Http2Connection implements Swept, Seated {
     this.#watch(stream);
     // Who has not taken what is there gets nothing more, nor who has too many others open; this says that
     // nothing was done, and to try again.
-    if (this.#unread.bytes >= this.#limits.unreadPerConnection || !this.#room.admits(headers)) {
+    const verb = textOf(headers[":method"]);
+    const open = !stream.endAfterHeaders;
+    const isDeaf = this.#unread.bytes >= this.#limits.unreadPerConnection;
+    const place = isDeaf
+      ? null
+      : this.#room.enter(headers, saysLater({ open, verb }), this.#reception.isBusy);
+    if (place === null) {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
     const wire = new Http2Wire(stream, headers, this.#reception, this.#limits, {
       unread: this.#unread,
-      room: this.#room,
+      place,
     });
     this.#streams.add(wire);
     stream.on("close", () => {
@@ -97,11 +103,11 @@ export class Http2Connection implements Swept, Seated {
     wire.receive({
       wire,
       stream,
-      verb: textOf(headers[":method"]),
+      verb,
       target: textOf(headers[":path"]),
       rawHeaders: plainHeaders(rawHeaders),
       http1: null,
-      open: !stream.endAfterHeaders,
+      open,
       remote: this.#remote,
       started: this.#reception.now(),
     });
@@ -119,18 +125,25 @@ export class Http2Connection implements Swept, Seated {
     };
   }
 
-  check(now: Nanos): boolean {
+  /** Of many streams that are over together it ends `max`: each is an answer, or a reset. */
+  check(now: Nanos, max: number): number {
+    if (this.#session.destroyed) return 0;
+    let ended = 0;
     for (const wire of this.#streams) {
-      if (!wire.check(now)) {
+      if (ended >= max) return ended;
+      const found = wire.check(now);
+      if (found === "stuck") {
+        ended += this.#streams.size;
         this.#session.destroy();
-        return true;
+        return ended;
       }
+      if (found === "ended") ended++;
     }
-    if (this.#streams.size > 0) return false;
+    if (this.#streams.size > 0) return ended;
     const limit = this.#requests === 0 ? this.#limits.requestHead : this.#limits.idle;
-    if (now - this.#since <= limit) return false;
+    if (now - this.#since <= limit) return 0;
     this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
-    return true;
+    return 1;
   }
 
   get busy(): Busy {

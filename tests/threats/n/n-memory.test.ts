@@ -11,72 +11,21 @@ import {
 } from "node:http2";
 import test from "node:test";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import type { ListenerSettings } from "../../../src/http/listener-settings.ts";
-import { CertificateFiles, TestAuthority } from "../../support/certificates.ts";
 import { dataOf, type Front, makeFront, RawClient, request } from "../../support/http-front.ts";
+import {
+  ask,
+  askAll,
+  certificates,
+  dribble,
+  endOf,
+  endsOf,
+  http2Stage,
+} from "../../support/http2-stage.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { until } from "../../support/until.ts";
 
 const KIBIBYTE = 1024;
 const LARGE = 100 * KIBIBYTE;
-
-interface After {
-  after(call: () => Promise<void> | void): void;
-}
-
-async function certificates(t: After) {
-  const authority = await TestAuthority.make();
-  const files = new CertificateFiles();
-  t.after(() => files.remove());
-  files.write(await authority.issue("localhost"));
-  return { authority, files };
-}
-
-interface Stage {
-  readonly front: Front;
-  readonly session: (initialWindowSize?: number, from?: string) => ClientHttp2Session;
-}
-
-async function http2Stage(t: After, limits: ListenerSettings["limits"] = {}): Promise<Stage> {
-  const { authority, files } = await certificates(t);
-  const { certFile, keyFile } = files;
-  const front = await makeFront({ tls: { certFile, keyFile }, http2: true, limits });
-  const sessions: ClientHttp2Session[] = [];
-  t.after(async () => {
-    for (const session of sessions) session.destroy();
-    await front.close();
-  });
-  return {
-    front,
-    session: (initialWindowSize = 65_535, localAddress = "127.0.0.1") => {
-      // Handed on to the socket, which the types do not say.
-      const options = { ca: authority.pem, settings: { initialWindowSize }, localAddress };
-      const session = connect(`https://127.0.0.1:${front.port}`, options);
-      session.on("error", () => {});
-      sessions.push(session);
-      return session;
-    },
-  };
-}
-
-/** Its status, or the name of the reset. */
-function endOf(stream: ClientHttp2Stream): Promise<number | string> {
-  return new Promise((resolve) => {
-    stream.on("error", () => {});
-    stream.on("response", (headers) => resolve(headers[":status"] ?? 0));
-    stream.on("close", () =>
-      resolve(stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "refused" : stream.rstCode),
-    );
-  });
-}
-
-function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders = {}) {
-  return endOf(session.request({ ":path": "/v1/sys/a", ...headers }, { endStream: true }));
-}
-
-function askAll(session: ClientHttp2Session, count: number): Promise<(number | string)[]> {
-  return Promise.all(Array.from({ length: count }, () => ask(session)));
-}
 
 const largeAnswer: Front["script"] = ({ target }) => ({
   result: new Reply({ text: "x".repeat(target.endsWith("small") ? 10 : LARGE) }),
@@ -218,76 +167,6 @@ test("T-N01: who has no token takes no room of those who have one, nor one addre
   assert.equal(await finish(known), 200, "but for those with a token");
   for (const client of clients) client.destroy();
   await until(() => front.server.heldBytes === 0);
-});
-
-/** Begins a body that does not end. */
-function dribble(session: ClientHttp2Session, headers: OutgoingHttpHeaders = {}) {
-  const head = { ":path": "/v1/sys/a", ":method": "POST", "content-length": LARGE, ...headers };
-  const stream = session.request(head);
-  stream.write(" ");
-  return stream;
-}
-
-/** How they have ended so far. */
-function endsOf(streams: ClientHttp2Stream[]): (number | string)[] {
-  const ends: (number | string)[] = [];
-  for (const stream of streams) void endOf(stream).then((end) => ends.push(end));
-  return ends;
-}
-
-test("T-N04: streams that only dribble are few, keep out nobody with a token and no other address", async (t) => {
-  const { front, session } = await http2Stage(t, { streamsWithoutToken: 180, streams: 40 });
-  front.knows = ({ credential }) => credential === "right";
-  const flood = session();
-  const open = Array.from({ length: 60 }, () => dribble(flood));
-  const ends = endsOf(open);
-  await until(() => ends.length >= 40);
-  assert.deepEqual(new Set(ends), new Set(["refused"]), "nothing was done for them");
-  assert.deepEqual([front.server.openStreams, front.seen.length], [20, 20], "it has a ninth");
-  const right = { "x-service-token": "right" };
-  assert.equal(await ask(flood, right), 200, "a token is let in, on the same connection");
-  const wrong = { "x-service-token": "wrong" };
-  assert.equal(await ask(flood, wrong), constants.NGHTTP2_CANCEL, "one that is none is not");
-  const other = session(undefined, "127.0.0.2");
-  assert.equal(await ask(other), 200, "another address has room of its own");
-  const more = Array.from({ length: 60 }, () => dribble(other));
-  const otherEnds = endsOf(more);
-  await until(() => otherEnds.length >= 43);
-  assert.equal(front.server.openStreams, 37);
-  const known = Array.from({ length: 40 }, () => dribble(flood, right));
-  const knownEnds = endsOf(known);
-  await until(() => knownEnds.length >= 20);
-  assert.equal(front.server.openStreams, 57, "with a token an address has half");
-  for (const one of [flood, other]) one.destroy();
-  await until(() => front.server.openStreams === 0);
-  assert.equal(await ask(session()), 200);
-  await until(() => front.server.openStreams === 0);
-});
-
-test("T-N04: one that never says whether a body comes counts as well", async (t) => {
-  const { front, session } = await http2Stage(t, { streamsWithoutToken: 45 });
-  const flood = session();
-  const list = { ":path": "/v1/sys/a", ":method": "LIST" };
-  const openMany = (headers: OutgoingHttpHeaders) =>
-    endsOf(Array.from({ length: 30 }, () => flood.request(headers, { endStream: false })));
-  const ends = openMany(list);
-  await until(() => ends.length >= 25);
-  assert.equal(front.server.openStreams, 5);
-  // What is sent as a token is not looked at before it is known what is wanted.
-  const claiming = openMany({ ...list, "x-service-token": "any" });
-  await until(() => claiming.length >= 25);
-  assert.equal(front.server.openStreams, 10);
-  assert.equal(front.seen.length, 0);
-});
-
-test("T-N03: a connection on which all streams only dribble makes room for one that asks something", async (t) => {
-  const { front, session } = await http2Stage(t, { connectionsPerLocalAddress: 2 });
-  const idlers = [session(), session()];
-  for (const idler of idlers) endsOf([dribble(idler), dribble(idler)]);
-  await until(() => front.seen.length === 4);
-  assert.equal(await ask(session()), 200);
-  assert.equal(front.server.connections, 2);
-  await until(() => idlers.filter(({ destroyed }) => destroyed).length === 1);
 });
 
 const OPEN_ENDPOINTS = ["unseal", "generate-root/update", "rekey/update"];
