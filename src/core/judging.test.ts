@@ -76,14 +76,14 @@ test("T-N04: whoever brings a request learns whether its caller is known before 
     ["GET", "/sys/health", "client", false],
   ] as const) {
     const small = madeHouse();
-    const told: boolean[] = [];
+    const findings: boolean[] = [];
     const identified = (found: boolean) => {
-      told.push(found);
+      findings.push(found);
       assert.ok(!small.trace.some((word) => /^(body|decide|audit|run)/.test(word)));
     };
     const options = { identified, ...(token !== undefined && { token }) };
     assert.equal(await small.answer(verb, path, options), "ok", path);
-    assert.deepEqual(told, [known], `${verb} ${path} ${token}`);
+    assert.deepEqual(findings, [known], `${verb} ${path} ${token}`);
   }
 });
 

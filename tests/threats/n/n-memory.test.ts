@@ -2,25 +2,11 @@
 // end. Over real sockets; what lies in memory is counted, not guessed from the size of the process.
 
 import assert from "node:assert/strict";
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type OutgoingHttpHeaders,
-} from "node:http2";
+import { connect } from "node:http2";
 import test from "node:test";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { dataOf, type Front, makeFront, RawClient, request } from "../../support/http-front.ts";
-import {
-  ask,
-  askAll,
-  certificates,
-  dribble,
-  endOf,
-  endsOf,
-  http2Stage,
-} from "../../support/http2-stage.ts";
+import { ask, askAll, certificates, endOf, http2Stage } from "../../support/servers/http2-stage.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { until } from "../../support/until.ts";
 

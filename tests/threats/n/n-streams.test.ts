@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import test from "node:test";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
-import { ask, dribble, endsOf, http2Stage } from "../../support/http2-stage.ts";
+import { ask, dribble, endsOf, http2Stage } from "../../support/servers/http2-stage.ts";
 import { until } from "../../support/until.ts";
 
 const PATH = { ":path": "/v1/sys/a" };

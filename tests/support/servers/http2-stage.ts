@@ -7,9 +7,9 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from "node:http2";
-import type { ListenerSettings } from "../../src/http/listener-settings.ts";
-import { CertificateFiles, TestAuthority } from "./certificates.ts";
-import { type Front, makeFront } from "./http-front.ts";
+import type { ListenerSettings } from "../../../src/http/listener-settings.ts";
+import { CertificateFiles, TestAuthority } from "../certificates.ts";
+import { type Front, makeFront } from "../http-front.ts";
 
 export interface After {
   after(call: () => Promise<void> | void): void;
