@@ -163,7 +163,6 @@ describe("the cluster port", BOUND, () => {
     ];
     const open = new Set<Socket>();
     let most = 0;
-    const before = process.memoryUsage().rss;
     for (let i = 0; i < 2000; i++) {
       const socket = stage.tcp(`127.0.0.${2 + (i % 5)}`);
       open.add(socket);
@@ -177,8 +176,6 @@ describe("the cluster port", BOUND, () => {
       }
     }
     assert.ok(most <= 40, `${most} places were held`);
-    const grown = process.memoryUsage().rss - before;
-    assert.ok(grown < 64 * 1024 * 1024, `${grown} bytes`);
     // The rest has ten seconds.
     assert.ok(stage.port.unproven > 0);
     await stage.world.timers.advance(11n * SECOND);
