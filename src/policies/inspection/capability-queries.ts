@@ -3,7 +3,7 @@
 
 import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
-import type { Pace } from "@holdfast/shared/sliced";
+import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import {
   type RequestContext,
   type Caller,
@@ -18,8 +18,8 @@ import type { Pattern } from "../../acl/pattern.ts";
 import * as failures from "../failures.ts";
 import type { InspectionOptions } from "./inspection.ts";
 
-/** Paths between two turns: a part of a millisecond. Each is waited for, so no clock sees how long they take; and where
- *  hundreds ask at once, the first of each are in turn as well. */
+/** Paths between two turns, mostly a part of a millisecond; and where hundreds ask at once, the first of each are in turn
+ *  as well. Of rules that somebody has chosen for it one path may take milliseconds: then time says when. */
 const AT_ONCE = 32;
 const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
 const MAX_RULES = 1_000; // in one answer, which is recorded word by word
@@ -115,14 +115,15 @@ export class CapabilityQueries {
     caller: Caller,
     base: NamespaceRef,
     paths: readonly string[],
-    { turns, whose }: Pick<Pace, "turns" | "whose">,
+    pace: Pace,
   ): Promise<Answered> {
     const capabilities: Capabilities[] = [];
     let governed = false;
     const wanted = [...new Set(paths)];
     const many = wanted.length > AT_ONCE;
+    const stretch = new Stretches(pace);
     for (const [at, path] of wanted.entries()) {
-      if (many && at % AT_ONCE === 0) await turns.next(whose);
+      if ((many && at % AT_ONCE === 0) || stretch.over) await stretch.next();
       const place = this.#placeOf(base, path);
       capabilities.push({ path, ...(await this.#at(caller, place)) });
       governed ||= await this.#isGoverned(caller, place);
