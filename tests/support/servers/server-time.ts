@@ -1,5 +1,5 @@
 // Time for a whole server in a test: it stands still until the test moves it, for timers as well. Short
-// timers stay real, so that what only paces itself gets on.
+// timers run out by themselves too, so that what only paces itself gets on.
 
 import { access } from "node:fs/promises";
 import { SystemTimers } from "../../../src/system/timers.ts";
@@ -19,8 +19,20 @@ export class ServerTime implements Timers {
   readonly #fake = new FakeTimers(this.clock);
   readonly #real = new SystemTimers();
 
+  /** A short one is due when so much of either time has passed. */
   after(delay: Nanos, call: () => void): Timer {
-    return delay < SHORT ? this.#real.after(delay, call) : this.#fake.after(delay, call);
+    if (delay >= SHORT) return this.#fake.after(delay, call);
+    const cancel = () => {
+      real.cancel();
+      fake.cancel();
+    };
+    const fire = () => {
+      cancel();
+      call();
+    };
+    const real = this.#real.after(delay, fire);
+    const fake = this.#fake.after(delay, fire);
+    return { cancel };
   }
 
   turn(): Promise<void> {
