@@ -38,6 +38,8 @@ export type ReadEvidenceKeysAnswer = {
     readonly public_key: string;
     /** When it was made */
     readonly made_at: string;
+    /** The server was restarted between a restore and its unsealing, and vouches for it no more */
+    readonly unproven: boolean;
     /** DSSE envelope: what `holdfast evidence verify` reads */
     readonly statement: {
       /** The report, in base64 */

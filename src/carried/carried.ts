@@ -45,6 +45,8 @@ export interface CarriedRow {
 export interface NextData {
   readonly id: string;
   readonly clusterId: string;
+  /** As it was stored there. */
+  readonly head: Uint8Array;
 }
 
 /** What exists outside. */
@@ -72,6 +74,8 @@ export interface CarriedOptions {
   readonly lineage: () => string;
   /** Whether the data there is now has taken the place of other data. */
   readonly isReplacement: () => boolean;
+  /** Whether a head was written under the keys of the data there is now. */
+  readonly isOwnHead: (head: Uint8Array) => boolean;
   readonly evidence: () => CarriedEvidence;
   readonly chains: {
     /** As rows. */
@@ -142,7 +146,7 @@ export class Carried {
     const value = letterBytes(envelope);
     const letter = readLetter(value);
     invariant(letter !== null, "what was signed here can be read here");
-    held.hold({ letter, ring, secret, rowsKey });
+    held.hold({ head: next.head, letter, ring, secret, rowsKey });
     this.#isLeaving = true;
     yield { key: this.#place.prefix + LETTER, value };
   }
@@ -180,6 +184,7 @@ export class Carried {
     const { node, held, lineage } = this.#options;
     if (this.#isLeaving) held.drop(); // the exchange has failed, and this data stays
     this.#isLeaving = false;
+    this.#dropIfForeign();
     const counts = held.handed === null ? readCounts(node, lineage()) : held.begun;
     const isTaken = counts !== null || (await this.#takeClear());
     if (isTaken) {
@@ -188,6 +193,16 @@ export class Carried {
     }
     await node.write(discardCounts, ESSENTIAL);
     held.drop(); // not before: what failed above is tried again at the next unseal
+  }
+
+  /** Whoever has the disk can put other data there, and unseal it. What is held is for that of the restore alone. */
+  #dropIfForeign(): void {
+    const { held, isOwnHead, log } = this.#options;
+    if (held.handed === null || isOwnHead(held.handed.head)) return;
+    log.error("the data that was unsealed is not that of the restore: nothing goes along to it", {
+      event: "evidence.refused",
+    });
+    held.drop();
   }
 
   /** False where nothing was carried. */

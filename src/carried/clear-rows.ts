@@ -130,7 +130,12 @@ export class ClearRows {
         if (bytes > MAX_KEPT_BYTES) return;
         await node.write((tx) => {
           for (const { key, value } of part) {
-            if (value !== null) this.#evidence.keep(tx, letter, key.slice(ROWS.length), value);
+            if (value === null) continue;
+            this.#evidence.keep(tx, letter, {
+              key: key.slice(ROWS.length),
+              value,
+              maxRowBytes: maxBytes,
+            });
           }
         }, ESSENTIAL);
       }

@@ -8,6 +8,8 @@ import type { Counts } from "./counts.ts";
 import type { Letter } from "./letter.ts";
 
 export interface Handed {
+  /** Of the data that it is for: only who has its keys could have written it. */
+  readonly head: Uint8Array;
   readonly letter: Letter;
   /** Public keys of evidence before the one that goes on. */
   readonly ring: Ring;

@@ -79,6 +79,9 @@ export const evidenceApi = [
           fingerprint: out.string("SHA-256 over the public key in DER, in hex"),
           public_key: out.string("Ed25519 public key in PEM"),
           made_at: out.time("When it was made"),
+          unproven: out.boolean(
+            "The server was restarted between a restore and its unsealing, and vouches for it no more",
+          ),
           statement: envelope,
         }),
         "The oldest first",
@@ -86,10 +89,11 @@ export const evidenceApi = [
     }),
     handler: (evidence) => ({
       fingerprint: evidence.fingerprint ?? "",
-      keys: evidence.keys().map(({ fingerprint, publicKey, made, statement }) => ({
+      keys: evidence.keys().map(({ fingerprint, publicKey, made, unproven, statement }) => ({
         fingerprint,
         public_key: publicKey,
         made_at: made,
+        unproven: unproven === true,
         statement,
       })),
     }),

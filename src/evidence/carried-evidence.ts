@@ -29,7 +29,13 @@ export interface GoingOn {
   readonly secret: Buffer;
 }
 
-export interface UnprovenRing {
+export interface UnprovenRow {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly maxRowBytes: number;
+}
+
+interface UnprovenRing {
   /** As it lay there; null where there was none. */
   readonly ring: Uint8Array | null;
   readonly maxRowBytes: number;
@@ -111,19 +117,19 @@ export class CarriedEvidence {
    *  them, has no private half any more. */
   goOnFrom(tx: Tx, letter: Letter, { ring: bytes, maxRowBytes }: UnprovenRing): void {
     const own = tx.on(this.#options.view);
-    const { number, previous } = letter.report;
+    const { number } = letter.report;
     const ring = bytes === null ? null : unprovenRing(bytes, letter, maxRowBytes);
-    if (ring === null) return rows.putBareHead(own, number, letter.digest);
-    rows.putBareHead(own, number - 1, previous ?? "");
+    rows.putBareHead(own, number, letter.digest);
+    if (ring === null) return;
     rows.putRing(own, { ...ring, since: String(timeOf(letter, tx)) });
-    this.#putLetter(own, letter);
+    rows.putEarlier(own, { number, envelope: letter.envelope }, maxRowBytes);
   }
 
   /** A row that may be a report from before the letter, to be read. */
-  keep(tx: Tx, letter: Letter, key: string, value: Uint8Array): void {
+  keep(tx: Tx, letter: Letter, { key, value, maxRowBytes }: UnprovenRow): void {
     const report = unprovenReport(key, value);
     if (report === null || report.number >= letter.report.number) return;
-    rows.putEarlier(tx.on(this.#options.view), report);
+    rows.putEarlier(tx.on(this.#options.view), report, maxRowBytes);
   }
 
   #putLetter(own: Tx, letter: Letter): void {

@@ -164,7 +164,13 @@ export function readReport(view: ViewReads, number: number): KeptReport | null {
   return view.get(reportKey(number), kept);
 }
 
-export function putEarlier(tx: Tx, { number, envelope }: EarlierReport): void {
+/** Where it fits: bytes that are no text become more when they are read as such. */
+export function putEarlier(
+  tx: Tx,
+  { number, envelope }: Pick<EarlierReport, "number" | "envelope">,
+  maxBytes: number,
+): void {
+  if (earlier.encode({ envelope }).length > maxBytes) return;
   tx.put(earlierKey(number), { envelope }, earlier);
 }
 

@@ -35,7 +35,7 @@ export function unprovenRing(bytes: Uint8Array, letter: Letter, maxRowBytes: num
     return [{ ...one, made: key.made.made_at, unproven: true as const }];
   });
   const ring = { keys, since: "0" };
-  return JSON.stringify(ring).length <= max ? ring : null;
+  return Buffer.byteLength(JSON.stringify(ring)) <= max ? ring : null;
 }
 
 type Named = Pick<KeyRecord, "fingerprint" | "publicKey" | "statement">;
@@ -65,9 +65,16 @@ export function unprovenReport(key: string, bytes: Uint8Array): EarlierReport | 
   const report = opened?.payloadType === EVIDENCE_TYPE ? readReport(opened.payload) : null;
   if (opened === null || report === null) return null;
   if (report.number !== number || !isUuid(report.id)) return null;
+  if (!isShallow(report as unknown as JsonValue)) return null; // it could not be shown
   const envelope = envelopeOf(opened.payloadType, opened.payload, opened.signatures);
   const { id, kind, made_at: made } = report;
   return { id, number, kind, made, digest: sha256(opened.payload), envelope };
+}
+
+/** Those that are signed here have half as many levels. */
+function isShallow(value: JsonValue, levels = 32): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((one) => isShallow(one as JsonValue, levels - 1));
 }
 
 export function readEarlier(view: ViewReads, number: number): EarlierReport | null {

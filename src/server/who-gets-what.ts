@@ -235,6 +235,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       held: host.held,
       lineage: () => hex(store.head?.lineage ?? EMPTY),
       isReplacement: () => isReplacement(store),
+      isOwnHead: (head) => store.isOwnHead(head),
       evidence: () => rooms.evidence.carried,
       chains: {
         rows: () => rooms.audit.audit.leftChains(),

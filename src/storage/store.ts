@@ -251,6 +251,11 @@ export class Store implements StoreReads {
   }
 
   /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
+  /** Whether a head was written under the keys of this store, which is unlocked. */
+  isOwnHead(head: Uint8Array): boolean {
+    return heads.headIsAuthentic(head, this.#writing.keyOfTrees());
+  }
+
   create<T>(treeKey: KeyObject, identity: Identity, fn: (tx: StoreTx) => T): Promise<T> {
     return this.#writing.create(treeKey, identity, fn);
   }

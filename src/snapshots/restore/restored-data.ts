@@ -99,7 +99,10 @@ export function restoredData(
       if (treeKey !== null) await carryOver(store, filler);
       else if (store.initialised) {
         const unknown = options.unknown(viewsOf(barrier), (key) => engine.get(key) !== null);
-        await putAll(options.carried.rows(archive.meta, unknown), filler);
+        await putAll(
+          options.carried.rows({ ...archive.meta, head: archive.headRow }, unknown),
+          filler,
+        );
       }
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
       const beginning = beginningAfter(archive.head, store.head, { cluster, random });

@@ -54,6 +54,32 @@ test(
   },
 );
 
+test(
+  "other data is put in the place of that of the restore, and unsealed with its own share: nothing goes along to it",
+  BOUND,
+  async (t) => {
+    const foreign = await Exchanged.make(t); // as an exchange leaves it, on somebody else's machine
+    const own = await Exchanged.make(t);
+    const carried = own.kept.rows();
+    Object.assign(own.kept.disk, { rows: foreign.kept.disk.rows.copy() });
+    own.kept.replaceClear(carried);
+    await own.server.test.unseal(foreign.server.shares);
+    assert.ok(own.server.test.lines.some((line) => line.includes("not that of the restore")));
+    assert.ok(!own.server.test.lines.some((line) => line.includes("evidence.taken")));
+    const token = foreign.server.root;
+    const answer = await own.server.test.call("GET", "/v1/sys/evidence/keys", { token });
+    const keys = at(answer, "data", "keys") as { fingerprint: string; unproven: boolean }[];
+    const last = keys.at(-1);
+    assert.equal(last?.unproven, false);
+    assert.ok(
+      keys.slice(0, -1).every(({ unproven }) => unproven),
+      "none that the letter names signs",
+    );
+    const letter = carried.find(({ key }) => key.endsWith("/letter"));
+    assert.ok(letter !== undefined && !Buffer.from(letter.value).includes(last.fingerprint));
+  },
+);
+
 for (const place of ["head", "ring", "reports/000000000001"]) {
   test(
     `what nobody has sealed lies at core/evidence/${place}: what is held takes its place`,
