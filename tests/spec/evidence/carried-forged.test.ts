@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { at } from "../../support/http-client.ts";
-import { DAY, engineServer, MINUTE, SECOND } from "../../support/servers/engine-server.ts";
+import { engineServer, MINUTE, SECOND } from "../../support/servers/engine-server.ts";
 import { CLEAR, KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { EvidenceStage, payloadOf } from "./evidence-stage.ts";
 import { Exchanged } from "./exchanged-server.ts";
