@@ -36,6 +36,7 @@ export const attentionRoom: RoomPlan<AttentionNeeds, AttentionParts> = {
     });
     return {
       attention,
+      whileFollowing: "leads",
       open: () => attention.open(),
       close: () => attention.close(),
       metrics: { attention: () => attention.counts() },

@@ -403,6 +403,35 @@ test("opening: one device that opens is enough, none is refused, and nothing is 
   assert.deepEqual(none.list(), []);
 });
 
+test("devices of another cluster that do not open here keep nobody from opening: what has to be recorded is refused", async (t) => {
+  const { files, disk } = badDisk();
+  const made = await madeAudit(t, { files });
+  await made.audit.open();
+  await enableFile(made);
+  await made.audit.close();
+  disk.state = "full";
+  const foreign = new Audit(made.options);
+  t.after(() => foreign.close());
+  await foreign.open({ foreign: true });
+  assert.deepEqual(
+    foreign.list().map(({ healthy }) => healthy),
+    [false],
+  );
+  await assert.rejects(async () => foreign.request(aRequest(), ""), LOST);
+});
+
+test("on a node whose data is another cluster's, a declared device has a key of this node", async (t) => {
+  const made = await madeAudit(t);
+  await made.stored.follow();
+  const conf = { path: "conf", type: "file", options: { file_path: join(made.root, "c.log") } };
+  const audit = new Audit({ ...made.options, declared: [conf] });
+  t.after(() => audit.close());
+  await audit.open();
+  await audit.request(aRequest(), "");
+  assert.equal(recordsOf(join(made.root, "c.log")).length, 1);
+  assert.equal(made.stored.keys("core/audit/declared/", { limit: 9 }).length, 1);
+});
+
 test("a stored device that this server does not allow counts as one that cannot be opened", async (t) => {
   const made = await madeAudit(t, { allowPrefix: true });
   await made.audit.open();

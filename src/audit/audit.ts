@@ -85,12 +85,13 @@ export class Audit {
 
   // --- life ---
 
-  /** After unsealing. Throws when devices are configured and not one of them opens. */
   get isOpen(): boolean {
     return this.#open;
   }
 
-  async open(): Promise<void> {
+  /** After unsealing. Throws when devices are configured and not one of them opens, unless they are another cluster's
+   *  and need not be possible here: then what has to be recorded is refused, and nothing else. */
+  async open({ foreign = false }: { readonly foreign?: boolean } = {}): Promise<void> {
     this.headers.load();
     this.#set.adoptStored();
     const { problems } = await this.#set.adoptDeclared(this.#declared);
@@ -106,8 +107,12 @@ export class Audit {
       const unusable = this.#set.unusable.map(({ path }) => {
         return `audit device ${path}/: it is not possible on this server`;
       });
-      await closeAll(this.#set.clear());
-      throw noDeviceOpens([...problems, ...failed, ...unusable]);
+      const failure = noDeviceOpens([...problems, ...failed, ...unusable]);
+      if (!foreign) {
+        await closeAll(this.#set.clear());
+        throw failure;
+      }
+      this.#log.error("no audit device opens on this secondary", { cause: describe(failure) });
     }
     if (!configured) this.#log.warn("no audit device is enabled: requests leave no trail");
     this.#unwatch = this.#store.watch(

@@ -100,14 +100,16 @@ export class DeviceStore {
     });
   }
 
-  /** The key of a declared device, made when it is first seen. */
+  /** The key of a declared device, made when it is first seen. The configuration is this node's, and so is the key: a
+   *  node whose data is another cluster's can make one. Older stores have it below local/. */
   async declaredKey(path: string, random: Random): Promise<KeyObject> {
-    const { local } = this.#views;
-    const known = local.get(declaredKey(path), bytesCodec);
+    const { node, local } = this.#views;
+    const known =
+      node.get(declaredKey(path), bytesCodec) ?? local.get(declaredKey(path), bytesCodec);
     if (known !== null) return takeKey(known);
     const raw = exportKey(freshKey(random));
     try {
-      await local.write((tx) => tx.put(declaredKey(path), raw, bytesCodec));
+      await node.write((tx) => tx.put(declaredKey(path), raw, bytesCodec));
       return takeKey(raw);
     } finally {
       wipe(raw);

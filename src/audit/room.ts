@@ -11,6 +11,8 @@ export interface AuditNeeds extends Omit<AuditOptions, "views" | "metrics"> {
   readonly shared: View;
   readonly local: View;
   readonly node: View;
+  /** Whether the data is another cluster's. */
+  readonly following: () => boolean;
   /** A write of one or more records ended, to a device of this type. */
   readonly wrote: (type: string, ok: boolean, seconds: number) => void;
 }
@@ -46,7 +48,8 @@ export const auditRoom: RoomPlan<AuditNeeds, AuditParts> = {
     });
     return {
       audit,
-      lead: () => audit.open(), // devices are outside, and where their chains end is stored
+      whileFollowing: "leads",
+      lead: () => audit.open({ foreign: needs.following() }), // devices are outside, and where their chains end is stored
       rest: () => audit.close(),
       metrics: { auditDevicesHealthy: () => devices },
     };

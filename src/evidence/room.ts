@@ -61,6 +61,7 @@ export const evidenceRoom: RoomPlan<EvidenceNeeds, EvidenceParts> = {
       evidence,
       receipts,
       carried,
+      whileFollowing: "leads",
       created: (tx) => evidence.created(tx),
       open: () => evidence.open(),
       lead: () => evidence.tidy(), // a store of an older version has no key yet

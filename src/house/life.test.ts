@@ -131,3 +131,106 @@ test("requests that wait are answered first, then waited for, and one that rests
   await life.rest({ drained });
   assert.deepEqual(stage.take(), ["a interrupts", "drained"], "it rests already");
 });
+
+test("where the data is another cluster's, those live that have something to do there", async () => {
+  const stage = new Stage();
+  const life = new HouseLife([
+    stage.room("a", { whileFollowing: "leads" }),
+    stage.room("b"),
+    stage.room("c", { whileFollowing: "opens" }),
+  ]);
+  await life.open({ following: true });
+  assert.deepEqual(stage.take(), ["a opens", "c opens", "a begins always", "c begins always"]);
+  await life.lead({ primary: true, following: true });
+  assert.deepEqual(stage.take(), ["a leads", "a begins while-active"]);
+  await life.rest(DRAINED);
+  assert.deepEqual(stage.take(), ["a ends while-primary", "a ends while-active", "a rests"]);
+  await life.close();
+  const closed = ["c ends always", "a ends always", "c closes", "a closes"];
+  assert.deepEqual(stage.take(), closed);
+});
+
+test("when the data is no longer to be changed, those rest that would, and everything stays open", async () => {
+  const stage = new Stage();
+  const life = new HouseLife([
+    stage.room("a", { whileFollowing: "leads" }),
+    stage.room("b"),
+    stage.room("c", { whileFollowing: "opens" }),
+  ]);
+  await life.open();
+  await life.lead({ primary: true });
+  stage.take();
+  await life.yield();
+  assert.equal(life.leading, true);
+  assert.deepEqual(stage.take(), [
+    "c ends while-primary",
+    "c ends while-active",
+    "b ends while-primary",
+    "b ends while-active",
+    "a ends while-primary",
+    "c rests",
+    "b rests",
+  ]);
+  await life.yield();
+  await life.rest(DRAINED);
+  const rested = stage.take().filter((step) => step.endsWith("rests"));
+  assert.deepEqual(rested, ["a rests"], "each rests once");
+});
+
+test("from following to leading: the others open and lead, what was looked at is loaded anew; and back", async () => {
+  const stage = new Stage();
+  const room = (name: string, more: RoomLife) => stage.room(name, { jobs: [], ...more });
+  const life = new HouseLife([
+    stage.room("a", { whileFollowing: "leads" }),
+    room("b", {}),
+    room("c", { whileFollowing: "opens" }),
+  ]);
+  await life.open({ following: true });
+  await life.lead({ primary: true, following: true });
+  stage.take();
+  await life.takeOver({ primary: true });
+  assert.deepEqual(stage.take(), [
+    "c closes",
+    "b opens",
+    "c opens",
+    "b leads",
+    "c leads",
+    "a begins while-primary",
+  ]);
+  await life.yield();
+  assert.deepEqual(stage.take(), ["a ends while-primary", "c rests", "b rests"]);
+  await life.leave();
+  assert.deepEqual(stage.take(), ["b closes"]);
+  await life.rest(DRAINED);
+  await life.close();
+  const ends = stage.take().filter((step) => /(rests|closes)$/.test(step));
+  assert.deepEqual(ends, ["a rests", "c closes", "a closes"]);
+});
+
+test("one that cannot take over: all of them go back, and those that led go on", async () => {
+  const stage = new Stage();
+  const fails = async () => {
+    throw new Error("no");
+  };
+  const life = new HouseLife([
+    stage.room("a", { whileFollowing: "leads", jobs: [] }),
+    stage.room("b", { jobs: [] }),
+    stage.room("c", { jobs: [], lead: fails }),
+  ]);
+  await life.open({ following: true });
+  await life.lead({ primary: true, following: true });
+  stage.take();
+  await assert.rejects(life.takeOver({ primary: true }), /^Error: no$/);
+  assert.deepEqual(stage.take(), [
+    "b opens",
+    "c opens",
+    "b leads",
+    "b rests",
+    "c closes",
+    "b closes",
+  ]);
+  assert.equal(life.leading, true);
+  await life.rest(DRAINED);
+  await life.close();
+  assert.deepEqual(stage.take(), ["a rests", "a closes"]);
+});

@@ -26,6 +26,9 @@ export interface RoomLife {
   rest?(): void | Promise<void>;
   /** The keys are about to go: forgets what it has loaded. */
   close?(): void | Promise<void>;
+  /** How much of it runs while the data is another cluster's, and only rows below core/ can be written: all of it, or
+   *  what it has loaded, without leading and without work in the background. Default: nothing. */
+  readonly whileFollowing?: "leads" | "opens";
   /** What it keeps for a namespace that goes away. */
   readonly wipe?: NamespaceWipe;
   /** What a scrape of the metrics reads of it. */

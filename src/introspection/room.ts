@@ -37,6 +37,7 @@ export const introspectionRoom: RoomPlan<IntrospectionNeeds, IntrospectionParts>
     const versions = new VersionHistory({ view: needs.node.sub("versions/"), version, buildDate });
     return {
       introspection: new Introspection({ ...needs, node: needs.nodeFacts, versions }),
+      whileFollowing: "leads",
       lead: () => versions.record(),
     };
   },

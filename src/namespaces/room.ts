@@ -49,6 +49,7 @@ export const namespacesRoom: RoomPlan<NamespacesNeeds, NamespacesParts> = {
     });
     return {
       namespaces,
+      whileFollowing: "opens",
       open: () => namespaces.open(),
       close: () => namespaces.close(),
       jobs: namespaces.jobs,

@@ -92,7 +92,12 @@ export function storagePart(store: Store, { world, log, logRetention }: ProcessG
       storageIndexes: () =>
         store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
     },
-    lead: () => raiseLeaves(store, { clock, timers, scopeOfKey }, log.child("storage")),
+    whileFollowing: "leads",
+    lead: async () => {
+      // Leaves of another cluster's data are that cluster's matter.
+      if (!store.following)
+        await raiseLeaves(store, { clock, timers, scopeOfKey }, log.child("storage"));
+    },
     jobs: [{ name: "trim the log", when: "while-active", work: trimmer }],
   };
 }
@@ -102,6 +107,7 @@ export function barrierPart(barrier: Barrier): Room {
   return {
     name: "barrier",
     endpoints: [],
+    whileFollowing: "leads",
     lead: () => barrier.activate(),
     rest: () => barrier.rest(),
     metrics: { barrierIntegrityErrors: () => barrier.integrityErrors },

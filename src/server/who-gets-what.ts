@@ -284,6 +284,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       },
       allowPrefix: config.audit.allowPrefix,
       cluster: { clusterId: () => rooms.seal.keeper.clusterId, region },
+      following: () => store.following,
       declared: declaredDevices(config),
       signer: {
         sign: (report, place) =>

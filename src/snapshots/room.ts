@@ -141,6 +141,7 @@ export const snapshotsRoom: RoomPlan<SnapshotNeeds, SnapshotParts> = {
       figures,
       restores,
       left,
+      whileFollowing: "opens", // what is configured waits for the day on which this cluster takes over
       created: () => restores.initialising(),
 
       open: async () => {

@@ -250,12 +250,12 @@ export class Store implements StoreReads {
     return this.#failStop.failed;
   }
 
-  /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
   /** Whether a head was written under the keys of this store, which is unlocked. */
   isOwnHead(head: Uint8Array): boolean {
     return heads.headIsAuthentic(head, this.#writing.keyOfTrees());
   }
 
+  /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
   create<T>(treeKey: KeyObject, identity: Identity, fn: (tx: StoreTx) => T): Promise<T> {
     return this.#writing.create(treeKey, identity, fn);
   }

@@ -49,7 +49,7 @@ export async function madeAudit(t: TestContext, changed: Partial<AuditOptions> =
   const audit = new Audit(options);
   t.after(() => audit.close());
   const file = (name: string) => join(data, name);
-  return { ...made, audit, options, root, data, store, file, health };
+  return { ...made, stored: made.store, audit, options, root, data, store, file, health };
 }
 
 export type MadeAudit = Awaited<ReturnType<typeof madeAudit>>;

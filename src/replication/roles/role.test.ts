@@ -1,0 +1,183 @@
+// Which step leads from where to where, and that every other one is refused.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { Failure } from "@holdfast/shared/failure";
+import { after, DISABLED, type Epoch, follows, isOlder, type Role, type Step } from "./role.ts";
+
+const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
+const epoch = (number: number, cluster = "a", first = "1"): Epoch => ({ number, cluster, first });
+const joining = (number: number, set = SET) => ({
+  set,
+  id: "site-b",
+  address: "https://a:8201",
+  epoch: epoch(number),
+});
+const STEPS: readonly Step[] = [
+  { do: "enable-primary", set: SET, cluster: "a", address: "", first: "7" },
+  { do: "demote" },
+  { do: "demoted", final: "9" },
+  { do: "disable-primary" },
+  { do: "fence", epoch: epoch(9, "b", "8") },
+  { do: "join", joined: joining(1) },
+  { do: "promote", cluster: "b", address: "", first: "10" },
+  { do: "update-primary", joined: joining(9) },
+  { do: "move-primary", address: "https://a2:8201" },
+  { do: "forget-primary" },
+  { do: "disable-secondary" },
+  { do: "copied" },
+  { do: "rewound" },
+  { do: "ended", final: "12" },
+  { do: "heard", epoch: epoch(9), known: ["https://a2:8201"] },
+];
+const PRIMARY = after(DISABLED, STEPS[0]!);
+const SECONDARY = after(DISABLED, { do: "join", joined: joining(1) });
+
+function codeOf(role: Role, step: Step): string {
+  try {
+    return after(role, step).mode;
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    return error.code;
+  }
+}
+
+test("every step from every role: where it leads, or why it leads nowhere", () => {
+  const table = (role: Role) =>
+    Object.fromEntries(STEPS.map((step) => [step.do, codeOf(role, step)]));
+  const primary = "replication-not-primary";
+  const secondary = "replication-not-secondary";
+  assert.deepEqual(table(DISABLED), {
+    "enable-primary": "primary",
+    demote: primary,
+    demoted: primary,
+    "disable-primary": primary,
+    fence: primary,
+    join: "secondary",
+    promote: secondary,
+    "update-primary": secondary,
+    "move-primary": secondary,
+    "forget-primary": secondary,
+    "disable-secondary": secondary,
+    copied: secondary,
+    rewound: secondary,
+    ended: secondary,
+    heard: secondary,
+  });
+  assert.deepEqual(table(PRIMARY), {
+    ...table(DISABLED),
+    "enable-primary": "replication-primary-already",
+    demote: "demoting",
+    "disable-primary": "disabled",
+    fence: "primary",
+    join: "replication-role-taken",
+  });
+  assert.deepEqual(table(SECONDARY), {
+    "enable-primary": "replication-promote-instead",
+    demote: primary,
+    demoted: primary,
+    "disable-primary": primary,
+    fence: primary,
+    join: "replication-role-taken",
+    promote: "primary",
+    "update-primary": "secondary",
+    "move-primary": "secondary",
+    "forget-primary": "secondary",
+    "disable-secondary": "disabled",
+    copied: "secondary",
+    rewound: "secondary",
+    ended: "secondary",
+    heard: "secondary",
+  });
+  const demoting = table(after(PRIMARY, { do: "demote" }));
+  const { demoted, join, "enable-primary": enabled, ...others } = demoting;
+  assert.deepEqual(
+    [demoted, join, enabled],
+    ["secondary", "replication-role-taken", "replication-primary-already"],
+  );
+  assert.deepEqual(new Set(Object.values(others)), new Set(["replication-role-changing"]));
+});
+
+test("a demoted primary has no primary, keeps its set, and knows where its log ended", () => {
+  const demoted = after(after(PRIMARY, { do: "demote" }), { do: "demoted", final: "9" });
+  assert.deepEqual(demoted, {
+    mode: "secondary",
+    set: SET,
+    epoch: epoch(1, "a", "7"),
+    id: "",
+    address: "",
+    known: null,
+    copied: true,
+    final: "9",
+    mayRewind: false,
+  });
+  assert.equal(
+    codeOf(demoted, { do: "move-primary", address: "x" }),
+    "replication-primary-unknown",
+  );
+});
+
+test("a token of the primary lets a secondary give up what only it has; a connection does not", () => {
+  const moved = after(SECONDARY, { do: "update-primary", joined: joining(2) });
+  assert.equal(moved.mode === "secondary" && moved.mayRewind, true);
+  const heard = after(SECONDARY, { do: "heard", epoch: epoch(2), known: [] });
+  assert.equal(heard.mode === "secondary" && heard.mayRewind, false);
+  for (const step of [{ do: "copied" }, { do: "rewound" }] as const) {
+    const done = after(moved, step);
+    assert.equal(done.mode === "secondary" && done.mayRewind, false, step.do);
+  }
+});
+
+test("a primary that was superseded, or one of another set, is refused", () => {
+  const heard = after(SECONDARY, { do: "heard", epoch: epoch(3), known: [] });
+  for (const step of [
+    { do: "update-primary", joined: joining(2) },
+    { do: "heard", epoch: epoch(2), known: [] },
+  ] as const) {
+    assert.equal(codeOf(heard, step), "replication-epoch-superseded", step.do);
+  }
+  const other = joining(4, "5f3d2c10-0000-4000-8000-0000000000bb");
+  assert.equal(codeOf(heard, { do: "update-primary", joined: other }), "replication-other-set");
+});
+
+test("a fenced primary follows, hears of no earlier epoch, and takes the later one along when it is demoted", () => {
+  const fenced = after(PRIMARY, { do: "fence", epoch: epoch(2, "b", "8") });
+  assert.equal(follows(PRIMARY), false);
+  assert.equal(follows(fenced), true);
+  assert.equal(
+    codeOf(fenced, { do: "fence", epoch: epoch(2, "b", "8") }),
+    "replication-epoch-superseded",
+  );
+  assert.equal(
+    codeOf(fenced, { do: "fence", epoch: epoch(1, "b", "8") }),
+    "replication-epoch-superseded",
+  );
+  const demoted = after(after(fenced, { do: "demote" }), { do: "demoted", final: "9" });
+  assert.deepEqual(demoted.mode === "secondary" && demoted.epoch, epoch(2, "b", "8"));
+});
+
+test("a later epoch has no end yet", () => {
+  const ended = after(SECONDARY, { do: "ended", final: "12" });
+  const same = after(ended, { do: "heard", epoch: epoch(1), known: [] });
+  assert.equal(same.mode === "secondary" && same.final, "12");
+  const next = after(ended, { do: "heard", epoch: epoch(2), known: [] });
+  assert.equal(next.mode === "secondary" && next.final, null);
+});
+
+test("of two epochs that are not the same, one is older: all clusters agree which", () => {
+  const some = fc.record({
+    number: fc.integer({ min: 1, max: 3 }),
+    cluster: fc.constantFrom("a", "b", "c"),
+    first: fc.constantFrom("2", "10", "11"),
+  });
+  fc.assert(
+    fc.property(some, some, some, (x, y, z) => {
+      const same = x.number === y.number && x.first === y.first && x.cluster === y.cluster;
+      assert.equal(Number(isOlder(x, y)) + Number(isOlder(y, x)), same ? 0 : 1);
+      if (isOlder(x, y) && isOlder(y, z)) assert.ok(isOlder(x, z));
+    }),
+  );
+  assert.ok(isOlder(epoch(2, "a", "9"), epoch(2, "b", "10")), "who knew more of the log wins");
+  assert.ok(isOlder(epoch(2, "b", "9"), epoch(2, "a", "9")), "then the name");
+});

@@ -1,0 +1,230 @@
+// What a cluster is among those that replicate, and which step leads from where to where. Pure: whoever performs a step
+// stores what comes out of it, in one transaction with whatever else belongs to it.
+
+import type { Failure } from "@holdfast/shared/failure";
+import * as failures from "../failures.ts";
+
+/** Of two primaries with the same number, the one that knew more of the old log wins; see `isOlder`. */
+export interface Epoch {
+  readonly number: number;
+  /** The cluster that began it. */
+  readonly cluster: string;
+  /** The first index of its log. */
+  readonly first: string;
+}
+
+export interface Disabled {
+  readonly mode: "disabled";
+}
+
+export interface Primary {
+  readonly mode: "primary";
+  readonly set: string;
+  readonly epoch: Epoch;
+  /** Where secondaries are told to come, if somebody has said so; else empty. */
+  readonly address: string;
+  /** A later epoch that somebody else has begun: nothing is written here any more. */
+  readonly fenced: Epoch | null;
+}
+
+/** Between the last write and the role of a secondary: goes on by itself after a crash. */
+export interface Demoting extends Omit<Primary, "mode"> {
+  readonly mode: "demoting";
+}
+
+export interface Secondary {
+  readonly mode: "secondary";
+  readonly set: string;
+  readonly epoch: Epoch;
+  /** The id of the token that it came with; empty where it has no primary. */
+  readonly id: string;
+  /** Where its primary was first reached; empty where it has none. */
+  readonly address: string;
+  /** Where else, as the primary has told; null where none has told. */
+  readonly known: readonly string[] | null;
+  /** Whether everything was copied once. */
+  readonly copied: boolean;
+  /** The last index of a primary that has gone: there is nothing behind it. */
+  readonly final: string | null;
+  /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
+  readonly mayRewind: boolean;
+}
+
+export type Role = Disabled | Primary | Demoting | Secondary;
+
+export const DISABLED: Disabled = { mode: "disabled" };
+
+export type Step =
+  | {
+      readonly do: "enable-primary";
+      readonly set: string;
+      readonly cluster: string;
+      readonly address: string;
+      readonly first: string;
+    }
+  | { readonly do: "demote" }
+  | { readonly do: "demoted"; readonly final: string }
+  | { readonly do: "disable-primary" }
+  | { readonly do: "fence"; readonly epoch: Epoch }
+  | { readonly do: "join"; readonly joined: Joined }
+  | {
+      readonly do: "promote";
+      readonly cluster: string;
+      readonly address: string;
+      readonly first: string;
+    }
+  | { readonly do: "update-primary"; readonly joined: Joined }
+  | { readonly do: "move-primary"; readonly address: string }
+  | { readonly do: "forget-primary" }
+  | { readonly do: "disable-secondary" }
+  | { readonly do: "copied" }
+  | { readonly do: "rewound" }
+  | { readonly do: "ended"; readonly final: string }
+  | { readonly do: "heard"; readonly epoch: Epoch; readonly known: readonly string[] };
+
+/** What a token of a primary says. */
+export interface Joined {
+  readonly set: string;
+  readonly id: string;
+  readonly address: string;
+  readonly epoch: Epoch;
+}
+
+/** The role after it. Throws where it leads nowhere from here. */
+export function after(role: Role, step: Step): Role {
+  switch (step.do) {
+    case "enable-primary": {
+      if (role.mode === "secondary") throw failures.promoteInstead();
+      if (role.mode !== "disabled") throw failures.primaryAlready();
+      const { set, cluster, address, first } = step;
+      const epoch = { number: 1, cluster, first };
+      return { mode: "primary", set, epoch, address, fenced: null };
+    }
+    case "demote":
+      return { ...primary(role), mode: "demoting" };
+    case "demoted": {
+      if (role.mode !== "demoting") throw failures.notPrimary();
+      const { set, epoch, fenced } = role;
+      return { ...alone(set, later(epoch, fenced)), final: step.final };
+    }
+    case "disable-primary":
+      primary(role);
+      return DISABLED;
+    case "fence": {
+      const { epoch, fenced } = primary(role);
+      const known = later(epoch, fenced);
+      if (!isOlder(known, step.epoch))
+        throw failures.epochSuperseded(step.epoch.number, known.number);
+      return { ...primary(role), fenced: step.epoch };
+    }
+    case "join":
+      if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
+      return joined(step.joined, false);
+    case "promote": {
+      const { set, epoch } = secondary(role);
+      const { cluster, address, first } = step;
+      const next = { number: epoch.number + 1, cluster, first };
+      return { mode: "primary", set, epoch: next, address, fenced: null };
+    }
+    case "update-primary": {
+      const { set, epoch, copied } = secondary(role);
+      const { joined: to } = step;
+      if (to.set !== set) throw failures.otherSet();
+      if (isOlder(to.epoch, epoch)) {
+        throw failures.epochSuperseded(to.epoch.number, epoch.number);
+      }
+      return { ...joined(to, copied), mayRewind: true };
+    }
+    case "move-primary": {
+      const now = secondary(role);
+      if (now.id === "") throw failures.primaryUnknown();
+      return { ...now, address: step.address, known: null };
+    }
+    case "forget-primary": {
+      const { set, epoch, copied, final } = secondary(role);
+      return { ...alone(set, epoch), copied, final };
+    }
+    case "disable-secondary":
+      secondary(role);
+      return DISABLED;
+    case "copied":
+      return { ...secondary(role), copied: true, mayRewind: false };
+    case "rewound":
+      return { ...secondary(role), mayRewind: false };
+    case "ended":
+      return { ...secondary(role), final: step.final };
+    case "heard": {
+      const now = secondary(role);
+      const { epoch, known } = step;
+      if (isOlder(epoch, now.epoch)) {
+        throw failures.epochSuperseded(epoch.number, now.epoch.number);
+      }
+      // Whoever has begun a later epoch has no end yet.
+      const final = isOlder(now.epoch, epoch) ? null : now.final;
+      return { ...now, epoch, known, final };
+    }
+  }
+}
+
+/** The first gives way to the second: by number; then to whoever knew more of the log before; then by name. */
+export function isOlder(one: Epoch, other: Epoch): boolean {
+  if (one.number !== other.number) return one.number < other.number;
+  if (one.first !== other.first) return BigInt(one.first) < BigInt(other.first);
+  return one.cluster > other.cluster;
+}
+
+/** Whether the data is another cluster's, or is not to be changed here. */
+export function follows(role: Role): boolean {
+  return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);
+}
+
+export function isFenced(role: Role): boolean {
+  return role.mode === "primary" && role.fenced !== null;
+}
+
+function alone(set: string, epoch: Epoch): Secondary {
+  return {
+    mode: "secondary",
+    set,
+    epoch,
+    id: "",
+    address: "",
+    known: null,
+    copied: true, // what is here was complete
+    final: null,
+    mayRewind: false,
+  };
+}
+
+function joined({ set, id, address, epoch }: Joined, copied: boolean): Secondary {
+  return {
+    mode: "secondary",
+    set,
+    epoch,
+    id,
+    address,
+    known: null,
+    copied,
+    final: null,
+    mayRewind: false,
+  };
+}
+
+function later(epoch: Epoch, other: Epoch | null): Epoch {
+  return other !== null && isOlder(epoch, other) ? other : epoch;
+}
+
+function primary(role: Role): Primary {
+  if (role.mode !== "primary") throw notA("primary", role);
+  return role;
+}
+
+function secondary(role: Role): Secondary {
+  if (role.mode !== "secondary") throw notA("secondary", role);
+  return role;
+}
+
+function notA(wanted: "primary" | "secondary", { mode }: Role): Failure {
+  if (mode === "demoting") return failures.roleChanging();
+  return wanted === "primary" ? failures.notPrimary() : failures.notSecondary();
+}
