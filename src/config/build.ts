@@ -3,7 +3,7 @@
 import { resolve, join } from "node:path";
 import { readRange } from "@holdfast/shared/text/addresses";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { baseUrl, isHost, isNetwork } from "./address.ts";
+import { baseUrl, isHost, isNetwork, parseHostPort } from "./address.ts";
 import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
 import { areasOf, overlaps, writtenFiles } from "./directories.ts";
@@ -34,6 +34,7 @@ export function makeConfig(top: Top, making: Making): Config {
   const config: Config = {
     apiAddr: urlOf(top, "api_addr", making),
     clusterAddr: urlOf(top, "cluster_addr", making),
+    clusterPort: clusterPortOf(top, making),
     clusterName: values.cluster_name,
     region: values.region,
     nodeId: values.node_id ?? (making.hostname.replace(/[^A-Za-z0-9._-]/g, "-") || "node"),
@@ -167,6 +168,25 @@ function listenersOf({ values }: Top, making: Making): Config["listeners"] {
     places.set(at, block.place);
     return listener;
   });
+}
+
+function clusterPortOf({ values }: Top, making: Making): Config["clusterPort"] {
+  let found: { readonly at: NonNullable<Config["clusterPort"]>; readonly place: Place } | null =
+    null;
+  for (const block of values.listener) {
+    const text = block.type === "tcp" ? block.body.values.cluster_address : null;
+    if (block.type !== "tcp" || text === null) continue;
+    const place = block.body.place("cluster_address") ?? block.place;
+    const at = parseHostPort(text);
+    if (at === null) {
+      const problem = "expected host:port, such as 0.0.0.0:8201 or [::]:8201";
+      making.problems.push({ place, text: `"cluster_address": ${problem}` });
+    } else if (found !== null) {
+      const problem = `another listener has the cluster port already: ${showPlace(found.place)}`;
+      making.problems.push({ place, text: problem });
+    } else found = { at, place };
+  }
+  return found?.at ?? null;
 }
 
 function sealOf({ values }: Top, path: (file: string) => string, making: Making): SealSettings {

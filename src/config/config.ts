@@ -10,7 +10,10 @@ import type { HeaderTable, Table } from "./fields.ts";
 export interface Config {
   /** Null: the address of the first listener. */
   readonly apiAddr: string | null;
+  /** Null: that of the cluster port. */
   readonly clusterAddr: string | null;
+  /** Where the cluster port is; null where there is none. */
+  readonly clusterPort: { readonly host: string; readonly port: number } | null;
   /** Null: made up at initialisation. */
   readonly clusterName: string | null;
   readonly region: string;

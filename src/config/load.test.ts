@@ -46,6 +46,7 @@ test("a listener is all that must be said, and everything else has its default",
   assert.deepEqual(rest, {
     apiAddr: null,
     clusterAddr: null,
+    clusterPort: null,
     clusterName: null,
     region: "global",
     nodeId: "host.example",
@@ -478,6 +479,17 @@ const refused: readonly [name: string, text: string, problem: RegExp][] = [
     "a minimum above the maximum",
     'acl { token_min_expiration_ttl = "48h" }',
     /token_min_expiration_ttl must not be longer/,
+  ],
+  [
+    "a cluster port without a port",
+    'listener "tcp" { address = "127.0.0.1:1" tls_disable = true cluster_address = "x" }',
+    /"cluster_address": expected host:port/,
+  ],
+  [
+    "two cluster ports",
+    'listener "tcp" { address = "127.0.0.1:1" tls_disable = true cluster_address = "127.0.0.1:2" }\n' +
+      'listener "tcp" { address = "127.0.0.1:3" tls_disable = true cluster_address = "127.0.0.1:4" }',
+    /another listener has the cluster port already: .*:2:/,
   ],
   ["a name with a space", 'cluster_name = "a b"', /"cluster_name": expected letters/],
   [

@@ -88,7 +88,10 @@ const listenerFields = {
 
 const tcpFields = {
   address: textOr("Host and port; an IPv6 address in brackets", "127.0.0.1:8200"),
-  cluster_address: absent("clusters of several nodes, and with them a port between nodes"),
+  cluster_address: text(
+    "Host and port where other clusters of a replication set come in; one listener has it",
+    "none: this cluster cannot be a primary of others",
+  ),
   tls_cert_file: text("Certificate chain in PEM, our own certificate first", "none", {
     reloads: true,
   }),
@@ -142,9 +145,11 @@ export const SETTINGS = {
     "the address of the first listener",
     { env: "HOLDFAST_API_ADDR" },
   ),
-  cluster_addr: text("Where other nodes are told to reach this one: `https://host:port`", "none", {
-    env: "HOLDFAST_CLUSTER_ADDR",
-  }),
+  cluster_addr: text(
+    "Where other clusters are told to reach the cluster port: `https://host:port`",
+    "`cluster_address`",
+    { env: "HOLDFAST_CLUSTER_ADDR" },
+  ),
   cluster_name: text("Name of the cluster, given at initialisation", "`holdfast-` and 8 digits"),
   region: textOr("Name of the region that this cluster is", "global"),
   node_id: text("Name of this node", "the name of the host"),

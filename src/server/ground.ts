@@ -10,6 +10,7 @@ import type { Barrier } from "../barrier/barrier.ts";
 import type { Held } from "../carried/held.ts";
 import type { View } from "../barrier/view.ts";
 import type { FairTurns } from "../base/fair-turns.ts";
+import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
 import type { Room } from "../house/room.ts";
@@ -46,6 +47,10 @@ export interface ProcessGround {
   readonly runtime: RuntimeStats;
   /** Where clients reach this node, as far as it is known. */
   readonly apiAddress: () => string;
+  /** Where other clusters come in; null where none do. */
+  readonly clusterPort: () => ClusterPort | null;
+  /** Where they are told to come; empty where there is no cluster port. */
+  readonly clusterAddress: () => string;
   /** The configuration in force, without secrets. */
   readonly configuration: () => JsonObject;
   readonly reload: (what: string) => Promise<void>;

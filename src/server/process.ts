@@ -5,6 +5,8 @@ import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import type { Failure } from "@holdfast/shared/failure";
 import type { Log, LogDial } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
+import type { ClusterPort } from "../cluster/port.ts";
+import { showHostPort } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
 import { RequestState } from "../core/request-state.ts";
 import type { Room } from "../house/room.ts";
@@ -67,6 +69,8 @@ export class ServerProcess {
   readonly #runtime = new RuntimeStats();
   readonly #instruments: Instruments;
   readonly #http: HttpServer;
+  #clusterPort: ClusterPort | null = null;
+  #clusterAddress: string | null = null;
   readonly #bound: Bound[] = [];
   readonly #list: readonly ProcessPart[];
   readonly #started: Config;
@@ -90,6 +94,11 @@ export class ServerProcess {
     this.#ground = this.#newGround();
     this.#http = this.#newHttp();
     this.#list = [
+      {
+        name: "cluster port",
+        start: () => this.#openClusterPort(),
+        stop: () => this.#clusterPort?.close(0n),
+      },
       {
         name: "house",
         start: async () => {
@@ -201,6 +210,18 @@ export class ServerProcess {
     }
   }
 
+  /** Before the house, which says who may come in; until then everybody is refused. Loaded where there is one. */
+  async #openClusterPort(): Promise<void> {
+    const { clusterPort } = this.#started;
+    if (clusterPort === null) return;
+    const { world, log } = this.#parts;
+    const { ClusterPort: Port } = await import("../cluster/port.ts");
+    const port = new Port({ ...world, log: log.child("cluster") });
+    const at = await port.listen(clusterPort);
+    this.#clusterPort = port;
+    this.#clusterAddress = `https://${showHostPort(at)}`;
+  }
+
   /** What the house is given of it. */
   #newGround(): ProcessGround {
     const { world, log, version, buildDate, dev, dial, environment = {} } = this.#parts;
@@ -218,6 +239,8 @@ export class ServerProcess {
       instruments: this.#instruments,
       runtime: this.#runtime,
       apiAddress: () => config.apiAddr ?? this.#bound[0]?.url ?? "",
+      clusterPort: () => this.#clusterPort,
+      clusterAddress: () => config.clusterAddr ?? this.#clusterAddress ?? "",
       configuration: () => inEffect(this.#current),
       reload: (what) => this.#reloadPart(what),
       loggers: new LogLevels(dial, () => this.#current.log.level),

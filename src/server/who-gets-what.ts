@@ -328,7 +328,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       nodeFacts: () => ({
         hostname: config.nodeId,
         apiAddress: host.apiAddress(),
-        clusterAddress: config.clusterAddr ?? "",
+        clusterAddress: host.clusterAddress(),
         active: STANDING.role === "active",
         version,
       }),

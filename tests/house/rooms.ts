@@ -23,6 +23,7 @@ const BELOW_SERVER = [
   "http",
   "@engines",
   "outbound",
+  "cluster",
   "@plugin-sdk",
   "config",
 ];
@@ -57,6 +58,8 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       ? [...BELOW_ROOMS, "@plugin-sdk"]
       : BELOW_ROOMS,
   ]),
+  // Clusters of one set: it has the links, calls outside, and takes over the keys that another cluster keeps.
+  ["replication", [...BELOW_ROOMS, "grpc", "cluster", "outbound", "@plugin-sdk", "seal"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["outbound", ["base", "@plugin-sdk"]],
