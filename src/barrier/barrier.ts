@@ -25,7 +25,15 @@ import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { Recurring } from "../base/recurring.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
-import { Keyring, MIN_OPERATIONS, MAX_OPERATIONS, type NewTerm, type Rotation } from "./keyring.ts";
+import type { HandedKeys } from "./handed-keys.ts";
+import {
+  Keyring,
+  MIN_OPERATIONS,
+  MAX_OPERATIONS,
+  type NewTerm,
+  type Rotation,
+  sealedUnder,
+} from "./keyring.ts";
 import { type Sealer, type Tx, View } from "./view.ts";
 
 export const KEYRING_PATH = "core/keyring";
@@ -56,7 +64,16 @@ export interface BarrierOptions {
 export interface KeyStatus {
   readonly term: number;
   readonly installed: Instant;
+  /** By all clusters of the set, as far as they have said so. */
   readonly encryptions: number;
+}
+
+/** What members of a set compare to see whether one lacks keys. */
+export interface KeysVersion {
+  /** Of the root key. */
+  readonly generation: number;
+  /** The newest data key. */
+  readonly term: number;
 }
 
 /** For ceremonies: the transaction through the barrier, and below it for rows sealed otherwise. */
@@ -136,8 +153,19 @@ export class Barrier {
   }
 
   get keyStatus(): KeyStatus {
-    const { term, installed, encryptions } = this.#unsealed().newest;
-    return { term, installed, encryptions };
+    const { newest } = this.#unsealed();
+    const { term, installed } = newest;
+    return { term, installed, encryptions: sealedUnder(newest) };
+  }
+
+  /** How many entries this cluster has sealed under the newest key: the primary of the set counts them in. */
+  get ownEncryptions(): number {
+    return this.#unsealed().newest.encryptions;
+  }
+
+  get keysVersion(): KeysVersion {
+    const { generation, newest } = this.#unsealed();
+    return { generation, term: newest.term };
   }
 
   view(prefix: string, scope: Uint8Array | null = null): View {
@@ -176,19 +204,33 @@ export class Barrier {
 
   /** Creates the store: keyring, tree key and whatever `fn` writes, in its first transaction. */
   async create<T>(
-    keys: { readonly rootKey: KeyObject; readonly treeKey: KeyObject },
+    { rootKey, treeKey }: { readonly rootKey: KeyObject; readonly treeKey: KeyObject },
+    identity: Identity,
+    fn: Ceremony<T>,
+  ): Promise<T> {
+    const keyring = Keyring.fresh(this.#random, rootKey, this.#clock.now());
+    return this.#create({ keyring, treeKey }, identity, fn);
+  }
+
+  /** The same with the keys of a set of clusters, which this one joins. */
+  async createWith<T>(handed: HandedKeys, identity: Identity, fn: Ceremony<T>): Promise<T> {
+    const { keyring, treeKey } = handed;
+    return this.#create({ keyring: keyring.asElsewhere(), treeKey }, identity, fn);
+  }
+
+  async #create<T>(
+    { keyring, treeKey }: HandedKeys,
     identity: Identity,
     fn: Ceremony<T>,
   ): Promise<T> {
     if (this.#keyring !== null) throw alreadyInitialised();
-    const keyring = Keyring.fresh(this.#random, keys.rootKey, this.#clock.now());
     let begun = false;
-    const created = this.#store.create(keys.treeKey, identity, (raw) => {
+    const created = this.#store.create(treeKey, identity, (raw) => {
       this.#install(keyring);
       this.#active = true;
       begun = true;
       this.#putKeyring(raw, keyring, this.#minMargin);
-      this.#putTreeKey(raw, keyring.rootKey, keys.treeKey);
+      this.#putTreeKey(raw, keyring.rootKey, treeKey);
       return fn(this.view("core/").within(raw), raw);
     });
     if (begun) this.#creating = created;
@@ -344,6 +386,49 @@ export class Barrier {
     this.#putTreeKey(raw, rootKey, treeKey);
   }
 
+  // --- keys of a set of clusters ---
+
+  /** All keys, for another cluster of the set. They are as secret as everything that is stored. */
+  handOver(): HandedKeys {
+    const keyring = this.#unsealed();
+    const treeKey = this.#readTreeKey(keyring.rootKey, this.#store);
+    if (treeKey === null) throw failures.keyringDamaged();
+    return { keyring, treeKey };
+  }
+
+  /**
+   * Takes over keys of the cluster that this one follows. Where the root key is another one, `replaced` writes in the
+   * same transaction what else depends on it. False when there was nothing new; keys never go back.
+   */
+  async takeOver(handed: HandedKeys, replaced: Ceremony<void>): Promise<boolean> {
+    const took = await this.#writeKeys((raw) => {
+      const own = this.#unsealed();
+      const treeKey = this.#readTreeKey(own.rootKey, raw);
+      if (treeKey === null) throw failures.keyringDamaged();
+      const standing = own.standingOf(handed.keyring);
+      if (!treeKey.equals(handed.treeKey) || standing === "apart") throw failures.keysApart();
+      if (standing === "behind") throw failures.keysBehind();
+      if (standing === "same") return false;
+      const after = own.advanced(handed.keyring);
+      this.#install(after);
+      this.#putKeyring(raw, after, this.#minMargin);
+      this.#removeRead(raw, after);
+      if (after.generation > own.generation) {
+        this.#putTreeKey(raw, after.rootKey, treeKey);
+        replaced(this.view("core/").within(raw), raw);
+      }
+      return true;
+    });
+    if (took) this.#log.info("took over keys of the set", { ...this.keysVersion });
+    return took;
+  }
+
+  /** Another cluster of the set has sealed that many more entries under a data key. */
+  countElsewhere(term: number, more: number): void {
+    const { newest } = this.#unsealed();
+    if (newest.term === term) newest.elsewhere += more; // no older one seals any more
+  }
+
   // --- entries ---
 
   #seal(path: string, plaintext: Uint8Array): Uint8Array {
@@ -424,6 +509,7 @@ export class Barrier {
     if (keyring === null) throw failures.keyringDamaged();
     for (const { record } of unreadControls(this.#store)) {
       if (record.type !== KEYRING_UPDATE) continue;
+      if (holdsKeyOf(keyring, record.body)) continue;
       const update = openUpdate(keyring.rootKey, record.body);
       if (update !== null) keyring = keyring.withTerm(update, this.#clock.now());
       else this.#log.error("a data key that the log has brought does not open with this root key");
@@ -434,22 +520,24 @@ export class Barrier {
   /** A new key that somebody else has installed; sealed, it waits in storage until it is asked for. */
   #readUpdate({ body }: ControlRecord, time: Instant): (() => void) | null {
     const known = this.#keyring;
-    if (known !== null && openUpdate(known.rootKey, body) === null) return null;
+    // Who was handed newer keys has it already, and the root key that it is sealed under may be gone.
+    const isReadable = (keyring: Keyring) =>
+      holdsKeyOf(keyring, body) || openUpdate(keyring.rootKey, body) !== null;
+    if (known !== null && !isReadable(known)) return null;
     return () => {
       // Sealed or unsealed meanwhile: what it was when the record came says nothing.
       const keyring = this.#keyring;
-      const update = keyring === null ? null : openUpdate(keyring.rootKey, body);
-      if (keyring === null || update === null) return;
-      this.#install(keyring.withTerm(update, time));
-      if (this.#active) this.#persistCount();
+      if (keyring === null || !isReadable(keyring)) return;
+      const update = holdsKeyOf(keyring, body) ? null : openUpdate(keyring.rootKey, body);
+      if (update !== null) this.#install(keyring.withTerm(update, time));
+      if (this.#active) this.#persistCount(); // and the record goes
     };
   }
 
   /** Control records whose keys are in the stored keyring now have been read. */
   #removeRead(raw: StoreTx, keyring: Keyring): void {
     for (const { key, record } of unreadControls(raw)) {
-      const term = record.type === KEYRING_UPDATE ? entryTerm(record.body) : null;
-      if (term !== null && keyring.key(term) !== null) raw.delete(key);
+      if (record.type === KEYRING_UPDATE && holdsKeyOf(keyring, record.body)) raw.delete(key);
     }
   }
 
@@ -593,6 +681,12 @@ export class Barrier {
     if (this.#keyring === null) throw failures.barrierSealed();
     return this.#keyring;
   }
+}
+
+/** Whether a keyring update of the log brings nothing new. */
+function holdsKeyOf(keyring: Keyring, body: Uint8Array): boolean {
+  const term = entryTerm(body);
+  return term !== null && keyring.key(term) !== null;
 }
 
 /** A keyring update of the log; null when it was sealed under another root key. */

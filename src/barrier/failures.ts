@@ -75,3 +75,21 @@ export function rotationOutOfRange(min: number, max: number): Failure {
   const message = `max_operations must be from ${min} to ${max}, and interval 0 or at least 24h`;
   return new Failure("invalid", "rotation-out-of-range", message);
 }
+
+/**
+ * @code barrier-keys-behind The keys that another cluster has sent are older than those that are here.
+ * @remedy Wait for the next ones; if it stays, look whether an old primary is still answering.
+ */
+export function keysBehind(): Failure {
+  const message = "the keys of the other cluster are older than those that are here";
+  return new Failure("conflict", "barrier-keys-behind", message);
+}
+
+/**
+ * @code barrier-keys-apart Keys were replaced on two clusters independently of each other.
+ * @remedy Enable this cluster as a secondary anew, which replaces its data.
+ */
+export function keysApart(): Failure {
+  const message = "the keys of the other cluster are not a continuation of those that are here";
+  return new Failure("conflict", "barrier-keys-apart", message);
+}

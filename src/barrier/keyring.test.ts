@@ -29,9 +29,16 @@ function ring(terms: number, counts: readonly number[] = []): Keyring {
 interface View {
   version: number;
   active_term: number;
-  keys: { term: number; value: string; installed: string; encryptions: number }[];
+  keys: {
+    term: number;
+    value: string;
+    installed: string;
+    encryptions: number;
+    elsewhere: number;
+  }[];
   rotation: { enabled: boolean; max_operations: number; interval: string };
   margin: number;
+  root_generation: number;
   root_key: string;
 }
 
@@ -49,9 +56,11 @@ test("the document has its pinned form", () => {
       value: base64(keyring.key(i + 1)!),
       installed: showTime(START + BigInt(i)),
       encryptions,
+      elsewhere: 0,
     })),
     rotation: { enabled: true, max_operations: 3_865_470_566, interval: "0s" },
     margin: 5,
+    root_generation: 1,
     root_key: base64(rootKey),
   });
 });

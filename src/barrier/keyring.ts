@@ -32,38 +32,64 @@ export interface Term {
   readonly term: number;
   readonly key: KeyObject;
   readonly installed: Instant;
-  /** Entries sealed so far, counted upwards in memory. */
+  /** Entries that this cluster has sealed so far, counted upwards in memory. */
   encryptions: number;
+  /** Those that other clusters of the set have sealed with the same key, as far as they have said so. */
+  elsewhere: number;
 }
+
+/** How the keys of another member of the set stand to these. */
+export type Standing =
+  | "same"
+  | "ahead"
+  | "behind" // a key is missing there, or its root key was replaced since
+  | "apart"; // one place in both is taken by two keys: they have a common past at most
 
 interface Document {
   version: number;
   active_term: number;
-  keys: { term: number; value: string; installed: string; encryptions: number }[];
+  keys: {
+    term: number;
+    value: string;
+    installed: string;
+    encryptions: number;
+    elsewhere?: number;
+  }[];
   rotation: { enabled: boolean; max_operations: number; interval: string };
   margin: number;
+  root_generation?: number;
   root_key: string;
+}
+
+interface Parts {
+  readonly terms: readonly Term[];
+  readonly rootKey: KeyObject;
+  readonly generation: number;
+  readonly rotation: Rotation;
 }
 
 export class Keyring {
   readonly #terms: ReadonlyMap<number, Term>;
   readonly #newest: Term;
   readonly rootKey: KeyObject;
+  /** How many root keys there have been: raised whenever it is replaced. */
+  readonly generation: number;
   readonly rotation: Rotation;
 
-  private constructor(terms: readonly Term[], rootKey: KeyObject, rotation: Rotation) {
+  private constructor({ terms, rootKey, generation, rotation }: Parts) {
     this.#terms = new Map(terms.map((term) => [term.term, term]));
     const newest = terms.at(-1);
     invariant(newest !== undefined, "a keyring has at least one key");
     this.#newest = newest;
     this.rootKey = rootKey;
+    this.generation = generation;
     this.rotation = rotation;
   }
 
   static fresh(random: Random, rootKey: KeyObject, now: Instant): Keyring {
-    const first = { term: 1, key: freshKey(random), installed: now, encryptions: 0 };
+    const first = unused({ term: 1, key: freshKey(random) }, now);
     const rotation = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0n };
-    return new Keyring([first], rootKey, rotation);
+    return new Keyring({ terms: [first], rootKey, generation: 1, rotation });
   }
 
   get newest(): Term {
@@ -84,35 +110,63 @@ export class Keyring {
   }
 
   rotated(random: Random, now: Instant): Keyring {
-    const term = this.#newest.term + 1;
-    const next = { term, key: freshKey(random), installed: now, encryptions: 0 };
-    return new Keyring([...this.#terms.values(), next], this.rootKey, this.rotation);
+    const next = unused({ term: this.#newest.term + 1, key: freshKey(random) }, now);
+    return this.#with({ terms: [...this.#terms.values(), next] });
   }
 
   /** With a key that somebody else has installed; one that is there already changes nothing. */
-  withTerm({ term, key }: NewTerm, installed: Instant): Keyring {
-    if (this.#terms.has(term)) return this;
-    const terms = [...this.#terms.values(), { term, key, installed, encryptions: 0 }];
-    return new Keyring(
-      terms.toSorted((a, b) => a.term - b.term),
-      this.rootKey,
-      this.rotation,
-    );
+  withTerm(added: NewTerm, installed: Instant): Keyring {
+    if (this.#terms.has(added.term)) return this;
+    const terms = [...this.#terms.values(), unused(added, installed)];
+    return this.#with({ terms: terms.toSorted((a, b) => a.term - b.term) });
   }
 
   withRootKey(rootKey: KeyObject): Keyring {
-    return new Keyring([...this.#terms.values()], rootKey, this.rotation);
+    return this.#with({ rootKey, generation: this.generation + 1 });
   }
 
   withRotation(rotation: Rotation): Keyring {
-    return new Keyring([...this.#terms.values()], this.rootKey, rotation);
+    return this.#with({ rotation });
+  }
+
+  standingOf(other: Keyring): Standing {
+    const { generation } = other;
+    const sameRoot = this.rootKey.equals(other.rootKey);
+    if (sameRoot !== (generation === this.generation)) return "apart";
+    const both = this.#terms.values().filter(({ term }) => other.#terms.has(term));
+    if (both.some(({ term, key }) => !key.equals(other.key(term)!))) return "apart";
+    const lacks = this.#terms.keys().some((term) => !other.#terms.has(term));
+    if (generation < this.generation || lacks) return "behind";
+    return generation > this.generation || other.size > this.size ? "ahead" : "same";
+  }
+
+  /** The keys of another member as this cluster begins with them: what was sealed until now, it has not. */
+  asElsewhere(): Keyring {
+    const terms = this.#terms.values().map((term) => ({
+      ...term,
+      encryptions: 0,
+      elsewhere: sealedUnder(term),
+    }));
+    return this.#with({ terms: [...terms] });
+  }
+
+  /** These keys with those of another member that is ahead; what was counted here stays counted. */
+  advanced(other: Keyring): Keyring {
+    const terms = other.asElsewhere().#terms.values().map((term) => {
+      const own = this.#terms.get(term.term);
+      if (own === undefined) return term;
+      own.elsewhere = Math.max(own.elsewhere, term.elsewhere);
+      return own;
+    });
+    const { rootKey, generation, rotation } = other;
+    return new Keyring({ terms: [...terms], rootKey, generation, rotation });
   }
 
   /** Whether the newest key has done its share or is too old. */
   isDue(now: Instant): boolean {
     const { enabled, maxOperations, interval } = this.rotation;
     if (!enabled) return false;
-    if (this.#newest.encryptions >= maxOperations) return true;
+    if (sealedUnder(this.#newest) >= maxOperations) return true;
     return interval > 0n && now - this.#newest.installed >= interval;
   }
 
@@ -129,16 +183,17 @@ export class Keyring {
     };
     parts.push(utf8(`{"version":1,"active_term":${this.#newest.term},"keys":[`));
     let separator = "";
-    for (const { term, key, installed, encryptions } of this.#terms.values()) {
+    for (const { term, key, installed, encryptions, elsewhere } of this.#terms.values()) {
       parts.push(utf8(`${separator}{"term":${term},"value":"`));
       secret(key);
-      const time = showTime(installed);
-      parts.push(utf8(`","installed":"${time}","encryptions":${encryptions}}`));
+      const counts = `"encryptions":${encryptions},"elsewhere":${elsewhere}`;
+      parts.push(utf8(`","installed":"${showTime(installed)}",${counts}}`));
       separator = ",";
     }
     const { enabled, maxOperations, interval } = this.rotation;
     const view = { enabled, max_operations: maxOperations, interval: showDuration(interval) };
-    parts.push(utf8(`],"rotation":${JSON.stringify(view)},"margin":${margin},"root_key":"`));
+    parts.push(utf8(`],"rotation":${JSON.stringify(view)},"margin":${margin},`));
+    parts.push(utf8(`"root_generation":${this.generation},"root_key":"`));
     secret(this.rootKey);
     parts.push(utf8(`"}`));
     const whole = concat(...parts);
@@ -162,11 +217,12 @@ export class Keyring {
       const rootKey = keys.pop();
       if (!isDocument(document) || rootKey === undefined) return null;
       if (keys.length === 0 || keys.length !== document.keys.length) return null;
-      const terms = document.keys.map(({ term, installed, encryptions }, i) => ({
+      const terms = document.keys.map(({ term, installed, encryptions, elsewhere = 0 }, i) => ({
         term,
         key: keys[i]!,
         installed: parseTime(installed) ?? 0n,
         encryptions,
+        elsewhere,
       }));
       const newest = terms.at(-1)!;
       if (newest.term !== document.active_term) return null;
@@ -174,7 +230,8 @@ export class Keyring {
       newest.encryptions += document.margin;
       const { enabled, max_operations: maxOperations, interval } = document.rotation;
       const rotation = { enabled, maxOperations, interval: parseDuration(interval) };
-      return new Keyring(terms, rootKey, rotation);
+      const { root_generation: generation = 1 } = document;
+      return new Keyring({ terms, rootKey, generation, rotation });
     } catch (error) {
       // Not JSON, or a time or duration that is none.
       if (error instanceof SyntaxError || error instanceof Failure) return null;
@@ -183,6 +240,21 @@ export class Keyring {
       wipe(bytes);
     }
   }
+
+  #with(changed: Partial<Parts>): Keyring {
+    const { rootKey, generation, rotation } = this;
+    const terms = changed.terms ?? [...this.#terms.values()];
+    return new Keyring({ rootKey, generation, rotation, ...changed, terms });
+  }
+}
+
+function unused({ term, key }: NewTerm, installed: Instant): Term {
+  return { term, key, installed, encryptions: 0, elsewhere: 0 };
+}
+
+/** By whomever: a nonce must not come twice in the whole set. */
+export function sealedUnder({ encryptions, elsewhere }: Term): number {
+  return encryptions + elsewhere;
 }
 
 function isDocument(value: unknown): value is Document {
@@ -194,7 +266,14 @@ function isDocument(value: unknown): value is Document {
     typeof document.rotation?.enabled === "boolean" &&
     isCount(document.rotation.max_operations) &&
     Array.isArray(document.keys) &&
-    document.keys.every((key) => isCount(key?.term) && key.term > 0 && isCount(key.encryptions))
+    isCount(document.root_generation ?? 1) &&
+    document.keys.every(
+      (key) =>
+        isCount(key?.term) &&
+        key.term > 0 &&
+        isCount(key.encryptions) &&
+        isCount(key.elsewhere ?? 0),
+    )
   );
 }
 

@@ -3,15 +3,16 @@
 // the shares of neither side open them.
 
 import type { KeyObject } from "node:crypto";
-import { wipe } from "@holdfast/shared/bytes";
+import { alloc, wipe } from "@holdfast/shared/bytes";
 import { sameBytes } from "../base/same-bytes.ts";
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { Random, Timers } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, openEntry, sealEntry, secretKey } from "../crypto/aead.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
-import { putConfig, type Scheme, type SealConfig, schemeOf } from "./config.ts";
-import { rowMissing } from "./failures.ts";
+import { putConfig, readConfig, type Scheme, type SealConfig, schemeOf } from "./config.ts";
+import { autoSealMissing, autoSealWrongKey, rowMissing } from "./failures.ts";
 import type { Collection } from "./ceremonies/collection.ts";
 import type { Ground } from "./ceremonies/ceremony-deps.ts";
 import { findKey } from "./ceremonies/share.ts";
@@ -39,6 +40,58 @@ export type Custody =
       readonly sealKey: KeyObject;
       readonly recoveryKey: KeyObject;
     };
+
+/** The key that operators hold shares of, and how they do. All clusters of a set have the same, each behind its own seal. */
+export interface Quorum {
+  readonly key: KeyObject;
+  readonly config: SealConfig;
+}
+
+/** That of an unsealed store. */
+export function quorumOf({ store, barrier }: Pick<Ground, "store" | "barrier">): Quorum {
+  const config = readConfig(store);
+  const name = config.type === "shamir" ? UNSEAL_KEY_COPY : RECOVERY_KEY_COPY;
+  // A look at the records keeps it out of the cache of decrypted entries.
+  const [found] = barrier.view("core/").records(name, bytesCodec, { limit: 1 });
+  if (found?.key !== name) throw rowMissing(`core/${name}`);
+  const raw = alloc(found.value.length);
+  raw.set(found.value);
+  wipe(found.value);
+  return { key: secretKey(raw), config };
+}
+
+/**
+ * A root key in the custody of a cluster that has taken over the quorum of another: behind its own auto seal where it
+ * has one, and then the shares are recovery shares here; else the shares themselves unseal it.
+ */
+export function custodyUnder(
+  { key, config }: Quorum,
+  rootKey: KeyObject,
+  sealKey: KeyObject | null,
+): Custody {
+  const { nonce, created } = config;
+  const { shares, threshold, pgpFingerprints } = schemeOf(config);
+  const scheme = { shares, threshold, pgpFingerprints };
+  if (sealKey === null) {
+    return { config: { type: "shamir", scheme, nonce, created }, rootKey, unsealKey: key };
+  }
+  const canUnseal = config.type === "shamir" || config.recovery.canUnseal;
+  const recovery = { ...scheme, canUnseal };
+  const here = { type: "static", recovery, nonce, created } as const;
+  return { config: here, rootKey, sealKey, recoveryKey: key };
+}
+
+/** A new root key is wrapped by the auto seal too: its key must be there, and the right one. */
+export function assertReplaceable(
+  { store, barrier }: { readonly store: Pick<StoreReads, "get">; readonly barrier: Barrier },
+  config: SealConfig,
+  sealKey: KeyObject | null,
+): void {
+  if (config.type === "shamir") return;
+  if (sealKey === null) throw autoSealMissing(config.type);
+  const opened = openRootKey(store, ROOT_KEY_PATH, sealKey);
+  if (opened?.equals(barrier.rootKey) !== true) throw autoSealWrongKey(config.type);
+}
 
 export function putCustody(tx: Tx, raw: StoreTx, random: Random, custody: Custody): void {
   const { config, rootKey } = custody;

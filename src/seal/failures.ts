@@ -352,6 +352,15 @@ export function rekeyNeedsRecoveryShares(): Failure {
 }
 
 /**
+ * @code rekey-on-secondary The shares and the root key of a secondary are those of its primary.
+ * @remedy Rekey the primary; its secondaries take the new keys over.
+ */
+export function rekeyOnSecondary(): Failure {
+  const message = "this cluster has the keys of its primary; rekey the primary";
+  return new Failure("invalid", "rekey-on-secondary", message);
+}
+
+/**
  * @code rekey-verifying The new shares are out and wait to be verified.
  * @remedy Give the new shares to the verification.
  */

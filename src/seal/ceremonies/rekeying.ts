@@ -12,7 +12,7 @@ import { freshKey } from "../../crypto/aead.ts";
 import { fingerprint } from "../../crypto/pgp.ts";
 import { type Cancelling, isForgotten, isStalled } from "./attempt.ts";
 import { checkShares, type SealConfig, schemeOf, SECRET_FIELDS } from "../config.ts";
-import { type Custody, openRootKey, putCustody, recognises, ROOT_KEY_PATH } from "../custody.ts";
+import { assertReplaceable, type Custody, putCustody, recognises } from "../custody.ts";
 import * as failures from "../failures.ts";
 import type { ShareInput, Ground } from "./ceremony-deps.ts";
 import type {
@@ -64,7 +64,9 @@ export class Rekeying {
   }
 
   async start(options: RekeyOptions = {}): Promise<RekeyProgress> {
-    this.#assertReplaceable(this.#config());
+    const { store } = this.#ground;
+    if (store.following) throw failures.rekeyOnSecondary();
+    assertReplaceable(this.#ground, this.#config(), this.#options.sealKey);
     const { secretShares: shares, secretThreshold: threshold, pgpKeys: inputs } = options;
     const wanted = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
     const backup = options.backup ?? false;
@@ -232,16 +234,6 @@ export class Rekeying {
     const next = { ...scheme, canUnseal: recovery.canUnseal };
     const after = { type, recovery: next, ...stamp };
     return { config: after, rootKey, sealKey, recoveryKey: key } satisfies Custody;
-  }
-
-  /** A new root key is wrapped by the auto seal too: its key must be there, and the right one. */
-  #assertReplaceable(config: SealConfig): void {
-    if (config.type === "shamir") return;
-    const { store, barrier } = this.#ground;
-    const { sealKey } = this.#options;
-    if (sealKey === null) throw failures.autoSealMissing(config.type);
-    const opened = openRootKey(store, ROOT_KEY_PATH, sealKey);
-    if (opened?.equals(barrier.rootKey) !== true) throw failures.autoSealWrongKey(config.type);
   }
 
   #config(): SealConfig {
