@@ -126,9 +126,18 @@ export async function unseal(
   return client.call({ method: "POST", path: "sys/unseal", body, answer: "bare" }, options);
 }
 
+export type SealInput = {
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
 /** Seal the node */
-export async function seal(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
-  return client.call({ method: "POST", path: "sys/seal", answer: "nothing" }, options);
+export async function seal(
+  client: Caller,
+  body: SealInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call({ method: "POST", path: "sys/seal", body, answer: "nothing" }, options);
 }
 
 export type KeyStatusAnswer = {

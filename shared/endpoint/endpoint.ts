@@ -4,15 +4,19 @@
 
 import { invariant } from "../invariant.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { Access } from "./access.ts";
+import { type Access, isOfDrSecondary, drOperationOf } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
 import type { EngineRequest, RequestContext } from "./request.ts";
 import type { BodyStreamRules } from "./stream.ts";
 import type { Fields, Folding, InputOf } from "./field.ts";
+import { wire } from "./wire.ts";
 
 /** The parameter of a query that names the loaded snapshot to answer from. */
 export const READ_SNAPSHOT = "read_snapshot_id";
+
+/** The member of a body that has the operation token or ticket; the header is taken where it is not there. */
+export const OPERATION_TOKEN = "dr_operation_token";
 
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
@@ -40,7 +44,7 @@ export interface Declaration<
   readonly rootOnly?: boolean;
   /** "always": in every state of the node. Default: unsealed. */
   readonly answers?: "always" | "unsealed";
-  /** Answers on a disaster-recovery secondary too. Default false. */
+  /** Answers on a disaster-recovery secondary too. Default: what its access says is done there. */
   readonly onDrSecondary?: boolean;
   /** On which node of a cluster it runs: on the one that was asked, whatever that is; on any that has
    *  followed the others far enough; on the active one, to which others hand it on. Default: what answers
@@ -151,9 +155,10 @@ export function endpointsOf<Room>() {
   return <F extends Fields, O extends Output<unknown>>(
     declared: Declaration<Room, F, O>,
   ): Endpoint<Room> => {
-    const { path, input } = declared;
+    const { path, input, access } = declared;
     checkPath(path, input);
     checkStreams(declared);
+    checkDrSecondary(declared);
     checkSnapshotUse(declared);
     const runs = declared.runs ?? usualPlace(declared);
     const { login = false, unwraps = false, issues = false } = declared;
@@ -163,7 +168,7 @@ export function endpointsOf<Room>() {
       description: "",
       rootOnly: false,
       answers: "unsealed",
-      onDrSecondary: false,
+      onDrSecondary: isOfDrSecondary(access) || drOperationOf(access) !== null,
       family: "enveloped",
       audited: true,
       rateLimited: true,
@@ -183,6 +188,7 @@ export function endpointsOf<Room>() {
       bodyStream: null,
       fromSnapshot: false,
       ...declared,
+      input: withOperationToken(declared),
       runs,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
@@ -311,6 +317,30 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
   };
 }
 
+const operationTokenField = {
+  drOperationToken: wire
+    .body(OPERATION_TOKEN)
+    .secret("On a disaster-recovery secondary: an operation token or operator ticket", {
+      max: 4096,
+    })
+    .optional(),
+};
+
+/** The pipeline reads it, and no handler: it is declared so that everybody knows of it, and nobody records it. */
+function withOperationToken({
+  access,
+  method,
+  bodyStream = null,
+  input,
+}: Pick<
+  Declaration<never, Fields, Output<unknown>>,
+  "access" | "method" | "bodyStream" | "input"
+>): Fields {
+  const reads = method === "GET" || method === "LIST" || bodyStream !== null;
+  const none = reads || drOperationOf(access) === null;
+  return none ? input : { ...input, ...operationTokenField };
+}
+
 function inBody(source: Fields[string]["source"]): boolean {
   return source === "body" || source === "param" || source === "whole";
 }
@@ -328,6 +358,21 @@ function checkStreams<Room>(declared: Declaration<Room, Fields, Output<unknown>>
   invariant(method === "POST", `${name}: streams come by POST`);
   const inside = Object.values(input).some(({ source }) => inBody(source));
   invariant(!inside, `${name}: a streamed body has no fields`);
+}
+
+function checkDrSecondary<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {
+  const { name, access, onDrSecondary, bodyStream = null } = declared;
+  const needsToken = !["open", "ceremony"].includes(access.kind);
+  const named = !needsToken || drOperationOf(access) !== null;
+  invariant(
+    onDrSecondary !== true || named,
+    `${name}: what is it on a disaster-recovery secondary?`,
+  );
+  // It would be judged when its body has come, and that is too late for one that is handed on.
+  invariant(
+    bodyStream === null || drOperationOf(access) === null,
+    `${name}: streams are not for it`,
+  );
 }
 
 function checkSnapshotUse<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {

@@ -27,8 +27,7 @@ export const attentionApi = [
       "A subject that the caller's policies do not reach is null. Of each code at most 100 are shown: one item more, " +
       "with a `more` that is not 0, says how many there are besides. A list without items is an all-clear only " +
       "if complete is true.",
-    access: access.capability,
-    onDrSecondary: true,
+    access: access.capabilityOr("read"),
     runs: "here",
     input: {},
     output: out.object({
@@ -95,8 +94,7 @@ export const attentionApi = [
     description:
       "The newest first. The last 10,000 are kept. A page looks at as many as `limit` says, of all namespaces, and " +
       "may show fewer.",
-    access: access.sudo,
-    onDrSecondary: true,
+    access: access.sudoOr("read"),
     input: {
       before: wire.query("before").integer("Only those before this number", { min: 1 }).optional(),
       limit: limitField(MAX_LISTED),

@@ -37,6 +37,35 @@ export function drSecondary(): Failure {
 }
 
 /**
+ * @code not-dr-secondary The operation is one of disaster-recovery secondaries, and this cluster is none.
+ * @remedy Ask the secondary, or use the endpoint without `secondary` in its path.
+ */
+export function notDrSecondary(): Failure {
+  const message = "this cluster is not a disaster-recovery secondary";
+  return new Failure("invalid", "not-dr-secondary", message);
+}
+
+/**
+ * @code missing-operation-token The request needs an operation token or an operator ticket, and has none.
+ * @remedy Send one in dr_operation_token or in X-Service-Token; `generate-operation-token` makes one from key shares.
+ */
+export function missingOperationToken(): Failure {
+  const message = "missing operation token: a disaster-recovery secondary knows no other";
+  return new Failure("denied", "missing-operation-token", message);
+}
+
+/**
+ * Unknown, revoked and expired ones alike, and tickets for something else.
+ * @code invalid-operation-token The operation token is unknown or was revoked, or the ticket is not for this.
+ * @remedy Make a new one from key shares, or ask for a ticket on the primary.
+ */
+export function invalidOperationToken(): Failure {
+  const texts = ["permission denied", "invalid operation token"];
+  const message = "permission denied: invalid operation token";
+  return new Failure("denied", "invalid-operation-token", message, { texts });
+}
+
+/**
  * @code not-active This node is not the active one of its cluster, and knows none to hand the request to.
  * @remedy Ask the active node; sys/leader names it. If there is none, wait until one is elected.
  */

@@ -38,8 +38,8 @@ export class Finding {
     const slash = whole.folder && operation !== "list" && operation !== "help";
 
     let child: boolean;
-    if (node.sealed) {
-      // The tree of namespaces is behind the barrier: all that is known is whether one was named.
+    if (node.sealed || node.drSecondary) {
+      // The tree of namespaces is behind the barrier, or not open: all that is known is whether one was named.
       child = base !== "";
     } else {
       const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
@@ -65,6 +65,10 @@ export class Finding {
     const endpoint = unable ? null : answering;
     found.restricted = child && endpoint?.rootOnly === true;
     found.endpoint = found.restricted ? null : endpoint;
+    // What somebody owns is in some namespace, and that is not known here.
+    if (child && node.drSecondary && !node.sealed && endpoint?.access.kind !== "open") {
+      found.namespace = null;
+    }
   }
 
   /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its

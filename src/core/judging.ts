@@ -2,7 +2,9 @@
 // throws a Failure.
 
 import type { Failure } from "@holdfast/shared/failure";
-import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import { invariant } from "@holdfast/shared/invariant";
+import { isOfDrSecondary, drOperationOf } from "@holdfast/shared/endpoint/access";
+import { OPERATION_TOKEN, type Served } from "@holdfast/shared/endpoint/endpoint";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
@@ -12,7 +14,7 @@ import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { decisionOn } from "./decision.ts";
 import type { Finding } from "./finding.ts";
 import { governedRequest } from "./governed-request.ts";
-import { isPublic, needOf, reaches } from "./need.ts";
+import { isPublic, type Need, needOf, reaches } from "./need.ts";
 import type { Recording } from "./recording.ts";
 import type { RequestState } from "./request-state.ts";
 import type { Governance, PipelineParts } from "./seams.ts";
@@ -44,7 +46,8 @@ export class Judging {
       throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
     }
     if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
-    if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
+    if (node.drSecondary) checkOnDrSecondary(state);
+    else if (endpoint !== null && isOfDrSecondary(endpoint.access)) throw failures.notDrSecondary();
   }
 
   /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
@@ -68,6 +71,10 @@ export class Judging {
     if (need === "nobody") return;
     const fault = incoming.credentialFault ?? null;
     if (fault !== null) throw fault;
+    if (this.#parts.node.drSecondary) {
+      this.#findOperator(state, need);
+      return;
+    }
     if (incoming.credential === null) {
       if (need === "optional") return;
       throw failures.missingToken();
@@ -89,6 +96,35 @@ export class Judging {
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
     state.caller = caller;
+  }
+
+  /** Where a token is needed it may be in the body, and is looked at with that (`#judgeOperation`). */
+  #findOperator(state: RequestState, need: Need): void {
+    const { credential } = state.incoming;
+    if (need !== "optional" || credential === null) return;
+    const { operations, clock } = this.#parts;
+    state.caller = operations.judge(credential, "read", clock.now())?.caller ?? null;
+  }
+
+  /** A disaster-recovery secondary has neither policies nor programs: whoever holds the operation token, or a ticket for
+   *  this very operation, may. That of the body counts where there are two. */
+  #judgeOperation(state: RequestState, now: Instant): void {
+    const { endpoint, incoming } = state;
+    if (state.restricted || endpoint === null) return;
+    if (needOf(state) !== "required") return;
+    const operation = drOperationOf(endpoint.access);
+    invariant(operation !== null, "whatever answers here is one of its operations, or open");
+    const inBody = state.body?.[OPERATION_TOKEN];
+    const sent = typeof inBody === "string" && inBody !== "" ? inBody : incoming.credential;
+    if (sent === null) throw failures.missingOperationToken();
+    const operator = this.#parts.operations.judge(sent, operation, now);
+    if (operator === null) {
+      state.caller = null;
+      if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
+      throw failures.invalidOperationToken();
+    }
+    state.caller = operator.caller;
+    state.advice = operator.warnings;
   }
 
   /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost
@@ -144,6 +180,11 @@ export class Judging {
   /** As at the door: where no token is needed, one that is good no more is as none. */
   #identifyAgain(state: RequestState, isSame: boolean): void {
     const { node, tokens } = this.#parts;
+    if (node.drSecondary) {
+      state.caller = null; // one of before it became one is nobody here
+      this.identify(state);
+      return;
+    }
     if (state.caller === null) {
       // What was open to all may have given way to what needs a token, and to nobody else tells what it is.
       if (!isSame) this.identify(state);
@@ -158,6 +199,11 @@ export class Judging {
   /** ACL, then RGP and EGP. Null where nothing has to be waited for: rights that are worked out already, and no
    *  program, which is nearly every request. */
   judge(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
+    if (this.#parts.node.drSecondary) {
+      this.#judgeOperation(state, now);
+      authorise(state);
+      return null;
+    }
     const decision = this.#decide(state, context);
     if (decision instanceof Promise) return this.#judgeLater(state, context, now, decision);
     state.decision = decision;
@@ -196,7 +242,7 @@ export class Judging {
    *  every request: then nothing is waited for. */
   govern(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
     const { caller, namespace, endpoint } = state;
-    if (namespace === null) return null;
+    if (namespace === null || this.#parts.node.drSecondary) return null;
     if (caller === null && endpoint?.login !== true) return null;
     // No EGP reaches a ceremony, or a wrong one could lock everybody out.
     const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;
@@ -226,6 +272,13 @@ export class Judging {
     if (judgement.allowed) return;
     throw caller === null ? failures.denied() : failures.governed(judgement.denial);
   }
+}
+
+/** Before anybody looks at a token: there is none that would change it. */
+function checkOnDrSecondary({ endpoint, namespace, route, restricted }: RequestState): void {
+  const answers = route.methods.values().some(({ onDrSecondary }) => onDrSecondary);
+  if (restricted && answers) throw failures.restricted();
+  if (endpoint?.onDrSecondary !== true || namespace === null) throw failures.drSecondary();
 }
 
 function nobodysToken({ endpoint }: RequestState): Failure {

@@ -29,6 +29,7 @@ export function needOf(state: RequestState): Need {
       return namespace.id === ROOT_NAMESPACE.id ? "optional" : "required";
     case "ceremony":
       if (listener.keyCeremonies === "off") throw failures.ceremoniesOff();
+      if (access.ofDrSecondary === true) return "nobody"; // there are no tokens there
       // Open to whoever is on this machine. A proxy on it brings in everybody.
       return listener.keyCeremonies === "open" && incoming.remote.loopback
         ? "optional"
@@ -37,6 +38,7 @@ export function needOf(state: RequestState): Need {
       return access.openTo !== null && listener.openings[access.openTo] ? "optional" : "required";
     case "token":
     case "management":
+    case "drOperation":
       return "required";
   }
 }

@@ -319,7 +319,7 @@ export class Pipeline implements Core {
   #count(state: RequestState): void {
     const { node, quotas } = this.#parts;
     const { path, namespace, endpoint, incoming } = state;
-    if (node.sealed || path === null) return;
+    if (node.sealed || node.drSecondary || path === null) return;
     if (isLogin(state)) this.#parts.attempts.check(incoming.remote.address);
     state.headers = quotas.admit({
       namespace: namespace ?? ROOT_NAMESPACE,
@@ -424,7 +424,7 @@ export class Pipeline implements Core {
     if (wrapTtl === null || meant?.headOnly === true) return;
     // Shares of keys are written down nowhere, whatever the answer looks like.
     const kept = endpoint?.family !== "bare" && endpoint?.access.kind !== "ceremony";
-    if (endpoint === null || !kept) throw failures.notWrapped();
+    if (endpoint === null || !kept || this.#parts.node.drSecondary) throw failures.notWrapped();
     // It would be kept for longer than its maker was let, and count for a token that ends with this.
     if (endpoint.unwraps) throw failures.wrappedAlready();
     this.#parts.wrapping.admit(wrapTtl, context);
@@ -503,9 +503,10 @@ function checkSnapshotUse({ incoming, query }: RequestState, endpoint: Served | 
 
 /** Names of policies are not for callers that nobody knows. */
 function advised(
-  { caller, judgement }: RequestState,
+  { caller, judgement, advice }: RequestState,
   warnings: readonly string[],
 ): readonly string[] {
+  if (advice.length > 0) return [...warnings, ...advice];
   if (caller === null || judgement === null) return warnings;
   return [...warnings, ...judgement.warnings];
 }

@@ -277,7 +277,7 @@ export class HandlerContext implements RequestContext {
   #callerNow(): Caller | null {
     const state = this.#state;
     const { node, clock } = this.#parts;
-    if (this.#gone) return null;
+    if (this.#gone || node.drSecondary) return null; // nobody has rights by policies there
     if (state.caller === null || node.sealed) return state.caller;
     if (!mayHaveChanged(state, { node, asOf: this.#asOf, now: () => clock.now() }))
       return state.caller;
@@ -289,7 +289,8 @@ export class HandlerContext implements RequestContext {
   }
 
   #current(): Caller | null {
-    return this.#parts.node.sealed ? null : callerAgain(this.#state, this.#parts.tokens);
+    const { node } = this.#parts;
+    return node.sealed || node.drSecondary ? null : callerAgain(this.#state, this.#parts.tokens);
   }
 
   detach(): void {

@@ -27,6 +27,7 @@ import type { Route } from "@holdfast/shared/endpoint/router";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_BODY: JsonObject = {};
+const NO_ADVICE: readonly string[] = [];
 
 /** Before anybody has looked. */
 const NOWHERE = new Found();
@@ -57,6 +58,8 @@ export class RequestState {
    *  all who judge. */
   exists: boolean | null = null;
   decision: Decision | null = null;
+  /** What the holder of an operation token is told with its answer; empty for nearly every one. */
+  advice: readonly string[] = NO_ADVICE;
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;
   headers = NO_HEADERS;

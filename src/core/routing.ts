@@ -19,7 +19,7 @@ export interface Reached {
 
 export interface RoutingParts {
   readonly endpoints: readonly Served[];
-  readonly node: Pick<seams.NodeState, "sealed">;
+  readonly node: Pick<seams.NodeState, "sealed" | "drSecondary">;
   readonly mounts: seams.MountTable;
 }
 
@@ -37,8 +37,9 @@ export class Routing {
     // A path inside a path inside a path is read by nobody: nesting must not multiply the work.
     const own = this.#router.find(segments, nested ? undefined : this.#readPlace, namespace);
     if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
-    const sealed = namespace === null || this.#parts.node.sealed;
-    const found = sealed ? null : this.#parts.mounts.find(namespace, segments);
+    const { node } = this.#parts;
+    const closed = namespace === null || node.sealed || node.drSecondary;
+    const found = closed ? null : this.#parts.mounts.find(namespace, segments);
     if (found === null) return { mount: null, route: own, segments };
     const below = segments.slice(found.taken);
     const route = found.endpoints.find(below);

@@ -3,8 +3,9 @@
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { Log } from "@holdfast/shared/log";
 import type { Turns } from "@holdfast/shared/sliced";
-import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { DrOperation } from "@holdfast/shared/endpoint/access";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
@@ -28,6 +29,8 @@ import type { Route } from "@holdfast/shared/endpoint/router";
 export interface NodeState {
   readonly initialised: boolean;
   readonly sealed: boolean;
+  /** Of a disaster-recovery secondary: nothing is open there but what runs the node. No tokens, no namespaces, no mounts,
+   *  no policies and no quotas. */
   readonly drSecondary: boolean;
   readonly role: NodeRole;
   /** Last durable index. */
@@ -46,6 +49,19 @@ export interface TokenLookup {
   underWay(caller: Caller): Caller | null;
   /** The request with the last use has been answered. */
   spent(caller: Caller): Promise<void>;
+}
+
+/** Operation tokens and operator tickets: the only credentials that a disaster-recovery secondary knows. */
+export interface Operations {
+  /** Null for one that is unknown, has ended or is not for this operation. */
+  judge(text: string, operation: DrOperation, now: Instant): Operator | null;
+}
+
+/** Who holds an operation token or a ticket. */
+export interface Operator {
+  readonly caller: Caller;
+  /** What it is told with its answer. */
+  readonly warnings: readonly string[];
 }
 
 export interface NamespaceTree {
@@ -189,6 +205,7 @@ export interface PipelineParts {
   readonly endpoints: readonly Served[];
   readonly node: NodeState;
   readonly tokens: TokenLookup;
+  readonly operations: Operations;
   readonly namespaces: NamespaceTree;
   readonly mounts: MountTable;
   readonly leases: Leasing;

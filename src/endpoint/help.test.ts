@@ -107,6 +107,13 @@ test("help on one endpoint tells of it alone", () => {
 const words: readonly [string, (typeof read)["access"], RegExp][] = [
   ["open", access.open, /Access: no token needed\.|no token needed; also/],
   ["ceremony", access.ceremony, /as the listener says/],
+  ["ceremony of a DR secondary", access.drCeremony, /on a disaster-recovery secondary alone/],
+  [
+    "operation of a DR secondary",
+    access.drOperation("promote"),
+    /an operation token or operator ticket;/,
+  ],
+  ["capability or operation", access.sudoOr("seal"), /and sudo on this path; on a disaster/],
   ["token", access.token, /any valid token/],
   ["management", access.management, /a management token/],
   ["capability", access.capability, /the capability read on this path/],

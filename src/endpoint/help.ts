@@ -81,7 +81,12 @@ function inWords(access: Access, method: Method, creates: boolean): string {
       return access.caller === "ignored"
         ? "no token needed"
         : "no token needed; a valid one widens the answer";
+    case "drOperation":
+      return "an operation token or operator ticket; on a disaster-recovery secondary alone";
     case "ceremony":
+      if (access.ofDrSecondary === true) {
+        return "a key ceremony without a token, unless the listener turns it off; on a disaster-recovery secondary alone";
+      }
       return "a key ceremony: without a token, with one, or not at all, as the listener says";
     case "token":
       return "any valid token";
@@ -91,7 +96,11 @@ function inWords(access: Access, method: Method, creates: boolean): string {
       const capability =
         method === "POST" && creates ? "create (if it is new) or update" : CAPABILITIES[method];
       const open = access.openTo === null ? "" : ", unless the listener lets everybody in";
-      return `the capability ${capability}${access.sudo ? " and sudo" : ""} on this path${open}`;
+      const there =
+        access.operation === undefined
+          ? ""
+          : "; on a disaster-recovery secondary an operation token or operator ticket";
+      return `the capability ${capability}${access.sudo ? " and sudo" : ""} on this path${open}${there}`;
     }
   }
 }

@@ -3,6 +3,7 @@
 // under its path with a slash at the end, as GET with list=true, marked x-service-list.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { drOperationOf } from "@holdfast/shared/endpoint/access";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
 import type { Endpoint, Method } from "@holdfast/shared/endpoint/endpoint";
 import { parametersOf, READ_SNAPSHOT } from "@holdfast/shared/endpoint/endpoint";
@@ -248,16 +249,20 @@ function securityOf({ access }: Described): readonly JsonObject[] {
     case "token":
     case "management":
       return TOKEN;
+    case "drOperation":
+      return [{}, ...TOKEN]; // it may stand in the body
   }
 }
 
 function extensionsOf(endpoint: Described): JsonObject {
   const { access, rootOnly, exists, method } = endpoint;
+  const operation = drOperationOf(access);
   return {
     ...(access.kind === "capability" && access.sudo ? { "x-service-sudo": true } : {}),
     ...(access.kind === "open" ? { "x-service-unauthenticated": true } : {}),
     ...(access.kind === "ceremony" ? { "x-service-ceremony": true } : {}),
     ...(access.kind === "management" ? { "x-service-management": true } : {}),
+    ...(operation === null ? {} : { "x-service-dr-operation": operation }),
     ...(rootOnly ? { "x-service-restricted": true } : {}),
     ...(method === "POST" && exists !== null ? { "x-service-create-supported": true } : {}),
     ...(method === "LIST" ? { "x-service-list": true } : {}),

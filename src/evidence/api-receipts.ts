@@ -21,8 +21,7 @@ export const receiptsApi = [
     path: "/sys/evidence/receipts",
     summary: "List the leases that have ended",
     description: "Of this namespace. Receipts are kept for 400 days, and 64 MiB of them.",
-    access: access.sudo,
-    onDrSecondary: true,
+    access: access.sudoOr("read"),
     input: pageFields(MAX_LISTED, "Only those after this id."),
     output: out.keys("Ids of leases"),
     handler: (receipts, page, { namespace }) =>
@@ -34,8 +33,7 @@ export const receiptsApi = [
     method: "GET",
     path: "/sys/evidence/receipts/:id+",
     summary: "Read how a lease ended",
-    access: access.sudo,
-    onDrSecondary: true,
+    access: access.sudoOr("read"),
     input: { id: wire.path("id").string("Id of the lease") },
     output: out.object({
       lease_id: out.string("Id of the lease"),

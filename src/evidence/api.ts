@@ -38,8 +38,7 @@ export const evidenceApi = [
     path: "/sys/evidence",
     summary: "List the signed reports of this namespace",
     description: "The oldest first. Kept for 400 days, and 64 MiB of them.",
-    access: access.capability,
-    onDrSecondary: true,
+    access: access.capabilityOr("read"),
     input: pageFields(MAX_LISTED, "Only those after this number or id."),
     output: out.keys("Ids, with number, kind, made_at and digest of each"),
     handler(evidence, { after, limit }, { namespace }) {
@@ -104,8 +103,7 @@ export const evidenceApi = [
     method: "GET",
     path: "/sys/evidence/:id",
     summary: "Read a signed report",
-    access: access.capability,
-    onDrSecondary: true,
+    access: access.capabilityOr("read"),
     input: { id: wire.path("id").string("Its id or number") },
     output: out.object({
       id: out.string("Its id"),

@@ -17,11 +17,10 @@ export const introspectionApi = [
     summary: "Read the numbers about this node",
     description:
       "Every node answers for itself. A listener can let everybody read them without a token.",
-    access: access.capabilityUnlessOpen("metrics"),
+    access: access.capabilityUnlessOpen("metrics", "read"),
     forMonitoring: true,
     rootOnly: true,
     answers: "always", // a sealed node says so here, where the listener is open
-    onDrSecondary: true,
     runs: "here",
     family: "bare",
     input: {

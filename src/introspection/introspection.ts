@@ -153,6 +153,7 @@ export class Introspection {
       switch (access.kind) {
         case "open":
         case "ceremony":
+        case "drOperation":
           return true;
         case "token":
           return caller !== null;

@@ -273,7 +273,7 @@ export const sealApi = [
     path: "/sys/seal",
     summary: "Seal the node",
     description: "Waits at most 10 s for running requests, then forgets every key.",
-    access: access.sudo,
+    access: access.sudoOr("seal"),
     rootOnly: true,
     runs: "here",
     input: {},

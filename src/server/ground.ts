@@ -13,6 +13,7 @@ import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
+import type { Operations } from "../core/seams.ts";
 import type { Room } from "../house/room.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import type { IntrospectionOptions } from "../introspection/introspection.ts";
@@ -21,6 +22,7 @@ import type { InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { NodeRole } from "../seal/health.ts";
+import type { SealKeeper } from "../seal/keeper.ts";
 import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
@@ -63,8 +65,10 @@ export interface ProcessGround {
   readonly held: Held;
   /** Puts other data in the place of this house's; see house-exchange.ts. */
   readonly exchange: (replacement: Replacement) => Promise<void>;
+  /** What the node and its cluster are. */
+  readonly standing: Standing;
   /** Rooms beside those of the list. */
-  readonly furtherRooms: readonly ((views: Views) => Room)[];
+  readonly furtherRooms: readonly ((needs: FurtherNeeds) => FurtherRoom)[];
 }
 
 export interface Views {
@@ -74,11 +78,28 @@ export interface Views {
   readonly node: View;
 }
 
-/** What this node is in its cluster, and its cluster among others: there are no others yet. */
-export const STANDING: { readonly drSecondary: boolean; readonly role: NodeRole } = {
-  drSecondary: false,
-  role: "active",
-};
+/** What this node is in its cluster, and its cluster among others. It may change at any time. */
+export interface Standing {
+  readonly role: NodeRole;
+  /** What its cluster is to those that hold the same data. */
+  readonly drMode: DrMode;
+}
+
+export type DrMode = "disabled" | "primary" | "secondary";
+
+/** Of a cluster that has no others. */
+export const ALONE: Standing = { role: "active", drMode: "disabled" };
+
+/** What a room beside those of the list may be made of. */
+export interface FurtherNeeds extends Views {
+  readonly barrier: Barrier;
+  readonly keeper: SealKeeper;
+  readonly world: World;
+  readonly log: Log;
+}
+
+/** The operation tokens of a disaster-recovery secondary are some room's. */
+export type FurtherRoom = Room & { readonly operations?: Operations };
 
 /** The house before its rooms are there. */
 export interface Ground {

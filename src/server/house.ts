@@ -10,6 +10,7 @@ import { Barrier } from "../barrier/barrier.ts";
 import { FairTurns } from "../base/fair-turns.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
+import type { Operations } from "../core/seams.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
@@ -20,13 +21,15 @@ import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { DescribedMounts } from "./described-mounts.ts";
 import { builtInTypes } from "./engine-types.ts";
 import { barrierPart, storagePart } from "./foundations.ts";
-import { type Ground, type PathQueries, type ProcessGround, STANDING } from "./ground.ts";
+import type { FurtherRoom, Ground, PathQueries, ProcessGround } from "./ground.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { whoGetsWhat } from "./who-gets-what.ts";
 
 /** Running requests have this long to end when the node seals. */
 const SEAL_GRACE = 10n * SECOND;
+
+const NO_OPERATIONS: Operations = { judge: () => null };
 
 export class House {
   readonly store: Store;
@@ -104,7 +107,9 @@ export class House {
       storagePart(store, host),
       barrierPart(barrier),
       ...Object.values(this.rooms),
-      ...host.furtherRooms.map((make) => make(views)),
+      ...host.furtherRooms.map((make) =>
+        make({ ...views, barrier, keeper: this.rooms.seal.keeper, world, log }),
+      ),
     ];
     this.life = new HouseLife(this.parts);
     this.readings = Object.assign({}, ...this.parts.map(({ metrics = {} }) => metrics));
@@ -179,7 +184,7 @@ export class House {
     this.#host.log.warn("coming to rest while requests still run", { requests: left });
   }
 
-  #newPipeline({ world, log }: ProcessGround, { turns }: Ground): Pipeline {
+  #newPipeline({ world, log, standing }: ProcessGround, { turns }: Ground): Pipeline {
     const { store } = this;
     const { clock, timers } = world;
     const {
@@ -204,7 +209,12 @@ export class House {
         get sealed() {
           return keeper.sealed;
         },
-        ...STANDING,
+        get drSecondary() {
+          return standing.drMode === "secondary";
+        },
+        get role() {
+          return standing.role;
+        },
         get index() {
           return store.index;
         },
@@ -216,6 +226,7 @@ export class House {
         underWay: (caller) => tokens.tokens.underWay(caller),
         spent: (caller) => tokens.tokens.spent(caller),
       },
+      operations: operationsOf(this.parts),
       namespaces: namespaces.namespaces,
       mounts: mounts.mounts,
       leases: leases.leases,
@@ -246,6 +257,11 @@ export class House {
       mountAt: (namespace, segments) => routing().mountAt(namespace, segments),
     };
   }
+}
+
+/** Where no room has any, no operation token is good. */
+function operationsOf(rooms: readonly FurtherRoom[]): Operations {
+  return rooms.find(({ operations }) => operations !== undefined)?.operations ?? NO_OPERATIONS;
 }
 
 /** What a request for that capability is, on the wire. */

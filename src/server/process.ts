@@ -9,7 +9,6 @@ import type { ClusterPort } from "../cluster/port.ts";
 import { showHostPort } from "../config/address.ts";
 import type { Config } from "../config/config.ts";
 import { RequestState } from "../core/request-state.ts";
-import type { Room } from "../house/room.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
@@ -23,7 +22,7 @@ import { declaredDevices } from "./audit-devices.ts";
 import { HouseExchange, type Replacement } from "./house-exchange.ts";
 import { exchanging, reloadFailed, reloadUnknown, serverStopping } from "./failures.ts";
 import { makeServerDirectory, openGenerations } from "./foundations.ts";
-import type { ProcessGround, Views } from "./ground.ts";
+import { ALONE, type ProcessGround, type Standing } from "./ground.ts";
 import { House } from "./house.ts";
 import { inEffect, openDescriptors } from "./in-effect.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
@@ -53,8 +52,10 @@ export interface ServerParts {
   readonly leads?: () => boolean;
   /** How long the log of the store is kept. Default: that of trimming.ts. */
   readonly logRetention?: Retention;
+  /** What this node is in its cluster, and its cluster among others. Default: active, and there are no others. */
+  readonly standing?: Standing;
   /** Rooms beside those of the list. Default none. */
-  readonly rooms?: readonly ((views: Views) => Room)[];
+  readonly rooms?: ProcessGround["furtherRooms"];
 }
 
 /** In their order they start, and they stop in the opposite one. */
@@ -246,6 +247,7 @@ export class ServerProcess {
       loggers: new LogLevels(dial, () => this.#current.log.level),
       leads: this.#parts.leads ?? (() => true),
       logRetention: this.#parts.logRetention ?? {},
+      standing: this.#parts.standing ?? ALONE,
       furtherRooms: this.#parts.rooms ?? [],
       restores: new RestoreBook(world.clock),
       held: new Held(),

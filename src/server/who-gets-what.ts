@@ -31,7 +31,7 @@ import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
 import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 import { scratchStores, sealKeyOf } from "./foundations.ts";
-import { type Ground, STANDING } from "./ground.ts";
+import type { Ground } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
 import { isReplacement, takenOver } from "./taken-over.ts";
@@ -73,9 +73,10 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       evidenceKey: () => rooms.evidence.evidence.fingerprint,
       health: (sealed) => ({
         removed: false,
-        ...STANDING,
+        role: host.standing.role,
+        drSecondary: host.standing.drMode === "secondary",
         activeReachable: true,
-        drMode: "disabled",
+        drMode: host.standing.drMode,
         performanceMode: "disabled",
         region,
         bootstrapOpen: !sealed && rooms.tokens.tokens.bootstrapOpen,
@@ -329,7 +330,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         hostname: config.nodeId,
         apiAddress: host.apiAddress(),
         clusterAddress: host.clusterAddress(),
-        active: STANDING.role === "active",
+        active: host.standing.role === "active",
         version,
       }),
       host: () => host.runtime.host(),

@@ -149,6 +149,8 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
     if (kind.home === "none") return unknown;
     return exists && (kind.home === "" || kind.home === namespace) ? "passes" : "permission-denied";
   }
+  // What is for disaster-recovery secondaries alone is refused to everybody, by another word.
+  if (exists && !restricted && access.kind === "drOperation") return "passes";
   // Key ceremonies are open on this listener.
   if (exists && !restricted && (access.kind === "open" || access.kind === "ceremony"))
     return "passes";

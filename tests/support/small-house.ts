@@ -15,6 +15,7 @@ import type { NodeState } from "../../src/core/seams.ts";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
+import type { DrOperation } from "@holdfast/shared/endpoint/access";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../../src/endpoint/judgement.ts";
 import { Reply } from "@holdfast/shared/endpoint/reply";
@@ -64,6 +65,9 @@ export class SmallHouse {
     role: "active",
     index: 7n,
   };
+  /** Operation tokens of a DR secondary, with what each is for. */
+  readonly operators = new Map<string, readonly DrOperation[]>();
+  operatorWarnings: readonly string[] = [];
   auditFails: "never" | "request" | "response" = "never";
   /** Closed once the node has waited for its requests. */
   auditOpen = true;
@@ -123,6 +127,13 @@ export class SmallHouse {
         underWay: (caller) =>
           this.tokens.values().some(({ name }) => name === caller.name) ? caller : null,
         spent: async ({ name }) => void this.trace.push(`spent ${name}`),
+      },
+      operations: {
+        judge: (text, operation) => {
+          this.trace.push(`judge ${operation}`);
+          if (this.operators.get(text)?.includes(operation) !== true) return null;
+          return { caller: operatorOf(text), warnings: this.operatorWarnings };
+        },
       },
       namespaces: {
         named: (path) => this.namespaces.get(path) ?? null,
@@ -339,4 +350,17 @@ export class SmallHouse {
     this.recordedAnswer(request);
     this.#record("response", request, answer.error);
   }
+}
+
+function operatorOf(name: string): Caller {
+  return {
+    accessor: `accessor of ${name}`,
+    type: "management",
+    name,
+    policies: [],
+    namespace: ROOT_NAMESPACE,
+    global: false,
+    created: 0n,
+    expires: null,
+  };
 }

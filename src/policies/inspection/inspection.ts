@@ -299,6 +299,9 @@ function withoutPolicies(
   if (declared?.rootOnly === true && namespace.path !== "") {
     return no("restricted endpoint: it is there in the root namespace only");
   }
+  if (kind === "drOperation") {
+    return no("a disaster-recovery secondary answers it, to whoever has an operation token");
+  }
   if (caller === null) {
     if (declared?.login === true) return null;
     const open = kind === "open" || kind === "ceremony";

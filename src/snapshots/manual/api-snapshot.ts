@@ -29,7 +29,7 @@ export const snapshotApi = [
     description:
       "The archive is whole before its first byte is sent. It ends with trailers: its SHA-256, and " +
       "X-Snapshot-Complete. What is in it stays encrypted; with the key shares of this server it is everything.",
-    access: access.capability,
+    access: access.capabilityOr("snapshot"),
     rootOnly: true,
     runs: "active",
     family: "bare",

@@ -44,6 +44,8 @@ export interface TestServerOptions {
   readonly leads?: ServerParts["leads"];
   /** How long the log of the store is kept. Default: as long as on every server. */
   readonly logRetention?: ServerParts["logRetention"];
+  /** What it is, and its cluster among others. Default: active, and there are no others. */
+  readonly standing?: ServerParts["standing"];
   /** Rooms beside those of the list. Default none. */
   readonly rooms?: ServerParts["rooms"];
 }
@@ -165,13 +167,21 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new SeenEngine(options.disk ?? new MemoryDisk());
-  const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
+  const {
+    dev,
+    engineTypes = [],
+    environment = {},
+    leads = () => true,
+    rooms = [],
+    standing,
+  } = options;
   const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
   const generations =
     options.generations ?? new MemoryGenerations(options.engine?.(engine) ?? engine);
   const common = { world, log, dial, ...about, generations };
-  const parts = { ...common, engineTypes, environment, leads, logRetention, rooms };
+  const stands = standing === undefined ? {} : { standing };
+  const parts = { ...common, engineTypes, environment, leads, logRetention, rooms, ...stands };
   try {
     const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
     return new TestServer(server, lines, directory, engine);

@@ -357,7 +357,21 @@ const OPEN = [
   "POST /sys/wrapping/lookup",
 ];
 const CEREMONY =
-  /^\/sys\/(?:generate-root(?:-token)?|re(?:key|key-recovery-key)|rotate\/(?:root|recovery))\/(?:attempt|init|update|verify)$/;
+  /^\/sys\/(?:generate-root(?:-token)?|replication\/dr\/secondary\/generate-operation-token|re(?:key|key-recovery-key)|rotate\/(?:root|recovery))\/(?:attempt|init|update|verify)$/;
+/** Those that an operation token opens on a disaster-recovery secondary, beside what is done there alone. */
+const OPERATIONS = [
+  "GET /sys/attention",
+  "GET /sys/attention/history",
+  "GET /sys/evidence/:id",
+  "GET /sys/evidence/receipts/:id+",
+  "GET /sys/metrics",
+  "GET /sys/storage/raft/snapshot",
+  "LIST /sys/evidence",
+  "LIST /sys/evidence/receipts",
+  "POST /sys/seal",
+];
+/** Those that are done there alone. */
+const OF_DR_SECONDARY = /^POST \/sys\/replication\/dr\/secondary\/[a-z-]+(?:\/[a-z-]+)?$/;
 /** Those that ask for sudo, as far as they are built. */
 const SUDO = [
   /^POST \/auth\/token\/revoke-orphan$/,
@@ -405,6 +419,10 @@ test("T-A19: what is open, what needs sudo and what exists in child namespaces i
   const named = (all: typeof everyEndpoint) =>
     all.map(({ method, path }) => `${method} ${path}`).toSorted();
   assert.deepEqual(named(everyEndpoint.filter(({ access }) => access.kind === "open")), OPEN);
+  const opened = everyEndpoint.filter(
+    ({ access }) => access.kind === "capability" && access.operation !== undefined,
+  );
+  assert.deepEqual(named(opened), OPERATIONS);
   for (const { method, path, access, rootOnly } of everyEndpoint) {
     const name = `${method} ${path}`;
     if (access.kind === "capability") {
@@ -415,6 +433,7 @@ test("T-A19: what is open, what needs sudo and what exists in child namespaces i
       );
     }
     assert.equal(access.kind === "ceremony", CEREMONY.test(path), `${name}: ceremony`);
+    if (access.kind === "drOperation") assert.match(name, OF_DR_SECONDARY);
     const child =
       [TOKENS, POLICIES, MOUNTS].some((part) => part.test(path)) || IN_CHILDREN.includes(path);
     assert.equal(!rootOnly, child, `${name}: child namespaces`);
