@@ -12,7 +12,9 @@ import { weakKey } from "./failures.ts";
 
 const KEY = { name: "ECDSA", namedCurve: "P-521" } as const;
 const SIGNING = { name: "ECDSA", namedCurve: "P-521", hash: "SHA-512" } as const;
-const LIFE: Nanos = 365n * DAY;
+/** How long a certificate is valid. */
+export const CERTIFICATE_LIFE: Nanos = 365n * DAY;
+const LIFE = CERTIFICATE_LIFE;
 const AUTHORITY_LIFE: Nanos = 30n * LIFE; // it ends with the set, and nothing renews it
 /** For members whose clocks are behind. */
 const BEFORE: Nanos = DAY;

@@ -29,6 +29,7 @@ import { madeCodec } from "../../src/wrapping/cubbyhole-contents.ts";
 import { answerIn, keptAnswer } from "../../src/wrapping/wrapped-answer.ts";
 import { objectCodec } from "../../src/wrapping/cubbyhole-contents.ts";
 import { configCodec, leaseQuotaCodec, quotaCodec } from "../../src/quotas/quota.ts";
+import { secondaryCodec } from "../../src/replication/joining/primary-rows.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -64,6 +65,7 @@ const CODECS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
   },
   "wrapping-made": again(madeCodec),
   amount: again(amountCodec),
+  secondary: again(secondaryCodec),
 };
 
 const examples = globSync("docs/formats/*.md", { cwd: ROOT }).flatMap((page) => {

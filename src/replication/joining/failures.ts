@@ -22,3 +22,168 @@ export function keysUnreadable(): Failure {
   const message = "the keys that the primary has sent cannot be read here";
   return new Failure("upstream", "joining-keys-unreadable", message);
 }
+
+// --- at the primary ---
+
+/**
+ * @code joining-no-authority This cluster has no authority of a replication set.
+ * @remedy Enable it as a primary first.
+ */
+export function noAuthority(): Failure {
+  const message = "this cluster is not a primary and admits no secondaries";
+  return new Failure("invalid", "joining-no-authority", message);
+}
+
+/**
+ * @code joining-id-invalid The id of a secondary has a form that does not fit into a certificate.
+ * @remedy Use 1 to 64 letters, digits, "_", and inside also "-" and ".".
+ */
+export function idInvalid(): Failure {
+  const message =
+    'id must have 1 to 64 characters: letters, digits and "_", inside also "-" and "."';
+  return new Failure("invalid", "joining-id-invalid", message);
+}
+
+/**
+ * @code joining-id-taken There is a secondary with that id, or a token for one.
+ * @remedy Take another id, or revoke that one first.
+ */
+export function idTaken(): Failure {
+  const message = "id belongs to a secondary that is known already; take another, or revoke it";
+  return new Failure("invalid", "joining-id-taken", message);
+}
+
+/**
+ * @code joining-ttl-out-of-range An activation token is valid for one second to 24 hours.
+ * @remedy Give a ttl in that range, or none for 30 minutes.
+ */
+export function ttlOutOfRange(): Failure {
+  return new Failure("invalid", "joining-ttl-out-of-range", "ttl must be from 1s to 24h");
+}
+
+/**
+ * @code joining-too-many A primary has as many secondaries as it takes.
+ * @remedy Revoke those that are not needed any more.
+ */
+export function tooManySecondaries(max: number): Failure {
+  const message = `a primary has at most ${max} secondaries, unused tokens included; revoke one`;
+  return new Failure("invalid", "joining-too-many", message);
+}
+
+/**
+ * @code joining-not-known A secondary is not known to the primary, or was revoked.
+ * @remedy Make a token for it, and use it there with update-primary.
+ */
+export function notKnown(): Failure {
+  const message = "this primary does not know the secondary, or has revoked it";
+  return new Failure("denied", "joining-not-known", message);
+}
+
+/**
+ * @code joining-activation-expired A secondary came for the first time after its token had ended.
+ * @remedy Revoke its id and make another token.
+ */
+export function activationExpired(): Failure {
+  const message = "the activation token ended before it was used; make another one";
+  return new Failure("denied", "joining-activation-expired", message);
+}
+
+/**
+ * @code joining-other-cluster Two clusters use the activation token of one.
+ * @remedy Find out how the other one came by it; revoke the id, and make a token for each.
+ */
+export function otherCluster(): Failure {
+  const message = "another cluster has come with the same activation token before";
+  return new Failure("denied", "joining-other-cluster", message);
+}
+
+/**
+ * @code joining-other-key A secondary wants the keys of the set for another key than it has registered.
+ * @remedy Revoke its id, and let it come with a new token.
+ */
+export function otherKey(): Failure {
+  const message = "the secondary has registered another key; revoke it, and make a new token";
+  return new Failure("denied", "joining-other-key", message);
+}
+
+/**
+ * @code joining-key-missing A secondary that has registered no key asks for those of the set.
+ * @remedy Let it come with a new token.
+ */
+export function keyMissing(): Failure {
+  const message = "the secondary has registered no key that others could be sealed to";
+  return new Failure("denied", "joining-key-missing", message);
+}
+
+/**
+ * @code joining-renewal-early A certificate is renewed when two thirds of its life are over.
+ * @remedy Nothing needs to be done: the secondary renews it by itself.
+ */
+export function renewalEarly(): Failure {
+  const message = "the certificate is renewed when two thirds of its life are over";
+  return new Failure("invalid", "joining-renewal-early", message);
+}
+
+// --- at the secondary ---
+
+/**
+ * @code joining-token-unreadable What was given is no activation token.
+ * @remedy Give the whole text that secondary-token has answered on the primary.
+ */
+export function tokenUnreadable(): Failure {
+  return new Failure("invalid", "joining-token-unreadable", "token is no activation token");
+}
+
+/**
+ * @code joining-token-expired An activation token has ended.
+ * @remedy Make another one on the primary; check the clocks of both machines.
+ */
+export function tokenExpired(): Failure {
+  return new Failure("invalid", "joining-token-expired", "the activation token has expired");
+}
+
+/**
+ * @code joining-token-kind An activation token is for the other kind of replication.
+ * @remedy Use it at the paths of its kind, or make one for this kind.
+ */
+export function tokenOfOtherKind(kind: string): Failure {
+  const message = `the activation token is not one for ${kind} replication`;
+  return new Failure("invalid", "joining-token-kind", message);
+}
+
+/**
+ * @code joining-token-other-key An activation token was encrypted to another key than the last one of this cluster.
+ * @remedy Make the token for the key that generate-public-key has answered last.
+ */
+export function tokenOfOtherKey(): Failure {
+  const message =
+    "the activation token does not open: it was changed, or made for another key than the last of this cluster";
+  return new Failure("invalid", "joining-token-other-key", message);
+}
+
+/**
+ * @code joining-no-activation-key This cluster has made no key that a token could be encrypted to.
+ * @remedy Call generate-public-key here, and make the token for what it answers.
+ */
+export function noActivationKey(): Failure {
+  const message = "this cluster has no key for the activation token; call generate-public-key";
+  return new Failure("invalid", "joining-no-activation-key", message);
+}
+
+/**
+ * @code joining-activation-damaged What an activation token holds is not what a primary puts in.
+ * @remedy Make another one; if it stays, look whether both clusters run the same version.
+ */
+export function activationDamaged(what: string): Failure {
+  const message = `what the activation token holds cannot be used: ${what}`;
+  return new Failure("invalid", "joining-activation-damaged", message);
+}
+
+/**
+ * @code joining-primary-newer The primary is of a later version than this cluster.
+ * @remedy Upgrade this cluster first, then the primary.
+ */
+export function primaryNewer(): Failure {
+  const message = "the primary is newer than this secondary; upgrade this cluster first";
+  return new Failure("invalid", "joining-primary-newer", message);
+}

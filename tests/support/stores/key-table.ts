@@ -73,6 +73,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/carried/*", "none"],
   ["core/carried-counts", "none"],
   ["core/snapshots/*", "none"],
+  ["core/replication/*", "none"],
 ];
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,0 +1,217 @@
+// What a primary stores of its set: the authority, the certificate of its port, the secondaries that it has made tokens for,
+// and the serials that it takes no more. Rows behind the barrier, below core/replication/<kind>/.
+
+import { X509Certificate } from "node:crypto";
+import { base64, concat, fromBase64, text, utf8, writeUint64 } from "@holdfast/shared/bytes";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import { invariant } from "@holdfast/shared/invariant";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import type { Tx, ViewReads } from "../../barrier/view.ts";
+import type { Authority, IssuedPair } from "../../cluster/authority.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
+import { serialOf } from "../../cluster/verify.ts";
+
+const AUTHORITY = "authority";
+const SERVER = "server";
+const SECONDARIES = "secondaries/";
+const REVOKED = "revoked/";
+const PAGE = 256;
+
+/** Of which everything else of a primary is made. */
+export interface PrimaryMaterial {
+  readonly authority: Authority;
+  /** For the port. */
+  readonly server: IssuedPair;
+}
+
+export interface MemberCertificate {
+  readonly serial: string;
+  readonly expires: Instant;
+}
+
+export interface KnownSecondary {
+  readonly id: string;
+  /** Those that are taken; the newest is the last. */
+  readonly certificates: readonly MemberCertificate[];
+  readonly created: Instant;
+  /** Until then it must have come for the first time. */
+  readonly activateBy: Instant;
+  /** When it came for the first time; null until then. */
+  readonly used: Instant | null;
+  /** Which cluster came; empty until then. */
+  readonly clusterId: string;
+  /** The key that keys of the set are sealed to, 32 bytes; null until it has registered one. */
+  readonly publicKey: Uint8Array | null;
+}
+
+// --- authority and port ---
+
+/** Parts with their lengths before them: keys never become text. */
+const partsCodec: Codec<readonly Uint8Array[]> = {
+  encode: (parts) =>
+    concat(
+      ...parts.flatMap((part) => {
+        const length = new Uint8Array(8);
+        writeUint64(length, BigInt(part.length), 0);
+        return [length, part];
+      }),
+    ),
+  decode: (bytes) => {
+    const parts: Uint8Array[] = [];
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = 0; at < bytes.length;) {
+      const length = Number(view.getBigUint64(at));
+      parts.push(concat(bytes.subarray(at + 8, at + 8 + length)));
+      at += 8 + length;
+    }
+    return parts;
+  },
+};
+
+export function putMaterial(tx: Tx, { authority, server }: PrimaryMaterial): void {
+  const { set, certificate, key } = authority;
+  tx.put(AUTHORITY, [utf8(set), certificate, key], partsCodec);
+  putServer(tx, server);
+}
+
+export function putServer(tx: Tx, { certificate, key }: IssuedPair): void {
+  tx.put(SERVER, [certificate, key], partsCodec);
+}
+
+/** Null where this cluster is no primary. Nothing of it stays in the cache of decrypted entries. */
+export function storedMaterial(reads: ViewReads, kind: ReplicationKind): PrimaryMaterial | null {
+  const [set, certificate, key] = partsOf(reads, AUTHORITY);
+  const [serverCertificate, serverKey] = partsOf(reads, SERVER);
+  if (set === undefined) return null;
+  invariant(
+    certificate !== undefined &&
+      key !== undefined &&
+      serverCertificate !== undefined &&
+      serverKey !== undefined,
+    "a primary has an authority and a certificate of its port",
+  );
+  const parsed = new X509Certificate(serverCertificate);
+  return {
+    authority: { set: text(set), kind, certificate, key },
+    server: {
+      certificate: serverCertificate,
+      key: serverKey,
+      serial: serialOf(parsed),
+      expires: BigInt(parsed.validToDate.getTime()) * MILLISECOND,
+    },
+  };
+}
+
+function partsOf(reads: ViewReads, name: string): readonly Uint8Array[] {
+  const [found] = reads.records(name, partsCodec, { limit: 1 });
+  return found?.key === name ? found.value : [];
+}
+
+// --- secondaries ---
+
+interface StoredSecondary {
+  readonly certificates: readonly { readonly serial: string; readonly expires: string }[];
+  readonly created: string;
+  readonly activate_by: string;
+  readonly used: string | null;
+  readonly cluster_id: string;
+  readonly public_key: string | null;
+}
+
+const stored = jsonCodec<StoredSecondary>();
+
+/** Without its id, which is in the key. */
+export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
+  encode: ({ certificates, created, activateBy, used, clusterId, publicKey }) =>
+    stored.encode({
+      certificates: certificates.map(({ serial, expires }) => ({
+        serial,
+        expires: showTime(expires),
+      })),
+      created: showTime(created),
+      activate_by: showTime(activateBy),
+      used: used === null ? null : showTime(used),
+      cluster_id: clusterId,
+      public_key: publicKey === null ? null : base64(publicKey),
+    }),
+  decode: (bytes) => {
+    const row = stored.decode(bytes);
+    return {
+      certificates: row.certificates.map(({ serial, expires }) => ({
+        serial,
+        expires: timeOf(expires),
+      })),
+      created: timeOf(row.created),
+      activateBy: timeOf(row.activate_by),
+      used: row.used === null ? null : timeOf(row.used),
+      clusterId: row.cluster_id,
+      publicKey: row.public_key === null ? null : fromBase64(row.public_key),
+    };
+  },
+};
+
+export function putSecondary(tx: Tx, { id, ...rest }: KnownSecondary): void {
+  tx.put(SECONDARIES + id, rest, secondaryCodec);
+}
+
+export function deleteSecondary(tx: Tx, id: string): void {
+  tx.delete(SECONDARIES + id);
+}
+
+export function storedSecondary(reads: ViewReads, id: string): KnownSecondary | null {
+  const found = reads.get(SECONDARIES + id, secondaryCodec);
+  return found === null ? null : { id, ...found };
+}
+
+export function storedSecondaries(reads: ViewReads): KnownSecondary[] {
+  const found = reads.records(SECONDARIES, secondaryCodec, { limit: PAGE });
+  return found.map(({ key, value }) => ({ id: key.slice(SECONDARIES.length), ...value }));
+}
+
+// --- what is revoked ---
+
+interface StoredRevocation {
+  readonly id: string;
+  readonly expires: string;
+}
+
+const revocations = jsonCodec<StoredRevocation>();
+
+export function putRevoked(tx: Tx, id: string, { serial, expires }: MemberCertificate): void {
+  tx.put(REVOKED + serial, { id, expires: showTime(expires) }, revocations);
+}
+
+/** Certificates that expire are refused anyway: their serials go. */
+export function deleteExpired(tx: Tx, now: Instant): void {
+  for (const { serial, expires } of storedRevoked(tx)) {
+    if (expires < now) tx.delete(REVOKED + serial);
+  }
+}
+
+export function* storedRevoked(reads: ViewReads): Generator<MemberCertificate> {
+  for (let after: string | undefined; ;) {
+    const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const found = reads.records(REVOKED, revocations, page);
+    for (const { key, value } of found) {
+      yield { serial: key.slice(REVOKED.length), expires: timeOf(value.expires) };
+    }
+    after = found.at(-1)?.key;
+    if (found.length < PAGE) return;
+  }
+}
+
+/** This cluster is no primary any more, or becomes one anew: another authority knows none of these. */
+export function forgetPrimary(tx: Tx): void {
+  for (const name of [AUTHORITY, SERVER]) tx.delete(name);
+  for (const folder of [SECONDARIES, REVOKED]) {
+    for (const key of tx.keys(folder, { limit: 100_000 })) tx.delete(key);
+  }
+}
+
+function timeOf(written: string): Instant {
+  const time = parseTime(written);
+  invariant(time !== null, "a time that was written here can be read");
+  return time;
+}

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  X509Certificate,
+} from "node:crypto";
+import test from "node:test";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { failure } from "../../../tests/support/servers/sealed-node.ts";
+import { SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import { verifyServer } from "../../cluster/verify.ts";
+import { makeHpkeKeys } from "../../crypto/hpke.ts";
+import { SystemRandom } from "../../system/random.ts";
+import { forgetPrimary } from "./primary-rows.ts";
+
+const random = new SystemRandom();
+const notKnown = failure("denied", /does not know the secondary/);
+
+function spki(): Buffer {
+  const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-521" });
+  return publicKey.export({ format: "der", type: "spki" });
+}
+
+test("a primary has an authority and a certificate of its port, and still after a restart", async () => {
+  const stage = await SetStage.start();
+  const before = stage.secondaries.material;
+  assert.deepEqual([before.authority.set, before.authority.kind], [SET, "dr"]);
+  await stage.restart();
+  assert.deepEqual(stage.secondaries.material, before);
+  const [server, authority] = [before.server, before.authority].map(
+    ({ certificate }) => new X509Certificate(certificate),
+  );
+  assert.equal(verifyServer(server!, authority!, before.authority, stage.clock.now()), null);
+  await stage.view.write((tx) => forgetPrimary(tx));
+  assert.throws(() => stage.secondaries.material, failure("invalid", /not a primary/));
+  await assert.rejects(stage.secondaries.admit("berlin"), failure("invalid", /not a primary/));
+});
+
+test("who becomes a primary again has another authority and knows nobody", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  await stage.secondaries.revoke("berlin");
+  await stage.secondaries.admit("paris");
+  const before = stage.secondaries.material.authority.certificate;
+  await stage.enable();
+  assert.notDeepEqual(stage.secondaries.material.authority.certificate, before);
+  assert.deepEqual(stage.secondaries.known(), []);
+  assert.deepEqual(stage.secondaries.revokedSerials(), []);
+  assert.throws(() => stage.peer(pair), /another authority/);
+});
+
+test("an id must fit into a certificate, be free, and its time in range", async () => {
+  const { secondaries } = await SetStage.start();
+  for (const id of ["", "-a", "a b", "a/b", "x".repeat(65), "ü"]) {
+    await assert.rejects(secondaries.admit(id), failure("invalid", /id must have/));
+  }
+  for (const ttl of [0n, SECOND - 1n, 25n * HOUR, 24n * HOUR + 1n, -SECOND]) {
+    await assert.rejects(
+      secondaries.admit("a", ttl),
+      failure("invalid", "ttl must be from 1s to 24h"),
+    );
+  }
+  for (const [id, ttl] of [
+    ["a", SECOND],
+    ["b", 24n * HOUR],
+  ] as const) {
+    assert.equal((await secondaries.admit(id, ttl)).ttl, ttl);
+  }
+  assert.equal((await secondaries.admit("c")).ttl, 30n * MINUTE);
+  await assert.rejects(secondaries.admit("c"), failure("invalid", /known already/));
+  const [first, second] = await Promise.allSettled([
+    secondaries.admit("d"),
+    secondaries.admit("d"),
+  ]);
+  assert.deepEqual([first.status, second.status].toSorted(), ["fulfilled", "rejected"]);
+  assert.deepEqual(
+    secondaries.known().map(({ id }) => id),
+    ["a", "b", "c", "d"],
+  );
+});
+
+test("a primary takes fifty, unused ones included", async () => {
+  const stage = await SetStage.start();
+  const { secondaries } = stage;
+  for (let i = 0; i < 50; i++) await secondaries.admit(`s${i}`);
+  await assert.rejects(secondaries.admit("more"), failure("invalid", /at most 50/));
+  await secondaries.revoke("s7");
+  await secondaries.admit("more");
+});
+
+test("a member is unused before it has come, and from then on it may come at any time, as that one cluster", async () => {
+  const stage = await SetStage.start();
+  const { pair, activateBy } = await stage.secondaries.admit("berlin", MINUTE);
+  const peer = stage.peer(pair);
+  const [unused] = stage.secondaries.known();
+  assert.deepEqual([unused?.used, unused?.clusterId, unused?.activateBy], [null, "", activateBy]);
+  stage.clock.pass(MINUTE);
+  const used = await stage.secondaries.confirm(peer, "cluster-b");
+  assert.equal(used.used, stage.clock.now());
+  await stage.restart();
+  stage.clock.pass(200n * DAY);
+  assert.equal((await stage.secondaries.confirm(peer, "cluster-b")).used, used.used);
+  await assert.rejects(
+    stage.secondaries.confirm(peer, "cluster-c"),
+    failure("denied", /another cluster/),
+  );
+});
+
+test("of two clusters that come at once with one certificate one is taken", async () => {
+  const stage = await SetStage.start();
+  const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);
+  const came = await Promise.allSettled([
+    stage.secondaries.confirm(peer, "cluster-b"),
+    stage.secondaries.confirm(peer, "cluster-c"),
+  ]);
+  assert.deepEqual(came.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+});
+
+test("a token that ended unused lets nobody in, and is forgotten a day later", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin", SECOND);
+  const peer = stage.peer(pair);
+  stage.clock.pass(SECOND + 1n);
+  await assert.rejects(stage.secondaries.confirm(peer, "b"), failure("denied", /ended before/));
+  stage.clock.pass(DAY - 1n);
+  assert.equal(stage.secondaries.known().length, 1);
+  stage.clock.pass(1n);
+  assert.equal(stage.secondaries.known().length, 0);
+  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
+  // Its id is free, and its certificate is none of the next one of that name.
+  const next = await stage.secondaries.admit("berlin");
+  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
+  await stage.secondaries.confirm(stage.peer(next.pair), "b");
+});
+
+test("who is revoked is refused for good, also when its id is used again", async () => {
+  const stage = await SetStage.start();
+  const first = await stage.secondaries.admit("berlin");
+  const peer = stage.peer(first.pair);
+  await stage.secondaries.confirm(peer, "b");
+  assert.deepEqual(await stage.secondaries.revoke("berlin"), [first.pair.serial]);
+  assert.deepEqual(stage.secondaries.known(), []);
+  assert.deepEqual(await stage.secondaries.revoke("berlin"), []);
+  assert.deepEqual(await stage.secondaries.revoke("../x"), []);
+  const second = await stage.secondaries.admit("berlin");
+  await stage.restart();
+  assert.deepEqual(stage.secondaries.revokedSerials(), [first.pair.serial]);
+  const key = makeHpkeKeys(random).publicKey;
+  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
+  await assert.rejects(stage.secondaries.register(peer, key), notKnown);
+  await assert.rejects(stage.secondaries.renew(peer, spki()), notKnown);
+  assert.throws(() => stage.secondaries.publicKeyOf(peer), notKnown);
+  await stage.secondaries.confirm(stage.peer(second.pair), "b");
+  // What has expired anyway is not kept.
+  stage.clock.pass(366n * DAY);
+  await stage.secondaries.revoke("berlin");
+  assert.deepEqual(stage.secondaries.revokedSerials(), []);
+});
+
+test("a revocation is stored before anybody hears of it", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  const open = stage.made.engine.hold();
+  let done = false;
+  const revoked = stage.secondaries.revoke("berlin").then(() => (done = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(done, false);
+  open();
+  await revoked;
+  assert.deepEqual(stage.secondaries.revokedSerials(), [pair.serial]);
+});
+
+test("a member registers one key, and no other takes its place", async () => {
+  const stage = await SetStage.start();
+  const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);
+  assert.throws(() => stage.secondaries.publicKeyOf(peer), failure("denied", /registered no key/));
+  const { publicKey } = makeHpkeKeys(random);
+  for (const bad of [Buffer.alloc(32), publicKey.subarray(1), Buffer.alloc(1 << 20)]) {
+    await assert.rejects(stage.secondaries.register(peer, bad), failure("invalid", /public_key/));
+  }
+  await stage.secondaries.register(peer, publicKey);
+  await stage.secondaries.register(peer, publicKey);
+  await stage.restart();
+  assert.deepEqual(Buffer.from(stage.secondaries.publicKeyOf(peer)), publicKey);
+  await assert.rejects(
+    stage.secondaries.register(peer, makeHpkeKeys(random).publicKey),
+    failure("denied", /another key/),
+  );
+});
+
+test("a certificate is renewed when two thirds are over; both are taken, and both revoked", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  const peer = stage.peer(pair);
+  await stage.secondaries.confirm(peer, "b");
+  await assert.rejects(stage.secondaries.renew(peer, spki()), failure("invalid", /two thirds/));
+  stage.clock.pass(244n * DAY);
+  await assert.rejects(
+    stage.secondaries.renew(peer, Buffer.from("x")),
+    failure("invalid", /P-521/),
+  );
+  const key = spki();
+  const issued = await stage.secondaries.renew(peer, key);
+  const next = stage.peer(issued);
+  assert.ok(
+    new X509Certificate(issued.certificate).publicKey.equals(
+      createPublicKey({ key, format: "der", type: "spki" }),
+    ),
+  );
+  assert.deepEqual([next.id, next.serial], ["berlin", issued.serial]);
+  await stage.restart();
+  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(next, "b");
+  assert.deepEqual(await stage.secondaries.revoke("berlin"), [pair.serial, issued.serial]);
+  await assert.rejects(stage.secondaries.confirm(next, "b"), notKnown);
+});
+
+test("who renews again and again has eight certificates at most, and the others are revoked", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  const peer = stage.peer(pair);
+  await stage.secondaries.confirm(peer, "b");
+  stage.clock.pass(300n * DAY);
+  const issued = [];
+  for (let i = 0; i < 10; i++) issued.push(await stage.secondaries.renew(peer, spki()));
+  const serials = stage.secondaries.known()[0]!.certificates.map(({ serial }) => serial);
+  assert.deepEqual(serials, [pair.serial, ...issued.slice(3).map(({ serial }) => serial)]);
+  assert.deepEqual(
+    stage.secondaries.revokedSerials().toSorted(),
+    issued
+      .slice(0, 3)
+      .map(({ serial }) => serial)
+      .toSorted(),
+  );
+  // Those that have expired are not kept.
+  const last = stage.peer(issued.at(-1)!);
+  stage.clock.pass(300n * DAY);
+  await stage.secondaries.renew(last, spki());
+  assert.equal(stage.secondaries.known()[0]!.certificates.length, 8);
+});
+
+test("the certificate of the port is renewed likewise", async () => {
+  const stage = await SetStage.start();
+  const before = stage.secondaries.material.server;
+  assert.equal(await stage.secondaries.renewServer(), null);
+  stage.clock.pass(244n * DAY);
+  const renewed = await stage.secondaries.renewServer();
+  assert.notEqual(renewed!.serial, before.serial);
+  const { serial, certificate, key } = stage.secondaries.material.server;
+  assert.equal(serial, renewed!.serial);
+  assert.ok(
+    new X509Certificate(certificate).checkPrivateKey(
+      createPrivateKey({ key: Buffer.from(key), format: "der", type: "pkcs8" }),
+    ),
+  );
+});

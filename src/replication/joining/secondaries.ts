@@ -1,0 +1,242 @@
+// The secondaries of a primary, from the token that one is made to its end: whose certificate is taken, until when it may
+// come for the first time, which cluster it was, and which key the keys of the set are sealed to. Everything is stored
+// before anybody is answered.
+
+import { equalBytes } from "@holdfast/shared/bytes";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { Tx, View } from "../../barrier/view.ts";
+import {
+  CERTIFICATE_LIFE,
+  type IssuedCertificate,
+  type IssuedPair,
+  issueMember,
+  issueServer,
+  makeAuthority,
+  renewMember,
+} from "../../cluster/authority.ts";
+import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
+import type { Peer } from "../../cluster/verify.ts";
+import { isHpkePublicKey } from "../../crypto/hpke.ts";
+import * as failures from "./failures.ts";
+import {
+  deleteExpired,
+  deleteSecondary,
+  forgetPrimary,
+  type KnownSecondary,
+  type MemberCertificate,
+  type PrimaryMaterial,
+  putMaterial,
+  putRevoked,
+  putSecondary,
+  putServer,
+  storedMaterial,
+  storedRevoked,
+  storedSecondaries,
+  storedSecondary,
+} from "./primary-rows.ts";
+
+export const DEFAULT_TTL: Nanos = 30n * MINUTE;
+const MIN_TTL: Nanos = SECOND;
+const MAX_TTL: Nanos = 24n * HOUR;
+/** A token that nobody has used is shown for so long after its end. */
+const REMEMBERED: Nanos = DAY;
+const MAX_SECONDARIES = 50;
+/** Of one member; the oldest of more is revoked. */
+const MAX_CERTIFICATES = 8;
+
+interface Issuing {
+  readonly clock: Pick<Clock, "now">;
+  readonly random: Random;
+}
+
+export interface SecondariesOptions extends Issuing {
+  /** Of core/replication/<kind>/. */
+  readonly view: View;
+  readonly kind: ReplicationKind;
+}
+
+/** A member that may come from now on, and the certificate that is to be handed to it. */
+export interface AdmittedMember {
+  readonly pair: IssuedPair;
+  readonly activateBy: Instant;
+  readonly ttl: Nanos;
+}
+
+/** For a cluster that becomes the primary of a set: a new authority, which knows no members yet. */
+export async function makePrimary(of: SetName, world: Issuing): Promise<PrimaryMaterial> {
+  const authority = await makeAuthority(of, world);
+  return { authority, server: await issueServer(authority, world) };
+}
+
+/** In the transaction in which its role changes; `tx` is of core/replication/<kind>/. */
+export function enablePrimary(tx: Tx, material: PrimaryMaterial): void {
+  forgetPrimary(tx);
+  putMaterial(tx, material);
+}
+
+/** Whether two thirds of its life are over. */
+export function isRenewalDue(expires: Instant, now: Instant): boolean {
+  return expires - now <= CERTIFICATE_LIFE / 3n;
+}
+
+export class Secondaries {
+  readonly #view: View;
+  readonly #kind: ReplicationKind;
+  readonly #world: Issuing;
+
+  constructor({ view, kind, clock, random }: SecondariesOptions) {
+    this.#view = view;
+    this.#kind = kind;
+    this.#world = { clock, random };
+  }
+
+  /** Throws where this cluster is no primary. */
+  get material(): PrimaryMaterial {
+    const material = storedMaterial(this.#view, this.#kind);
+    if (material === null) throw failures.noAuthority();
+    return material;
+  }
+
+  /** Without those whose token has ended long ago and was never used. */
+  known(): KnownSecondary[] {
+    const now = this.#now();
+    return storedSecondaries(this.#view).filter((secondary) => !isForgotten(secondary, now));
+  }
+
+  /** What the port is to refuse. */
+  revokedSerials(): string[] {
+    return [...storedRevoked(this.#view)].map(({ serial }) => serial);
+  }
+
+  /** A certificate for a new member. It is known before the certificate leaves. */
+  async admit(id: string, ttl: Nanos = DEFAULT_TTL): Promise<AdmittedMember> {
+    if (!isMemberId(id)) throw failures.idInvalid();
+    if (ttl < MIN_TTL || ttl > MAX_TTL) throw failures.ttlOutOfRange();
+    const { authority } = this.material;
+    this.#assertFree(this.#view, id);
+    const pair = await issueMember(authority, id, this.#world);
+    const now = this.#now();
+    const activateBy = now + ttl;
+    await this.#write((tx) => {
+      this.#assertFree(tx, id);
+      for (const other of storedSecondaries(tx)) {
+        if (isForgotten(other, now)) deleteSecondary(tx, other.id);
+      }
+      const certificates = [certificateOf(pair)];
+      const fresh = { used: null, clusterId: "", publicKey: null };
+      putSecondary(tx, { id, certificates, created: now, activateBy, ...fresh });
+    });
+    return { pair, activateBy, ttl };
+  }
+
+  /**
+   * Forgets the member and takes none of its certificates any more. Gives their serials, none where nobody knows it: their
+   * sessions are to be cut now.
+   */
+  revoke(id: string): Promise<string[]> {
+    return this.#write((tx) => {
+      const known = isMemberId(id) ? storedSecondary(tx, id) : null;
+      if (known === null) return [];
+      for (const certificate of known.certificates) putRevoked(tx, id, certificate);
+      deleteSecondary(tx, id);
+      deleteExpired(tx, this.#now());
+      return known.certificates.map(({ serial }) => serial);
+    });
+  }
+
+  /** At its hello: whether it may come, the first time or again, and as which cluster. */
+  async confirm(peer: Peer, clusterId: string): Promise<KnownSecondary> {
+    const known = this.#memberOf(this.#view, peer);
+    if (known.used !== null && known.clusterId === clusterId) return known;
+    return await this.#write((tx) => {
+      const now = this.#now();
+      const member = this.#memberOf(tx, peer);
+      if (member.used === null && member.activateBy < now) throw failures.activationExpired();
+      if (member.used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
+      const used = { ...member, used: member.used ?? now, clusterId };
+      putSecondary(tx, used);
+      return used;
+    });
+  }
+
+  /** The key that the keys of the set are sealed to from now on. A second one is refused: whoever wants it has to be revoked and
+   *  come anew. */
+  async register(peer: Peer, publicKey: Uint8Array): Promise<void> {
+    if (!isHpkePublicKey(publicKey)) throw failures.publicKeyUnusable();
+    await this.#write((tx) => {
+      const member = this.#memberOf(tx, peer);
+      if (member.publicKey !== null && !equalBytes(member.publicKey, publicKey)) {
+        throw failures.otherKey();
+      }
+      if (member.publicKey === null) putSecondary(tx, { ...member, publicKey });
+    });
+  }
+
+  /** Throws where it has registered none. */
+  publicKeyOf(peer: Peer): Uint8Array {
+    const { publicKey } = this.#memberOf(this.#view, peer);
+    if (publicKey === null) throw failures.keyMissing();
+    return publicKey;
+  }
+
+  /** Another certificate for a member that is connected with one of which two thirds are over. */
+  async renew(peer: Peer, publicKey: Uint8Array): Promise<IssuedCertificate> {
+    this.#memberOf(this.#view, peer);
+    if (!isRenewalDue(peer.expires, this.#now())) throw failures.renewalEarly();
+    const issued = await renewMember(this.material.authority, peer.id, publicKey, this.#world);
+    await this.#write((tx) => {
+      const now = this.#now();
+      const member = this.#memberOf(tx, peer); // it may have been revoked meanwhile
+      const current = member.certificates.filter(({ expires }) => expires >= now);
+      const older = current.filter(({ serial }) => serial !== peer.serial);
+      const surplus = older.slice(0, Math.max(0, current.length + 1 - MAX_CERTIFICATES));
+      for (const certificate of surplus) putRevoked(tx, peer.id, certificate);
+      const kept = current.filter((certificate) => !surplus.includes(certificate));
+      putSecondary(tx, { ...member, certificates: [...kept, certificateOf(issued)] });
+    });
+    return issued;
+  }
+
+  /** Another certificate for the port, where two thirds of the present one are over; else null. */
+  async renewServer(): Promise<IssuedPair | null> {
+    const { authority, server } = this.material;
+    if (!isRenewalDue(server.expires, this.#now())) return null;
+    const issued = await issueServer(authority, this.#world);
+    await this.#write((tx) => putServer(tx, issued));
+    return issued;
+  }
+
+  /** Who is known by this certificate. One of a member that was revoked and is known anew is none of its own. */
+  #memberOf(reads: View | Tx, { id, serial }: Peer): KnownSecondary {
+    const known = storedSecondary(reads, id);
+    const isItsOwn = known?.certificates.some((certificate) => certificate.serial === serial);
+    if (known === null || isItsOwn !== true || isForgotten(known, this.#now())) {
+      throw failures.notKnown();
+    }
+    return known;
+  }
+
+  #assertFree(reads: View | Tx, id: string): void {
+    const now = this.#now();
+    const others = storedSecondaries(reads).filter((other) => !isForgotten(other, now));
+    if (others.some((other) => other.id === id)) throw failures.idTaken();
+    if (others.length >= MAX_SECONDARIES) throw failures.tooManySecondaries(MAX_SECONDARIES);
+  }
+
+  #write<T>(fn: (tx: Tx) => T): Promise<T> {
+    return this.#view.write(fn, { essential: true });
+  }
+
+  #now(): Instant {
+    return this.#world.clock.now();
+  }
+}
+
+function isForgotten({ used, activateBy }: KnownSecondary, now: Instant): boolean {
+  return used === null && activateBy + REMEMBERED < now;
+}
+
+function certificateOf({ serial, expires }: MemberCertificate): MemberCertificate {
+  return { serial, expires };
+}
