@@ -22,7 +22,16 @@ const WORDS: Readonly<Record<AddressKind, string>> = {
   unusable: "an address that nothing is called at",
 };
 
-export class AllowedAddresses {
+/** Which addresses a call may go to. */
+export interface AddressRules {
+  /** Why an address that `to.host` stands for may not be called; null when it may. */
+  refusal(address: string, to: Destination): string | null;
+  /** Ends the sentence that says so. */
+  readonly cure: string;
+}
+
+export class AllowedAddresses implements AddressRules {
+  readonly cure = "which outbound_allow of the server's configuration does not list";
   readonly #dev: boolean;
   readonly #ranges: readonly AddressRange[];
   readonly #hosts: ReadonlySet<string>;
@@ -34,7 +43,6 @@ export class AllowedAddresses {
     this.#hosts = new Set(allow.filter((text) => readRange(text) === null).map(nameOf));
   }
 
-  /** Why an address that `to.host` stands for may not be called; null when it may. */
   refusal(address: string, to: Destination): string | null {
     const placed = placeOf(address);
     if (placed === null) return WORDS.unusable;
@@ -77,6 +85,26 @@ export class AllowedAddresses {
   #portIsOpen(placed: PlacedAddress, { host, port, secure }: Destination): boolean {
     if (this.#dev || placed.kind !== "public" || port === (secure ? 443 : 80)) return true;
     return this.#hosts.has(nameOf(host)) || this.#lists(placed);
+  }
+}
+
+/**
+ * For other clusters, whose addresses an operator names: they are mostly private, and at ports of their own. This machine
+ * only in dev mode or where it is listed; where a machine learns of its own identity never.
+ */
+export class PeerAddresses implements AddressRules {
+  readonly cure = "where no other cluster is called";
+  readonly #others: AllowedAddresses;
+
+  constructor(options: { readonly allow: readonly string[]; readonly dev: boolean }) {
+    this.#others = new AllowedAddresses(options);
+  }
+
+  refusal(address: string, to: Destination): string | null {
+    const kind = placeOf(address)?.kind ?? "unusable";
+    if (kind === "public" || kind === "private") return null;
+    if (kind === "loopback") return this.#others.refusal(address, to);
+    return WORDS[kind];
   }
 }
 

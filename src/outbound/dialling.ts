@@ -15,7 +15,7 @@ import {
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Net, Nanos, Timers } from "@holdfast/shared/world";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
-import type { AllowedAddresses, Destination } from "./allowed-addresses.ts";
+import type { AddressRules, Destination } from "./allowed-addresses.ts";
 import type { Resolve } from "./system-resolver.ts";
 
 const WHOLE: Nanos = 10n * SECOND; // name, connection and TLS together
@@ -24,12 +24,14 @@ const MAX_ADDRESSES = 64; // a name with more of them is somebody's joke
 const MAX_ATTEMPTS = 4;
 
 export interface DiallingOptions {
-  readonly allowed: AllowedAddresses;
+  readonly allowed: AddressRules;
   readonly net: Pick<Net, "connect">;
   readonly timers: Timers;
   readonly resolve: Resolve;
   /** PEM certificates that are trusted. Default: those of the runtime. */
   readonly authorities?: readonly string[] | undefined;
+  /** A certificate to show, where the other side wants one; PEM. */
+  readonly identity?: { readonly certificate: string; readonly key: string } | undefined;
 }
 
 export class Dialling {
@@ -70,8 +72,7 @@ export class Dialling {
       const reason = isIP(host) === 0 ? "its name stands for" : "it is";
       throw new OutboundError(
         "forbidden",
-        `${host}:${to.port} may not be called: ${reason} ${why}, which outbound_allow of the ` +
-          `server's configuration does not list`,
+        `${host}:${to.port} may not be called: ${reason} ${why}, ${allowed.cure}`,
       );
     }
     return found.slice(0, MAX_ATTEMPTS);
@@ -121,9 +122,10 @@ export class Dialling {
   }
 
   #trust(): SecureContext {
-    const { authorities } = this.#options;
+    const { authorities, identity } = this.#options;
     this.#context ??= createSecureContext({
       ...(authorities === undefined ? {} : { ca: [...authorities] }),
+      ...(identity === undefined ? {} : { cert: identity.certificate, key: identity.key }),
       minVersion: "TLSv1.2",
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_COMPRESSION,
     });

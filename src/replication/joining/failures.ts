@@ -187,3 +187,66 @@ export function primaryNewer(): Failure {
   const message = "the primary is newer than this secondary; upgrade this cluster first";
   return new Failure("invalid", "joining-primary-newer", message);
 }
+
+// --- calling the primary ---
+
+/**
+ * @code joining-address-missing Neither the activation token nor the request says where the primary's API is.
+ * @remedy Give primary_api_addr, or set api_addr on the primary and make another token.
+ */
+export function addressMissing(): Failure {
+  const message = "the activation token names no address of the primary: give primary_api_addr";
+  return new Failure("invalid", "joining-address-missing", message);
+}
+
+/**
+ * @code joining-address-forbidden The address of a primary is one where no other cluster is called.
+ * @remedy Give the address of the primary's API; see docs/operations/outbound.md for addresses of this machine.
+ */
+export function addressForbidden(why: string): Failure {
+  return new Failure("invalid", "joining-address-forbidden", `primary_api_addr: ${why}`);
+}
+
+/**
+ * @code joining-primary-unreachable The primary's API did not answer.
+ * @remedy Look at the address, the network and the certificate; ca_file, ca_path or ca_pem say whom to trust.
+ */
+export function primaryUnreachable(why: string): Failure {
+  return new Failure("upstream", "joining-primary-unreachable", `the primary: ${why}`);
+}
+
+/**
+ * @code joining-primary-answer The primary's API gave an answer that is none.
+ * @remedy Look whether the address is that of the primary's API.
+ */
+export function primaryAnswers(status: number): Failure {
+  const message = `the primary did not hand over what the token stands for (status ${status})`;
+  return new Failure("upstream", "joining-primary-answer", message);
+}
+
+/**
+ * @code joining-token-refused The primary does not take the activation token: it was used, has ended, or is not its own.
+ * @remedy Make another token. If nobody of yours has used this one, revoke its id.
+ */
+export function tokenRefused(): Failure {
+  const message = "the primary refuses the activation token: it was used, has ended, or is not its";
+  return new Failure("invalid", "joining-token-refused", `${message} own`);
+}
+
+/**
+ * @code joining-trust-unreadable What says whom to trust holds no certificates.
+ * @remedy Give certificates in PEM; files must be readable by the server and no links.
+ */
+export function trustUnreadable(field: string): Failure {
+  const message = `${field} must name certificates in PEM that this server can read`;
+  return new Failure("invalid", "joining-trust-unreadable", message);
+}
+
+/**
+ * @code joining-identity-unreadable The certificate that the call shows does not go with its key, or is none.
+ * @remedy Give client_cert_pem and client_key_pem together, of one pair.
+ */
+export function identityUnreadable(): Failure {
+  const message = "client_cert_pem and client_key_pem must be a certificate and its key, in PEM";
+  return new Failure("invalid", "joining-identity-unreadable", message);
+}
