@@ -21,13 +21,14 @@ import {
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
-import { text } from "@holdfast/shared/bytes";
+import { equalBytes, text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { UNREAD_CONTROLS } from "./following/control-records.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { decodeHead, encodeHead, HEAD_ROW } from "./rows/head.ts";
 import { chainEntry, decodeEntry, encodeEntry } from "./rows/log-entry.ts";
+import { type Reindexed, reindexStore } from "./repair/reindex.ts";
 import type { Store } from "./store.ts";
 
 function refused(code: string): (error: unknown) => boolean {
@@ -283,6 +284,41 @@ test("who follows writes its own rows and nothing else, locked or unlocked", asy
   await catchUp(follower, leader.engine);
   assertSameRows(follower.engine, leader.engine);
   assert.equal(text(store.get("core/role")!), "follower");
+});
+
+test("who leads hands over what a locked one needs: the leaves of entries, and its head as stored", async () => {
+  const { leader } = await pair();
+  const follower = await followerOf(leader.engine);
+  await history(leader);
+  const entries = leader.store.logs(2n, 100).map(({ entry }) => entry);
+  const leaves = leader.store.leavesOf(entries);
+  await follower.store.apply(
+    entries.map((entry, i) => ({ entry, leaves: leaves[i] })),
+    leader.store.headBytes,
+  );
+  follower.store.unlock(TREE_KEY);
+  assertSameRows(follower.engine, leader.engine);
+  assert.ok(equalBytes(leader.store.headBytes!, leader.engine.meta(HEAD_ROW)!));
+  assert.equal(leader.store.limits.operations, 8192);
+});
+
+test("one who follows mends its own leaves and sums when it is told so, and not while it is between two states", async () => {
+  const { leader, follower } = await pair();
+  await history(leader);
+  await catchUp(follower, leader.engine);
+  const { store, engine, world } = follower;
+  const mending: Reindexed = {
+    viewing: (run) => store.viewing(run),
+    mend: (fn) => store.mend(fn, { following: true }),
+  };
+  await tamper(engine.inner, { data: [{ key: "shared/c", value: bytes("damaged") }] });
+  assert.equal((await reindexStore(mending, world)).mended.count, 1);
+  assert.deepEqual(store.differsFrom(leader.engine.meta(HEAD_ROW)!), ["shared"]);
+  await tamper(engine.inner, { data: [{ key: "shared/c", value: bytes("1") }] });
+  await reindexStore(mending, world);
+  assert.ok((await store.check()).ok);
+  await store.beginAdopting({ head: leader.store.headBytes!, timeline: leader.store.timeline! });
+  await assert.rejects(reindexStore(mending, world), refused("store-half-adopted"));
 });
 
 test("who leads applies nothing; who stops following goes on from there", async () => {

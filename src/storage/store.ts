@@ -11,6 +11,7 @@ import type { ControlReader } from "./following/control-records.ts";
 import {
   type StorageEngine,
   EngineError,
+  type Limits,
   type LogRow,
   type ReadView,
   type Row,
@@ -18,7 +19,7 @@ import {
 import { anchorRefused, storageFailed, storeUninitialised } from "./failures.ts";
 import type { AdoptedRow, Totals } from "./following/adopting.ts";
 import { findSurplus, type Surplus } from "./following/surplus.ts";
-import type { CommittedEntry } from "./following/foreign-entries.ts";
+import { type CommittedEntry, leavesOfEntries } from "./following/foreign-entries.ts";
 import { readUnhashed, type Unhashed } from "./generations/unhashed.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
@@ -131,6 +132,16 @@ export class Store implements StoreReads {
   /** The durable head; null before creation. Authentic once the store is unlocked. */
   get head(): heads.Head | null {
     return this.#writing.head;
+  }
+
+  /** The same as stored, with its MAC: what another cluster compares, or begins from. */
+  get headBytes(): Uint8Array | null {
+    return this.#writing.headBytes;
+  }
+
+  /** What one transaction may have here. */
+  get limits(): Limits {
+    return this.#writing.limits;
   }
 
   get tail(): heads.Tail | null {
@@ -253,6 +264,12 @@ export class Store implements StoreReads {
   /** Whether a head was written under the keys of this store, which is unlocked. */
   isOwnHead(head: Uint8Array): boolean {
     return heads.headIsAuthentic(head, this.#writing.keyOfTrees());
+  }
+
+  /** The leaves that a locked store needs beside entries, of each its puts in order. This one is unlocked. */
+  leavesOf(entries: readonly Uint8Array[]): Uint8Array[][] {
+    this.#writing.requireTip();
+    return leavesOfEntries(entries, this.#writing.keyOfTrees());
   }
 
   /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
@@ -413,9 +430,15 @@ export class Store implements StoreReads {
     this.#writing.onControl(type, reader);
   }
 
-  /** For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. */
-  mend(fn: (mending: Mending) => MendedRows | null): Promise<void> {
-    return this.#writing.mend(fn);
+  /**
+   * For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. `following`: also where
+   * the store follows, because it finds that it does not hold what it should. Then nobody else writes its storage.
+   */
+  mend(
+    fn: (mending: Mending) => MendedRows | null,
+    options: { readonly following?: boolean } = {},
+  ): Promise<void> {
+    return this.#writing.mend(fn, options.following ?? false);
   }
 
   /** Removes log entries below `tail.first`, which becomes the tail, in one transaction. */

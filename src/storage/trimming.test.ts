@@ -233,3 +233,17 @@ test("the trimmer reports an error and tries again later", async () => {
   assert.equal(firstKept(made), made.store.index - 9n);
   await trimmer.close();
 });
+
+test("what somebody needs who takes over all rows is kept up to twice the size and age", async () => {
+  const made = await withEntries(40);
+  const one = BigInt(made.store.logs(40n, 1)[0]!.entry.length);
+  const least = { minEntries: 0n, acknowledged: 40n, pinned: 15n };
+  assert.equal(await trimLog(made.store, made.world, { ...least, bytes: 14n * one }), 14);
+  assert.equal(firstKept(made), 15n, "acknowledged or not, and beyond the size");
+  assert.equal(await trimLog(made.store, made.world, { ...least, bytes: 10n * one }), 6);
+  assert.equal(firstKept(made), 21n, "but not beyond twice the size");
+  assert.equal(await trimLog(made.store, made.world, { ...least, age: 15n * SECOND }), 0);
+  assert.equal(await trimLog(made.store, made.world, { ...least, age: 5n * SECOND }), 10);
+  assert.equal(firstKept(made), 31n, "nor beyond twice the age");
+  await assertWhole(made);
+});

@@ -28,6 +28,8 @@ export interface Retention {
   readonly minEntries?: bigint;
   /** The last index that every known secondary has made durable; null when there is none. */
   readonly acknowledged?: bigint | null;
+  /** The first index that somebody needs who takes over all rows just now; kept up to twice the size and age. */
+  readonly pinned?: bigint | null;
 }
 
 /** Removes what need not be kept, oldest first, in small transactions. Returns how many entries. */
@@ -119,16 +121,20 @@ function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention:
   const max = retention.bytes ?? MAX_BYTES;
   const age = retention.age ?? 24n * HOUR;
   const acknowledged = retention.acknowledged ?? head.index;
+  const pinned = retention.pinned ?? null;
   let { first, chainBefore, logBytesBefore } = tail;
   // Entries may have megabytes: those that stay whatever they hold are not read.
   const beyond = head.index - tail.first - min + 1n;
   const few = beyond < CHUNK && head.logBytes - logBytesBefore <= max;
+  const reach = (index: bigint) => (pinned !== null && index >= pinned ? 2n : 1n);
   for (const { index, entry: bytes } of oldest(store, tail.first, few ? Number(beyond) : CHUNK)) {
-    const tooLarge = head.logBytes - logBytesBefore > max;
+    const times = reach(index);
+    const tooLarge = head.logBytes - logBytesBefore > times * max;
     if (head.index - index < min && !tooLarge) break;
     const entry = decodeEntryHeader(bytes);
-    const tooOld = now - entry.time > age;
-    if (index > acknowledged && !tooLarge && !tooOld) break;
+    const tooOld = now - entry.time > times * age;
+    const needed = index > acknowledged || times > 1n;
+    if (needed && !tooLarge && !tooOld) break;
     first = index + 1n;
     chainBefore = entry.chain;
     logBytesBefore += BigInt(bytes.length);

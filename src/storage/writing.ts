@@ -19,7 +19,13 @@ import type { FailStop } from "./commit/fail-stop.ts";
 import { Slices } from "./commit/slices.ts";
 import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import type { Tip } from "./commit/tip.ts";
-import { EngineError, type Leaf, type Range, type StorageEngine } from "./engines/engine.ts";
+import {
+  EngineError,
+  type Leaf,
+  type Limits,
+  type Range,
+  type StorageEngine,
+} from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import { Adopting } from "./following/adopting.ts";
 import type { ControlReader } from "./following/control-records.ts";
@@ -105,6 +111,15 @@ export class Writing {
 
   get head(): heads.Head | null {
     return this.#acceptance.head;
+  }
+
+  /** As it was last known to be stored. */
+  get headBytes(): Uint8Array | null {
+    return this.#acceptance.headBytes;
+  }
+
+  get limits(): Limits {
+    return this.#acceptance.limits;
   }
 
   /** Over what is durable; empty while locked. */
@@ -336,10 +351,11 @@ export class Writing {
   }
 
   /** For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. */
-  mend(fn: (mending: Mending) => MendedRows | null): Promise<void> {
+  mend(fn: (mending: Mending) => MendedRows | null, following = false): Promise<void> {
     return this.#acceptance.settleAfter(this.#acceptance.waiters.last, () => {
       const mending = this.#mending(this.requireTip());
-      assertLeads(this.#life.state, this.#life.role);
+      if (following) this.adopting.assertWhole();
+      else assertLeads(this.#life.state, this.#life.role);
       this.#acceptance.leaves.clear();
       // A throw in between would leave the tip half mended.
       const rows = this.#failStop.orFail(() => fn(mending));

@@ -30,8 +30,11 @@ export interface ReindexReport {
 
 export type Mend = LeafChange & { readonly before: Leaf | null };
 
+/** What a reindex needs of a store; one that follows mends itself by a `mend` of its own. */
+export type Reindexed = Pick<Store, "viewing" | "mend">;
+
 export async function reindexStore(
-  store: Store,
+  store: Reindexed,
   world: { readonly clock: Clock; readonly timers: Timers },
   signal?: AbortSignal,
 ): Promise<ReindexReport> {
@@ -64,7 +67,7 @@ export async function reindexStore(
 
 /** Looks at every row that has a leaf, in small steps, and mends what `look` says. */
 export async function mendLeaves(
-  store: Store,
+  store: Pick<Store, "mend">,
   slices: Slices,
   look: (mending: Mending, key: string, value: Uint8Array) => Mend[],
 ): Promise<void> {
