@@ -1,42 +1,118 @@
 // The first call on every session. Under TLS 1.3 a client that is refused has seen the handshake completed before: that
 // a peer takes us is proved by the answer to this, and by nothing else.
 
-import { message, type MessageOf, text, uint32 } from "../grpc/message.ts";
+import {
+  bytes,
+  flag,
+  list,
+  message,
+  type MessageOf,
+  part,
+  text,
+  uint32,
+  uint64,
+} from "../grpc/message.ts";
 import { method, serveUnary, type ServiceTable } from "../grpc/method.ts";
 import { Status, StatusError } from "../grpc/status.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
 import type { Peer } from "./verify.ts";
 
 /** What both sides speak; another number is another language. */
 export const PROTOCOL = 1;
 
+const MAX_ADDRESSES = 16;
+const MAX_HELLO = 1024 * 1024; // a timeline has some two hundred bytes for each epoch
+
+/** A place in a log: the chain says whose. */
+export const cursor = message({
+  lineage: bytes(1),
+  epoch: uint32(2),
+  index: uint64(3),
+  chain: bytes(4),
+});
+export type Cursor = MessageOf<typeof cursor>;
+
+/** What of another cluster's rows is half taken over: a copy goes on after its cursor, all else begins anew. */
+const half = message({ isCopy: flag(1), head: bytes(2) });
+const limits = message({ operations: uint32(1), bytes: uint64(2) });
+
 const request = message({
   set: text(1),
   kind: text(2),
   secondaryId: text(3),
   clusterId: text(4),
+  epoch: uint32(5), // of the set
+  timeline: bytes(6),
+  cursor: part(7, cursor),
   protocol: uint32(8),
+  storageFormat: uint32(9),
   version: text(10),
+  apiAddress: text(11),
+  clusterAddresses: list(text(12), MAX_ADDRESSES),
+  limits: part(13, limits), // of one transaction
+  half: part(14, half),
+  isEmpty: flag(15),
 });
+
+/** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
+const decision = message({
+  kind: text(1),
+  fork: uint64(2), // of a rewind: the last index in common
+  chain: bytes(3), // there
+  reason: text(4),
+});
+export type SentDecision = MessageOf<typeof decision>;
+
 const answer = message({
+  epoch: uint32(1), // of the set
+  epochProof: bytes(2),
+  timeline: bytes(3),
   clusterId: text(4),
   protocol: uint32(5),
   version: text(6),
+  decision: part(7, decision),
+  keysVersion: text(8),
 });
 
 export type Hello = MessageOf<typeof request>;
 export type HelloAnswer = MessageOf<typeof answer>;
 
+/** What a member says beside its names where it replicates; and what it is told. */
+type Names = "set" | "kind" | "secondaryId" | "protocol" | "clusterId" | "version";
+export type Standing = Omit<Hello, Names>;
+export type Greeting = Pick<HelloAnswer, "clusterId" | "protocol" | "version"> &
+  Partial<HelloAnswer>;
+
+export const NO_STANDING: Standing = {
+  epoch: 0,
+  timeline: EMPTY,
+  cursor: null,
+  storageFormat: 0,
+  apiAddress: "",
+  clusterAddresses: [],
+  limits: null,
+  half: null,
+  isEmpty: false,
+};
+const NO_DECISION = {
+  epoch: 0,
+  epochProof: EMPTY,
+  timeline: EMPTY,
+  decision: null,
+  keysVersion: "",
+};
+
 export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", request, answer, {
-  maxRequest: 64 * 1024,
-  maxResponse: 64 * 1024,
+  maxRequest: MAX_HELLO,
+  maxResponse: MAX_HELLO,
 });
 
 /** A set as the port serves it. */
 export interface ServedSet {
   readonly table: ServiceTable<Peer>;
   /** Whether this member is taken, and what it is told; throws where it is not. */
-  readonly greet: (hello: Hello, peer: Peer) => Promise<HelloAnswer>;
+  readonly greet: (hello: Hello, peer: Peer) => Promise<Greeting>;
   readonly isRevoked: (serial: string) => boolean;
 }
 
@@ -87,6 +163,6 @@ export class PeerGate {
     }
     const answered = await this.#set.greet(sent, this.peer);
     this.#isGreeted = true;
-    return answered;
+    return { ...NO_DECISION, ...answered };
   }
 }

@@ -13,7 +13,14 @@ import {
 } from "../grpc/method.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { peerRefused } from "./failures.ts";
-import { type Hello, hello, type HelloAnswer, PROTOCOL } from "./hello.ts";
+import {
+  type Hello,
+  hello,
+  type HelloAnswer,
+  NO_STANDING,
+  PROTOCOL,
+  type Standing,
+} from "./hello.ts";
 import type { MemberName } from "./names.ts";
 
 /** For connecting, and for the hello after it. */
@@ -54,8 +61,8 @@ export interface PeerLink {
   readonly closed: Promise<void> | null;
 }
 
-/** What a member says of itself. */
-export interface Self {
+/** What a member says of itself: who it is, and how far it is where it replicates. */
+export interface Self extends Partial<Standing> {
   readonly clusterId: string;
   readonly version: string;
 }
@@ -78,7 +85,14 @@ export class CarriedLink implements PeerLink {
     await this.close();
     const carried = await this.#carrier.connect(DIAL, signal);
     const { set, kind, id } = this.#member;
-    const sent: Hello = { set, kind, secondaryId: id, protocol: PROTOCOL, ...self };
+    const sent: Hello = {
+      ...NO_STANDING,
+      ...self,
+      set,
+      kind,
+      secondaryId: id,
+      protocol: PROTOCOL,
+    };
     const options = { timeout: HELLO, ...(signal === undefined ? {} : { signal }) };
     try {
       const answer = await callUnary(carried, hello, sent, options);

@@ -5,14 +5,14 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import type { Clock } from "@holdfast/shared/world";
 import type { ServerSession } from "../grpc/server-session.ts";
 import type { ServiceTable } from "../grpc/method.ts";
-import { type Hello, type HelloAnswer, PeerGate, type ServedSet } from "./hello.ts";
+import { type Greeting, type Hello, PeerGate, type ServedSet } from "./hello.ts";
 import { hostOf, type SetName } from "./names.ts";
 import { type Credentials, withCredentials } from "./tls.ts";
 import { type Mismatch, type Peer, verifyMember } from "./verify.ts";
 
 export interface SetToServe extends SetName, Credentials {
   readonly table: ServiceTable<Peer>;
-  readonly greet: (hello: Hello, peer: Peer) => Promise<HelloAnswer>;
+  readonly greet: (hello: Hello, peer: Peer) => Promise<Greeting>;
   /** Serials of certificates that are not taken any more. */
   readonly revoked: Iterable<string>;
 }

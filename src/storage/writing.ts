@@ -354,8 +354,7 @@ export class Writing {
   mend(fn: (mending: Mending) => MendedRows | null, following = false): Promise<void> {
     return this.#acceptance.settleAfter(this.#acceptance.waiters.last, () => {
       const mending = this.#mending(this.requireTip());
-      if (following) this.adopting.assertWhole();
-      else assertLeads(this.#life.state, this.#life.role);
+      if (!following) assertLeads(this.#life.state, this.#life.role);
       this.#acceptance.leaves.clear();
       // A throw in between would leave the tip half mended.
       const rows = this.#failStop.orFail(() => fn(mending));

@@ -12,7 +12,7 @@ import {
   issueServer,
   makeAuthority,
 } from "../../../src/cluster/authority.ts";
-import type { Hello, HelloAnswer } from "../../../src/cluster/hello.ts";
+import type { Greeting, Hello } from "../../../src/cluster/hello.ts";
 import { hostOf, type MemberName } from "../../../src/cluster/names.ts";
 import { CarriedLink } from "../../../src/cluster/peer-link.ts";
 import { ClusterPort, type PortLimits } from "../../../src/cluster/port.ts";
@@ -54,7 +54,7 @@ export class ClusterStage {
   server!: IssuedPair;
   address!: Address;
   /** What becomes of a hello. */
-  greet: (hello: Hello, peer: Peer) => Promise<HelloAnswer> = async ({ protocol }) => ({
+  greet: (hello: Hello, peer: Peer) => Promise<Greeting> = async ({ protocol }) => ({
     clusterId: "cluster-a",
     protocol,
     version: "0.1.0",

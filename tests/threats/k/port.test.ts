@@ -12,7 +12,7 @@ import {
   makeAuthority,
   renewMember,
 } from "../../../src/cluster/authority.ts";
-import { hello } from "../../../src/cluster/hello.ts";
+import { hello, NO_STANDING } from "../../../src/cluster/hello.ts";
 import { hostOf } from "../../../src/cluster/names.ts";
 import type { Credentials } from "../../../src/cluster/tls.ts";
 import type { Peer } from "../../../src/cluster/verify.ts";
@@ -26,7 +26,7 @@ import { until } from "../../support/until.ts";
 
 const BOUND = { timeout: 120_000 };
 const OTHER_KIND = { ...SET, kind: "performance" } as const;
-const HELLO = { ...SET, secondaryId: "paris", protocol: 1, ...SELF };
+const HELLO = { ...NO_STANDING, ...SET, secondaryId: "paris", protocol: 1, ...SELF };
 
 describe("the cluster port", BOUND, () => {
   let stage: ClusterStage;

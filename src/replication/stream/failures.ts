@@ -1,0 +1,73 @@
+// Every way in which a secondary does not get on with its primary. They are told in its status.
+
+import { Failure } from "@holdfast/shared/failure";
+
+/**
+ * @code replication-refused The primary does not send this secondary anything.
+ * @remedy Do as the text says: it is the primary's.
+ */
+export function refusedByPrimary(reason: string): Failure {
+  return new Failure("conflict", "replication-refused", `the primary refuses: ${reason}`);
+}
+
+/**
+ * @code replication-ended The primary has ended the connection, and says why.
+ * @remedy A secondary that was revoked needs a new token; all others connect again by themselves.
+ */
+export function endedByPrimary(reason: string): Failure {
+  return new Failure("unavailable", "replication-ended", `the primary has ended it: ${reason}`);
+}
+
+/**
+ * @code replication-divergent This secondary has log entries that its primary does not have.
+ * @remedy Look at both; then point the secondary to its primary with a new token, which gives up those entries.
+ */
+export function divergent(fork: bigint, own: bigint): Failure {
+  const message = `the log here goes on to ${own}, and has only ${fork} in common with that of the primary; a new token lets it go back`;
+  return new Failure("conflict", "replication-divergent", message);
+}
+
+/**
+ * @code replication-unrelated The log here is not one that the primary's comes from.
+ * @remedy Enable the secondary anew; what it has is replaced.
+ */
+export function unrelated(): Failure {
+  const message =
+    "the log here and that of the primary have nothing in common, though both say so; enable the secondary anew";
+  return new Failure("conflict", "replication-unrelated", message);
+}
+
+/**
+ * @code replication-sealed The secondary is sealed, and cannot catch up by the log alone.
+ * @remedy Unseal it; it goes on by itself.
+ */
+export function waitsForKeys(): Failure {
+  const message = "sealed, and too far behind for the log alone; unseal it";
+  return new Failure("sealed", "replication-sealed", message);
+}
+
+/**
+ * @code replication-unmended After three comparisons the data here still differs from that of the primary.
+ * @remedy Check the storage of both. It is tried again every ten minutes.
+ */
+export function unmended(): Failure {
+  const message =
+    "after three comparisons the data here still differs from the primary's; check the storage of both";
+  return new Failure("damaged", "replication-unmended", message);
+}
+
+/**
+ * @code replication-protocol The primary has sent what it should not.
+ * @remedy Compare the versions of both sides.
+ */
+export function protocolBroken(what: string): Failure {
+  return new Failure("upstream", "replication-protocol", `the primary sends ${what}`);
+}
+
+/**
+ * @code replication-nowhere No address of a primary is known.
+ * @remedy Point the secondary to its primary.
+ */
+export function noAddress(): Failure {
+  return new Failure("unavailable", "replication-nowhere", "no address of a primary is known");
+}

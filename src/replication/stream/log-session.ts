@@ -1,0 +1,205 @@
+// The log as one secondary is sent it: what is durable, in order, as fast as it takes it; now and then the head for
+// comparison; and what it has made durable comes back. It reads behind the commits and never holds one up.
+
+import { concat, equalBytes } from "@holdfast/shared/bytes";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
+import { Status, StatusError } from "../../grpc/status.ts";
+import type { Store } from "../../storage/store.ts";
+import { chainAt } from "./decision.ts";
+import type { LogTail } from "./log-tail.ts";
+import type { Ended, Member } from "./members.ts";
+import {
+  BATCH_ENTRIES,
+  CHUNK_BYTES,
+  CREDIT,
+  NO_WORDS,
+  type Place,
+  type Start,
+  type ToReceiver,
+  type ToSender,
+} from "./messages.ts";
+
+const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
+const CHECKPOINT_ENTRIES = 10_000;
+
+export interface LogSessionParts {
+  readonly store: Store;
+  readonly tail: LogTail;
+  readonly member: Member;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Throws where the epoch is not that of the set. */
+  readonly admit: (epoch: number) => void;
+  /** Called after each acknowledgement. */
+  readonly acknowledged: () => void;
+  /** The last entry of all, where there is one. */
+  readonly final: () => Place | null;
+}
+
+export class LogSession implements Ended {
+  readonly #parts: LogSessionParts;
+  #next = 0n;
+  #credit = CREDIT;
+  #isSealed = false;
+  #goodbye: string | null = null;
+  #isOver = false;
+  #isFinal = false; // that it was told
+  #wake: (() => void) | null = null;
+  #sinceCheckpoint = 0;
+  #checkedAt: Nanos | null = null;
+
+  constructor(parts: LogSessionParts) {
+    this.#parts = parts;
+  }
+
+  /** Says goodbye as soon as it can be heard, and then nothing more. */
+  end(reason: string): void {
+    this.#goodbye ??= reason;
+    this.wake();
+  }
+
+  wake(): void {
+    this.#wake?.();
+  }
+
+  async *run(requests: AsyncIterable<ToSender>, signal: AbortSignal): AsyncGenerator<ToReceiver> {
+    const { store, member } = this.#parts;
+    const said = requests[Symbol.asyncIterator]();
+    const first = await said.next();
+    const start = first.done === true ? null : first.value.start;
+    if (start === null) throw new StatusError(Status.invalidArgument, "it begins with a start");
+    const refusal = this.#begin(start);
+    if (refusal !== null) {
+      yield refusal;
+      return;
+    }
+    member.stream?.end("another stream has begun");
+    member.stream = this;
+    const stop = () => {
+      this.#isOver = true;
+      this.wake();
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    const unwatch = store.onCommit(() => this.wake());
+    void this.#listen(said).finally(stop);
+    try {
+      while (!this.#isOver && !signal.aborted) {
+        const message = this.#message();
+        if (message === null) await this.#sleep();
+        else {
+          yield message;
+          if (message.goodbye !== "" || message.trimmed > 0n) return;
+        }
+      }
+    } finally {
+      unwatch();
+      signal.removeEventListener("abort", stop);
+      if (member.stream === this) member.stream = null;
+    }
+  }
+
+  /** Null where the log goes on after the cursor; otherwise what is said instead. */
+  #begin({ epoch, cursor, isSealed }: Start): ToReceiver | null {
+    const { store, member, admit } = this.#parts;
+    admit(epoch);
+    if (cursor === null) throw new StatusError(Status.invalidArgument, "it has no cursor");
+    const { head, tail } = store;
+    const isOurs = equalBytes(cursor.lineage, head!.lineage) && cursor.index <= head!.index;
+    if (isOurs && cursor.index < tail!.first - 1n) return { ...NO_WORDS, trimmed: tail!.first };
+    const chain = isOurs ? chainAt(store, cursor.index) : null;
+    if (chain === null || !equalBytes(chain, cursor.chain)) {
+      return { ...NO_WORDS, isDiverged: true };
+    }
+    this.#next = cursor.index + 1n;
+    this.#isSealed = isSealed;
+    member.begin(cursor.index);
+    return null;
+  }
+
+  async #listen(said: AsyncIterator<ToSender>): Promise<void> {
+    const { member, acknowledged } = this.#parts;
+    try {
+      for (let next = await said.next(); next.done !== true; next = await said.next()) {
+        const { ack } = next.value;
+        if (ack === null || ack.durable >= this.#next) return; // what was not sent is not durable there
+        member.acknowledge(ack.durable);
+        this.#credit = Math.min(CREDIT, this.#credit + Number(ack.credit));
+        acknowledged();
+        this.wake();
+      }
+    } catch {
+      // The stream is over; how it ended is seen where its answers are made.
+    }
+  }
+
+  #message(): ToReceiver | null {
+    if (this.#goodbye !== null) return { ...NO_WORDS, goodbye: this.#goodbye };
+    const isDue = this.#isDue();
+    const head = isDue ? this.#headNow() : null;
+    if (head !== null) {
+      this.#sinceCheckpoint = 0;
+      this.#checkedAt = this.#parts.clock.elapsed();
+      return { ...NO_WORDS, checkpoint: head };
+    }
+    if (this.#credit > 0) {
+      const batch = this.#batch(isDue);
+      if (batch !== null) return batch;
+    }
+    const final = this.#parts.final();
+    if (final !== null && !this.#isFinal && this.#next > final.index) {
+      this.#isFinal = true;
+      return { ...NO_WORDS, final };
+    }
+    return null;
+  }
+
+  /** The next entries; `toHead`: they end where a head is known, so that it can be compared. */
+  #batch(toHead: boolean): ToReceiver | null {
+    const { store, tail } = this.#parts;
+    const found = tail.read(this.#next, { entries: BATCH_ENTRIES, bytes: CHUNK_BYTES });
+    if (found === null) return { ...NO_WORDS, trimmed: store.tail!.first };
+    if (found.length === 0) return null;
+    const last = this.#next + BigInt(found.length) - 1n;
+    const head = toHead || this.#isSealed ? tail.headWithin(this.#next, last) : null;
+    const entries = head === null ? found : found.slice(0, Number(head.index - this.#next) + 1);
+    this.#next += BigInt(entries.length);
+    this.#sinceCheckpoint += entries.length;
+    for (const entry of entries) this.#credit -= entry.length;
+    const leaves = this.#isSealed ? store.leavesOf(entries).map((own) => concat(...own)) : [];
+    const proof = this.#isSealed && head !== null ? head.bytes : NO_WORDS.checkpoint;
+    return { ...NO_WORDS, batch: { entries, leaves, head: proof } };
+  }
+
+  #isDue(): boolean {
+    if (this.#checkedAt === null) return true;
+    const passed = this.#parts.clock.elapsed() - this.#checkedAt;
+    return (
+      this.#sinceCheckpoint >= CHECKPOINT_ENTRIES ||
+      (this.#sinceCheckpoint > 0 && passed >= CHECKPOINT_EVERY)
+    );
+  }
+
+  /** The head after what was sent so far, if it is known. */
+  #headNow(): Uint8Array | null {
+    const { store, tail } = this.#parts;
+    const index = this.#next - 1n;
+    if (store.index === index) return store.headBytes;
+    return tail.headWithin(index, index)?.bytes ?? null;
+  }
+
+  async #sleep(): Promise<void> {
+    const { clock, timers } = this.#parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    let timer: Timer | null = null;
+    if (this.#sinceCheckpoint > 0 && this.#checkedAt !== null) {
+      const left = this.#checkedAt + CHECKPOINT_EVERY - clock.elapsed();
+      timer = timers.after(left, resolve);
+    }
+    // What came between the look and here has been seen: nothing else runs in between.
+    await promise;
+    this.#wake = null;
+    timer?.cancel();
+  }
+}

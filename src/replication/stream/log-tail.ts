@@ -1,0 +1,120 @@
+// The newest entries of the log in memory, as bytes, for all who are sent them; and the heads that were stored with
+// them. It is filled when somebody reads, so that it costs nothing where nobody does, and a commit never waits for it.
+
+import type { Store } from "../../storage/store.ts";
+
+const MAX_ENTRIES = 16_384;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Heads that are kept lie so far apart, but for the newest. */
+const HEAD_STEP = 64n;
+const MAX_HEADS = 512;
+const FIRST_LOOK = 4; // an entry may have many megabytes: how large they are is seen first
+
+export interface StoredHead {
+  readonly index: bigint;
+  readonly bytes: Uint8Array;
+}
+
+interface Bounds {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+export class LogTail {
+  readonly #store: Store;
+  readonly #unwatch: () => void;
+  #entries: Uint8Array[] = [];
+  #first = 0n; // index of the first of them
+  #bytes = 0;
+  readonly #heads: StoredHead[] = [];
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#unwatch = store.onCommit(() => this.#keepHead());
+    this.#keepHead();
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#forget(0n);
+    this.#heads.length = 0;
+  }
+
+  /** Durable entries from an index on, at least one if there is one; null where that one is not kept any more. */
+  read(from: bigint, max: Bounds): Uint8Array[] | null {
+    const last = this.#store.index;
+    if (from > last) return [];
+    const at = Number(from - this.#first);
+    const isKnown = at >= 0 && at < this.#entries.length;
+    const entries = isKnown ? this.#entries.slice(at, at + max.entries) : this.#load(from, max);
+    if (entries.length === 0) return null;
+    return within(entries, { ...max, entries: Math.min(max.entries, Number(last - from) + 1) });
+  }
+
+  /** The newest known head whose index is in this range. */
+  headWithin(from: bigint, to: bigint): StoredHead | null {
+    return this.#heads.findLast(({ index }) => index >= from && index <= to) ?? null;
+  }
+
+  /** Those of the log itself. What continues what is here stays. */
+  #load(from: bigint, max: Bounds): Uint8Array[] {
+    const rows = this.#store.logs(from, Math.min(FIRST_LOOK, max.entries));
+    if (rows[0]?.index !== from) return [];
+    const average = rows.reduce((sum, { entry }) => sum + entry.length, 0) / rows.length;
+    const more = Math.min(max.entries, Math.floor(max.bytes / average)) - rows.length;
+    if (more > 0 && rows.length === FIRST_LOOK) {
+      rows.push(...this.#store.logs(from + BigInt(rows.length), more));
+    }
+    const entries = rows.map(({ entry }) => entry);
+    const end = this.#first + BigInt(this.#entries.length);
+    if (from > end || this.#entries.length === 0) this.#forget(from);
+    else if (from < end) return entries; // who is far behind does not push out what the others need
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#bytes += entry.length;
+    }
+    this.#drop();
+    return entries;
+  }
+
+  #forget(first: bigint): void {
+    this.#entries = [];
+    this.#bytes = 0;
+    this.#first = first;
+  }
+
+  #drop(): void {
+    let gone = 0;
+    while (
+      gone < this.#entries.length &&
+      (this.#entries.length - gone > MAX_ENTRIES || this.#bytes > MAX_BYTES)
+    ) {
+      this.#bytes -= this.#entries[gone]!.length;
+      gone++;
+    }
+    if (gone === 0) return;
+    this.#entries.splice(0, gone);
+    this.#first += BigInt(gone);
+  }
+
+  #keepHead(): void {
+    const { index, headBytes: bytes } = this.#store;
+    if (bytes === null) return;
+    const heads = this.#heads;
+    const last = heads.at(-1);
+    const before = heads.at(-2);
+    const isClose = before !== undefined && last!.index - before.index < HEAD_STEP;
+    if (last?.index === index || isClose) heads.pop(); // a repair makes another one of the same index
+    heads.push({ index, bytes });
+    if (heads.length > MAX_HEADS) heads.shift();
+  }
+}
+
+function within(entries: readonly Uint8Array[], max: Bounds): Uint8Array[] {
+  let bytes = 0;
+  const fits = entries.slice(0, max.entries).findIndex((entry, i) => {
+    bytes += entry.length;
+    return i > 0 && bytes > max.bytes;
+  });
+  return entries.slice(0, fits < 0 ? max.entries : fits);
+}

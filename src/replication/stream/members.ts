@@ -1,0 +1,134 @@
+// The book of a primary: what it knows of each secondary since it leads, and from which index on each needs the log.
+
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Hello } from "../../cluster/hello.ts";
+import type { Measured } from "./echo-times.ts";
+import type { EchoSent } from "./messages.ts";
+
+/** After so long without a word a secondary counts as gone. */
+export const SILENCE: Nanos = 15_000_000_000n;
+const MAX_TEXT = 256;
+
+/** A secondary as its primary sees it. */
+export interface MemberStatus {
+  readonly id: string;
+  readonly clusterId: string;
+  readonly version: string;
+  readonly apiAddress: string;
+  readonly clusterAddresses: readonly string[];
+  /** What one of its transactions holds, in bytes. */
+  readonly transactionBytes: bigint;
+  readonly isConnected: boolean;
+  readonly connectedSince: Instant | null;
+  readonly lastHeartbeat: Instant | null;
+  readonly echoDuration: Nanos | null;
+  /** How far our clock is ahead of its own. */
+  readonly clockSkew: Nanos | null;
+  /** The last index that it has said to be durable there; null where it has said nothing yet. */
+  readonly acknowledged: bigint | null;
+  readonly lag: bigint | null;
+  /** As it says itself. */
+  readonly state: string;
+  readonly keysVersion: string;
+  readonly encryptions: bigint;
+}
+
+/** What is open to it just now, and can be ended. */
+export interface Ended {
+  end(reason: string): void;
+}
+
+export class Member {
+  readonly id: string;
+  #hello: Hello;
+  #echo: EchoSent | null = null;
+  #measured: Measured | null = null;
+  #heard: Instant;
+  #since: Instant | null;
+  #acknowledged: bigint | null = null;
+  #pin: bigint | null = null;
+  stream: Ended | null = null;
+
+  constructor(id: string, hello: Hello, now: Instant) {
+    this.id = id;
+    this.#hello = hello;
+    this.#heard = now;
+    this.#since = now;
+  }
+
+  greet(hello: Hello, now: Instant): void {
+    if (!this.#isHeard(now)) this.#since = null;
+    this.#hello = hello;
+    this.#since ??= now;
+    this.#heard = now;
+  }
+
+  echo(echo: EchoSent, measured: Measured | null, now: Instant): void {
+    this.#echo = echo;
+    this.#measured = measured ?? this.#measured;
+    this.#heard = now;
+  }
+
+  get acknowledged(): bigint | null {
+    return this.#acknowledged;
+  }
+
+  /** It has said so. Never back, but where it begins anew. */
+  acknowledge(durable: bigint): void {
+    if (this.#acknowledged === null || durable > this.#acknowledged) this.#acknowledged = durable;
+  }
+
+  /** Takes over rows since the log stood before this index: from here on it will need the log. */
+  pin(from: bigint): void {
+    this.#pin = from;
+    this.#acknowledged = null;
+  }
+
+  /** It is sent the log from here on, so that what it needs is what it has not acknowledged. */
+  begin(durable: bigint): void {
+    this.#pin = null;
+    this.#acknowledged = durable;
+  }
+
+  get pinned(): bigint | null {
+    return this.#pin;
+  }
+
+  /** The first index that it still needs; null where that is not known. */
+  get needed(): bigint | null {
+    if (this.#pin !== null) return this.#pin;
+    return this.#acknowledged === null ? null : this.#acknowledged + 1n;
+  }
+
+  status(now: Instant, head: bigint): MemberStatus {
+    const { clusterId, version, apiAddress, clusterAddresses, limits } = this.#hello;
+    const echo = this.#echo;
+    const isConnected = this.#isHeard(now);
+    return {
+      id: this.id,
+      clusterId: short(clusterId),
+      version: short(echo?.version ?? version),
+      apiAddress: short(echo?.apiAddress ?? apiAddress),
+      clusterAddresses: (echo?.clusterAddresses ?? clusterAddresses).map(short),
+      transactionBytes: limits?.bytes ?? 0n,
+      isConnected,
+      connectedSince: isConnected ? this.#since : null,
+      lastHeartbeat: this.#heard,
+      echoDuration: this.#measured?.duration ?? null,
+      clockSkew: this.#measured?.skew ?? null,
+      acknowledged: this.#acknowledged,
+      lag: this.#acknowledged === null ? null : head - this.#acknowledged,
+      state: short(echo?.state ?? "idle"),
+      keysVersion: short(echo?.keysVersion ?? ""),
+      encryptions: echo?.encryptions ?? 0n,
+    };
+  }
+
+  #isHeard(now: Instant): boolean {
+    return this.stream !== null || now - this.#heard <= SILENCE;
+  }
+}
+
+function short(text: string): string {
+  return text.slice(0, MAX_TEXT);
+}

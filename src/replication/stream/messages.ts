@@ -1,0 +1,181 @@
+// What a primary and its secondaries say to each other after the hello: rows, sums, leaves, the log itself, and an
+// echo that tells how both are. Every request carries the epoch of the set. The numbers stand in
+// docs/formats/cluster.md.
+
+import { cursor } from "../../cluster/hello.ts";
+import {
+  bytes,
+  type Field,
+  flag,
+  list,
+  message,
+  type MessageOf,
+  part,
+  text,
+  uint32,
+  uint64,
+} from "../../grpc/message.ts";
+import { LARGEST_MESSAGE, method } from "../../grpc/method.ts";
+
+const SERVICE = "/holdfast.cluster.v1.Replication";
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Of rows, leaves and entries in one message; the last of them may go beyond the bytes. */
+export const CHUNK_BYTES: number = MIB;
+export const CHUNK_ROWS = 1024;
+export const CHUNK_LEAVES = 1024;
+export const BATCH_ENTRIES = 256;
+/** Pages and slots that one request may name. */
+export const MAX_PAGES = 16;
+export const MAX_SLOTS = 1024;
+export const MAX_KEYS = 512;
+/** What a sender may have sent and not heard to be durable. */
+export const CREDIT: number = 8 * MIB;
+
+const LARGEST_ROWS = 16 * MIB; // a chunk, and a value beyond it
+const LARGEST_KEYS = MIB;
+const ADDRESSES = 16;
+
+// ── taking over rows ──
+
+const row = message({ key: text(1), scope: bytes(2), value: bytes(3), isAbsent: flag(4) });
+export type SentRow = MessageOf<typeof row>;
+const rows: Field<readonly SentRow[]> = list(part(1, row), CHUNK_ROWS);
+
+/** Where the log stands, and with it the hashes of all pages: of the shared tree, then of the local one. */
+export const beginDiff = method(
+  "unary",
+  `${SERVICE}/BeginDiff`,
+  message({ epoch: uint32(1), isCopy: flag(2) }),
+  message({ head: bytes(1), timeline: bytes(2), pages: bytes(3), keysVersion: text(4) }),
+  { maxRequest: KIB, maxResponse: 2 * MIB, atOnce: 2 },
+);
+export type Begun = MessageOf<(typeof beginDiff)["response"]>;
+
+/** The rows after a key, in order, as they are now. */
+export const copyScope = method(
+  "unary",
+  `${SERVICE}/CopyScope`,
+  message({ epoch: uint32(1), after: text(2) }),
+  message({ rows, isDone: flag(2), index: uint64(3) }),
+  { maxRequest: 8 * KIB, maxResponse: LARGEST_ROWS, atOnce: 2 },
+);
+export type CopiedChunk = MessageOf<(typeof copyScope)["response"]>;
+
+/** Sum and count of all subpages of some pages; a page is named by two bytes, those of the local tree from 256 on. */
+export const subpages = method(
+  "unary",
+  `${SERVICE}/Subpages`,
+  message({ epoch: uint32(1), pages: bytes(2) }),
+  message({ sums: bytes(1) }),
+  { maxRequest: KIB, maxResponse: MIB, atOnce: 2 },
+);
+
+const leaf = message({ slot: uint32(1), key: text(2), hash: bytes(3) });
+export type SentLeaf = MessageOf<typeof leaf>;
+
+/** The leaves of some slots, each named by four bytes. */
+export const leaves = method(
+  "serverStream",
+  `${SERVICE}/Leaves`,
+  message({ epoch: uint32(1), slots: bytes(2) }),
+  message({ leaves: list(part(1, leaf), CHUNK_LEAVES), index: uint64(2) }),
+  { maxRequest: 8 * KIB, maxResponse: 8 * MIB, atOnce: 2 },
+);
+
+/** The rows of some keys, as they are now. */
+export const fetchKeys = method(
+  "serverStream",
+  `${SERVICE}/FetchKeys`,
+  message({ epoch: uint32(1), keys: list(text(2), MAX_KEYS) }),
+  message({ rows, index: uint64(2) }),
+  { maxRequest: LARGEST_KEYS, maxResponse: LARGEST_ROWS, atOnce: 2 },
+);
+
+// ── the log ──
+
+const start = message({ epoch: uint32(1), cursor: part(2, cursor), isSealed: flag(3) });
+const ack = message({ received: uint64(1), durable: uint64(2), credit: uint64(3) });
+const toSender = message({ start: part(1, start), ack: part(2, ack) });
+export type ToSender = MessageOf<typeof toSender>;
+export type Start = MessageOf<typeof start>;
+
+const batch = message({
+  entries: list(bytes(1), BATCH_ENTRIES),
+  /** For one who is sealed: of each entry the leaves of its puts, one after the other. */
+  leaves: list(bytes(2), BATCH_ENTRIES),
+  /** The head after the last of them, for the same; empty where it is not known. */
+  head: bytes(3),
+});
+export type Batch = MessageOf<typeof batch>;
+const place = message({ index: uint64(1), chain: bytes(2) });
+export type Place = MessageOf<typeof place>;
+
+const toReceiver = message({
+  batch: part(1, batch),
+  /** The head after what was sent so far, as stored. */
+  checkpoint: bytes(2),
+  /** What comes next is no longer kept: the first index that is. */
+  trimmed: uint64(3),
+  /** The log goes another way here. */
+  isDiverged: flag(4),
+  goodbye: text(5),
+  /** The last entry of one who does not lead any more. */
+  final: part(6, place),
+});
+export type ToReceiver = MessageOf<typeof toReceiver>;
+
+export const NO_WORDS: ToReceiver = {
+  batch: null,
+  checkpoint: new Uint8Array(0),
+  trimmed: 0n,
+  isDiverged: false,
+  goodbye: "",
+  final: null,
+};
+
+export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSender, toReceiver, {
+  maxRequest: 4 * KIB,
+  maxResponse: LARGEST_MESSAGE,
+  atOnce: 2, // one that is about to end, and the one in its place
+});
+
+// ── the echo ──
+
+/** Sent, received, answered, and received again: two clocks, in nanoseconds since 1970. */
+const times = message({ t0: uint64(1), t1: uint64(2), t2: uint64(3), t3: uint64(4) });
+export type EchoTimes = MessageOf<typeof times>;
+
+export const echo = method(
+  "unary",
+  `${SERVICE}/Echo`,
+  message({
+    epoch: uint32(1),
+    t0: uint64(2),
+    /** Of the echo before. */
+    before: part(3, times),
+    state: text(4),
+    applied: uint64(5),
+    durable: uint64(6),
+    apiAddress: text(7),
+    clusterAddresses: list(text(8), ADDRESSES),
+    version: text(9),
+    keysVersion: text(10),
+    /** Under the keys that all members share, since they were made. */
+    encryptions: uint64(11),
+  }),
+  message({
+    epoch: uint32(1),
+    t1: uint64(2),
+    t2: uint64(3),
+    head: uint64(4),
+    headTime: uint64(5),
+    apiAddress: text(6),
+    clusterAddresses: list(text(7), ADDRESSES),
+    keysVersion: text(8),
+  }),
+  { maxRequest: 16 * KIB, maxResponse: 16 * KIB, atOnce: 2 },
+);
+export type EchoSent = MessageOf<(typeof echo)["request"]>;
+export type EchoAnswer = MessageOf<(typeof echo)["response"]>;

@@ -1,0 +1,148 @@
+// What a primary reads for a secondary that takes over its rows: chunks in the order of keys, sums, leaves, and the
+// present values of some keys. Every answer is read on one consistent view; between two of them others write.
+
+import { concat } from "@holdfast/shared/bytes";
+import type { Reads, ReadView } from "../../storage/engines/engine.ts";
+import { entryMissing } from "../../storage/failures.ts";
+import { afterKey, afterPrefix, classOf, compareKeys } from "../../storage/key.ts";
+import type { Slices } from "../../storage/commit/slices.ts";
+import { decodeHead, HEAD_ROW } from "../../storage/rows/head.ts";
+import { isSlot, slotOf, TREES } from "../../storage/rows/merkle.ts";
+import { u32 } from "../../storage/rows/row-bytes.ts";
+import type { Store } from "../../storage/store.ts";
+import {
+  CHUNK_BYTES,
+  CHUNK_LEAVES,
+  CHUNK_ROWS,
+  type CopiedChunk,
+  type SentLeaf,
+  type SentRow,
+} from "./messages.ts";
+
+const ROOTS = ["local/", "shared/"]; // in the order of keys; all else never leaves a cluster
+const PAGE_ROWS = 16; // read at once: a value may have megabytes
+const PAGE_LEAVES = 64;
+export const PAGES_OF_TREE = 256;
+const SUBPAGES = 256;
+
+/** Rows after a key. Whoever asks keeps the place: nothing is kept here. */
+export function readChunk(store: Store, after: string): CopiedChunk {
+  return viewed(store, (view) => {
+    const rows: SentRow[] = [];
+    let left = CHUNK_BYTES;
+    for (const root of ROOTS) {
+      const end = afterPrefix(root);
+      let from: string = compareKeys(after, root) > 0 ? afterKey(after) : root;
+      while (end === null || compareKeys(from, end) < 0) {
+        const page = view.rows({ from, to: end, limit: PAGE_ROWS });
+        for (const { key, value } of page) {
+          rows.push(rowOf(view, key, value));
+          left -= key.length + value.length + 32;
+          if (left <= 0 || rows.length === CHUNK_ROWS) {
+            return { rows, isDone: false, index: indexOf(view) };
+          }
+        }
+        if (page.length < PAGE_ROWS) break;
+        from = afterKey(page.at(-1)!.key);
+      }
+    }
+    return { rows, isDone: true, index: indexOf(view) };
+  });
+}
+
+/** The hashes of all pages, as of the head that is durable when it ends. */
+export async function readPages(store: Store, slices: Slices): Promise<Buffer> {
+  // What changes meanwhile is hashed again below, at once: few pages, if any.
+  for (const name of TREES) {
+    for (let page = 0; page < PAGES_OF_TREE; page++) {
+      store.trees[name].pageHash(page);
+      await slices.pause();
+    }
+  }
+  return pagesNow(store);
+}
+
+export function pagesNow({ trees }: Store): Buffer {
+  const numbers = Array.from({ length: PAGES_OF_TREE }, (_, page) => page);
+  return concat(...TREES.flatMap((name) => numbers.map((page) => trees[name].pageHash(page))));
+}
+
+/** 36 bytes for each subpage of these pages. */
+export function readSubpages({ trees }: Store, pages: readonly number[]): Buffer {
+  const parts: Uint8Array[] = [];
+  for (const page of pages) {
+    for (let slot = page * SUBPAGES; slot < (page + 1) * SUBPAGES; slot++) {
+      const { sum, count } = trees.of(slot).row(slot);
+      parts.push(sum, u32(count));
+    }
+  }
+  return concat(...parts);
+}
+
+/** The leaves of some slots, a message at a time. */
+export function* readLeaves(
+  store: Store,
+  slots: readonly number[],
+): Generator<{ leaves: SentLeaf[]; index: bigint }> {
+  let leaves: SentLeaf[] = [];
+  let index = store.index;
+  for (const slot of slots.filter(isSlot)) {
+    let after = "";
+    for (let isWhole = false; !isWhole;) {
+      const page = viewed(store, (view) => {
+        index = indexOf(view);
+        return view.leaves({ slot, key: after }, PAGE_LEAVES).filter((leaf) => leaf.slot === slot);
+      });
+      leaves.push(...page.map(({ key, hash }) => ({ slot, key, hash })));
+      isWhole = page.length < PAGE_LEAVES;
+      after = page.at(-1)?.key ?? after;
+      if (leaves.length + PAGE_LEAVES <= CHUNK_LEAVES) continue;
+      yield { leaves, index };
+      leaves = [];
+    }
+  }
+  yield { leaves, index };
+}
+
+/** The present rows of some keys, a message at a time. */
+export function* readKeys(
+  store: Store,
+  keys: readonly string[],
+): Generator<{ rows: SentRow[]; index: bigint }> {
+  for (let at = 0; at < keys.length;) {
+    yield viewed(store, (view) => {
+      const rows: SentRow[] = [];
+      for (let left = CHUNK_BYTES; at < keys.length && left > 0; at++) {
+        const row = rowOf(view, keys[at]!, view.get(keys[at]!));
+        rows.push(row);
+        left -= row.key.length + row.value.length + 32;
+      }
+      return { rows, index: indexOf(view) };
+    });
+  }
+}
+
+const NO_VALUE = new Uint8Array(0);
+
+/** One that has a leaf and no value has vanished here: a copy of it elsewhere must not go with it. */
+function rowOf(view: Reads, key: string, value: Uint8Array | null): SentRow {
+  const leaf = view.leaf(slotOf(classOf(key), key)!, key);
+  if ((leaf === null) !== (value === null)) throw entryMissing(key);
+  if (leaf === null || value === null) {
+    return { key, scope: NO_VALUE, value: NO_VALUE, isAbsent: true };
+  }
+  return { key, scope: leaf.scope, value, isAbsent: false };
+}
+
+function indexOf(view: Reads): bigint {
+  return decodeHead(view.meta(HEAD_ROW)!).index;
+}
+
+function viewed<T>(store: Store, run: (view: ReadView) => T): T {
+  const view = store.view();
+  try {
+    return run(view);
+  } finally {
+    view.close();
+  }
+}

@@ -1,0 +1,363 @@
+// The side of a secondary: connects to its primary, says where its log is, and does what it is told: goes on with the
+// log, takes over rows, or stays as it is. It begins anew for as long as it is open, whatever happens.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { HelloAnswer } from "../../cluster/hello.ts";
+import type { PeerLink, Self } from "../../cluster/peer-link.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
+import { encodeTimeline } from "../../storage/rows/head.ts";
+import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";
+import { measure } from "./echo-times.ts";
+import {
+  divergent,
+  endedByPrimary,
+  noAddress,
+  protocolBroken,
+  refusedByPrimary,
+  unmended,
+} from "./failures.ts";
+import { LogFollower, type StreamEnd } from "./following-log.ts";
+import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
+import {
+  type Connection,
+  type ConnectionState,
+  cursorOf,
+  hasCode,
+  Progress,
+  type ReceiverParts,
+  type ReceiverState,
+  sleep,
+} from "./receiving.ts";
+import { isCopy, RowTaker } from "./taking-rows.ts";
+
+const FIRST_PAUSE: Nanos = SECOND;
+const LONGEST_PAUSE: Nanos = 60n * SECOND;
+const UNMENDED_PAUSE: Nanos = 600n * SECOND;
+const ECHO_EVERY: Nanos = 5n * SECOND;
+const ECHO_WITHIN: Nanos = 10n * SECOND;
+const ROUNDS = 3;
+/** What a primary says to one that it does not take any more. */
+export const REVOKED = "revoked";
+
+/** A secondary as it sees itself. */
+export interface ReceiverStatus {
+  readonly state: ReceiverState;
+  readonly connectionState: ConnectionState;
+  readonly lastSyncError: string | null;
+  readonly lastRemoteIndex: bigint;
+  readonly highestAnnounced: bigint;
+  readonly divergent: { readonly fork: bigint; readonly head: bigint } | null;
+  readonly final: Place | null;
+  readonly syncProgress: { readonly total: number | null; readonly done: number } | null;
+  /** Whether the rows here are those of one index. */
+  readonly isConsistent: boolean;
+  /** After three comparisons it still differed. */
+  readonly isUnmended: boolean;
+  readonly startedAt: Instant | null;
+  readonly lastHeartbeat: Instant | null;
+  readonly echoDuration: Nanos | null;
+  /** How far the primary's clock is ahead. */
+  readonly clockSkew: Nanos | null;
+  /** When the newest entry there was written. */
+  readonly headTime: Instant;
+}
+
+export class Receiver {
+  readonly #parts: ReceiverParts;
+  readonly #random: Random;
+  readonly #progress = new Progress();
+  #open: AbortController | null = null;
+  #running: Promise<void> | null = null;
+  #wake: (() => void) | null = null;
+  #startedAt: Instant | null = null;
+
+  constructor(parts: ReceiverParts & { readonly random: Random }) {
+    this.#parts = parts;
+    this.#random = parts.random;
+  }
+
+  open(): void {
+    if (this.#open !== null) return;
+    const open = new AbortController();
+    this.#open = open;
+    this.#startedAt = this.#parts.clock.now();
+    this.#running = this.#run(open.signal);
+  }
+
+  /** Nothing is written after this resolves. */
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = null;
+    open?.abort(new StatusError(Status.cancelled, "replication is closed"));
+    await this.#running;
+    this.#progress.state = "idle";
+    this.#progress.connection = "shutdown";
+  }
+
+  /** Something has changed that it waited for: an address, a key, a permission. It tries again at once. */
+  retry(): void {
+    this.#wake?.();
+  }
+
+  get status(): ReceiverStatus {
+    const { store, ports } = this.#parts;
+    const progress = this.#progress;
+    return {
+      state: progress.state,
+      connectionState: progress.connection,
+      lastSyncError: progress.error,
+      lastRemoteIndex: progress.lastRemote,
+      highestAnnounced: progress.announced,
+      divergent: progress.divergent,
+      final: progress.final,
+      syncProgress: progress.state === "merkle-sync" ? { ...progress.rows } : null,
+      isConsistent: store.adopting === null && ports.marks.read() === null,
+      isUnmended: progress.isUnmended,
+      startedAt: this.#startedAt,
+      lastHeartbeat: progress.heard,
+      echoDuration: progress.measured?.duration ?? null,
+      clockSkew: progress.measured?.skew ?? null,
+      headTime: progress.headTime,
+    };
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const progress = this.#progress;
+    for (let pause = FIRST_PAUSE; !signal.aborted;) {
+      let wait: Nanos | null = null;
+      progress.isGetting = false;
+      try {
+        await this.#session(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        progress.fail(error);
+        progress.connection = "transient_failure";
+        if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
+        if (error === this.#revoked) wait = -1n;
+      }
+      progress.state = "idle";
+      if (progress.isGetting) pause = FIRST_PAUSE;
+      await this.#pause(wait ?? this.#jittered(pause), signal);
+      pause = pause * 2n < LONGEST_PAUSE ? pause * 2n : LONGEST_PAUSE;
+    }
+  }
+
+  readonly #revoked = endedByPrimary(REVOKED);
+
+  /** From the hello to the end of the link. */
+  async #session(outer: AbortSignal): Promise<void> {
+    const { ports, store } = this.#parts;
+    const progress = this.#progress;
+    progress.state = "connecting";
+    progress.connection = "connecting";
+    const { link, answer } = await this.#dial(outer);
+    const lost = new AbortController();
+    const signal = AbortSignal.any([outer, lost.signal]);
+    void link.closed?.then(() =>
+      lost.abort(new StatusError(Status.unavailable, "the connection was lost")),
+    );
+    try {
+      await ports.accept(answer);
+      progress.connection = "ready";
+      const connection: Connection = { link, epoch: answer.epoch, signal };
+      if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
+      const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
+      try {
+        await this.#follow(connection, readDecision(answer.decision));
+      } finally {
+        lost.abort(new StatusError(Status.cancelled, "the session is over"));
+        await echoing;
+      }
+    } catch (error) {
+      // What was in the middle of something only knows that it was stopped.
+      throw !outer.aborted && lost.signal.aborted && isCancelled(error)
+        ? lost.signal.reason
+        : error;
+    } finally {
+      await link.close();
+    }
+  }
+
+  async #dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
+    const { ports } = this.#parts;
+    let failed: unknown = noAddress();
+    for (const address of ports.addresses()) {
+      signal.throwIfAborted();
+      const link = ports.open(address);
+      try {
+        return { link, answer: await link.open(this.#self(), signal) };
+      } catch (error) {
+        failed = error;
+        await link.close();
+      }
+    }
+    throw failed;
+  }
+
+  #self(): Self {
+    const { store, ports } = this.#parts;
+    const { head, timeline, adopting, limits } = store;
+    const { shared, local } = head!;
+    return {
+      ...ports.self(),
+      epoch: ports.epoch(),
+      timeline: encodeTimeline(timeline!),
+      cursor: cursorOf(store),
+      storageFormat: STORAGE_FORMAT,
+      limits: { operations: limits.operations, bytes: BigInt(limits.bytes) },
+      // A rewind goes on by its log, which is whole until it ends.
+      half:
+        adopting?.kind === "adopt"
+          ? { isCopy: isCopy(adopting.cursor), head: adopting.head }
+          : null,
+      isEmpty: shared.count + local.count === 0,
+    };
+  }
+
+  async #follow(connection: Connection, decision: Decision | null): Promise<void> {
+    const taker = new RowTaker(this.#parts, this.#progress, connection);
+    if (decision === null) throw protocolBroken("no decision");
+    await this.#prepare(taker, decision);
+    for (;;) {
+      this.#progress.state = "stream-wals";
+      this.#progress.lastRemote = this.#parts.store.index;
+      const end = await new LogFollower(this.#parts, this.#progress, connection).run();
+      connection.signal.throwIfAborted();
+      await this.#after(end, taker);
+    }
+  }
+
+  async #prepare(taker: RowTaker, decision: Decision): Promise<void> {
+    const { store, ports } = this.#parts;
+    switch (decision.kind) {
+      case "resume":
+        return;
+      case "refuse":
+        throw refusedByPrimary(decision.reason);
+      case "copy":
+        if (!(await addsUp(taker.copy()))) await this.#diff(taker);
+        return;
+      case "diff":
+        return await this.#diff(taker);
+      case "rewind": {
+        const { fork, chain } = decision;
+        this.#progress.divergent = { fork, head: store.index };
+        if (!ports.mayRewind()) throw divergent(fork, store.index);
+        // What lies above the fork is not kept any more: then all is compared.
+        if (store.tail!.first > fork + 1n) {
+          await this.#diff(taker);
+          await ports.rewound(fork);
+          this.#progress.divergent = null;
+        } else await taker.rewind(fork, chain);
+      }
+    }
+  }
+
+  async #after(end: StreamEnd, taker: RowTaker): Promise<void> {
+    const { store, log } = this.#parts;
+    switch (end.kind) {
+      case "again":
+        return;
+      case "closed":
+        throw new StatusError(Status.unavailable, "the primary has ended the stream");
+      case "goodbye":
+        throw end.reason === REVOKED ? this.#revoked : endedByPrimary(end.reason);
+      case "diverged":
+        throw protocolBroken("another log than it said");
+      case "trimmed":
+        return await this.#diff(taker);
+      case "differs": {
+        this.#progress.state = "merkle-diff";
+        log.warn("the data here differs from the primary's", { index: String(store.index) });
+        await taker.mendOwn();
+        if (store.differsFrom(end.head).length > 0) await this.#diff(taker);
+      }
+    }
+  }
+
+  /** Once more where what came in the end does not add up, so that no damage that cannot be mended is compared for
+   *  ever. A comparison that was cut off does not count. */
+  async #diff(taker: RowTaker): Promise<void> {
+    const progress = this.#progress;
+    for (let isWhole = false; !isWhole; progress.rounds++) {
+      if (progress.rounds >= ROUNDS) {
+        progress.rounds = 0;
+        progress.isUnmended = true;
+        throw unmended();
+      }
+      // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.
+      if (progress.rounds > 0) await taker.mendOwn();
+      isWhole = await addsUp(taker.diff());
+    }
+  }
+
+  /** Tells how we are, hears how the primary is, and notices when nobody answers. */
+  async #echoes({ link, epoch, signal }: Connection): Promise<void> {
+    const { clock, timers, store, ports } = this.#parts;
+    const progress = this.#progress;
+    for (let before: EchoTimes | null = null; ; await sleep(timers, ECHO_EVERY, signal)) {
+      const { version, apiAddress = "", clusterAddresses = [] } = ports.self();
+      const t0 = clock.now();
+      const answer: EchoAnswer = await link.call(
+        echo,
+        {
+          epoch,
+          t0,
+          before,
+          state: progress.state,
+          applied: store.index,
+          durable: store.index,
+          apiAddress,
+          clusterAddresses,
+          version,
+          keysVersion: ports.keysVersion(),
+          encryptions: ports.encryptions(),
+        },
+        { timeout: ECHO_WITHIN, signal },
+      );
+      const t3 = clock.now();
+      before = { t0, t1: answer.t1, t2: answer.t2, t3 };
+      progress.measured = measure(before);
+      progress.heard = t3;
+      progress.headTime = answer.headTime;
+      progress.announce(answer.head);
+      if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
+      ports.learned(answer.apiAddress, answer.clusterAddresses);
+      if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
+    }
+  }
+
+  /** A fifth more or less, so that not all come at once. */
+  #jittered(pause: Nanos): Nanos {
+    const share = BigInt(this.#random.bytes(2).readUInt16BE()); // of 65,536
+    return (pause * 4n) / 5n + (pause * 2n * share) / (5n * 65_536n);
+  }
+
+  /** Until then, or until somebody says so; below zero only that. */
+  async #pause(length: Nanos, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = length < 0n ? null : this.#parts.timers.after(length, resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    timer?.cancel();
+    this.#wake = null;
+  }
+}
+
+/** False where the rows that were taken over are not those that they should be. */
+async function addsUp(taking: Promise<void>): Promise<boolean> {
+  try {
+    await taking;
+    return true;
+  } catch (error) {
+    if (hasCode(error, "log-trees-differ")) return false;
+    throw error;
+  }
+}
+
+function isCancelled(error: unknown): boolean {
+  return error instanceof StatusError && error.status === Status.cancelled;
+}

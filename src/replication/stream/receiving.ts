@@ -1,0 +1,146 @@
+// What all parts of a receiver share: what it is told by those around it, what it has found out so far, and how it
+// waits.
+
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
+import type { Cursor, HelloAnswer } from "../../cluster/hello.ts";
+import type { PeerLink, Self } from "../../cluster/peer-link.ts";
+import type { Store, Surplus } from "../../storage/store.ts";
+import type { Measured } from "./echo-times.ts";
+import type { Place } from "./messages.ts";
+
+/** What a receiver is told, and what it asks for. */
+export interface ReceiverPorts {
+  /** A link to an address; it is not open yet. */
+  readonly open: (address: string) => PeerLink;
+  /** In the order in which they are tried. */
+  readonly addresses: () => readonly string[];
+  readonly self: () => Pick<Self, "clusterId" | "version" | "apiAddress" | "clusterAddresses">;
+  /** Of the set, as it is known here. */
+  readonly epoch: () => number;
+  /** Whether whoever answers is followed; throws where not, and keeps a later epoch. */
+  readonly accept: (answer: HelloAnswer) => Promise<void>;
+  /** Fetches the present keys of the set: ours are older, or an entry cannot be read. */
+  readonly keys: (link: PeerLink) => Promise<void>;
+  readonly keysVersion: () => string;
+  /** Under the keys that all members share. */
+  readonly encryptions: () => bigint;
+  /** Up to which index the log must be applied before the rows here are of one index. It outlives a crash, and is no
+   *  part of what is replicated. */
+  readonly marks: {
+    readonly read: () => bigint | null;
+    readonly write: (index: bigint | null) => Promise<void>;
+  };
+  /** Whether somebody has said that entries which the primary does not have are given up. */
+  readonly mayRewind: () => boolean;
+  /** Keeps what a rewind is about to give up; the entries are in the log. */
+  readonly giveUp: (surplus: Surplus) => Promise<void>;
+  /** The rewind is over, and its permission used up. */
+  readonly rewound: (fork: bigint) => Promise<void>;
+  /** Where the primary says that it can be found. */
+  readonly learned: (apiAddress: string, clusterAddresses: readonly string[]) => void;
+}
+
+export interface ReceiverParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly ports: ReceiverPorts;
+}
+
+export type ReceiverState = "idle" | "connecting" | "stream-wals" | "merkle-diff" | "merkle-sync";
+export type ConnectionState = "idle" | "connecting" | "ready" | "transient_failure" | "shutdown";
+
+/** The primary at the other end of one session. */
+export interface Connection {
+  readonly link: PeerLink;
+  /** Of the set, while it lasts. */
+  readonly epoch: number;
+  readonly signal: AbortSignal;
+}
+
+/** What is shown of a receiver; its parts write it down as they go. */
+export class Progress {
+  state: ReceiverState = "idle";
+  connection: ConnectionState = "idle";
+  error: string | null = null;
+  /** The last index that came, or that rows were taken over at. */
+  lastRemote = 0n;
+  /** The highest index that the primary has spoken of. */
+  announced = 0n;
+  divergent: { readonly fork: bigint; readonly head: bigint } | null = null;
+  /** What a primary that gave up its place has written last. */
+  final: Place | null = null;
+  /** Of rows that are taken over: how many there are, as far as it is known, and how many are here. */
+  rows: { total: number | null; done: number } = { total: null, done: 0 };
+  /** Comparisons since the last head that was the same. */
+  rounds = 0;
+  isUnmended = false;
+  measured: Measured | null = null;
+  heard: Instant | null = null;
+  headTime: Instant = 0n;
+  /** Since the session began something came that was right: the next attempt need not wait long. */
+  isGetting = false;
+
+  announce(index: bigint): void {
+    if (index > this.announced) this.announced = index;
+  }
+
+  fail(error: unknown): void {
+    this.error = describe(error);
+  }
+
+  /** All is well. */
+  well(): void {
+    this.error = null;
+    this.isGetting = true;
+  }
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Failure && codes.includes(error.code);
+}
+
+export function cursorOf({ head }: Store): Cursor {
+  const { lineage, epoch, index, chain } = head!;
+  return { lineage, epoch, index, chain };
+}
+
+const LONGEST: Nanos = 10n * SECOND;
+
+/** Tries again for as long as the disk is nearly full. Parts of an entry cannot be left out, so nothing else helps. */
+export async function patiently<T>(
+  { timers, progress }: { readonly timers: Timers; readonly progress: Progress },
+  signal: AbortSignal,
+  run: () => Promise<T>,
+): Promise<T> {
+  for (let pause = SECOND; ; pause = pause * 2n < LONGEST ? pause * 2n : LONGEST) {
+    signal.throwIfAborted();
+    try {
+      return await run();
+    } catch (error) {
+      if (!hasCode(error, "storage-full")) throw error;
+      progress.fail(error);
+      await sleep(timers, pause, signal);
+    }
+  }
+}
+
+/** Rejects with the signal's reason when that comes first. */
+export function sleep(timers: Timers, length: Nanos, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const stop = () => {
+      timer.cancel();
+      reject(signal.reason);
+    };
+    const timer = timers.after(length, () => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    });
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,356 @@
+// The side of a primary: greets secondaries, sends them rows and the log, and keeps the book of them. It only reads
+// the store. Who may come and what the epoch is are the business of whoever makes it.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import type { Greeting, Hello } from "../../cluster/hello.ts";
+import { PROTOCOL } from "../../cluster/hello.ts";
+import type { Peer } from "../../cluster/verify.ts";
+import {
+  type Call,
+  serveBidirectional,
+  serveStream,
+  serveUnary,
+  type ServiceTable,
+  serviceTable,
+} from "../../grpc/method.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
+import { Slices } from "../../storage/commit/slices.ts";
+import { classOf, isLegalKey } from "../../storage/key.ts";
+import { decodeHead, encodeTimeline } from "../../storage/rows/head.ts";
+import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
+import type { Store } from "../../storage/store.ts";
+import { decide, factsOf, sentDecision } from "./decision.ts";
+import { measure } from "./echo-times.ts";
+import { LogSession } from "./log-session.ts";
+import { LogTail } from "./log-tail.ts";
+import { Member, type MemberStatus } from "./members.ts";
+import * as messages from "./messages.ts";
+import {
+  readChunk,
+  readKeys,
+  readLeaves,
+  readPages,
+  pagesNow,
+  readSubpages,
+} from "./reading-rows.ts";
+
+const FINISH: Nanos = 10n * SECOND;
+const MAX_MEMBERS = 128; // of those that came since we lead: some have been revoked since
+const WARN_SKEW: Nanos = 2n * SECOND;
+
+/** What a sender is told by those around it. */
+export interface SenderPorts {
+  /** Of the set. */
+  readonly epoch: () => number;
+  /** For members that follow an earlier epoch: that the present one is no stranger's. */
+  readonly epochProof: () => Uint8Array;
+  readonly keysVersion: () => string;
+  readonly clusterId: string;
+  readonly version: string;
+  readonly apiAddress: () => string;
+  readonly clusterAddresses: () => readonly string[];
+  readonly isKnown: (id: string) => boolean;
+  /** All that may come, whether they have come or not. */
+  readonly known: () => readonly string[];
+  /** Looks at who has come, beyond its certificate; throws where it is not taken. */
+  readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
+  /** A member speaks of a later epoch than ours: somebody else leads by now. */
+  readonly superseded: (epoch: number) => void;
+}
+
+export interface SenderParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly ports: SenderPorts;
+}
+
+/** Who has the last entry of all. */
+export interface Finished {
+  readonly index: bigint;
+  readonly acknowledged: readonly string[];
+  readonly missing: readonly string[];
+}
+
+export class Sender {
+  readonly #store: Store;
+  readonly #parts: SenderParts;
+  readonly #ports: SenderPorts;
+  readonly #tail: LogTail;
+  readonly #members = new Map<string, Member>();
+  readonly #waiting = new Set<() => void>(); // for acknowledgements
+  #final: messages.Place | null = null;
+  #isClosed = false;
+  readonly table: ServiceTable<Peer>;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+    this.#ports = parts.ports;
+    this.#tail = new LogTail(parts.store);
+    this.table = this.#served();
+  }
+
+  /** As a served set wants it. */
+  readonly greet = async (hello: Hello, peer: Peer): Promise<Greeting> => {
+    const { ports } = this.#parts;
+    this.#assertKnown(peer);
+    if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch);
+    await ports.confirm(hello, peer);
+    this.#assertKnown(peer); // it took its time
+    const decision = decide(hello, factsOf(this.#store));
+    const member = this.#meet(hello, peer);
+    if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
+    // A copy goes on: it will need the log from where it began.
+    if (decision.kind === "copy" && hello.half !== null) {
+      member.pin(decodeHead(hello.half.head).index + 1n);
+    }
+    return {
+      epoch: ports.epoch(),
+      epochProof: ports.epochProof(),
+      timeline: encodeTimeline(this.#store.timeline!),
+      clusterId: ports.clusterId,
+      protocol: PROTOCOL,
+      version: ports.version,
+      decision: sentDecision(decision),
+      keysVersion: ports.keysVersion(),
+    };
+  };
+
+  /** Everybody that came since we lead, by id. */
+  members(): MemberStatus[] {
+    const now = this.#parts.clock.now();
+    const { index } = this.#store;
+    return Array.from(this.#members.values(), (member) => member.status(now, index));
+  }
+
+  /** The first index that a known secondary still needs; null where there is none. One that has not come yet needs
+   *  all there is: how long the log is kept at all is not decided here. */
+  needed(): bigint | null {
+    const first = this.#store.tail?.first ?? 0n;
+    return least(this.#ports.known().map((id) => this.#members.get(id)?.needed ?? first));
+  }
+
+  /** The first index that somebody needs who takes over rows just now; null where nobody does. */
+  pinned(): bigint | null {
+    const known = this.#ports.known().map((id) => this.#members.get(id)?.pinned ?? null);
+    return least(known.filter((pin) => pin !== null));
+  }
+
+  /** What the trimmer is to keep for them. */
+  get retention(): { readonly acknowledged: bigint | null; readonly pinned: bigint | null } {
+    const needed = this.needed();
+    return { acknowledged: needed === null ? null : needed - 1n, pinned: this.pinned() };
+  }
+
+  /** Tells it why, and sends it nothing more. That it does not come again is not decided here. */
+  drop(id: string, reason: string): void {
+    const member = this.#members.get(id);
+    this.#members.delete(id);
+    member?.stream?.end(reason);
+  }
+
+  /**
+   * The last entry has been written: everybody is told so, and has ten seconds to make it durable. Resolves
+   * earlier when all known ones have.
+   */
+  async finish(): Promise<Finished> {
+    const { index, chain } = this.#store.head!;
+    this.#final = { index, chain };
+    const missing = () =>
+      this.#ports.known().filter((id) => (this.#members.get(id)?.acknowledged ?? -1n) < index);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#parts.timers.after(FINISH, resolve);
+    const look = () => {
+      if (missing().length === 0) resolve();
+    };
+    this.#waiting.add(look);
+    this.#wakeAll();
+    look();
+    await promise;
+    timer.cancel();
+    this.#waiting.delete(look);
+    const late = missing();
+    const acknowledged = this.#ports.known().filter((id) => !late.includes(id));
+    return { index, acknowledged, missing: late };
+  }
+
+  /** Everybody is told why. Nothing is sent any more. */
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const { stream } of this.#members.values()) stream?.end(reason);
+    this.#tail.close();
+  }
+
+  #wakeAll(): void {
+    for (const { stream } of this.#members.values()) {
+      if (stream instanceof LogSession) stream.wake();
+    }
+  }
+
+  #served(): ServiceTable<Peer> {
+    const store = this.#store;
+    return serviceTable<Peer>([
+      serveUnary(messages.beginDiff, (request, call) => this.#begin(request, call)),
+      serveUnary(messages.copyScope, async ({ epoch, after }, call) => {
+        this.#admit(epoch, call);
+        return readChunk(store, after);
+      }),
+      serveUnary(messages.subpages, async ({ epoch, pages }, call) => {
+        this.#admit(epoch, call);
+        return { sums: readSubpages(store, numbersIn(pages, 2, messages.MAX_PAGES, 512)) };
+      }),
+      serveStream(messages.leaves, ({ epoch, slots }, call) => {
+        this.#admit(epoch, call);
+        return this.#turns(readLeaves(store, numbersIn(slots, 4, messages.MAX_SLOTS, 512 * 256)));
+      }),
+      serveStream(messages.fetchKeys, ({ epoch, keys }, call) => {
+        this.#admit(epoch, call);
+        const isRight = keys.every((key) => isLegalKey(key) && classOf(key) !== "ignored");
+        if (!isRight) throw new StatusError(Status.invalidArgument, "a key that never leaves");
+        return this.#turns(readKeys(store, keys));
+      }),
+      serveBidirectional(messages.streamLog, (requests, call) => this.#stream(requests, call)),
+      serveUnary(messages.echo, async (request, call) => this.#echo(request, call)),
+    ]);
+  }
+
+  /** Where it begins to take over rows: from here on it needs the log, until it is sent it. */
+  async #begin(
+    { epoch, isCopy }: { readonly epoch: number; readonly isCopy: boolean },
+    call: Call<Peer>,
+  ): Promise<messages.Begun> {
+    const member = this.#admit(epoch, call);
+    const store = this.#store;
+    if (!isCopy) await readPages(store, new Slices(this.#parts, call.signal));
+    // At once: head and hashes are of one moment, and nothing after it goes.
+    const pages = isCopy ? new Uint8Array(0) : pagesNow(store);
+    member.pin(store.index + 1n);
+    return {
+      head: store.headBytes!,
+      timeline: encodeTimeline(store.timeline!),
+      pages,
+      keysVersion: this.#ports.keysVersion(),
+    };
+  }
+
+  #stream(
+    requests: AsyncIterable<messages.ToSender>,
+    call: Call<Peer>,
+  ): AsyncGenerator<messages.ToReceiver> {
+    const { store, clock, timers } = this.#parts;
+    const member = this.#memberOf(call);
+    const session = new LogSession({
+      store,
+      tail: this.#tail,
+      member,
+      clock,
+      timers,
+      admit: (epoch) => void this.#admit(epoch, call),
+      acknowledged: () => this.#waiting.forEach((look) => look()),
+      final: () => this.#final,
+    });
+    return session.run(requests, call.signal);
+  }
+
+  #echo(request: messages.EchoSent, call: Call<Peer>): messages.EchoAnswer {
+    const { clock, log } = this.#parts;
+    const t1 = clock.now();
+    const member = this.#admit(request.epoch, call);
+    const measured = request.before === null ? null : measure(request.before);
+    if (measured !== null && (measured.skew > WARN_SKEW || measured.skew < -WARN_SKEW)) {
+      log.warn("the clock of a secondary is not ours", {
+        secondary: member.id,
+        skew_ms: Number(measured.skew / 1_000_000n),
+      });
+    }
+    member.echo(request, measured, t1);
+    return {
+      epoch: this.#ports.epoch(),
+      t1,
+      t2: clock.now(),
+      head: this.#store.index,
+      headTime: this.#headTime(),
+      apiAddress: this.#ports.apiAddress(),
+      clusterAddresses: this.#ports.clusterAddresses(),
+      keysVersion: this.#ports.keysVersion(),
+    };
+  }
+
+  #headTime(): bigint {
+    const { index } = this.#store;
+    const [entry] = this.#tail.read(index, { entries: 1, bytes: messages.CHUNK_BYTES }) ?? [];
+    return entry === undefined ? 0n : decodeEntryHeader(entry).time;
+  }
+
+  /** A chunk at a time, and others have their turn in between. */
+  async *#turns<T>(chunks: Iterable<T>): AsyncGenerator<T> {
+    const slices = new Slices(this.#parts);
+    for (const chunk of chunks) {
+      yield chunk;
+      await slices.pause();
+    }
+  }
+
+  #admit(epoch: number, call: Call<Peer>): Member {
+    const own = this.#ports.epoch();
+    const member = this.#memberOf(call);
+    if (epoch > own) this.#supersede(epoch);
+    if (epoch < own) throw new StatusError(Status.aborted, `the set is in epoch ${own} by now`);
+    return member;
+  }
+
+  #supersede(epoch: number): never {
+    this.#ports.superseded(epoch);
+    throw new StatusError(Status.failedPrecondition, "somebody else leads by now");
+  }
+
+  #memberOf({ peer }: Call<Peer>): Member {
+    this.#assertKnown(peer);
+    const member = this.#members.get(peer.id);
+    if (member === undefined) throw new StatusError(Status.failedPrecondition, "say hello first");
+    return member;
+  }
+
+  #assertKnown({ id }: Peer): void {
+    if (this.#isClosed) throw new StatusError(Status.unavailable, "this cluster sends nothing");
+    if (this.#ports.isKnown(id)) return;
+    throw new StatusError(Status.permissionDenied, "no such secondary is known");
+  }
+
+  #meet(hello: Hello, { id }: Peer): Member {
+    const now = this.#parts.clock.now();
+    const known = this.#members.get(id);
+    if (known !== undefined) {
+      known.greet(hello, now);
+      return known;
+    }
+    if (this.#members.size >= MAX_MEMBERS) {
+      const gone = [...this.#members.keys()].find((other) => !this.#ports.isKnown(other));
+      if (gone !== undefined) this.#members.delete(gone);
+    }
+    const member = new Member(id, hello, now);
+    this.#members.set(id, member);
+    return member;
+  }
+}
+
+function least(indexes: readonly bigint[]): bigint | null {
+  return indexes.reduce<bigint | null>((min, one) => (min === null || one < min ? one : min), null);
+}
+
+/** Numbers of so many bytes each, below a bound. */
+function numbersIn(bytes: Uint8Array, width: 2 | 4, max: number, below: number): number[] {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const count = bytes.length / width;
+  const numbers = Array.from({ length: Math.floor(count) }, (_, i) =>
+    view.readUIntBE(i * width, width),
+  );
+  const isRight = Number.isInteger(count) && count <= max && numbers.every((one) => one < below);
+  if (!isRight) throw new StatusError(Status.invalidArgument, "what it names is not there");
+  return numbers;
+}

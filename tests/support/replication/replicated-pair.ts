@@ -1,0 +1,279 @@
+// A primary and a secondary, each with a store of its own on a disk that outlives it, and between them a link in
+// memory that can be late, lose its order among streams, and be cut. Power fails on either side whenever a test says so.
+
+import assert from "node:assert/strict";
+import type { Hello } from "../../../src/cluster/hello.ts";
+import { MemoryCarrier, type Way } from "../../../src/cluster/memory-carrier.ts";
+import { CarriedLink, type PeerLink } from "../../../src/cluster/peer-link.ts";
+import type { Peer } from "../../../src/cluster/verify.ts";
+import { type Served, serviceTable, type ServiceTable } from "../../../src/grpc/method.ts";
+import { Receiver } from "../../../src/replication/stream/receiver.ts";
+import type { ReceiverPorts } from "../../../src/replication/stream/receiving.ts";
+import { Sender, type SenderPorts } from "../../../src/replication/stream/sender.ts";
+import { EngineError } from "../../../src/storage/engines/engine.ts";
+import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import { Store, type Surplus } from "../../../src/storage/store.ts";
+import { type FakeWorld, fakeWorld, nextTurn } from "../fake-world.ts";
+import { TREE_KEY } from "../made/made-store.ts";
+import { assertSameRows } from "../stores/followed-store.ts";
+import { WatchedEngine } from "../stores/watched-engine.ts";
+
+export const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
+const MARK = "core/replication/mark";
+const SECOND = 1_000_000_000n;
+
+/** A store on a disk, and the disk without it. */
+export class TestNode {
+  readonly world: FakeWorld;
+  readonly disk: MemoryDisk;
+  engine!: WatchedEngine;
+  store!: Store;
+  /** Of every engine that comes: how the disk is. */
+  turns = 0;
+
+  constructor(world: FakeWorld, disk = new MemoryDisk()) {
+    this.world = world;
+    this.disk = disk;
+    this.power();
+  }
+
+  /** The process begins, with whatever lies on the disk. */
+  power(): void {
+    this.engine = new WatchedEngine(new MemoryEngine(this.disk));
+    this.engine.turns = this.turns;
+    this.store = new Store({ engine: this.engine, ...this.world });
+  }
+
+  /** The process is gone: what is on its way to the disk may have come there or not. */
+  async crash(): Promise<void> {
+    this.engine.failCommit = new EngineError("the power failed");
+    this.engine.failReads = true;
+    await this.engine.close();
+    await nextTurn();
+  }
+}
+
+/** What a primary does in the place of one of its methods; `real` is what it would do. */
+export type Instead = (real: Served<Peer>) => Served<Peer>;
+
+export interface PairOptions {
+  readonly way?: Partial<Way>;
+  readonly sender?: Partial<SenderPorts>;
+  readonly receiver?: Partial<ReceiverPorts>;
+  /** How far the primary's clock is ahead. */
+  readonly ahead?: bigint;
+}
+
+export class ReplicatedPair {
+  readonly world = fakeWorld();
+  readonly primary: TestNode;
+  readonly secondary: TestNode;
+  sender!: Sender;
+  receiver!: Receiver;
+  /** Where the primary is reached: several, so that one can be wrong. */
+  addresses: string[] = ["primary"];
+  epoch = { primary: 1, secondary: 1 };
+  keysVersion = { primary: "1", secondary: "1" };
+  known: string[] = ["paris"];
+  revoked = false;
+  mayRewind = false;
+  readonly hellos: Hello[] = [];
+  readonly superseded: number[] = [];
+  readonly givenUp: Surplus[] = [];
+  /** By the name of the method. */
+  readonly instead = new Map<string, Instead>();
+  /** How often each method was called. */
+  readonly calls = new Map<string, number>();
+  readonly #options: PairOptions;
+  #carriers = new Set<MemoryCarrier>();
+
+  private constructor(options: PairOptions) {
+    this.#options = options;
+    this.primary = new TestNode(this.world);
+    this.secondary = new TestNode(this.world);
+  }
+
+  /** The secondary is empty, and has a lineage of its own. Neither side speaks yet. */
+  static async make(options: PairOptions = {}): Promise<ReplicatedPair> {
+    const pair = new ReplicatedPair(options);
+    const { primary, secondary } = pair;
+    const lineage = (byte: number) => Buffer.alloc(16, byte);
+    await primary.store.create(TREE_KEY, { lineage: lineage(3), cluster: "a" }, () => {});
+    await secondary.store.create(TREE_KEY, { lineage: lineage(9), cluster: "b" }, () => {});
+    await secondary.store.follow();
+    pair.serve();
+    pair.receive();
+    return pair;
+  }
+
+  serve(): void {
+    const { clock } = this.world;
+    const { ahead = 0n } = this.#options;
+    this.sender = new Sender({
+      store: this.primary.store,
+      ...this.world,
+      clock: { now: () => clock.now() + ahead, elapsed: () => clock.elapsed() },
+      ports: this.#sending(),
+    });
+  }
+
+  receive(): void {
+    const { store } = this.secondary;
+    this.receiver = new Receiver({ store, ...this.world, ports: this.#receiving(store) });
+  }
+
+  #sending(): SenderPorts {
+    return {
+      epoch: () => this.epoch.primary,
+      epochProof: () => Buffer.from("proof"),
+      keysVersion: () => this.keysVersion.primary,
+      clusterId: "cluster-a",
+      version: "0.1.0",
+      apiAddress: () => "https://a:8200",
+      clusterAddresses: () => ["https://a:8201"],
+      isKnown: (id) => this.known.includes(id),
+      known: () => this.known,
+      confirm: async (hello) => void this.hellos.push(hello),
+      superseded: (epoch) => void this.superseded.push(epoch),
+      ...this.#options.sender,
+    };
+  }
+
+  #receiving(store: Store): ReceiverPorts {
+    return {
+      open: (address) => this.link(address),
+      addresses: () => this.addresses,
+      self: () => ({
+        clusterId: "cluster-b",
+        version: "0.1.0",
+        apiAddress: "https://b:8200",
+        clusterAddresses: ["https://b:8201"],
+      }),
+      epoch: () => this.epoch.secondary,
+      accept: async ({ epoch }) => {
+        this.epoch.secondary = epoch;
+      },
+      keys: async () => {
+        this.keysVersion.secondary = this.keysVersion.primary;
+      },
+      keysVersion: () => this.keysVersion.secondary,
+      encryptions: () => 7n,
+      marks: {
+        read: () => {
+          const bytes = store.get(MARK);
+          return bytes === null ? null : BigInt(Buffer.from(bytes).toString());
+        },
+        write: (index) =>
+          store.write((tx) =>
+            index === null ? tx.delete(MARK) : tx.put(MARK, Buffer.from(String(index))),
+          ),
+      },
+      mayRewind: () => this.mayRewind,
+      giveUp: async (surplus) => void this.givenUp.push(surplus),
+      rewound: async () => {
+        this.mayRewind = false;
+      },
+      learned: () => {},
+      ...this.#options.receiver,
+    };
+  }
+
+  /** A link to whoever serves now. */
+  link(address: string, id = "paris"): PeerLink {
+    const peer: Peer = { ...SET, id, serial: "4a", expires: this.world.clock.now() + 10n ** 18n };
+    const way: Way = {
+      connect: async () => {
+        if (address !== "primary") throw new Error("there is nobody");
+      },
+      pass: async () => {},
+      ...this.#options.way,
+    };
+    const set = { table: this.#table(), greet: this.sender.greet, isRevoked: () => this.revoked };
+    const carrier = new MemoryCarrier(set, peer, this.world, way);
+    this.#carriers.add(carrier);
+    return new CarriedLink(carrier, peer);
+  }
+
+  #table(): ServiceTable<Peer> {
+    const served = Array.from(this.sender.table.values(), (real): Served<Peer> => {
+      const name = real.shape.path.split("/").at(-1)!;
+      const counted: Served<Peer> = {
+        shape: real.shape,
+        run: (requests, call) => {
+          this.calls.set(name, (this.calls.get(name) ?? 0) + 1);
+          return real.run(requests, call);
+        },
+      };
+      return this.instead.get(name)?.(counted) ?? counted;
+    });
+    return serviceTable(served);
+  }
+
+  cut(): void {
+    for (const carrier of this.#carriers) carrier.cut();
+    this.#carriers.clear();
+  }
+
+  async crashSecondary(): Promise<void> {
+    const gone = this.receiver;
+    await this.secondary.crash();
+    await gone.close();
+    this.secondary.power();
+    await this.secondary.store.follow();
+    this.secondary.store.unlock(TREE_KEY);
+    this.receive();
+    this.receiver.open();
+  }
+
+  async crashPrimary(): Promise<void> {
+    const gone = this.sender;
+    await this.primary.crash();
+    this.cut();
+    gone.close("gone");
+    this.primary.power();
+    this.primary.store.unlock(TREE_KEY);
+    this.serve();
+  }
+
+  put(key: string, value = "1", scope = 0): Promise<void> {
+    return this.primary.store.write((tx) =>
+      tx.put(key, Buffer.from(value), Buffer.alloc(16, scope)),
+    );
+  }
+
+  /** Time passes until both hold the same and say so. */
+  async atRest(): Promise<void> {
+    for (let i = 0; i < 200; i++) {
+      for (let turn = 0; turn < 20; turn++) await nextTurn();
+      if (this.isAtRest) break;
+      await this.world.timers.advance(SECOND);
+    }
+    const { status } = this.receiver;
+    assert.ok(
+      this.isAtRest,
+      `${JSON.stringify(status, (_, v: unknown) => (typeof v === "bigint" ? String(v) : v))}`,
+    );
+    assertSameRows(this.secondary.engine, this.primary.engine);
+    assert.deepEqual(this.secondary.store.differsFrom(this.primary.store.headBytes!), []);
+  }
+
+  get isAtRest(): boolean {
+    const { state, isConsistent, lastSyncError } = this.receiver.status;
+    const { store } = this.secondary;
+    const index = this.primary.store.index;
+    const [member] = this.sender.members();
+    return (
+      state === "stream-wals" &&
+      isConsistent &&
+      lastSyncError === null &&
+      store.index === index &&
+      member?.acknowledged === index &&
+      store.differsFrom(this.primary.store.headBytes!).length === 0
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.receiver.close();
+    this.sender.close("the test is over");
+  }
+}
