@@ -278,6 +278,16 @@ export function ceremonyNotRunning(): Failure {
 }
 
 /**
+ * @code ceremony-other An attempt at another kind of token is running, and there is place for one.
+ * @remedy Finish or cancel that one: root generation, or that of an operation token.
+ */
+export function otherCeremony(): Failure {
+  const message =
+    "the attempt that is running makes another kind of token; finish or cancel it first";
+  return new Failure("invalid", "ceremony-other", message);
+}
+
+/**
  * Names no nonce: neither the one given nor the one that would be right.
  * @code ceremony-wrong-nonce The nonce is not that of the running attempt.
  * @remedy Use the one that its start answered.

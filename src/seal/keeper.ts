@@ -96,9 +96,12 @@ export class SealKeeper {
     this.rekeyRecovery = new Rekeying(this.#ground, { family: "recovery", sealKey, installed });
   }
 
-  /** The same ceremony for another token, such as the operation token of a DR secondary. */
+  /** The same ceremony for another token, such as the operation token of a DR secondary. One attempt runs at a time,
+   *  whatever it makes: nobody gives a share to another than was meant. */
   generationOf(minting: Minting): RootGeneration {
-    const generation = new RootGeneration(this.#ground, minting);
+    const generation: RootGeneration = new RootGeneration(this.#ground, minting, () =>
+      this.#generations.values().some((other) => other !== generation && other.running),
+    );
     this.#generations.add(generation);
     return generation;
   }

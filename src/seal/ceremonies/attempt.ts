@@ -48,12 +48,14 @@ export function refuseCancel(expected: Nonces, cancelling: Cancelling): Failure 
 }
 
 /** Whether nobody has given a share in the time that there is for it. `touched`: when the last was given,
- *  or when they began to be collected. */
+ *  or when they began to be collected. `open`: anybody may give shares and nobody needs a token, so that an attempt
+ *  which somebody has spoiled must not last. */
 export function isForgotten(
   attempt: { readonly touched: Nanos; readonly collection: Collection },
   now: Nanos,
+  open = false,
 ): boolean {
-  const limit = attempt.collection.shares.length === 0 ? IDLE_LIMIT : STALLED_LIMIT;
+  const limit = open || attempt.collection.shares.length === 0 ? IDLE_LIMIT : STALLED_LIMIT;
   return now - attempt.touched >= limit;
 }
 

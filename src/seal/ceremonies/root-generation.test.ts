@@ -299,7 +299,7 @@ test("a token room that fails leaves no token, and the attempt waits for shares 
   assert.deepEqual([now.started, now.progress], [true, 0]);
 });
 
-test("another token of another length is made by the same ceremony, beside the first", async () => {
+test("another token of another length is made by the same ceremony, in the one place there is", async () => {
   const { node, shares } = await opened();
   const codec = jsonCodec<string>();
   const minting = {
@@ -310,12 +310,21 @@ test("another token of another length is made by the same ceremony, beside the f
     },
   };
   const operation = node.keeper.generationOf(minting);
-  await node.keeper.generateRoot.start();
+  const first = await node.keeper.generateRoot.start();
+  const running = failure("invalid", /an attempt is running already/);
+  await assert.rejects(operation.start(), running);
+  const other = failure("invalid", /makes another kind of token/);
+  const share = { key: shares[0] ?? "", nonce: first.nonce };
+  await assert.rejects(operation.update(share), other);
+  assert.equal(operation.progress().started, false);
+  await node.keeper.generateRoot.cancel({ authorised: true });
   const { nonce, otpLength, otp } = await operation.start();
+  await assert.rejects(node.keeper.generateRoot.start(), running);
   assert.equal(otpLength, 12);
   const { encodedToken } = await finish(operation, nonce, shares);
   assert.equal(uncovered(encodedToken, otp?.reveal() ?? ""), "operation-12");
   assert.equal(node.barrier.view("core/").get("operation-token", codec), "yes");
+  await node.keeper.generateRoot.start();
   assert.equal(node.keeper.generateRoot.progress().started, true);
 });
 

@@ -21,6 +21,8 @@ export interface Minting {
   /** In bytes, every time: a one-time password is made before the token. */
   readonly length: number;
   mint(tx: Tx): string;
+  /** Whether the attempt is open to everybody, and so ends sooner. Default false. */
+  readonly open?: boolean;
 }
 
 export interface StartOptions {
@@ -48,11 +50,19 @@ export interface RootAttempt {
 export class RootGeneration {
   readonly #ground: Ground;
   readonly #minting: Minting;
+  /** Whether an attempt at another token has the one place there is. */
+  readonly #isTaken: () => boolean;
   #state: machine.State = machine.NONE;
 
-  constructor(ground: Ground, minting: Minting) {
+  constructor(ground: Ground, minting: Minting, isTaken: () => boolean = () => false) {
     this.#ground = ground;
     this.#minting = minting;
+    this.#isTaken = isTaken;
+  }
+
+  get running(): boolean {
+    this.#forget();
+    return this.#state.at === "running";
   }
 
   progress(): RootAttempt {
@@ -64,12 +74,12 @@ export class RootGeneration {
     this.#ground.config();
     // Before the turn: it may take its time.
     const { cover, made } = await this.#ground.reading.run(() => {
-      this.#forget();
-      if (this.#state.at !== "none") throw failures.ceremonyRunning();
+      if (this.running || this.#isTaken()) throw failures.ceremonyRunning();
       return this.#coverFor(options);
     });
     return this.#ground.turns.run(() => {
       const { threshold: required } = schemeOf(this.#ground.config());
+      if (this.#isTaken()) throw failures.ceremonyRunning();
       const { random, clock } = this.#ground;
       const nonces = { nonce: random.uuid(), cancelNonce: random.uuid() };
       this.#apply({ do: "start", nonces, now: clock.elapsed(), cover, required });
@@ -80,7 +90,7 @@ export class RootGeneration {
   update(input: ShareInput): Promise<RootAttempt> {
     return this.#ground.turns.run(async () => {
       const config = this.#ground.config();
-      this.#forget();
+      if (!this.running && this.#isTaken()) throw failures.otherCeremony();
       const { clock } = this.#ground;
       const { nonce } = input;
       const share = parseShare(input.key);
@@ -124,7 +134,8 @@ export class RootGeneration {
   /** An attempt that nobody gave a share to in its time is over. */
   #forget(): void {
     const { clock, log } = this.#ground;
-    if (this.#state.at === "none" || !isForgotten(this.#state, clock.elapsed())) return;
+    const { open } = this.#minting;
+    if (this.#state.at === "none" || !isForgotten(this.#state, clock.elapsed(), open)) return;
     this.#apply({ do: "end" });
     log.info("an attempt at generating a token ended: no share was given in its time");
   }

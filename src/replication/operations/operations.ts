@@ -1,0 +1,218 @@
+// What runs a disaster-recovery secondary without a token of its own: operation tokens, made from key shares there, and
+// operator tickets, made on the primary. Who presents one is known by it; nothing else is.
+
+import type { DrOperation } from "@holdfast/shared/endpoint/access";
+import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { DR_OPERATIONS } from "@holdfast/shared/endpoint/access";
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Log } from "@holdfast/shared/log";
+import { DAY, HOUR, SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { Barrier } from "../../barrier/barrier.ts";
+import type { Tx, View } from "../../barrier/view.ts";
+import type { RootAttempt, StartOptions } from "../../seal/ceremonies/root-generation.ts";
+import type { SealKeeper } from "../../seal/keeper.ts";
+import { notPrimary } from "../failures.ts";
+import * as failures from "./failures.ts";
+import { OperationTokens, TOKEN_LENGTH } from "./operation-tokens.ts";
+import { PerMinute } from "./per-minute.ts";
+import { allows, isTicket, readTicket, type Ticket, ticketText } from "./ticket.ts";
+
+const ROWS = "replication/operation-tokens/";
+const SPENT = "spent/";
+/** Of tickets that were spent and are not expired yet. They are made by hand. */
+const MAX_SPENT = 1000;
+
+export const MAX_TICKET_TTL: Nanos = DAY;
+/** An operation token does not end by itself; one that is older is forgotten somewhere. */
+const OLD: Nanos = DAY;
+
+const TOKEN_NAME = "operation token";
+const TICKET_NAME = "operator ticket";
+
+/** Of one address, in a minute. */
+const ATTEMPTS = 10;
+const SHARES = 30;
+
+export interface OperationsNeeds {
+  /** core/ */
+  readonly node: View;
+  readonly barrier: Pick<Barrier, "rootKey">;
+  readonly keeper: Pick<SealKeeper, "generationOf">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** What this cluster is, and in which set. */
+  readonly role: () => {
+    readonly mode: "disabled" | "primary" | "secondary";
+    readonly set: string;
+  };
+}
+
+export interface IssuedTicket extends Ticket {
+  readonly text: string;
+}
+
+const spentCodec = jsonCodec<{ readonly expires: string }>();
+
+export class Operations {
+  readonly #needs: OperationsNeeds;
+  readonly #rows: View;
+  readonly #tokens: OperationTokens;
+  readonly #log: Log;
+  readonly #generation: ReturnType<SealKeeper["generationOf"]>;
+  readonly #limits: Readonly<Record<"start" | "cancel" | "share", PerMinute>>;
+
+  constructor(needs: OperationsNeeds) {
+    const { node, random, keeper, clock, log } = needs;
+    this.#needs = needs;
+    this.#log = log.child("replication");
+    this.#rows = node.sub(ROWS);
+    this.#tokens = new OperationTokens(this.#rows, random);
+    this.#generation = keeper.generationOf({
+      length: TOKEN_LENGTH,
+      open: true,
+      mint: (tx) => this.#tokens.mint(tx),
+    });
+    this.#limits = {
+      start: new PerMinute(clock, ATTEMPTS),
+      cancel: new PerMinute(clock, ATTEMPTS),
+      share: new PerMinute(clock, SHARES),
+    };
+  }
+
+  // --- who may ---
+
+  /** Null for one that is unknown, has ended or is not for this operation. */
+  judge(text: string, operation: DrOperation, now: Instant) {
+    return isTicket(text) ? this.#judgeTicket(text, operation, now) : this.#judgeToken(text, now);
+  }
+
+  #judgeToken(text: string, now: Instant) {
+    const found = this.#tokens.find(text);
+    if (found === null) return null;
+    const { accessor, created } = found;
+    const age = now - created;
+    const warnings =
+      age < OLD
+        ? []
+        : [
+            `this operation token is ${age / HOUR} hours old: delete it when it is no longer ` +
+              "needed (sys/replication/dr/secondary/operation-token/delete)",
+          ];
+    return { caller: holderOf(TOKEN_NAME, accessor, created, null), warnings };
+  }
+
+  #judgeTicket(text: string, operation: DrOperation, now: Instant) {
+    const { barrier, role } = this.#needs;
+    const ticket = readTicket(barrier.rootKey, text);
+    const { set } = role();
+    if (ticket === null || !allows(ticket, { set, operation, now })) return null;
+    if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null) return null;
+    const { id, notBefore, expires } = ticket;
+    return { caller: holderOf(TICKET_NAME, id, notBefore, expires), warnings: [] };
+  }
+
+  // --- the ceremony ---
+
+  progress(): RootAttempt {
+    return this.#generation.progress();
+  }
+
+  async start(options: StartOptions, address: string): Promise<RootAttempt> {
+    this.#limits.start.take(address);
+    if (isArmored(options.pgpKey ?? "")) throw failures.armored();
+    const attempt = await this.#generation.start(options);
+    this.#log.info("an attempt at an operation token was started", { address });
+    return attempt;
+  }
+
+  async update(share: { key: string; nonce: string }, address: string): Promise<RootAttempt> {
+    this.#limits.share.take(address);
+    const attempt = await this.#generation.update(share);
+    if (attempt.complete) this.#log.warn("an operation token was issued", { address });
+    return attempt;
+  }
+
+  /** Anybody may, as anybody may start one. A nonce makes sure that it is this attempt. */
+  async cancel(nonce: string | undefined, address: string): Promise<void> {
+    this.#limits.cancel.take(address);
+    await this.#generation.cancel({ nonce, authorised: true });
+  }
+
+  // --- the end of them ---
+
+  /** Of the one that was presented. A ticket is not taken here any more. */
+  async delete(caller: Caller): Promise<void> {
+    if (caller.name === TICKET_NAME) await this.#rows.write((tx) => this.spend(tx, caller));
+    else await this.#tokens.delete(caller.accessor);
+    this.#log.info(`an ${caller.name} was deleted`, { accessor: caller.accessor });
+  }
+
+  /** In the transaction that changes the role: a ticket changes it once. Nothing happens with an operation token,
+   *  which goes with `revokeAll`. */
+  spend(tx: Tx, { name, accessor, expires }: Caller): void {
+    if (name !== TICKET_NAME || expires === null) return;
+    const rows = tx.on(this.#rows);
+    for (const { key, value } of rows.records(SPENT, spentCodec, { limit: MAX_SPENT })) {
+      if (BigInt(value.expires) <= tx.time) rows.delete(key);
+    }
+    rows.put(SPENT + accessor, { expires: String(expires) }, spentCodec);
+  }
+
+  /** In the transaction after which this cluster is no secondary any more. */
+  revokeAll(tx: Tx): void {
+    this.#tokens.revokeAll(tx);
+  }
+
+  // --- tickets ---
+
+  issue(names: readonly string[], ttl: Nanos): IssuedTicket {
+    const { clock, random, barrier, role } = this.#needs;
+    const { mode, set } = role();
+    if (mode !== "primary") throw notPrimary();
+    const operations = DR_OPERATIONS.filter((known) => names.includes(known));
+    if (operations.length === 0 || operations.length < new Set(names).size) {
+      throw failures.operationUnknown(DR_OPERATIONS);
+    }
+    const now = clock.now();
+    const notBefore = now - (now % SECOND);
+    const ticket: Ticket = {
+      id: random.uuid(),
+      set,
+      operations,
+      notBefore,
+      expires: notBefore + ttl - (ttl % SECOND),
+    };
+    this.#log.info("an operator ticket was issued", {
+      id: ticket.id,
+      operations: operations.join(" "),
+    });
+    return { ...ticket, text: ticketText(barrier.rootKey, ticket) };
+  }
+}
+
+/** Key holders have made it together, or an operator of the primary has: nothing stands above them here. */
+function holderOf(
+  name: string,
+  accessor: string,
+  created: Instant,
+  expires: Instant | null,
+): Caller {
+  return {
+    accessor,
+    type: "management",
+    name,
+    policies: [],
+    namespace: ROOT_NAMESPACE,
+    global: false,
+    created,
+    expires,
+  };
+}
+
+/** In itself, or under base64. */
+function isArmored(key: string): boolean {
+  const start = "-----BEGIN";
+  return key.trimStart().startsWith(start) || key.startsWith(btoa(start.slice(0, 9)));
+}
