@@ -236,3 +236,73 @@ test("what is cut short or malformed is no keys, and the bytes are wiped", async
   assert.ok(decodeHandedKeys(whole) !== null);
   assert.ok(whole.every((byte) => byte === 0));
 });
+
+test("who gives up what it did by itself has the keys of the other, and still opens its own rows", async () => {
+  const leader = await madeBarrier();
+  await put(leader, "a", "1");
+  const alone = await joined(leader);
+  await alone.store.lead();
+  const shared = alone.barrier.keysVersion;
+  await alone.barrier.rotate();
+  const core = alone.barrier.view("core/");
+  await core.write((tx) => tx.put("role", "own", codec));
+  const { index } = alone.store;
+  const giveUp = { mayGiveUp: true };
+  let replaced = 0;
+  const take = () => alone.barrier.takeOver(handed(leader), () => void replaced++, giveUp);
+  // Back to the fork, as a rewind does: its own rotation is in no log any more.
+  await alone.store.follow();
+  await alone.store.rewind(await alone.store.surplus(index - 1n), []);
+  // A key of the same term from the log is another one: it is not taken for the one that is here.
+  await leader.barrier.rotate();
+  await put(leader, "b", "2");
+  await assert.rejects(catchUp(alone, leader), refused("log-control-unreadable"));
+  await assert.rejects(
+    alone.barrier.takeOver(handed(leader), nothing),
+    refused("barrier-keys-apart"),
+  );
+  assert.equal(await take(), true);
+  assert.equal(await take(), false);
+  assert.equal(replaced, 0);
+  await catchUp(alone, leader);
+  assert.deepEqual([get(alone, "a"), get(alone, "b")], ["1", "2"]);
+  // The root key was replaced on both sides, too.
+  await leader.barrier.ceremony((_, raw) => leader.barrier.replaceRootKey(raw, OTHER_KEY));
+  assert.equal(await take(), true);
+  assert.equal(replaced, 1);
+  await core.write((tx) => tx.put("later", "x", codec));
+  const again = sealedBarrier(alone.disk);
+  await again.store.follow();
+  assert.ok(again.barrier.unseal(OTHER_KEY));
+  assert.deepEqual(again.barrier.keysVersion, leader.barrier.keysVersion);
+  assert.equal(
+    again.barrier.view("core/").get("role", codec),
+    "own",
+    "sealed with a key that was given up",
+  );
+  assert.equal(again.barrier.view("core/").get("later", codec), "x");
+  assert.equal(get(again, "b"), "2");
+  assert.equal(shared.term, 1);
+});
+
+test("a key of its own that the other has not yet is given up, too, and keys of another set never are taken", async () => {
+  const leader = await madeBarrier();
+  const alone = await joined(leader);
+  await alone.store.lead();
+  await alone.barrier.rotate();
+  await alone.barrier.view("core/").write((tx) => tx.put("role", "own", codec));
+  await assert.rejects(
+    alone.barrier.takeOver(handed(leader), nothing),
+    refused("barrier-keys-behind"),
+  );
+  await alone.barrier.takeOver(handed(leader), nothing, { mayGiveUp: true });
+  assert.deepEqual(alone.barrier.keysVersion, { generation: 1, term: 1 });
+  assert.equal(alone.barrier.view("core/").get("role", codec), "own");
+  const stranger = sealedBarrier(new MemoryDisk());
+  const keys = { rootKey: ROOT_KEY, treeKey: OTHER_KEY };
+  await stranger.barrier.create(keys, IDENTITY, nothing);
+  await assert.rejects(
+    alone.barrier.takeOver(handed(stranger), nothing, { mayGiveUp: true }),
+    refused("barrier-keys-apart"),
+  );
+});

@@ -398,22 +398,28 @@ export class Barrier {
 
   /**
    * Takes over keys of the cluster that this one follows. Where the root key is another one, `replaced` writes in the
-   * same transaction what else depends on it. False when there was nothing new; keys never go back.
+   * same transaction what else depends on it. False when there was nothing new. Keys never go back, unless somebody has
+   * decided that what this cluster did by itself is given up: then its own keys only open what they have sealed.
    */
-  async takeOver(handed: HandedKeys, replaced: Ceremony<void>): Promise<boolean> {
+  async takeOver(
+    handed: HandedKeys,
+    replaced: Ceremony<void>,
+    { mayGiveUp = false }: { readonly mayGiveUp?: boolean } = {},
+  ): Promise<boolean> {
     const took = await this.#writeKeys((raw) => {
       const own = this.#unsealed();
       const treeKey = this.#readTreeKey(own.rootKey, raw);
       if (treeKey === null) throw failures.keyringDamaged();
       const standing = own.standingOf(handed.keyring);
-      if (!treeKey.equals(handed.treeKey) || standing === "apart") throw failures.keysApart();
-      if (standing === "behind") throw failures.keysBehind();
+      if (!treeKey.equals(handed.treeKey)) throw failures.keysApart(); // of another set
+      if (standing === "apart" && !mayGiveUp) throw failures.keysApart();
+      if (standing === "behind" && !mayGiveUp) throw failures.keysBehind();
       if (standing === "same") return false;
-      const after = own.advanced(handed.keyring);
+      const after = own.replacedBy(handed.keyring);
       this.#install(after);
       this.#putKeyring(raw, after, this.#minMargin);
       this.#removeRead(raw, after);
-      if (after.generation > own.generation) {
+      if (!after.rootKey.equals(own.rootKey)) {
         this.#putTreeKey(raw, after.rootKey, treeKey);
         replaced(this.view("core/").within(raw), raw);
       }
@@ -443,10 +449,7 @@ export class Barrier {
   }
 
   #open(path: string, sealed: Uint8Array): Uint8Array {
-    const keyring = this.#unsealed();
-    const term = entryTerm(sealed);
-    const key = term === null ? null : keyring.key(term);
-    const plaintext = key === null ? null : openEntry(key, path, sealed);
+    const plaintext = this.#unsealed().open(path, sealed);
     if (plaintext !== null) return plaintext;
     this.#integrityErrors++;
     const failure = failures.entryDamaged(digestOf(path));
@@ -520,9 +523,12 @@ export class Barrier {
   /** A new key that somebody else has installed; sealed, it waits in storage until it is asked for. */
   #readUpdate({ body }: ControlRecord, time: Instant): (() => void) | null {
     const known = this.#keyring;
-    // Who was handed newer keys has it already, and the root key that it is sealed under may be gone.
-    const isReadable = (keyring: Keyring) =>
-      holdsKeyOf(keyring, body) || openUpdate(keyring.rootKey, body) !== null;
+    const isReadable = (keyring: Keyring) => {
+      const update = openUpdate(keyring.rootKey, body);
+      // Who was handed newer keys has it already, and the root key that it is sealed under may be gone.
+      if (update === null) return holdsKeyOf(keyring, body);
+      return keyring.key(update.term)?.equals(update.key) ?? true; // else a key of our own is in its place
+    };
     if (known !== null && !isReadable(known)) return null;
     return () => {
       // Sealed or unsealed meanwhile: what it was when the record came says nothing.

@@ -9,7 +9,7 @@ import { isCount } from "@holdfast/shared/json/json";
 import { invariant } from "@holdfast/shared/invariant";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
-import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
+import { entryTerm, exportKey, freshKey, openEntry, secretKey } from "../crypto/aead.ts";
 import { keyFromText, keyText } from "./key-text.ts";
 
 /** 90 % of 2^32: random 96-bit nonces repeat with a chance of about 2^-32 at that many entries. */
@@ -57,12 +57,14 @@ interface Document {
   }[];
   rotation: { enabled: boolean; max_operations: number; interval: string };
   margin: number;
+  retired?: { term: number; value: string }[];
   root_generation?: number;
   root_key: string;
 }
 
 interface Parts {
   readonly terms: readonly Term[];
+  readonly retired: readonly NewTerm[];
   readonly rootKey: KeyObject;
   readonly generation: number;
   readonly rotation: Rotation;
@@ -70,13 +72,16 @@ interface Parts {
 
 export class Keyring {
   readonly #terms: ReadonlyMap<number, Term>;
+  /** Keys whose places others have taken: what they have sealed still opens, and nothing more is sealed with them. */
+  readonly #retired: readonly NewTerm[];
   readonly #newest: Term;
   readonly rootKey: KeyObject;
   /** How many root keys there have been: raised whenever it is replaced. */
   readonly generation: number;
   readonly rotation: Rotation;
 
-  private constructor({ terms, rootKey, generation, rotation }: Parts) {
+  private constructor({ terms, retired, rootKey, generation, rotation }: Parts) {
+    this.#retired = retired;
     this.#terms = new Map(terms.map((term) => [term.term, term]));
     const newest = terms.at(-1);
     invariant(newest !== undefined, "a keyring has at least one key");
@@ -89,7 +94,7 @@ export class Keyring {
   static fresh(random: Random, rootKey: KeyObject, now: Instant): Keyring {
     const first = unused({ term: 1, key: freshKey(random) }, now);
     const rotation = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0n };
-    return new Keyring({ terms: [first], rootKey, generation: 1, rotation });
+    return new Keyring({ terms: [first], retired: [], rootKey, generation: 1, rotation });
   }
 
   get newest(): Term {
@@ -106,7 +111,25 @@ export class Keyring {
 
   /** Whether it opens everything that the other one does. */
   covers(other: Keyring): boolean {
-    return other.#terms.values().every(({ term, key }) => this.key(term)?.equals(key) ?? false);
+    return [...other.#terms.values(), ...other.#retired].every((term) => this.#holds(term));
+  }
+
+  #holds({ term, key }: NewTerm): boolean {
+    if (this.key(term)?.equals(key) === true) return true;
+    return this.#retired.some((one) => one.term === term && one.key.equals(key));
+  }
+
+  /** The plaintext of an entry, or null. */
+  open(path: string, sealed: Uint8Array): Buffer | null {
+    const term = entryTerm(sealed);
+    const key = term === null ? null : this.key(term);
+    const plaintext = key === null ? null : openEntry(key, path, sealed);
+    if (plaintext !== null || this.#retired.length === 0) return plaintext;
+    for (const one of this.#retired) {
+      const opened = one.term === term ? openEntry(one.key, path, sealed) : null;
+      if (opened !== null) return opened;
+    }
+    return null;
   }
 
   rotated(random: Random, now: Instant): Keyring {
@@ -150,16 +173,27 @@ export class Keyring {
     return this.#with({ terms: [...terms] });
   }
 
-  /** These keys with those of another member that is ahead; what was counted here stays counted. */
-  advanced(other: Keyring): Keyring {
+  /**
+   * The keys of another member in the place of these; what was counted here stays counted. Where it is ahead, it has
+   * all of these; otherwise those that it has not are given up.
+   */
+  replacedBy(other: Keyring): Keyring {
     const terms = other.asElsewhere().#terms.values().map((term) => {
       const own = this.#terms.get(term.term);
-      if (own === undefined) return term;
+      if (own === undefined || !own.key.equals(term.key)) return term;
       own.elsewhere = Math.max(own.elsewhere, term.elsewhere);
       return own;
     });
     const { rootKey, generation, rotation } = other;
-    return new Keyring({ terms: [...terms], rootKey, generation, rotation });
+    const before = [...this.#terms.values(), ...this.#retired, ...other.#retired];
+    const retired: NewTerm[] = [];
+    for (const { term, key } of before) {
+      const isThere = [...other.#terms.values(), ...retired].some(
+        (one) => one.term === term && one.key.equals(key),
+      );
+      if (!isThere) retired.push({ term, key });
+    }
+    return new Keyring({ terms: [...terms], retired, rootKey, generation, rotation });
   }
 
   /** Whether the newest key has done its share or is too old. */
@@ -190,6 +224,14 @@ export class Keyring {
       parts.push(utf8(`","installed":"${showTime(installed)}",${counts}}`));
       separator = ",";
     }
+    if (this.#retired.length > 0) {
+      parts.push(utf8(`],"retired":[`));
+      for (const [i, { term, key }] of this.#retired.entries()) {
+        parts.push(utf8(`${i === 0 ? "" : ","}{"term":${term},"value":"`));
+        secret(key);
+        parts.push(utf8(`"}`));
+      }
+    }
     const { enabled, maxOperations, interval } = this.rotation;
     const view = { enabled, max_operations: maxOperations, interval: showDuration(interval) };
     parts.push(utf8(`],"rotation":${JSON.stringify(view)},"margin":${margin},`));
@@ -216,7 +258,10 @@ export class Keyring {
       const document: unknown = JSON.parse(text(bytes));
       const rootKey = keys.pop();
       if (!isDocument(document) || rootKey === undefined) return null;
-      if (keys.length === 0 || keys.length !== document.keys.length) return null;
+      const { retired: others = [] } = document;
+      const count = document.keys.length;
+      if (count === 0 || keys.length !== count + others.length) return null;
+      const retired = others.map(({ term }, i) => ({ term, key: keys[count + i]! }));
       const terms = document.keys.map(({ term, installed, encryptions, elsewhere = 0 }, i) => ({
         term,
         key: keys[i]!,
@@ -231,7 +276,7 @@ export class Keyring {
       const { enabled, max_operations: maxOperations, interval } = document.rotation;
       const rotation = { enabled, maxOperations, interval: parseDuration(interval) };
       const { root_generation: generation = 1 } = document;
-      return new Keyring({ terms, rootKey, generation, rotation });
+      return new Keyring({ terms, retired, rootKey, generation, rotation });
     } catch (error) {
       // Not JSON, or a time or duration that is none.
       if (error instanceof SyntaxError || error instanceof Failure) return null;
@@ -244,7 +289,8 @@ export class Keyring {
   #with(changed: Partial<Parts>): Keyring {
     const { rootKey, generation, rotation } = this;
     const terms = changed.terms ?? [...this.#terms.values()];
-    return new Keyring({ rootKey, generation, rotation, ...changed, terms });
+    const retired = this.#retired;
+    return new Keyring({ retired, rootKey, generation, rotation, ...changed, terms });
   }
 }
 
@@ -267,6 +313,8 @@ function isDocument(value: unknown): value is Document {
     isCount(document.rotation.max_operations) &&
     Array.isArray(document.keys) &&
     isCount(document.root_generation ?? 1) &&
+    Array.isArray(document.retired ?? []) &&
+    (document.retired ?? []).every((key) => isCount(key?.term) && key.term > 0) &&
     document.keys.every(
       (key) =>
         isCount(key?.term) &&

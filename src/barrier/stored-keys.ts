@@ -1,7 +1,7 @@
 // The keys in rows that no barrier of this process serves: those of an archive. They open entries and nothing else.
 
 import type { KeyObject } from "node:crypto";
-import { entryTerm, openEntry, secretKey } from "../crypto/aead.ts";
+import { openEntry, secretKey } from "../crypto/aead.ts";
 import { unreadControls } from "../storage/following/control-records.ts";
 import type { StoreReads } from "../storage/transaction.ts";
 import { KEYRING_PATH, KEYRING_UPDATE, openUpdate, TREE_KEY_PATH } from "./barrier.ts";
@@ -38,8 +38,6 @@ export class StoredKeys {
 
   /** The plaintext, which the caller wipes; null when it does not open. */
   open(path: string, sealed: Uint8Array): Buffer | null {
-    const term = entryTerm(sealed);
-    const key = term === null ? null : this.#keyring.key(term);
-    return key === null ? null : openEntry(key, path, sealed);
+    return this.#keyring.open(path, sealed);
   }
 }

@@ -48,7 +48,7 @@ export class Dialling {
     const timer = this.#options.timers.after(WHOLE, () => ended.abort());
     const signal = AbortSignal.any([ended.signal, closing]);
     try {
-      const addresses = await this.#addresses(to, signal);
+      const addresses = await judgedAddresses(to, this.#options, signal);
       const connection = await this.#connect(addresses, to, signal);
       return to.secure ? await this.#secure(connection, to.host, signal) : connection;
     } catch (error) {
@@ -58,24 +58,6 @@ export class Dialling {
     } finally {
       timer.cancel();
     }
-  }
-
-  async #addresses(to: Destination, signal: AbortSignal): Promise<readonly string[]> {
-    const { resolve, allowed } = this.#options;
-    const { host } = to;
-    const found = isIP(host) === 0 ? await unless(signal, resolve(host)) : [host];
-    if (found.length === 0) throw unreachable(host, "its name stands for no address");
-    if (found.length > MAX_ADDRESSES) throw unreachable(host, "its name stands for too many");
-    for (const address of found) {
-      const why = allowed.refusal(address, to);
-      if (why === null) continue;
-      const reason = isIP(host) === 0 ? "its name stands for" : "it is";
-      throw new OutboundError(
-        "forbidden",
-        `${host}:${to.port} may not be called: ${reason} ${why}, ${allowed.cure}`,
-      );
-    }
-    return found.slice(0, MAX_ATTEMPTS);
   }
 
   async #connect(
@@ -131,6 +113,28 @@ export class Dialling {
     });
     return this.#context;
   }
+}
+
+/** Those that a host stands for, each of them judged; the first few. Throws OutboundError, and what `signal` says. */
+export async function judgedAddresses(
+  to: Destination,
+  { resolve, allowed }: Pick<DiallingOptions, "resolve" | "allowed">,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { host } = to;
+  const found = isIP(host) === 0 ? await unless(signal, resolve(host)) : [host];
+  if (found.length === 0) throw unreachable(host, "its name stands for no address");
+  if (found.length > MAX_ADDRESSES) throw unreachable(host, "its name stands for too many");
+  for (const address of found) {
+    const why = allowed.refusal(address, to);
+    if (why === null) continue;
+    const reason = isIP(host) === 0 ? "its name stands for" : "it is";
+    throw new OutboundError(
+      "forbidden",
+      `${host}:${to.port} may not be called: ${reason} ${why}, ${allowed.cure}`,
+    );
+  }
+  return found.slice(0, MAX_ATTEMPTS);
 }
 
 function unreachable(host: string, why: string): OutboundError {

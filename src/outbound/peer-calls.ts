@@ -2,16 +2,18 @@
 // of its connection, and one redirect to the active node is followed.
 
 import { OutboundError, type OutboundAnswer } from "@holdfast/plugin-sdk/outbound";
-import type { Net, Timers } from "@holdfast/shared/world";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Address, Net, Timers } from "@holdfast/shared/world";
 import { placeOf } from "./address-kinds.ts";
 import { PeerAddresses } from "./allowed-addresses.ts";
 import { Connections } from "./connections.ts";
-import { Dialling, type DiallingOptions } from "./dialling.ts";
+import { Dialling, type DiallingOptions, judgedAddresses } from "./dialling.ts";
 import { destinationOf, readEndpoint } from "./endpoint-url.ts";
 import { exchange } from "./exchange.ts";
 import { type Resolve, resolveBySystem } from "./system-resolver.ts";
 
 const WITHIN_MS = 5_000; // each address
+const WITHIN = BigInt(WITHIN_MS) * MILLISECOND;
 const MAX_BYTES = 64 * 1024;
 const MAX_LOCATION = 2048;
 
@@ -56,6 +58,28 @@ export class PeerCalls {
     const answer = await this.#call(url, request, trust);
     if (answer.status !== 307) return answer;
     return await this.#call(targetOf(answer, url), request, trust);
+  }
+
+  /**
+   * Where a cluster port is that somebody has named, for whoever connects by itself: addresses that were judged, so that a second
+   * answer of the name server changes nothing. Throws as `send` does.
+   */
+  async locate(field: string, address: string, signal: AbortSignal): Promise<readonly Address[]> {
+    const url = readEndpoint(field, address, { plain: false });
+    const to = destinationOf(url, { plain: false, metadata: false });
+    const { timers, resolve = resolveBySystem } = this.#options;
+    const late = new AbortController();
+    const timer = timers.after(WITHIN, () => late.abort());
+    const until = AbortSignal.any([signal, late.signal]);
+    try {
+      const found = await judgedAddresses(to, { resolve, allowed: this.#allowed }, until);
+      return found.map((host) => ({ host, port: to.port }));
+    } catch (error) {
+      if (error instanceof OutboundError) throw error;
+      throw new OutboundError("unreachable", `${to.host} cannot be reached: its name is not known`);
+    } finally {
+      timer.cancel();
+    }
   }
 
   async #call(url: URL, request: PeerRequest, trust: PeerTrust): Promise<OutboundAnswer> {

@@ -57,18 +57,21 @@ export async function makeJoinedStore(
 
 /**
  * Takes over what the primary has rotated or rekeyed, on a store that is unsealed, also while it follows. False when
- * there was nothing new. Keys that are older than those here are refused.
+ * there was nothing new. Keys that are older than those here are refused, and those that others have replaced: unless a token
+ * of the primary says that what was done here alone is given up.
  */
 export async function takeKeys(
   { keys, quorum }: KeyBundle,
   here: { readonly store: Store; readonly barrier: Barrier; readonly random: Random },
   sealKey: KeyObject | null,
+  options: { readonly mayGiveUp?: boolean } = {},
 ): Promise<boolean> {
   const { store, barrier, random } = here;
   const config = readConfig(store);
   const ownSeal = config.type === "shamir" ? null : sealKey;
   assertReplaceable(here, config, ownSeal);
-  return await barrier.takeOver(keys, (tx, raw) => {
+  const replaced: Ceremony<void> = (tx, raw) => {
     putCustody(tx, raw, random, custodyUnder(quorum, keys.keyring.rootKey, ownSeal));
-  });
+  };
+  return await barrier.takeOver(keys, replaced, options);
 }
