@@ -93,6 +93,16 @@ export async function issueMember(
   return { ...issued, key: await privateBytes(keys.privateKey) };
 }
 
+/** What a member renews its certificate for: the private half as PKCS #8, the public one as SubjectPublicKeyInfo. */
+export async function makeMemberKey(): Promise<{
+  readonly key: Uint8Array;
+  readonly publicKey: Uint8Array;
+}> {
+  const { privateKey, publicKey } = await makeKeys();
+  const spki = new Uint8Array(await crypto.subtle.exportKey("spki", publicKey));
+  return { key: await privateBytes(privateKey), publicKey: spki };
+}
+
 /** For one that has, and keeps it to itself. `publicKey` comes from outside, as SubjectPublicKeyInfo. */
 export async function renewMember(
   authority: Authority,

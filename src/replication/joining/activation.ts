@@ -11,6 +11,7 @@ import type { Credentials } from "../../cluster/tls.ts";
 import { isMemberId, isSetId, type MemberName, type ReplicationKind } from "../../cluster/names.ts";
 import { verifyMember } from "../../cluster/verify.ts";
 import type { Epoch } from "../roles/role.ts";
+import type { Membership } from "./membership.ts";
 import { activationDamaged, primaryNewer, tokenOfOtherKind } from "./failures.ts";
 import { epochProof, EPOCH_PROOF_BYTES, provesEpoch } from "./proofs.ts";
 
@@ -24,13 +25,10 @@ const MAX_NAME = 128;
 // A host without a user, and a port.
 const ADDRESS = /^https:\/\/(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[1-9][0-9]{0,4}$/;
 
-export interface Activation extends MemberName, Credentials {
+export interface Activation extends Membership {
   /** Where the port of the primary is: https://host:port. */
   readonly address: string;
   readonly epoch: Epoch;
-  /** Of the certificate. */
-  readonly expires: Instant;
-  readonly serial: string;
 }
 
 /** Of a primary, for one member. */

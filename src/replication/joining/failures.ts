@@ -250,3 +250,23 @@ export function identityUnreadable(): Failure {
   const message = "client_cert_pem and client_key_pem must be a certificate and its key, in PEM";
   return new Failure("invalid", "joining-identity-unreadable", message);
 }
+
+// --- between members ---
+
+/**
+ * @code joining-certificate-unusable The certificate that a primary has made for this member is not one for it.
+ * @remedy Look whether both clusters run the same version. The present certificate stays in use until it ends.
+ */
+export function certificateUnusable(): Failure {
+  const message = "the certificate that the primary has made is not one for this secondary";
+  return new Failure("upstream", "joining-certificate-unusable", message);
+}
+
+/**
+ * @code joining-fence-unproved Somebody says to lead by now, and cannot prove to have the keys of the set.
+ * @remedy Look at the certificate that it came with. After a rekey the two clusters have other keys: demote this one by hand.
+ */
+export function fenceUnproved(): Failure {
+  const message = "whoever says to lead by now does not prove to have the keys of the set";
+  return new Failure("denied", "joining-fence-unproved", message);
+}

@@ -5,11 +5,13 @@ import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { Barrier, type Ceremony } from "../../barrier/barrier.ts";
+import type { Tx, View } from "../../barrier/view.ts";
 import { readConfig } from "../../seal/config.ts";
 import { assertReplaceable, custodyUnder, putCustody } from "../../seal/custody.ts";
 import { type Cluster, putCluster } from "../../seal/status.ts";
 import type { StorageEngine } from "../../storage/engines/engine.ts";
 import { Store } from "../../storage/store.ts";
+import type { StoreTx } from "../../storage/transaction.ts";
 import type { KeyBundle } from "./key-bundle.ts";
 
 interface JoiningWorld {
@@ -26,6 +28,9 @@ export interface JoinedNode {
   readonly sealKey: KeyObject | null;
 }
 
+/** Writes more into the first transaction: `tx` is of core/, and `view` gives what `tx.on` takes for another place. */
+export type JoinedRows = (tx: Tx, raw: StoreTx, view: (prefix: string) => View) => void;
+
 /**
  * Makes the store on an engine that is empty, with whatever `fn` writes, in one transaction, and closes it. It has a log
  * of its own with nothing in it, until it takes over that of the primary. Gives the root key that opens it.
@@ -35,7 +40,7 @@ export async function makeJoinedStore(
   { keys, quorum }: KeyBundle,
   { cluster, sealKey }: JoinedNode,
   world: JoiningWorld,
-  fn: Ceremony<void>,
+  fn: JoinedRows,
 ): Promise<KeyObject> {
   const { random } = world;
   const { rootKey } = keys.keyring;
@@ -46,7 +51,7 @@ export async function makeJoinedStore(
     await barrier.createWith(keys, identity, (tx, raw) => {
       putCustody(tx, raw, random, custodyUnder(quorum, rootKey, sealKey));
       putCluster(tx, cluster);
-      fn(tx, raw);
+      fn(tx, raw, (prefix) => barrier.view(prefix));
     });
     return rootKey;
   } finally {

@@ -5,7 +5,7 @@ import type { KeyObject } from "node:crypto";
 import { alloc, asBuffer, concat, utf8, wipe } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import type { Random } from "@holdfast/shared/world";
-import type { Barrier } from "../../barrier/barrier.ts";
+import type { Barrier, KeysVersion } from "../../barrier/barrier.ts";
 import { decodeHandedKeys, encodeHandedKeys, type HandedKeys } from "../../barrier/handed-keys.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import { exportKey, secretKey } from "../../crypto/aead.ts";
@@ -30,6 +30,18 @@ export interface KeyBundle {
 /** Of an unsealed cluster. */
 export function bundleOf(of: { readonly barrier: Barrier; readonly store: Store }): KeyBundle {
   return { keys: of.barrier.handOver(), quorum: quorumOf(of) };
+}
+
+/** As members say it to each other: whoever has another text lacks keys. */
+export function showKeysVersion({ generation, term }: KeysVersion): string {
+  return `${generation}.${term}`;
+}
+
+/** Null for what is none. */
+export function readKeysVersion(text: string): KeysVersion | null {
+  const [, generation, term] = /^(\d{1,15})\.(\d{1,10})$/.exec(text) ?? [];
+  if (generation === undefined || term === undefined) return null;
+  return { generation: Number(generation), term: Number(term) };
 }
 
 /** For one member alone: `publicKey` is the one that it has registered. */

@@ -49,7 +49,7 @@ export interface KnownSecondary {
 // --- authority and port ---
 
 /** Parts with their lengths before them: keys never become text. */
-const partsCodec: Codec<readonly Uint8Array[]> = {
+export const partsCodec: Codec<readonly Uint8Array[]> = {
   encode: (parts) =>
     concat(
       ...parts.flatMap((part) => {

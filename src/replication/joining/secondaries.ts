@@ -160,6 +160,11 @@ export class Secondaries {
     });
   }
 
+  /** Throws unless it is one of them, whatever the port has let through. */
+  assertKnown(peer: Peer): void {
+    this.#memberOf(this.#view, peer);
+  }
+
   /** The key that the keys of the set are sealed to from now on. A second one is refused: whoever wants it has to be revoked and
    *  come anew. */
   async register(peer: Peer, publicKey: Uint8Array): Promise<void> {

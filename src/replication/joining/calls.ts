@@ -1,0 +1,169 @@
+// Calls between members of a set about keys, certificates and who leads: the first keys of a member, later ones, another
+// certificate, and the fence that a later primary puts before an earlier one.
+
+import { type KeyObject, X509Certificate } from "node:crypto";
+import type { Clock, Random } from "@holdfast/shared/world";
+import type { Barrier } from "../../barrier/barrier.ts";
+import { makeMemberKey } from "../../cluster/authority.ts";
+import type { PeerLink } from "../../cluster/peer-link.ts";
+import type { SetName } from "../../cluster/names.ts";
+import { type Peer, verifyMember } from "../../cluster/verify.ts";
+import { hpkePublicKey } from "../../crypto/hpke.ts";
+import { bytes, flag, message, text, uint32 } from "../../grpc/message.ts";
+import { method, type Served, serveUnary } from "../../grpc/method.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Epoch } from "../roles/role.ts";
+import { certificateUnusable, fenceUnproved } from "./failures.ts";
+import { bundleOf, type KeyBundle, MAX_BUNDLE, openBundle, sealBundle } from "./key-bundle.ts";
+import type { Membership } from "./membership.ts";
+import { fenceProof, provesFence } from "./proofs.ts";
+import type { Secondaries } from "./secondaries.ts";
+
+const SERVICE = "/holdfast.cluster.v1.Replication";
+const KIB = 1024;
+const KEYS = { maxRequest: KIB, maxResponse: MAX_BUNDLE + KIB, atOnce: 1 };
+const sealedKeys = message({ sealed: bytes(1) });
+
+export const bootstrap = method(
+  "unary",
+  `${SERVICE}/Bootstrap`,
+  message({ epoch: uint32(1), publicKey: bytes(2) }),
+  sealedKeys,
+  KEYS,
+);
+
+export const getKeys = method(
+  "unary",
+  `${SERVICE}/GetKeys`,
+  message({ epoch: uint32(1) }),
+  sealedKeys,
+  KEYS,
+);
+
+export const renewCertificate = method(
+  "unary",
+  `${SERVICE}/RenewCertificate`,
+  message({ epoch: uint32(1), publicKey: bytes(2) }),
+  message({ certificate: bytes(1) }),
+  { maxRequest: 4 * KIB, maxResponse: 8 * KIB, atOnce: 1 },
+);
+
+export const fence = method(
+  "unary",
+  `${SERVICE}/Fence`,
+  message({ epoch: uint32(1), cluster: text(2), first: text(3), proof: bytes(4) }),
+  message({ accepted: flag(1) }),
+  { maxRequest: 4 * KIB, maxResponse: KIB, atOnce: 1 },
+);
+
+// --- at the primary ---
+
+export interface JoiningPorts {
+  readonly secondaries: Secondaries;
+  readonly barrier: Barrier;
+  readonly store: Store;
+  readonly random: Random;
+  /** Throws where the caller speaks of another epoch than that of the set. */
+  readonly checkEpoch: (epoch: number) => void;
+  /** Somebody who has the keys of the set leads in a later epoch. Whether that is taken to be so. */
+  readonly fenced: (epoch: Epoch) => Promise<boolean>;
+}
+
+export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<Peer>[] {
+  const { secondaries, barrier, random, checkEpoch } = ports;
+  const keysFor = (peer: Peer) => ({
+    sealed: sealBundle(bundleOf(ports), secondaries.publicKeyOf(peer), peer, random),
+  });
+  return [
+    serveUnary(bootstrap, async ({ epoch, publicKey }, { peer }) => {
+      checkEpoch(epoch);
+      await secondaries.register(peer, publicKey);
+      return keysFor(peer);
+    }),
+    serveUnary(getKeys, async ({ epoch }, { peer }) => {
+      checkEpoch(epoch);
+      return keysFor(peer);
+    }),
+    serveUnary(renewCertificate, async ({ epoch, publicKey }, { peer }) => {
+      checkEpoch(epoch);
+      const { certificate } = await secondaries.renew(peer, publicKey);
+      return { certificate };
+    }),
+    serveUnary(fence, async ({ epoch: number, cluster, first, proof }, { peer }) => {
+      secondaries.assertKnown(peer);
+      const epoch = { number, cluster, first };
+      const { set, kind } = of;
+      if (!provesFence(proof, barrier.rootKey, { set, kind, epoch })) throw fenceUnproved();
+      return { accepted: await ports.fenced(epoch) };
+    }),
+  ];
+}
+
+// --- at a member ---
+
+/** The first keys: `privateKey` is stored before. Whoever calls it again, after a crash, does so with the same. */
+export async function fetchFirstKeys(
+  link: PeerLink,
+  member: Membership,
+  privateKey: KeyObject,
+  epoch: number,
+): Promise<KeyBundle> {
+  const publicKey = hpkePublicKey(privateKey);
+  const { sealed } = await link.call(bootstrap, { epoch, publicKey });
+  return openBundle(sealed, privateKey, member);
+}
+
+export async function fetchKeys(
+  link: PeerLink,
+  member: Membership,
+  privateKey: KeyObject,
+  epoch: number,
+): Promise<KeyBundle> {
+  const { sealed } = await link.call(getKeys, { epoch });
+  return openBundle(sealed, privateKey, member);
+}
+
+/** Another certificate, for a key that does not leave. What is stored stays right until this one is stored. */
+export async function fetchCertificate(
+  link: PeerLink,
+  member: Membership,
+  epoch: number,
+  clock: Pick<Clock, "now">,
+): Promise<Membership> {
+  const { key, publicKey } = await makeMemberKey();
+  const { certificate: der } = await link.call(renewCertificate, { epoch, publicKey });
+  const certificate = readCertificate(der);
+  const authority = new X509Certificate(member.authority);
+  const peer = verifyMember(certificate, authority, member, clock.now());
+  if ("mismatch" in peer || peer.id !== member.id) throw certificateUnusable();
+  const spki = certificate.publicKey.export({ format: "der", type: "spki" });
+  const isOurs = spki.equals(publicKey);
+  if (!isOurs || peer.expires <= member.expires) throw certificateUnusable();
+  return {
+    ...member,
+    certificate: certificate.raw,
+    key,
+    serial: peer.serial,
+    expires: peer.expires,
+  };
+}
+
+function readCertificate(der: Uint8Array): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    throw certificateUnusable();
+  }
+}
+
+/** Tells an earlier primary of the set who leads by now. Whether it has taken notice. */
+export async function sendFence(
+  link: PeerLink,
+  { set, kind }: SetName,
+  epoch: Epoch,
+  rootKey: KeyObject,
+): Promise<boolean> {
+  const { number, cluster, first } = epoch;
+  const proof = fenceProof(rootKey, { set, kind, epoch });
+  return (await link.call(fence, { epoch: number, cluster, first, proof })).accepted;
+}
