@@ -23,6 +23,9 @@ export interface ReplyExtras {
   readonly leased?: Leased;
   /** Stands for the answer, which is kept for one who unwraps it. */
   readonly wrapInfo?: WrapInfo;
+  /** Done when the answer is recorded and the request is no longer waited for, and before it is sent: what takes the place
+   *  of everything that has answered it. Where it fails, that is the answer. */
+  readonly afterwards?: () => Promise<void>;
 }
 
 /** The lease of an answer, as its envelope shows it. */
@@ -54,6 +57,7 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
   readonly login: LoginOffer | null;
   readonly leased: Leased | null;
   readonly wrapInfo: WrapInfo | null;
+  readonly afterwards: (() => Promise<void>) | null;
 
   constructor(data: T, extras: ReplyExtras = {}) {
     this.data = data;
@@ -66,11 +70,12 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
     this.login = extras.login ?? null;
     this.leased = extras.leased ?? null;
     this.wrapInfo = extras.wrapInfo ?? null;
+    this.afterwards = extras.afterwards ?? null;
   }
 
   /** The same with more, or with other, extras. Warnings are added to those there are. */
   with({ warnings = [], ...extras }: ReplyExtras): Reply<T> {
-    const { status, index, auth, lease, login, leased, wrapInfo } = this;
+    const { status, index, auth, lease, login, leased, wrapInfo, afterwards } = this;
     return new Reply(this.data, {
       headers: this.headers,
       ...(status === null ? {} : { status }),
@@ -80,6 +85,7 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
       ...(login === null ? {} : { login }),
       ...(leased === null ? {} : { leased }),
       ...(wrapInfo === null ? {} : { wrapInfo }),
+      ...(afterwards === null ? {} : { afterwards }),
       ...extras,
       warnings: [...this.warnings, ...warnings],
     });

@@ -15,6 +15,7 @@ import { decisionOn } from "./decision.ts";
 import type { Finding } from "./finding.ts";
 import { governedRequest } from "./governed-request.ts";
 import { isPublic, type Need, needOf, reaches } from "./need.ts";
+import { roleChanging } from "../replication/failures.ts";
 import type { Recording } from "./recording.ts";
 import type { RequestState } from "./request-state.ts";
 import type { Governance, PipelineParts } from "./seams.ts";
@@ -46,6 +47,12 @@ export class Judging {
       throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
     }
     if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
+    if (
+      node.changing === true &&
+      !(endpoint?.onDrSecondary === true && needOf(state) !== "required")
+    ) {
+      throw roleChanging();
+    }
     if (node.drSecondary) checkOnDrSecondary(state);
     else if (endpoint !== null && isOfDrSecondary(endpoint.access)) throw failures.notDrSecondary();
   }

@@ -111,7 +111,26 @@ export class Pipeline implements Core {
     // One that is still being sent runs until its end: the seal waits for it, and so does its mount.
     if (body instanceof StreamBody) void body.ended.then(() => running.end(entry));
     else running.end(entry);
+    if (result instanceof Reply && result.afterwards !== null) {
+      result = await this.#afterwards(state, result, result.afterwards);
+    }
     return state.outcome(result, node.sealed ? null : node.index);
+  }
+
+  /** The record says that it was done: where it was not, the log says so. */
+  async #afterwards(
+    { incoming }: RequestState,
+    reply: Reply,
+    work: () => Promise<void>,
+  ): Promise<Reply | Failure> {
+    try {
+      await work();
+      return reply;
+    } catch (error) {
+      const cause = describe(error);
+      this.#parts.log.error("what was recorded as done failed", { request: incoming.id, cause });
+      return error instanceof Failure ? error : failures.internal(incoming.id, error);
+    }
   }
 
   /** Nothing is known yet of who sends it but from where. */

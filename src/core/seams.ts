@@ -32,6 +32,8 @@ export interface NodeState {
   /** Of a disaster-recovery secondary: nothing is open there but what runs the node. No tokens, no namespaces, no mounts,
    *  no policies and no quotas. */
   readonly drSecondary: boolean;
+  /** What the cluster is among others changes at this moment. Default false. */
+  readonly changing?: boolean;
   readonly role: NodeRole;
   /** Last durable index. */
   readonly index: bigint;

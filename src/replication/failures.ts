@@ -71,6 +71,7 @@ export function roleChanging(): Failure {
     "unavailable",
     "replication-role-changing",
     "the role of this cluster changes at this moment; try again in a second",
+    { retryAfter: 1 },
   );
 }
 
@@ -108,5 +109,109 @@ export function primaryUnknown(): Failure {
     "invalid",
     "replication-primary-unknown",
     "this cluster has no credentials of a primary: name it by a token of its own",
+  );
+}
+
+/**
+ * @code replication-address-unusable An address of a cluster port is not one.
+ * @remedy Write it as https://host:port; the port is that of `cluster_address`.
+ */
+export function addressUnusable(address: string): Failure {
+  return new Failure(
+    "invalid",
+    "replication-address-unusable",
+    `${JSON.stringify(address.slice(0, 100))} is no address of a cluster port; expected https://host:port`,
+  );
+}
+
+/**
+ * @code replication-peer-unproven A primary has not proved what it says.
+ * @remedy Look whether the address is that of the primary of this set; take a new token of it where it was promoted.
+ */
+export function peerUnproven(message: string): Failure {
+  return new Failure("unavailable", "replication-peer-unproven", message);
+}
+
+/**
+ * @code replication-no-cluster-port A primary needs a cluster port, and the configuration has none.
+ * @remedy Add `cluster_address` to a listener, and start the server anew.
+ */
+export function noClusterPort(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-no-cluster-port",
+    'this server has no cluster port: add cluster_address = "host:port" to a tcp listener and restart it',
+  );
+}
+
+/**
+ * @code replication-primary-unreachable The primary could not be reached, or did not take this cluster.
+ * @remedy Look at the address of its cluster port and whether the token is still good. Nothing was changed.
+ */
+export function primaryUnreachable(cause: string): Failure {
+  return new Failure(
+    "upstream",
+    "replication-primary-unreachable",
+    `the primary could not be reached, and nothing was changed: ${cause}`,
+  );
+}
+
+/**
+ * @code replication-fenced Another cluster of the set was promoted: this one writes nothing any more.
+ * @remedy Demote this cluster and point it to the primary with a token (update-primary), or disable its role.
+ */
+export function fenced(): Failure {
+  return new Failure(
+    "unavailable",
+    "replication-fenced",
+    "another cluster of this set is the primary now: demote this one, or disable its role",
+  );
+}
+
+/**
+ * @code replication-half-copied A secondary whose data is between two states cannot stand on its own.
+ * @remedy Wait until it streams, or join a primary again.
+ */
+export function halfCopied(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-half-copied",
+    "the data of this secondary is between two states: wait until it streams",
+  );
+}
+
+/**
+ * @code replication-former-unreachable The primary of before was not reached to hear that another cluster leads.
+ * @remedy Nothing needs to be done: it is tried again. Keep that cluster off the network until it has heard.
+ */
+export function formerUnreachable(): Failure {
+  return new Failure(
+    "upstream",
+    "replication-former-unreachable",
+    "the primary of before does not answer at any of its addresses",
+  );
+}
+
+/**
+ * @code replication-primary-named-twice A primary was named by a token and by addresses.
+ * @remedy Name it by one of them: a token of another primary, or addresses of the one that is followed.
+ */
+export function primaryNamedTwice(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-primary-named-twice",
+    "token and update_primary_addrs exclude each other",
+  );
+}
+
+/**
+ * @code replication-primary-unnamed No primary was named.
+ * @remedy Name it by `token`, or by `update_primary_addrs`; an empty token leaves the cluster without one.
+ */
+export function primaryUnnamed(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-primary-unnamed",
+    "name the primary: token, or update_primary_addrs; an empty token follows none",
   );
 }

@@ -23,7 +23,7 @@ import { SqliteGenerations } from "../storage/generations/sqlite-generations.ts"
 import type { ScratchStores } from "../snapshots/loaded/loaded-snapshots.ts";
 import { raiseLeaves } from "../storage/repair/raise.ts";
 import type { Store } from "../storage/store.ts";
-import { Trimmer } from "../storage/trimming.ts";
+import { type Retention, Trimmer } from "../storage/trimming.ts";
 
 const MAX_KEY_FILE = 4096;
 
@@ -82,9 +82,15 @@ const EMPTY_STORE =
   "there is a file with no store in it, and a new store is begun; if the server was initialised before, stop it and restore the file";
 
 /** The store as a part of the house: its log is trimmed while it is written here. */
-export function storagePart(store: Store, { world, log, logRetention }: ProcessGround): Room {
+export function storagePart(
+  store: Store,
+  { world, log, logRetention }: ProcessGround,
+  /** What other clusters need of the log; null where there are none. */
+  needed: () => Partial<Retention> | null,
+): Room {
   const { clock, timers } = world;
-  const trimmer = new Trimmer({ store, clock, timers, log, retention: () => logRetention });
+  const retention = () => ({ ...logRetention, ...needed() });
+  const trimmer = new Trimmer({ store, clock, timers, log, retention });
   return {
     name: "storage",
     endpoints: [],

@@ -20,6 +20,7 @@ import type { IntrospectionOptions } from "../introspection/introspection.ts";
 import type { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { HouseSteps } from "../replication/replication.ts";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { NodeRole } from "../seal/health.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
@@ -117,6 +118,8 @@ export interface Ground {
   readonly routing: PathQueries;
   readonly hooks: Hooks;
   readonly declarations: IntrospectionOptions["declarations"];
+  /** What becomes of the rooms when the role of the cluster changes. */
+  readonly roleSteps: HouseSteps;
   /** Every room, when they are built. */
   readonly all: () => readonly Room[];
 }

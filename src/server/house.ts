@@ -14,6 +14,7 @@ import type { Operations } from "../core/seams.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
+import type { HouseSteps } from "../replication/replication.ts";
 import { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import { Store } from "../storage/store.ts";
@@ -44,6 +45,7 @@ export class House {
   readonly readings: Partial<Readings>;
   readonly #outbound: OutboundCalls;
   readonly #host: ProcessGround;
+  #following = false; // the data is another cluster's, or is not to be changed any more
 
   constructor(host: ProcessGround, engine: StorageEngine) {
     this.#host = host;
@@ -100,11 +102,12 @@ export class House {
       },
       declarations: (caller, namespace, generic) =>
         caller === null ? this.endpoints : described.in(namespace, generic),
+      roleSteps: this.#roleSteps,
       all: () => this.parts,
     };
     this.rooms = buildRooms((rooms) => whoGetsWhat(rooms, ground));
     this.parts = [
-      storagePart(store, host),
+      storagePart(store, host, () => this.rooms.replication.replication.retention),
       barrierPart(barrier),
       ...Object.values(this.rooms),
       ...host.furtherRooms.map((make) =>
@@ -155,7 +158,9 @@ export class House {
   }
 
   async #opened(): Promise<void> {
-    await this.life.open();
+    const { following, secondary } = await this.rooms.replication.replication.enter();
+    this.#following = following;
+    await this.life.open({ following: secondary });
     try {
       await this.#leadIfMeant();
     } catch (error) {
@@ -164,9 +169,27 @@ export class House {
     }
   }
 
-  /** There is one cluster: whoever leads it is the primary of its data. */
+  /** Whoever leads a cluster is the primary of its data, but where that is another cluster's. */
   async #leadIfMeant(): Promise<void> {
-    if (this.#host.leads()) await this.life.lead({ primary: true });
+    if (!this.#host.leads()) return;
+    await this.life.lead({ primary: true, following: this.#following });
+  }
+
+  /** What becomes of the rooms when the role of the cluster changes. */
+  get #roleSteps(): HouseSteps {
+    return {
+      drained: () => this.#drained(),
+      yield: async () => {
+        this.#following = true;
+        await this.life.yield();
+      },
+      leave: () => this.life.leave(),
+      takeOver: async () => {
+        this.#following = false;
+        await this.life.takeOver({ primary: true });
+      },
+      seal: () => void this.rooms.seal.keeper.seal(), // in a turn of its own
+    };
   }
 
   async #closing({ log }: ProcessGround): Promise<void> {
@@ -200,6 +223,7 @@ export class House {
       snapshots,
     } = this.rooms;
     const { keeper } = seal;
+    const { replication } = this.rooms.replication;
     return new Pipeline({
       endpoints: this.endpoints,
       node: {
@@ -210,7 +234,10 @@ export class House {
           return keeper.sealed;
         },
         get drSecondary() {
-          return standing.drMode === "secondary";
+          return standing.drMode === "secondary" || replication.mode === "secondary";
+        },
+        get changing() {
+          return replication.changing;
         },
         get role() {
           return standing.role;

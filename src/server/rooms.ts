@@ -15,6 +15,7 @@ import { mountsRoom } from "../mounts/room.ts";
 import { namespacesRoom } from "../namespaces/room.ts";
 import { policiesRoom } from "../policies/room.ts";
 import { quotasRoom } from "../quotas/room.ts";
+import { replicationRoom } from "../replication/room.ts";
 import { sealRoom } from "../seal/room.ts";
 import { snapshotsRoom } from "../snapshots/room.ts";
 import { tokensRoom } from "../tokens/room.ts";
@@ -37,6 +38,7 @@ export const ROOMS = {
   attention: attentionRoom,
   introspection: introspectionRoom,
   snapshots: snapshotsRoom,
+  replication: replicationRoom,
 } as const;
 
 export type RoomName = keyof typeof ROOMS;

@@ -12,6 +12,7 @@ import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 import type { Policies } from "../policies/policies.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
+import type { Replication } from "../replication/replication.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 import type { Replacement } from "./house-exchange.ts";
@@ -32,6 +33,7 @@ export interface Server {
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
+  readonly replication: Replication;
   readonly store: Store;
   readonly barrier: Barrier;
   /** Whether the node leads, and the way there and back. */
@@ -83,6 +85,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     get barrier() {
       return now().barrier;
+    },
+    get replication() {
+      return now().rooms.replication.replication;
     },
     get life() {
       return now().life;

@@ -3,9 +3,13 @@
 
 import { join } from "node:path";
 import { EMPTY, hex } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { reply } from "@holdfast/shared/endpoint/reply";
 import { Secret } from "@holdfast/shared/secret";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { View } from "../barrier/view.ts";
 import { EXCHANGED_CHAINS, OWN_CHAINS } from "../audit/room.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { ENTRY_OVERHEAD } from "../crypto/aead.ts";
@@ -48,6 +52,11 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   const { region, acl } = config;
   const { shared, local, node } = ground.views;
   const over = takenOver(rooms, ground);
+  const autoSeal = () => sealKeyOf(config, host.operatorFiles);
+  const drMode = () => {
+    const { drMode: fixed } = host.standing;
+    return fixed === "disabled" ? rooms.replication.replication.mode : fixed;
+  };
 
   return {
     seal: () => ({
@@ -57,7 +66,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       timers,
       random,
       log,
-      autoSeal: sealKeyOf(config, host.operatorFiles),
+      autoSeal: autoSeal(),
       tokens: {
         get length() {
           return rooms.tokens.tokens.first.length;
@@ -74,12 +83,12 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       health: (sealed) => ({
         removed: false,
         role: host.standing.role,
-        drSecondary: host.standing.drMode === "secondary",
+        drSecondary: drMode() === "secondary",
         activeReachable: true,
-        drMode: host.standing.drMode,
+        drMode: drMode(),
         performanceMode: "disabled",
         region,
-        bootstrapOpen: !sealed && rooms.tokens.tokens.bootstrapOpen,
+        bootstrapOpen: !sealed && drMode() !== "secondary" && rooms.tokens.tokens.bootstrapOpen,
         lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,
       }),
     }),
@@ -385,7 +394,63 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         },
       },
     }),
+
+    replication: () => ({
+      store,
+      barrier,
+      node,
+      clock,
+      timers,
+      random,
+      net: world.net,
+      log,
+      version,
+      // Of the store: the seal says who it is when everything is open, and this begins before.
+      cluster: () => storedCluster(node),
+      clusterId: () => storedCluster(node).id,
+      apiAddress: host.apiAddress,
+      clusterAddress: host.clusterAddress,
+      port: host.clusterPort,
+      house: ground.roleSteps,
+      sealKey: () => autoSeal()?.key ?? null,
+      takeKeys: async (bundle) => {
+        const { takeKeys } = await import("../replication/joining/joined-keys.ts");
+        await takeKeys(bundle, { store, barrier, random }, autoSeal()?.key ?? null);
+      },
+      revokeOperationTokens: () => {},
+      audits: () => {
+        const devices = rooms.audit.audit.facts();
+        return devices.length === 0 || devices.some(({ healthy }) => healthy);
+      },
+      exchange: host.exchange,
+      wrap: async (data, ttl, context) =>
+        reply(undefined, await rooms.wrapping.wrapping.wrap(reply(data), ttl, context, "jwt")),
+      unwrap: async () => {
+        throw new TypeError("not yet");
+      },
+      carry: (to) => carryNodeRows(node, to),
+    }),
   };
+}
+
+/** Of this node and not of its data: reports that were signed, and where the chains of its audit files ended. */
+const CARRIED = ["evidence/", "audit/", "versions/"];
+const CARRIED_AT_ONCE = 64;
+
+/** To data of other keys, which are here too: each row is sealed anew. */
+async function carryNodeRows(from: View, to: Barrier): Promise<void> {
+  const next = to.view("core/");
+  for (const folder of CARRIED) {
+    for (let after: string | undefined; ;) {
+      const page = { limit: CARRIED_AT_ONCE, ...(after === undefined ? {} : { after }) };
+      const rows = from.records(folder, bytesCodec, page);
+      if (rows.length === 0) break;
+      await next.write((tx) => {
+        for (const { key, value } of rows) tx.put(key, value, bytesCodec);
+      });
+      after = rows.at(-1)?.key;
+    }
+  }
 }
 
 function receiptOf({ lease, cause, result, requestIds, facts }: EndedLease, now: Instant): Receipt {

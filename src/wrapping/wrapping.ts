@@ -139,8 +139,13 @@ export class Wrapping {
   }
 
   /** Keeps the answer, and gives what stands for it. */
-  async wrap(reply: Reply, ttl: Nanos, context: RequestContext): Promise<Wrapped> {
-    const { namespace, path, wrapForm: form = "token", caller } = context;
+  async wrap(
+    reply: Reply,
+    ttl: Nanos,
+    context: RequestContext,
+    form: WrapForm = context.wrapForm ?? "token",
+  ): Promise<Wrapped> {
+    const { namespace, path, caller } = context;
     const kept = keptAnswer(reply);
     const inside = accessorIn(reply, context);
     const maker = caller === null ? this.#letIn(namespace, inside) : makerOf(caller);

@@ -33,7 +33,8 @@ export type JoinedRows = (tx: Tx, raw: StoreTx, view: (prefix: string) => View) 
 
 /**
  * Makes the store on an engine that is empty, with whatever `fn` writes, in one transaction, and closes it. It has a log
- * of its own with nothing in it, until it takes over that of the primary. Gives the root key that opens it.
+ * of its own with nothing in it, until it takes over that of the primary. Gives the root key that opens it. `carry`
+ * writes what goes along from the data of before.
  */
 export async function makeJoinedStore(
   engine: StorageEngine,
@@ -41,6 +42,7 @@ export async function makeJoinedStore(
   { cluster, sealKey }: JoinedNode,
   world: JoiningWorld,
   fn: JoinedRows,
+  carry: (to: Barrier) => Promise<void> = async () => {},
 ): Promise<KeyObject> {
   const { random } = world;
   const { rootKey } = keys.keyring;
@@ -53,6 +55,7 @@ export async function makeJoinedStore(
       putCluster(tx, cluster);
       fn(tx, raw, (prefix) => barrier.view(prefix));
     });
+    await carry(barrier);
     return rootKey;
   } finally {
     await barrier.seal();

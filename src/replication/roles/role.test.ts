@@ -21,7 +21,9 @@ const STEPS: readonly Step[] = [
   { do: "disable-primary" },
   { do: "fence", epoch: epoch(9, "b", "8") },
   { do: "join", joined: joining(1) },
-  { do: "promote", cluster: "b", address: "", first: "10" },
+  { do: "promoting", address: "" },
+  { do: "stay" },
+  { do: "promote", cluster: "b", first: "10" },
   { do: "update-primary", joined: joining(9) },
   { do: "move-primary", address: "https://a2:8201" },
   { do: "forget-primary" },
@@ -55,6 +57,8 @@ test("every step from every role: where it leads, or why it leads nowhere", () =
     "disable-primary": primary,
     fence: primary,
     join: "secondary",
+    promoting: secondary,
+    stay: secondary,
     promote: secondary,
     "update-primary": secondary,
     "move-primary": secondary,
@@ -80,7 +84,9 @@ test("every step from every role: where it leads, or why it leads nowhere", () =
     "disable-primary": primary,
     fence: primary,
     join: "replication-role-taken",
-    promote: "primary",
+    promoting: "secondary",
+    stay: "secondary",
+    promote: "replication-role-changing", // it is said before, so that a crash in between is known for what it is
     "update-primary": "secondary",
     "move-primary": "secondary",
     "forget-primary": "secondary",
@@ -111,6 +117,7 @@ test("a demoted primary has no primary, keeps its set, and knows where its log e
     copied: true,
     final: "9",
     mayRewind: false,
+    promoting: null,
   });
   assert.equal(
     codeOf(demoted, { do: "move-primary", address: "x" }),
@@ -139,6 +146,19 @@ test("a primary that was superseded, or one of another set, is refused", () => {
   }
   const other = joining(4, "5f3d2c10-0000-4000-8000-0000000000bb");
   assert.equal(codeOf(heard, { do: "update-primary", joined: other }), "replication-other-set");
+});
+
+test("a secondary that was promoted begins the next epoch of its set", () => {
+  const heard = after(SECONDARY, { do: "heard", epoch: epoch(3, "a", "4"), known: [] });
+  const promoting = after(heard, { do: "promoting", address: "https://b:8201" });
+  assert.deepEqual(after(promoting, { do: "promote", cluster: "b", first: "10" }), {
+    mode: "primary",
+    set: SET,
+    epoch: epoch(4, "b", "10"),
+    address: "https://b:8201",
+    fenced: null,
+  });
+  assert.deepEqual(after(promoting, { do: "stay" }), heard);
 });
 
 test("a fenced primary follows, hears of no earlier epoch, and takes the later one along when it is demoted", () => {

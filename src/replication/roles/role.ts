@@ -48,6 +48,9 @@ export interface Secondary {
   readonly final: string | null;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
   readonly mayRewind: boolean;
+  /** There while it takes over, with the address that secondaries will be told: after a crash it has, where its epoch
+   *  has begun, and else it has not. */
+  readonly promoting: string | null;
 }
 
 export type Role = Disabled | Primary | Demoting | Secondary;
@@ -67,12 +70,9 @@ export type Step =
   | { readonly do: "disable-primary" }
   | { readonly do: "fence"; readonly epoch: Epoch }
   | { readonly do: "join"; readonly joined: Joined }
-  | {
-      readonly do: "promote";
-      readonly cluster: string;
-      readonly address: string;
-      readonly first: string;
-    }
+  | { readonly do: "promoting"; readonly address: string }
+  | { readonly do: "stay" }
+  | { readonly do: "promote"; readonly cluster: string; readonly first: string }
   | { readonly do: "update-primary"; readonly joined: Joined }
   | { readonly do: "move-primary"; readonly address: string }
   | { readonly do: "forget-primary" }
@@ -120,11 +120,16 @@ export function after(role: Role, step: Step): Role {
     case "join":
       if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
       return joined(step.joined, false);
+    case "promoting":
+      return { ...secondary(role), promoting: step.address };
+    case "stay":
+      return { ...secondary(role), promoting: null };
     case "promote": {
-      const { set, epoch } = secondary(role);
-      const { cluster, address, first } = step;
+      const { set, epoch, promoting } = secondary(role);
+      if (promoting === null) throw failures.roleChanging();
+      const { cluster, first } = step;
       const next = { number: epoch.number + 1, cluster, first };
-      return { mode: "primary", set, epoch: next, address, fenced: null };
+      return { mode: "primary", set, epoch: next, address: promoting, fenced: null };
     }
     case "update-primary": {
       const { set, epoch, copied } = secondary(role);
@@ -193,6 +198,7 @@ function alone(set: string, epoch: Epoch): Secondary {
     copied: true, // what is here was complete
     final: null,
     mayRewind: false,
+    promoting: null,
   };
 }
 
@@ -207,6 +213,7 @@ function joined({ set, id, address, epoch }: Joined, copied: boolean): Secondary
     copied,
     final: null,
     mayRewind: false,
+    promoting: null,
   };
 }
 

@@ -1,0 +1,193 @@
+// How clusters come together: the tokens that a primary makes, and what another cluster does with one. A token that cannot
+// be used, a port that is not reached, a primary that refuses: none of it changes anything here.
+
+import type { KeyObject } from "node:crypto";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Secret } from "@holdfast/shared/secret";
+import { type Reply, reply } from "@holdfast/shared/endpoint/reply";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { StorageEngine } from "../storage/engines/engine.ts";
+import * as failures from "./failures.ts";
+import type { Activation } from "./joining/activation.ts";
+import type { Replication, Changed, ReplicationOptions } from "./replication.ts";
+import { after, type Joined } from "./roles/role.ts";
+import type { Cluster } from "../seal/status.ts";
+import { clusterAddressText } from "./addresses.ts";
+
+/** What takes the place of the data there is. */
+export interface JoinedData {
+  fill(engine: StorageEngine, signal: AbortSignal): Promise<void>;
+  finish(engine: StorageEngine): Promise<KeyObject | null>;
+}
+
+/** How the primary's API is reached, to unwrap a token there. */
+export interface Unwrapping {
+  readonly apiAddress: string;
+  readonly caFile: string;
+  readonly caPath: string;
+  readonly caPem: string;
+  readonly clientCertPem: string;
+  readonly clientKeyPem: Secret<string>;
+}
+
+export interface AdmissionOptions extends ReplicationOptions {
+  readonly replication: Replication;
+  /** Puts other data in the place of this cluster's. */
+  readonly exchange: (data: JoinedData) => Promise<void>;
+  readonly cluster: () => Cluster;
+  /** Key of the auto seal that is configured here; null: operators unseal with shares. */
+  readonly sealKey: () => KeyObject | null;
+  /** Kept for one who unwraps it, as a JWT. */
+  readonly wrap: (data: JsonObject, ttl: Nanos, context: RequestContext) => Promise<Reply>;
+  /** What a wrapped token stands for, from the API of its primary. */
+  readonly unwrap: (jwt: string, address: string, how: Unwrapping) => Promise<unknown>;
+  /** What goes along to the new data: reports and the ends of audit chains. */
+  readonly carry: (to: Barrier) => Promise<void>;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #replication: Replication;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#replication = options.replication;
+  }
+
+  // --- at a primary ---
+
+  async secondaryToken(
+    {
+      id,
+      ttl,
+      publicKey,
+    }: { readonly id: string; readonly ttl: Nanos; readonly publicKey: string },
+    context: RequestContext,
+  ): Promise<Reply> {
+    const { random, wrap } = this.#options;
+    const { makeToken } = await import("./joining/activation-token.ts");
+    const { secondaries, addresses, epoch } = await this.#replication.primary();
+    const [address] = addresses;
+    if (address === undefined) throw failures.noClusterPort();
+    const request = { id, ttl, publicKey: publicKey === "" ? undefined : publicKey };
+    const token = await makeToken(secondaries, request, { address, epoch }, random);
+    return token.form === "encrypted"
+      ? reply({ token: token.text })
+      : await wrap(token.wrap, token.ttl, context);
+  }
+
+  async revoke(id: string): Promise<void> {
+    const { log } = this.#options;
+    const serving = await this.#replication.primary();
+    if (!(await serving.revoke(id))) return;
+    log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", {
+      event: "replication.secondary-revoked",
+      secondary: id,
+    });
+  }
+
+  // --- at a cluster that joins ---
+
+  async generatePublicKey(): Promise<string> {
+    const { view, random } = this.#options;
+    const { ActivationKey } = await import("./joining/activation-token.ts");
+    return await new ActivationKey(view).generate(random);
+  }
+
+  /** Nothing is changed before `exchange` is called. */
+  async enableSecondary(
+    input: Unwrapping & { readonly token: Secret<string> },
+  ): Promise<Changed & { readonly exchange: () => Promise<void> }> {
+    const { role } = this.#replication;
+    if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
+    const activation = await this.#activation(input.token.reveal(), input);
+    const joined = joinedBy(activation);
+    const next = after(role, { do: "join", joined });
+    const { reachPrimary } = await import("./links/join.ts");
+    const { makeJoinedStore } = await import("./joining/joined-keys.ts");
+    const { putUpstream } = await import("./links/upstream.ts");
+    const { putRole } = await import("./roles/stored-role.ts");
+    const { cluster, sealKey, exchange, carry, clock, timers, random, log } = this.#options;
+    const { bundle, upstream } = await reachPrimary(activation, this.#options, { isEmpty: true });
+    const data: JoinedData = {
+      fill: async () => {}, // it begins empty
+      finish: (engine) =>
+        makeJoinedStore(
+          engine,
+          bundle,
+          { cluster: cluster(), sealKey: sealKey() },
+          { clock, timers, random, log },
+          (tx) => {
+            putRole(tx, next, BELOW_CORE);
+            putUpstream(tx, upstream, BELOW_CORE);
+          },
+          carry,
+        ),
+    };
+    return {
+      warnings: [
+        "all data of before is gone, and all tokens with it; the primary's data is being copied",
+        "unsealing this cluster needs the shares of the primary from now on",
+      ],
+      exchange: () => exchange(data),
+    };
+  }
+
+  // --- at a secondary ---
+
+  async changePrimary(
+    input: Unwrapping & {
+      readonly token?: Secret<string> | undefined;
+      readonly addresses: readonly string[];
+    },
+  ): Promise<Changed> {
+    const { addresses } = input;
+    const token = input.token?.reveal();
+    if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
+    if (addresses.length > 0) return await this.#findPrimary(addresses);
+    if (token === undefined) throw failures.primaryUnnamed();
+    if (token === "") return await this.#replication.forgetPrimary();
+    const activation = await this.#activation(token, input);
+    const joined = joinedBy(activation);
+    after(this.#replication.role, { do: "update-primary", joined });
+    const { reachPrimary } = await import("./links/join.ts");
+    const { upstream, bundle } = await reachPrimary(activation, this.#options, { isEmpty: false });
+    await this.#options.takeKeys(bundle);
+    return await this.#replication.updatePrimary(joined, upstream);
+  }
+
+  /** The first that proves to be the primary that is known already. */
+  async #findPrimary(addresses: readonly string[]): Promise<Changed> {
+    const { view } = this.#options;
+    const { storedUpstream } = await import("./links/upstream.ts");
+    const { findPrimary } = await import("./links/join.ts");
+    const upstream = storedUpstream(view);
+    if (upstream === null) throw failures.primaryUnknown();
+    const known = addresses.map((address) => {
+      const text = clusterAddressText(address);
+      if (text === null) throw failures.addressUnusable(address);
+      return text;
+    });
+    const found = await findPrimary(known, upstream, this.#options);
+    return await this.#replication.movePrimary(found);
+  }
+
+  async #activation(token: string, how: Unwrapping): Promise<Activation> {
+    const { view, clock, unwrap } = this.#options;
+    const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
+    const { readActivation } = await import("./joining/activation.ts");
+    const opened = openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
+    if (opened.form === "encrypted") return opened.activation;
+    const data = await unwrap(opened.jwt, opened.address, how);
+    return readActivation(data, "dr", { now: clock.now() });
+  }
+}
+
+/** Where the rows of this room lie, seen from core/. */
+const BELOW_CORE = "replication/dr/";
+
+function joinedBy({ set, id, address, epoch }: Activation): Joined {
+  return { set, id, address, epoch };
+}

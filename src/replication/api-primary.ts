@@ -1,0 +1,114 @@
+// The endpoints of a primary of disaster-recovery replication.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { HOUR, SECOND } from "@holdfast/shared/text/duration";
+import type { Admission } from "./admission.ts";
+import type { Replication } from "./replication.ts";
+
+const endpoint = endpointsOf<Replication>();
+const admitting = endpointsOf<Admission>();
+
+const BASE = "/sys/replication/dr/primary";
+
+export const clusterAddress = wire
+  .param("primary_cluster_addr")
+  .string("Where secondaries come: https://host:port; the cluster port's own address unless said", {
+    max: 300,
+  })
+  .default("");
+
+const id = (help: string) => wire.param("id").string(help, { max: 64 });
+
+export const primaryApi = [
+  endpoint({
+    name: "enableDrPrimary",
+    method: "POST",
+    path: `${BASE}/enable`,
+    summary: "Make this cluster a primary of disaster-recovery replication",
+    access: access.capability,
+    rootOnly: true,
+    input: { address: clusterAddress },
+    output: out.nothing,
+    handler: async (replication, { address }) => {
+      return reply(undefined, await replication.enablePrimary(address));
+    },
+  }),
+
+  endpoint({
+    name: "demoteDrPrimary",
+    method: "POST",
+    path: `${BASE}/demote`,
+    summary: "Make this primary a secondary without a primary",
+    description:
+      "Takes no more writes, and waits up to ten seconds until the secondaries have the last one. The warnings say which " +
+      "index that is, and who has it.",
+    access: access.capability,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: async (replication, _input, context) => {
+      context.detach(); // it waits for the others
+      return reply(undefined, await replication.demote());
+    },
+  }),
+
+  endpoint({
+    name: "disableDrPrimary",
+    method: "POST",
+    path: `${BASE}/disable`,
+    summary: "End disaster-recovery replication of this primary",
+    access: access.capability,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: async (replication) => reply(undefined, await replication.disablePrimary()),
+  }),
+];
+
+export const admissionApi = [
+  admitting({
+    name: "makeDrSecondaryToken",
+    method: "POST",
+    path: `${BASE}/secondary-token`,
+    summary: "Make a token with which another cluster becomes a secondary",
+    description:
+      "Wrapped: it is unwrapped once, by the secondary, at the API of this cluster. With secondary_public_key it is sealed " +
+      "to that key instead, and this cluster's API is not called.",
+    access: access.sudo,
+    rootOnly: true,
+    input: {
+      id: id("Name of the secondary; each is used once, and again after it was revoked"),
+      ttl: wire
+        .param("ttl")
+        .duration("How long the token is good for", { min: SECOND, max: 24n * HOUR })
+        .default(1800n * SECOND),
+      publicKey: wire
+        .param("secondary_public_key")
+        .string("Of the secondary, by its generate-public-key", { max: 256 })
+        .default(""),
+    },
+    output: out.object({ token: out.optional(out.secret("The token, where it is sealed")) }),
+    handler: (admission, input, context) => admission.secondaryToken(input, context),
+  }),
+
+  admitting({
+    name: "revokeDrSecondary",
+    method: "POST",
+    path: `${BASE}/revoke-secondary`,
+    summary: "Refuse a secondary from now on",
+    description:
+      "Its sessions end before this is answered. It still holds the keys: rotate and rekey.",
+    access: access.capability,
+    rootOnly: true,
+    input: { id: id("Name of the secondary") },
+    output: out.nothing,
+    handler: async (admission, { id: named }) => {
+      await admission.revoke(named);
+      return undefined;
+    },
+  }),
+];

@@ -1,0 +1,199 @@
+// The endpoints of a secondary of disaster-recovery replication, and that by which a cluster becomes one.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { Secret } from "@holdfast/shared/secret";
+import { clusterAddress } from "./api-primary.ts";
+import type { Admission } from "./admission.ts";
+import type { Rehearsed, Replication } from "./replication.ts";
+
+const endpoint = endpointsOf<Replication>();
+const joining = endpointsOf<Admission>();
+
+const BASE = "/sys/replication/dr/secondary";
+const MAX_TOKEN = 32 * 1024;
+const MAX_PEM = 64 * 1024;
+
+const text = (name: string, help: string, max = 4096) =>
+  wire.body(name).string(help, { max }).default("");
+
+/** How the primary's API is reached, to unwrap a token there. */
+const unwrapping = {
+  apiAddress: text(
+    "primary_api_addr",
+    "API address of the primary; the token's own unless said",
+    512,
+  ),
+  caFile: text("ca_file", "File with the authorities of that API, in PEM"),
+  caPath: text("ca_path", "Directory with such files"),
+  caPem: text("ca_pem", "The same as text", MAX_PEM),
+  clientCertPem: text("client_cert_pem", "Certificate to show there, in PEM", MAX_PEM),
+  clientKeyPem: wire
+    .body("client_key_pem")
+    .secret("Its key, in PEM", { max: MAX_PEM })
+    .default(new Secret("")),
+};
+
+const operationToken = wire
+  .body("dr_operation_token")
+  .secret("Operation token or operator ticket; else in the header", { max: MAX_TOKEN })
+  .optional();
+
+const check = out.object({
+  name: out.string("Name of the check"),
+  ok: out.boolean("Whether it holds"),
+  skipped_by_force: out.boolean("Whether force goes on without it"),
+  text: out.string("What is wrong; empty where nothing is"),
+});
+
+export const secondaryApi = [
+  endpoint({
+    name: "promoteDrSecondary",
+    method: "POST",
+    path: `${BASE}/promote`,
+    summary: "Make this secondary the primary",
+    description:
+      "With dry_run nothing is changed: the answer lists every check, what would be lost, and what to do next.",
+    access: access.drOperation("promote"),
+    rootOnly: true,
+    input: {
+      operationToken,
+      address: clusterAddress,
+      force: wire
+        .param("force")
+        .boolean("Go on without the checks that may be left out, and lose what they tell")
+        .default(false),
+      dryRun: wire.param("dry_run").boolean("Only tell what would happen").default(false),
+    },
+    output: out.object({
+      ready: out.optional(out.boolean("Of a rehearsal: whether it would be promoted")),
+      ready_with_force: out.optional(out.boolean("And with force")),
+      checks: out.optional(out.list(check, "Every check, in the order in which they are made")),
+      lost_from: out.optional(out.integer("First index that would be lost")),
+      lost_to: out.optional(out.integer("Last index that would be lost")),
+      next: out.optional(out.list(out.string("Command"), "What to do next, in order")),
+    }),
+    handler: async (replication, { address, force, dryRun }) => {
+      if (dryRun) return rehearsal(replication.rehearse());
+      return reply({}, await replication.promote({ address, force }));
+    },
+  }),
+
+  endpoint({
+    name: "disableDrSecondary",
+    method: "POST",
+    path: `${BASE}/disable`,
+    summary: "Make this secondary a cluster of its own, with the data that it has",
+    access: access.drOperation("disable"),
+    rootOnly: true,
+    input: { operationToken },
+    output: out.nothing,
+    handler: async (replication) => reply(undefined, await replication.disableSecondary()),
+  }),
+
+  endpoint({
+    name: "recoverDrSecondary",
+    method: "POST",
+    path: `${BASE}/recover`,
+    summary: "Begin replication anew where it waits or has stopped",
+    access: access.drOperation("recover"),
+    rootOnly: true,
+    input: { operationToken },
+    output: out.nothing,
+    handler: async (replication) => reply(undefined, await replication.recover()),
+  }),
+];
+
+export const joiningApi = [
+  joining({
+    name: "generateDrPublicKey",
+    method: "POST",
+    path: `${BASE}/generate-public-key`,
+    summary: "Make the key that a token for this cluster is sealed to",
+    description: "Each call makes another one; the last counts.",
+    access: access.capabilityOr("generate-public-key"),
+    rootOnly: true,
+    input: {},
+    output: out.object({ secondary_public_key: out.string("Public half, in base64") }),
+    handler: async (admission) => ({
+      secondary_public_key: await admission.generatePublicKey(),
+    }),
+  }),
+
+  joining({
+    name: "enableDrSecondary",
+    method: "POST",
+    path: `${BASE}/enable`,
+    summary: "Make this cluster a secondary: the primary's data takes the place of ALL of its own",
+    description:
+      "Nothing is changed unless the token is good, and the primary was reached and has taken this cluster. From the answer " +
+      "on the data of before is gone, and so are its tokens; unsealing needs the primary's shares.",
+    access: access.capability,
+    rootOnly: true,
+    input: {
+      token: wire.body("token").secret("Token that the primary has made", { max: MAX_TOKEN }),
+      ...unwrapping,
+    },
+    output: out.nothing,
+    handler: async (admission, input, context) => {
+      const { warnings, exchange } = await admission.enableSecondary(input);
+      context.detach();
+      return reply(undefined, { warnings, afterwards: exchange });
+    },
+  }),
+
+  joining({
+    name: "updateDrPrimary",
+    method: "POST",
+    path: `${BASE}/update-primary`,
+    summary: "Follow another primary, or the same at another address; the data stays",
+    description:
+      "With token: that primary is followed from now on, and what only this cluster has written is given up; with an empty " +
+      "token none is. With update_primary_addrs: the same primary, at the first of these addresses that proves to be it.",
+    access: access.drOperation("update-primary"),
+    rootOnly: true,
+    input: {
+      operationToken,
+      token: wire
+        .body("token")
+        .secret("Token that the primary has made; empty to follow none", { max: MAX_TOKEN })
+        .optional(),
+      addresses: wire
+        .body("update_primary_addrs")
+        .list("Addresses of the primary's cluster port", { max: 16 })
+        .default([]),
+      ...unwrapping,
+    },
+    output: out.nothing,
+    handler: async (admission, input) => reply(undefined, await admission.changePrimary(input)),
+  }),
+];
+
+function rehearsal({ checks, ready, readyWithForce, lost }: Rehearsed) {
+  return {
+    ready,
+    ready_with_force: readyWithForce,
+    checks: checks.map(({ name, ok, forced, text: why }) => ({
+      name,
+      ok,
+      skipped_by_force: forced,
+      text: why,
+    })),
+    ...(lost === null ? {} : { lost_from: Number(lost.from), lost_to: Number(lost.to) }),
+    next: nextCommands({ checks, ready, readyWithForce, lost }),
+  };
+}
+
+function nextCommands({ checks, ready, readyWithForce }: Rehearsed): string[] {
+  const primaryLives = checks.some(({ name, ok }) => name === "primary-gone" && !ok);
+  const demote = primaryLives ? ["on the primary: holdfast replication demote"] : [];
+  if (ready) return ["here: holdfast replication promote"];
+  if (readyWithForce) {
+    const force = "here, where the primary is lost: holdfast replication promote --force";
+    return [...demote, "here: holdfast replication promote --dry-run", force];
+  }
+  return ["here: mend what the checks name, then holdfast replication promote --dry-run"];
+}

@@ -1,0 +1,71 @@
+// The endpoints that tell what this cluster is among others.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Replication } from "./replication.ts";
+
+const endpoint = endpointsOf<Replication>();
+
+/** Performance replication is not there yet. */
+const PERFORMANCE: JsonObject = { mode: "disabled" };
+
+const status = (of: string) =>
+  out.anyObject(
+    `${of}: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees`,
+  );
+
+/** Names of versions and clusters are for who holds a token that may do anything here. */
+function shown(replication: Replication, { caller }: RequestContext): Promise<JsonObject> {
+  return replication.status(caller?.type === "management");
+}
+
+const open = {
+  access: access.openWithCaller,
+  onDrSecondary: true,
+  audited: false,
+  runs: "here",
+  input: {},
+} as const;
+
+export const statusApi = [
+  endpoint({
+    ...open,
+    name: "readReplicationStatus",
+    method: "GET",
+    path: "/sys/replication/status",
+    summary: "Show what this cluster is among others, of both kinds",
+    rootOnly: true,
+    output: out.object({ dr: status("Disaster recovery"), performance: status("Performance") }),
+    handler: async (replication, _input, context) => ({
+      dr: await shown(replication, context),
+      performance: PERFORMANCE,
+    }),
+  }),
+
+  endpoint({
+    ...open,
+    name: "readDrStatus",
+    method: "GET",
+    path: "/sys/replication/dr/status",
+    summary: "Show what this cluster is in disaster-recovery replication",
+    output: status("Disaster recovery"),
+    handler: shownTo,
+  }),
+
+  endpoint({
+    ...open,
+    name: "readPerformanceStatus",
+    method: "GET",
+    path: "/sys/replication/performance/status",
+    summary: "Show what this cluster is in performance replication",
+    output: status("Performance"),
+    handler: () => PERFORMANCE,
+  }),
+];
+
+function shownTo(replication: Replication, _input: object, context: RequestContext) {
+  return shown(replication, context);
+}

@@ -1,0 +1,28 @@
+// A link to the cluster port of a primary, by its address as text.
+
+import { parseClusterAddress } from "../addresses.ts";
+import type { Clock, Net, Timers } from "@holdfast/shared/world";
+import { Sweep } from "../../base/sweep.ts";
+import { CarriedLink, type PeerLink } from "../../cluster/peer-link.ts";
+import { TlsCarrier } from "../../cluster/tls-carrier.ts";
+import { addressUnusable } from "../failures.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface DialingWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly net: Net;
+}
+
+export function linkTo(
+  address: string,
+  { member, credentials }: Pick<Upstream, "member" | "credentials">,
+  { clock, timers, net }: DialingWorld,
+): PeerLink {
+  const at = parseClusterAddress(address);
+  if (at === null) throw addressUnusable(address);
+  const { set, kind } = member;
+  const sweep = new Sweep(clock, timers); // there are few links, and it rests without one
+  const carrier = new TlsCarrier({ clock, timers, net, sweep }, at, { set, kind, ...credentials });
+  return new CarriedLink(carrier, member);
+}

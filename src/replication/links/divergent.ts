@@ -1,0 +1,134 @@
+// Entries that only this cluster has written, after another one was promoted: kept when they are given up, for thirty days,
+// to be listed and taken out. They are never merged. What they held lies there as it did in the log: sealed.
+
+import { concat } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { DAY } from "@holdfast/shared/text/duration";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { View } from "../../barrier/view.ts";
+import { decodeEntry } from "../../storage/rows/log-entry.ts";
+import type { Store, Surplus } from "../../storage/store.ts";
+
+const KEPT: Nanos = 30n * DAY;
+const PART = 512 * 1024; // of an entry, which may have 64 MiB
+const AT_ONCE = 16;
+const MAX_TAILS = 1000;
+const ABOUT = "about";
+
+interface StoredTail {
+  readonly fork: string;
+  readonly head: string;
+  readonly epoch: number;
+  readonly given_up: string;
+}
+
+export interface DivergentTail {
+  readonly id: string;
+  /** The last index in common, and the last of what was given up. */
+  readonly fork: bigint;
+  readonly head: bigint;
+  readonly epoch: number;
+  readonly givenUp: Instant;
+}
+
+export interface DivergentEntry {
+  readonly index: bigint;
+  readonly time: Instant;
+  readonly keys: readonly { readonly key: string; readonly deleted: boolean }[];
+}
+
+const aboutCodec = jsonCodec<StoredTail>();
+
+export class Divergent {
+  readonly #view: View;
+  readonly #clock: Pick<Clock, "now">;
+
+  /** Of core/replication/dr/divergent/. */
+  constructor(view: View, clock: Pick<Clock, "now">) {
+    this.#view = view;
+    this.#clock = clock;
+  }
+
+  /** Everything above the fork. Kept again after a crash, it is the same. */
+  async keep(store: Pick<Store, "logs">, { fork, before }: Surplus): Promise<void> {
+    const id = `${before.epoch}-${fork}-${before.index}`;
+    for (let next = fork + 1n; next <= before.index;) {
+      const rows = store.logs(next, AT_ONCE).filter(({ index }) => index <= before.index);
+      if (rows.length === 0) break;
+      for (const { index, entry } of rows) await this.#put(`${id}/${padded(index)}/`, entry);
+      next = rows.at(-1)!.index + 1n;
+    }
+    const about = {
+      fork: String(fork),
+      head: String(before.index),
+      epoch: before.epoch,
+      given_up: showTime(this.#clock.now()),
+    };
+    await this.#write((tx) => tx.put(`${id}/${ABOUT}`, about, aboutCodec));
+  }
+
+  tails(): readonly DivergentTail[] {
+    return this.#view.list("", { limit: MAX_TAILS }).flatMap((name) => {
+      const id = name.replace(/\/$/, "");
+      const about = this.#view.get(`${id}/${ABOUT}`, aboutCodec);
+      if (about === null) return []; // it was not given up yet
+      const { fork, head, epoch, given_up: time } = about;
+      const givenUp = parseTime(time) ?? 0n;
+      return [{ id, fork: BigInt(fork), head: BigInt(head), epoch, givenUp }];
+    });
+  }
+
+  /** How many entries lie there. */
+  get count(): number {
+    return this.tails().reduce((sum, { fork, head }) => sum + Number(head - fork), 0);
+  }
+
+  /** What each entry of a tail has changed, in order. */
+  *entries(id: string): Generator<DivergentEntry> {
+    for (const name of this.#view.list(`${id}/`, { limit: 1_000_000 })) {
+      if (name === ABOUT) continue;
+      const parts = this.#view.records(`${id}/${name}`, bytesCodec, { limit: 1000 });
+      const entry = decodeEntry(concat(...parts.map(({ value }) => value)));
+      const keys = entry.operations.map((operation) => ({
+        key: operation.key,
+        deleted: operation.value === null,
+      }));
+      yield { index: entry.index, time: entry.time, keys };
+    }
+  }
+
+  /** Those that were given up long ago go. */
+  async tidy(): Promise<void> {
+    const now = this.#clock.now();
+    for (const { id, givenUp } of this.tails()) {
+      if (now - givenUp > KEPT) await this.#remove(id);
+    }
+  }
+
+  async #remove(id: string): Promise<void> {
+    for (;;) {
+      const keys = this.#view.keys(`${id}/`, { limit: 256 });
+      if (keys.length === 0) return;
+      await this.#write((tx) => {
+        for (const key of keys) tx.delete(key);
+      });
+    }
+  }
+
+  async #put(below: string, entry: Uint8Array): Promise<void> {
+    for (let at = 0, part = 0; at < entry.length; at += PART, part++) {
+      const bytes = entry.subarray(at, at + PART);
+      const key = below + String(part).padStart(4, "0");
+      await this.#write((tx) => tx.put(key, bytes, bytesCodec));
+    }
+  }
+
+  async #write(fn: Parameters<View["write"]>[0]): Promise<void> {
+    await this.#view.write((tx) => void fn(tx), { essential: true });
+  }
+}
+
+function padded(index: bigint): string {
+  return String(index).padStart(20, "0");
+}

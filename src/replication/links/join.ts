@@ -1,0 +1,97 @@
+// How a cluster comes to a primary for the first time: with what a token says, over the cluster port, to be taken and to be
+// sent the keys of the set. Until it has them nothing is changed on either side but that the token counts as used.
+
+import type { Random } from "@holdfast/shared/world";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { makeHpkeKeys } from "../../crypto/hpke.ts";
+import { primaryUnreachable } from "../failures.ts";
+import type { Activation } from "../joining/activation.ts";
+import { type KeyBundle, openBundle } from "../joining/key-bundle.ts";
+import { type DialingWorld, linkTo } from "./dialing.ts";
+import { bootstrap } from "./keys-call.ts";
+import type { Upstream } from "./upstream.ts";
+import type { Self } from "../../cluster/peer-link.ts";
+import { encodeTimeline } from "../../storage/rows/head.ts";
+import type { Store } from "../../storage/store.ts";
+import { STORAGE_FORMAT } from "../stream/decision.ts";
+import { cursorOf } from "../stream/receiving.ts";
+
+export interface JoiningSelf extends DialingWorld {
+  readonly store: Store;
+  readonly random: Random;
+  readonly version: string;
+  readonly clusterId: () => string;
+  readonly apiAddress: () => string;
+  readonly clusterAddress: () => string;
+}
+
+export interface Reached {
+  readonly bundle: KeyBundle;
+  readonly upstream: Upstream;
+}
+
+/** Throws, with what went wrong, unless the primary has taken this cluster and sent its keys. */
+export async function reachPrimary(
+  activation: Activation,
+  self: JoiningSelf,
+  { isEmpty }: { /** Whether it comes with nothing. */ readonly isEmpty: boolean },
+): Promise<Reached> {
+  const { set, kind, id, authority, certificate, key, address } = activation;
+  const { privateKey, publicKey } = makeHpkeKeys(self.random);
+  const upstream: Upstream = {
+    member: { set, kind, id },
+    credentials: { authority, certificate, key },
+    keysKey: privateKey,
+  };
+  const link = linkTo(address, upstream, self);
+  try {
+    const answer = await link.open({
+      clusterId: self.clusterId(),
+      version: self.version,
+      apiAddress: self.apiAddress(),
+      clusterAddresses: [self.clusterAddress()].filter((one) => one !== ""),
+      epoch: activation.epoch.number,
+      ...standingOf(self.store),
+      isEmpty,
+    });
+    if (answer.decision?.kind === "refuse") throw primaryUnreachable(answer.decision.reason);
+    const { bundle } = await link.call(bootstrap, { publicKey });
+    return { bundle: openBundle(bundle, privateKey, upstream.member), upstream };
+  } catch (error) {
+    const isOurs = error instanceof Failure && error.code === "replication-primary-unreachable";
+    throw isOurs ? error : primaryUnreachable(describe(error));
+  } finally {
+    await link.close();
+  }
+}
+
+function standingOf(store: Store): Partial<Self> {
+  const { timeline, limits } = store;
+  return {
+    timeline: encodeTimeline(timeline!),
+    cursor: cursorOf(store),
+    storageFormat: STORAGE_FORMAT,
+    limits: { operations: limits.operations, bytes: BigInt(limits.bytes) },
+  };
+}
+
+/** The first of these addresses where the primary that is known already answers. */
+export async function findPrimary(
+  addresses: readonly string[],
+  upstream: Upstream,
+  self: JoiningSelf,
+): Promise<string> {
+  const problems: string[] = [];
+  for (const address of addresses) {
+    const link = linkTo(address, upstream, self);
+    try {
+      await link.open({ clusterId: self.clusterId(), version: self.version });
+      return address;
+    } catch (error) {
+      problems.push(`${address}: ${describe(error)}`);
+    } finally {
+      await link.close();
+    }
+  }
+  throw primaryUnreachable(problems.join("; "));
+}

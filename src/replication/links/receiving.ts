@@ -1,0 +1,177 @@
+// A secondary at work: it finds its primary, follows its log, takes over rows where that is not enough, and fetches keys.
+// What it has to remember lies in rows of this cluster alone. Loaded when a cluster first has something to do with others.
+
+import { X509Certificate } from "node:crypto";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Barrier } from "../../barrier/barrier.ts";
+import type { View } from "../../barrier/view.ts";
+import type { HelloAnswer } from "../../cluster/hello.ts";
+import type { PeerLink } from "../../cluster/peer-link.ts";
+import { decodeTimeline } from "../../storage/rows/head.ts";
+import type { Store } from "../../storage/store.ts";
+import { peerUnproven } from "../failures.ts";
+import { openBundle } from "../joining/key-bundle.ts";
+import type { KeyBundle } from "../joining/key-bundle.ts";
+import { provesEpoch } from "../joining/proofs.ts";
+import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
+import type { StoredRole } from "../roles/stored-role.ts";
+import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
+import { linkTo } from "./dialing.ts";
+import type { Divergent } from "./divergent.ts";
+import { getKeys } from "./keys-call.ts";
+import { keysVersionText } from "./keys-version.ts";
+import type { Upstream } from "./upstream.ts";
+
+const MARK = "mark";
+const markCodec = jsonCodec<{ readonly index: string }>();
+
+export interface ReceivingWorld {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  /** Of core/replication/dr/. */
+  readonly view: View;
+  readonly role: StoredRole;
+  readonly divergent: Divergent;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly net: Net;
+  readonly log: Log;
+  readonly version: string;
+  readonly clusterId: () => string;
+  readonly apiAddress: () => string;
+  readonly clusterAddress: () => string;
+  /** Installs keys of the set here. */
+  readonly takeKeys: (bundle: KeyBundle) => Promise<void>;
+}
+
+export class Receiving {
+  readonly #world: ReceivingWorld;
+  readonly #upstream: Upstream;
+  readonly #receiver: Receiver;
+  #mark: bigint | null;
+  #apiAddress = "";
+
+  constructor(world: ReceivingWorld, upstream: Upstream) {
+    this.#world = world;
+    this.#upstream = upstream;
+    const { store, clock, timers, log, random, barrier, view, role, divergent } = world;
+    const stored = view.get(MARK, markCodec);
+    this.#mark = stored === null ? null : BigInt(stored.index);
+    this.#receiver = new Receiver({
+      store,
+      clock,
+      timers,
+      log,
+      random,
+      ports: {
+        open: (address) => linkTo(address, upstream, world),
+        addresses: () => addressesOf(this.#role),
+        self: () => ({
+          clusterId: world.clusterId(),
+          version: world.version,
+          apiAddress: world.apiAddress(),
+          clusterAddresses: [world.clusterAddress()].filter((address) => address !== ""),
+        }),
+        epoch: () => this.#role.epoch.number,
+        accept: (answer) => this.#accept(answer),
+        keys: (link) => this.#fetchKeys(link),
+        keysVersion: () => keysVersionText(barrier),
+        encryptions: () => BigInt(barrier.ownEncryptions),
+        marks: {
+          read: () => this.#mark,
+          write: (index) => this.#writeMark(index),
+        },
+        mayRewind: () => this.#role.mayRewind,
+        giveUp: (surplus) => divergent.keep(store, surplus),
+        rewound: async () => void (await role.step({ do: "rewound" })),
+        learned: (apiAddress, clusterAddresses) => this.#learn(apiAddress, clusterAddresses),
+      },
+    });
+  }
+
+  get status(): ReceiverStatus {
+    return this.#receiver.status;
+  }
+
+  /** Of the primary, as it says itself. */
+  get apiAddress(): string {
+    return this.#apiAddress;
+  }
+
+  open(): void {
+    this.#receiver.open();
+  }
+
+  close(): Promise<void> {
+    return this.#receiver.close();
+  }
+
+  retry(): void {
+    this.#receiver.retry();
+  }
+
+  get #role(): Secondary {
+    const { now } = this.#world.role;
+    if (now.mode !== "secondary") throw peerUnproven("this cluster is no secondary any more");
+    return now;
+  }
+
+  /** A later epoch of the same authority is proved by it; an earlier one is a primary that was superseded. */
+  async #accept(answer: HelloAnswer): Promise<void> {
+    const { role } = this.#world;
+    const { set, kind } = this.#upstream.member;
+    const known = this.#role.epoch;
+    const epoch = epochOf(answer);
+    after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
+    if (!isOlder(known, epoch)) return;
+    const authority = new X509Certificate(this.#upstream.credentials.authority);
+    if (!provesEpoch(answer.epochProof, authority, { set, kind, epoch })) {
+      throw peerUnproven("the primary names a later epoch, and no proof of it");
+    }
+    await role.step({ do: "heard", epoch, known: this.#role.known ?? [] });
+  }
+
+  async #fetchKeys(link: PeerLink): Promise<void> {
+    const { bundle } = await link.call(getKeys, {});
+    const { keysKey, member } = this.#upstream;
+    await this.#world.takeKeys(openBundle(bundle, keysKey, member));
+  }
+
+  async #writeMark(index: bigint | null): Promise<void> {
+    const { view, role } = this.#world;
+    await view.write(
+      (tx) => {
+        if (index === null) tx.delete(MARK);
+        else tx.put(MARK, { index: String(index) }, markCodec);
+      },
+      { essential: true },
+    );
+    this.#mark = index;
+    if (index === null && !this.#role.copied) await role.step({ do: "copied" });
+  }
+
+  #learn(apiAddress: string, clusterAddresses: readonly string[]): void {
+    const { role, log } = this.#world;
+    this.#apiAddress = apiAddress;
+    const { known, epoch } = this.#role;
+    if (known !== null && known.join() === clusterAddresses.join()) return;
+    role.step({ do: "heard", epoch, known: [...clusterAddresses] }).catch((error: unknown) => {
+      log.warn("could not write down where the primary is", { cause: describe(error) });
+    });
+  }
+}
+
+function addressesOf({ address, known }: Secondary): readonly string[] {
+  return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
+}
+
+/** As its log tells: who has begun the last epoch, and where. */
+function epochOf({ epoch, clusterId, timeline }: HelloAnswer): Epoch {
+  const last = decodeTimeline(timeline).epochs.at(-1);
+  if (last === undefined) throw peerUnproven("the primary names no epoch of its log");
+  return { number: epoch, cluster: clusterId, first: last.first };
+}

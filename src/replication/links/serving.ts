@@ -1,0 +1,177 @@
+// A primary at work: its set is served at the cluster port, secondaries are greeted and sent everything, and who is
+// revoked is gone. Loaded when a cluster first has something to do with others.
+
+import type { Log } from "@holdfast/shared/log";
+import { concat } from "@holdfast/shared/bytes";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import type { Barrier } from "../../barrier/barrier.ts";
+import type { View } from "../../barrier/view.ts";
+import { Recurring } from "../../base/recurring.ts";
+import type { ClusterPort } from "../../cluster/port.ts";
+import type { Peer } from "../../cluster/verify.ts";
+import { serveUnary, type ServiceTable } from "../../grpc/method.ts";
+import type { Store } from "../../storage/store.ts";
+import { bundleOf, sealBundle } from "../joining/key-bundle.ts";
+import { epochProof } from "../joining/proofs.ts";
+import { Secondaries } from "../joining/secondaries.ts";
+import type { Epoch, Primary } from "../roles/role.ts";
+import { type Finished, Sender } from "../stream/sender.ts";
+import type { MemberStatus } from "../stream/members.ts";
+import { HOUR } from "@holdfast/shared/text/duration";
+import { serveFence } from "./fence-call.ts";
+import { bootstrap, getKeys } from "./keys-call.ts";
+import { keysVersionText } from "./keys-version.ts";
+
+export interface ServingWorld {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  /** Of core/replication/dr/. */
+  readonly view: View;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly version: string;
+  readonly clusterId: () => string;
+  readonly apiAddress: () => string;
+  readonly clusterAddress: () => string;
+  /** Somebody speaks of a later epoch of the set. */
+  readonly superseded: (epoch: number) => void;
+  /** Another cluster of the set was promoted, and has proved it. */
+  readonly fence: (epoch: Epoch) => void;
+}
+
+export class Serving {
+  readonly #world: ServingWorld;
+  readonly #port: ClusterPort;
+  readonly #secondaries: Secondaries;
+  readonly #sender: Sender;
+  readonly #renewing: Recurring;
+  readonly #set: string;
+  readonly #role: () => Primary;
+
+  constructor(world: ServingWorld, port: ClusterPort, role: () => Primary) {
+    this.#world = world;
+    this.#port = port;
+    this.#role = role;
+    this.#set = role().set;
+    const { view, clock, random, store, timers, log, version } = world;
+    this.#secondaries = new Secondaries({ view, kind: "dr", clock, random });
+    const ports = {
+      epoch: () => this.epoch.number,
+      epochProof: () =>
+        epochProof(this.#secondaries.material.authority.key, {
+          set: this.#set,
+          kind: "dr",
+          epoch: this.epoch,
+        }),
+      keysVersion: () => keysVersionText(world.barrier),
+      clusterId: world.clusterId(),
+      version,
+      apiAddress: world.apiAddress,
+      clusterAddresses: () => this.addresses,
+      isKnown: (id: string) => this.#secondaries.known().some((one) => one.id === id),
+      known: () => this.#secondaries.known().map(({ id }) => id),
+      confirm: async ({ clusterId }: { readonly clusterId: string }, peer: Peer) => {
+        await this.#secondaries.confirm(peer, clusterId);
+      },
+      superseded: world.superseded,
+    };
+    this.#sender = new Sender({ store, clock, timers, log, ports });
+    this.#renewing = new Recurring({
+      trouble: "could not renew the certificate of the cluster port",
+      run: async () => {
+        if ((await this.#secondaries.renewServer()) !== null) this.open();
+      },
+      period: 12n * HOUR,
+      timers,
+      log,
+    });
+  }
+
+  get epoch(): Epoch {
+    return this.#role().epoch;
+  }
+
+  /** Where secondaries are told to come. */
+  get addresses(): readonly string[] {
+    const { address } = this.#role();
+    const own = address === "" ? this.#world.clusterAddress() : address;
+    return own === "" ? [] : [own];
+  }
+
+  get secondaries(): Secondaries {
+    return this.#secondaries;
+  }
+
+  get known(): readonly string[] {
+    return this.#secondaries.known().map(({ id }) => id);
+  }
+
+  members(): readonly MemberStatus[] {
+    return this.#sender.members();
+  }
+
+  /** What of the log they need; see storage/trimming.ts. */
+  get retention() {
+    return this.#sender.retention;
+  }
+
+  /** Also with another certificate of the port: then sessions begin anew. */
+  open(): void {
+    const { authority, server } = this.#secondaries.material;
+    this.#port.serve({
+      set: this.#set,
+      kind: "dr",
+      authority: authority.certificate,
+      certificate: server.certificate,
+      key: server.key,
+      table: this.#table,
+      greet: this.#sender.greet,
+      revoked: this.#secondaries.revokedSerials(),
+    });
+    this.#renewing.open();
+  }
+
+  /** Durable, then its sessions are cut, and only then does this resolve. */
+  async revoke(id: string): Promise<boolean> {
+    const serials = await this.#secondaries.revoke(id);
+    this.#sender.drop(id, "revoked");
+    for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
+    return serials.length > 0;
+  }
+
+  /** The last entry is written: who has it within ten seconds. */
+  finish(): Promise<Finished> {
+    return this.#sender.finish();
+  }
+
+  async close(reason: string): Promise<void> {
+    await this.#renewing.close();
+    this.#sender.close(reason);
+    this.#port.forget({ set: this.#set, kind: "dr" });
+  }
+
+  get #table(): ServiceTable<Peer> {
+    const { barrier, store, random } = this.#world;
+    const sealFor = (peer: Peer) => {
+      const publicKey = this.#secondaries.publicKeyOf(peer);
+      const bundle = sealBundle(bundleOf({ barrier, store }), publicKey, peer, random);
+      return { bundle: concat(bundle) };
+    };
+    const own = [
+      serveUnary<Peer, { publicKey: Uint8Array }, { bundle: Uint8Array }>(
+        bootstrap,
+        async ({ publicKey }, { peer }) => {
+          await this.#secondaries.register(peer, publicKey);
+          return sealFor(peer);
+        },
+      ),
+      serveUnary<Peer, object, { bundle: Uint8Array }>(getKeys, async (_, { peer }) =>
+        sealFor(peer),
+      ),
+      serveFence(() => barrier.rootKey, this.#world.fence),
+    ];
+    return new Map([...this.#sender.table, ...own.map((one) => [one.shape.path, one] as const)]);
+  }
+}

@@ -1,0 +1,669 @@
+// Disaster-recovery replication of this cluster: what it is, how it becomes something else, and what works for it. Each
+// change is stored before anybody hears of it, one at a time; what a crash leaves in between is finished when the
+// server is unsealed the next time.
+
+import { bytesCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { Tx, View } from "../barrier/view.ts";
+import { Recurring } from "../base/recurring.ts";
+import type { ClusterPort } from "../cluster/port.ts";
+import type { Store } from "../storage/store.ts";
+import { clusterAddressText } from "./addresses.ts";
+import * as failures from "./failures.ts";
+import type { KeyBundle } from "./joining/key-bundle.ts";
+import { Divergent } from "./links/divergent.ts";
+import type { Links } from "./links/links.ts";
+import type { Receiving } from "./links/receiving.ts";
+import type { Serving } from "./links/serving.ts";
+import type { Upstream } from "./links/upstream.ts";
+import {
+  type Check,
+  promotionChecks,
+  type PromotionFacts,
+  promotionRefusal,
+  skipped,
+} from "./roles/checks.ts";
+import {
+  after,
+  follows,
+  isFenced,
+  type Epoch,
+  type Joined,
+  type Primary,
+  type Role,
+  type Secondary,
+} from "./roles/role.ts";
+import { StoredRole } from "./roles/stored-role.ts";
+import type { Finished } from "./stream/sender.ts";
+import { Roots } from "./status/roots.ts";
+import { minimalStatus, type ReceivingFacts, statusOf, type StatusFacts } from "./status/status.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+
+/** What becomes of the rooms when the role changes. */
+export interface HouseSteps {
+  /** Waits for the requests that are being answered, for a while. */
+  drained(): Promise<void>;
+  /** Those rest that would change the data. */
+  yield(): Promise<void>;
+  /** Those close that have nothing to do where the data is another cluster's. */
+  leave(): Promise<void>;
+  /** All of them open and lead. */
+  takeOver(): Promise<void>;
+  /** Nothing can be promised any more. */
+  seal(): void;
+}
+
+export interface ReplicationOptions {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  /** Of core/replication/dr/. */
+  readonly view: View;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly net: Net;
+  readonly log: Log;
+  readonly version: string;
+  readonly clusterId: () => string;
+  readonly apiAddress: () => string;
+  readonly clusterAddress: () => string;
+  readonly port: () => ClusterPort | null;
+  readonly house: HouseSteps;
+  /** Installs keys of the set here. */
+  readonly takeKeys: (bundle: KeyBundle) => Promise<void>;
+  /** In the transaction in which this cluster stops being a secondary. */
+  readonly revokeOperationTokens: (tx: Tx) => void;
+  /** Whether an audit device can be written, or none is configured. */
+  readonly audits: () => boolean;
+}
+
+/** What a change tells of itself. */
+export interface Changed {
+  readonly warnings: readonly string[];
+}
+
+export interface Rehearsed {
+  readonly checks: readonly Check[];
+  /** Whether it would be promoted now, and with force. */
+  readonly ready: boolean;
+  readonly readyWithForce: boolean;
+  /** Entries that the primary has told of and that are not here. */
+  readonly lost: { readonly from: bigint; readonly to: bigint } | null;
+}
+
+export class Replication {
+  readonly #options: ReplicationOptions;
+  readonly #log: Log;
+  readonly #role: StoredRole;
+  readonly #roots: Roots;
+  readonly divergent: Divergent;
+  #links: Links | null = null;
+  #serving: Serving | null = null;
+  #receiving: Receiving | null = null;
+  #changing: Promise<unknown> | null = null;
+  #lastHeard: Instant | null = null;
+  readonly #fencing: Recurring;
+
+  constructor(options: ReplicationOptions) {
+    this.#options = options;
+    this.#log = options.log.child("replication");
+    this.#role = new StoredRole(options.view);
+    this.#roots = new Roots(options);
+    this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
+    this.#fencing = new Recurring({
+      trouble: "the primary of before has not heard yet that this cluster leads",
+      run: () => this.#fenceFormer(),
+      pause: { first: SECOND, max: 60n * SECOND },
+      timers: options.timers,
+      log: this.#log,
+    });
+  }
+
+  // --- what it is ---
+
+  get role(): Role {
+    return this.#role.now;
+  }
+
+  get mode(): "disabled" | "primary" | "secondary" {
+    const { mode } = this.#role.now;
+    return mode === "demoting" ? "primary" : mode;
+  }
+
+  /** Whether the role changes at this moment: nothing but its status is answered then. */
+  get changing(): boolean {
+    return this.#changing !== null;
+  }
+
+  /** What of the log others need; null where nobody does. */
+  get retention() {
+    return this.#serving?.retention ?? null;
+  }
+
+  // --- life ---
+
+  /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
+  async enter(): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
+    const role = this.#role.load();
+    const promoted = this.#hasBegunEpoch(role);
+    const following = follows(role) && !promoted;
+    if (following) await this.#options.store.follow();
+    return { following, secondary: following && !isFenced(role) };
+  }
+
+  /** Finishes what a crash has left, and begins to work. */
+  async lead(): Promise<void> {
+    await this.#finishChange();
+    const role = this.#role.now;
+    if (role.mode === "primary" && !isFenced(role)) await this.#serve();
+    if (role.mode === "secondary" && role.id !== "") await this.#receive();
+  }
+
+  async rest(): Promise<void> {
+    await this.#stopServing("this cluster rests");
+    await this.#stopReceiving();
+  }
+
+  async #finishChange(): Promise<void> {
+    const role = this.#role.now;
+    const { store } = this.#options;
+    if (role.mode === "demoting") {
+      const links = await this.#load();
+      await this.#role.step({ do: "demoted", final: String(store.index) }, links.forgetPrimary);
+      this.#log.info("finished a demotion", { index: String(store.index) });
+    }
+    if (role.mode !== "secondary" || role.promoting === null) return;
+    if (this.#hasBegunEpoch(role)) {
+      await this.#becomePrimary(role);
+      this.#log.info("finished a promotion");
+    } else {
+      await this.#role.step({ do: "stay" });
+      this.#log.warn(
+        "a promotion had not begun when the server ended; this is a secondary as before",
+      );
+    }
+  }
+
+  /** Of a promotion that a crash has interrupted. */
+  #hasBegunEpoch(role: Role): boolean {
+    const { store, clusterId } = this.#options;
+    if (role.mode !== "secondary" || role.promoting === null) return false;
+    return store.timeline?.epochs.at(-1)?.cluster === clusterId();
+  }
+
+  // --- primary ---
+
+  async enablePrimary(address: string): Promise<Changed> {
+    return await this.#alone(async () => {
+      const { store, clusterId, port, clock, random } = this.#options;
+      const set = random.uuid();
+      const step = {
+        do: "enable-primary",
+        set,
+        cluster: clusterId(),
+        address: addressOf(address),
+        first: firstOf(store),
+      } as const;
+      after(this.#role.now, step);
+      if (port() === null) throw failures.noClusterPort();
+      const links = await this.#load();
+      const material = await links.makePrimary({ set, kind: "dr" }, { clock, random });
+      await this.#role.step(step, (tx) => links.enablePrimary(tx, material));
+      await this.#serve();
+      this.#tell("role-changed", { mode: "primary", set });
+      return { warnings: ["this cluster is a primary now: give each secondary a token"] };
+    });
+  }
+
+  /** Throws where this cluster is no primary. */
+  async primary(): Promise<Serving> {
+    const { now } = this.#role;
+    if (now.mode === "demoting") throw failures.roleChanging();
+    if (now.mode !== "primary") throw failures.notPrimary();
+    if (this.#serving === null) throw failures.fenced();
+    return this.#serving;
+  }
+
+  async disablePrimary(): Promise<Changed> {
+    return await this.#alone(async () => {
+      after(this.#role.now, { do: "disable-primary" });
+      const wasFenced = isFenced(this.#role.now);
+      const links = await this.#load();
+      await this.#role.step({ do: "disable-primary" }, links.forgetPrimary);
+      await this.#stopServing("replication is disabled");
+      if (wasFenced) await this.#leadAgain();
+      this.#tell("role-changed", { mode: "disabled" });
+      return {
+        warnings: [
+          "this cluster replicates to nobody any more; secondaries that join it again lose their data first",
+        ],
+      };
+    });
+  }
+
+  /** The last write is behind it when this resolves. */
+  async demote(): Promise<Changed> {
+    return await this.#alone(async () => {
+      const { store, house } = this.#options;
+      after(this.#role.now, { do: "demote" });
+      const links = await this.#load();
+      await house.drained();
+      await house.yield();
+      await this.#role.step({ do: "demote" });
+      await store.follow();
+      const finished = (await this.#serving?.finish()) ?? null;
+      await this.#stopServing("the primary was demoted");
+      const final = String(store.index);
+      await this.#role.step({ do: "demoted", final }, links.forgetPrimary);
+      await house.leave();
+      this.#tell("role-changed", { mode: "secondary", final });
+      return { warnings: demotionWarnings(final, finished) };
+    });
+  }
+
+  /** Somebody else leads the set by now: nothing is written here any more. */
+  async fence(epoch: Epoch): Promise<void> {
+    await this.#alone(async () => {
+      const { store, house } = this.#options;
+      await this.#role.step({ do: "fence", epoch });
+      await store.follow();
+      await house.yield();
+      await this.#stopServing("another cluster was promoted");
+      this.#tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
+    });
+  }
+
+  // --- secondary ---
+
+  rehearse(): Rehearsed {
+    const role = this.#secondary();
+    const facts = this.#facts(role);
+    const checks = promotionChecks(facts);
+    const { applied, announced } = facts;
+    return {
+      checks,
+      ready: promotionRefusal(checks, false) === null,
+      readyWithForce: promotionRefusal(checks, true) === null,
+      lost: announced > applied ? { from: applied + 1n, to: announced } : null,
+    };
+  }
+
+  async promote({
+    force,
+    address,
+  }: {
+    readonly force: boolean;
+    readonly address: string;
+  }): Promise<Changed> {
+    const shown = addressOf(address);
+    const role = this.#secondary();
+    const checks = promotionChecks(this.#facts(role));
+    const refusal = promotionRefusal(checks, force);
+    if (refusal !== null) throw refusal;
+    return await this.#alone(async () => {
+      const { store, house, clusterId, port } = this.#options;
+      if (port() === null) throw failures.noClusterPort();
+      await this.#stopReceiving();
+      await this.#role.step({ do: "promoting", address: shown });
+      try {
+        await store.lead();
+        await store.startEpoch(clusterId());
+      } catch (error) {
+        await store.follow();
+        await this.#role.step({ do: "stay" });
+        await this.#receiveAgain();
+        throw error;
+      }
+      await this.#becomePrimary(this.#secondary());
+      await this.#orSeal(() => house.takeOver());
+      await this.#serve();
+      this.#tell("role-changed", { mode: "primary", set: role.set });
+      return {
+        warnings: [
+          ...(force ? skipped(checks) : []),
+          "this cluster is the primary now: issue new tokens to the other secondaries",
+        ],
+      };
+    });
+  }
+
+  async disableSecondary(): Promise<Changed> {
+    return await this.#alone(async () => {
+      const { store, house, clusterId, revokeOperationTokens, view } = this.#options;
+      this.#secondary();
+      if (store.adopting !== null) throw failures.halfCopied();
+      const links = await this.#load();
+      await this.#stopReceiving();
+      await store.lead();
+      await store.startEpoch(clusterId()); // from here on its log is its own
+      await this.#role.step({ do: "disable-secondary" }, (tx) => {
+        links.forgetUpstream(tx);
+        revokeOperationTokens(tx.on(view));
+      });
+      await this.#orSeal(() => house.takeOver());
+      this.#tell("role-changed", { mode: "disabled" });
+      return {
+        warnings: [
+          "this cluster is on its own now, with the data that it had; joining a primary again takes the place of all of it",
+        ],
+      };
+    });
+  }
+
+  /** Another primary, or the same with another token: its data stays. */
+  async updatePrimary(joined: Joined, upstream: Upstream): Promise<Changed> {
+    return await this.#alone(async () => {
+      const links = await this.#load();
+      after(this.#role.now, { do: "update-primary", joined });
+      await this.#stopReceiving();
+      await this.#role.step({ do: "update-primary", joined }, (tx) =>
+        links.putUpstream(tx, upstream),
+      );
+      await this.#receive();
+      return { warnings: [`this cluster follows the primary at ${joined.address} from now on`] };
+    });
+  }
+
+  /** The same primary at another address. */
+  async movePrimary(address: string): Promise<Changed> {
+    return await this.#alone(async () => {
+      await this.#role.step({ do: "move-primary", address });
+      await this.#stopReceiving();
+      await this.#receive();
+      return { warnings: [`this cluster follows the primary at ${address} from now on`] };
+    });
+  }
+
+  async forgetPrimary(): Promise<Changed> {
+    return await this.#alone(async () => {
+      const links = await this.#load();
+      this.#secondary();
+      await this.#stopReceiving();
+      await this.#role.step({ do: "forget-primary" }, links.forgetUpstream);
+      return { warnings: ["this cluster has no primary now: it keeps its data and waits for one"] };
+    });
+  }
+
+  /** Begins anew, whatever it waits for. */
+  async recover(): Promise<Changed> {
+    return await this.#alone(async () => {
+      const { now } = this.#role;
+      if (now.mode === "secondary") await this.#receiveAgain();
+      return { warnings: ["replication begins anew"] };
+    });
+  }
+
+  // --- status ---
+
+  /** `whole`: for who may know more than anybody. */
+  async status(whole: boolean): Promise<JsonObject> {
+    return statusOf(await this.#statusFacts(), whole);
+  }
+
+  async minimalStatus(): Promise<JsonObject> {
+    return minimalStatus(await this.#statusFacts());
+  }
+
+  async #statusFacts(): Promise<StatusFacts> {
+    const { store, clock, clusterId } = this.#options;
+    const { head } = store;
+    return {
+      role: this.#role.now,
+      store: {
+        index: store.index,
+        lastDr: head?.lastDr ?? 0n,
+        epoch: head?.epoch ?? 1,
+        root: await this.#roots.composite(),
+        corrupted: this.#receiving?.status.isUnmended ?? false,
+        checkedAt: null,
+        reindexedAt: null,
+        reindex: null,
+        headTime: null,
+      },
+      clusterId: clusterId(),
+      now: clock.now(),
+      known: this.#serving?.known ?? [],
+      secondaries: this.#serving?.members() ?? [],
+      receiving: this.#receivingFacts(),
+    };
+  }
+
+  #receivingFacts(): ReceivingFacts | null {
+    const receiving = this.#receiving;
+    if (receiving === null) return null;
+    const { status } = receiving;
+    const { syncProgress: progress, lastHeartbeat } = status;
+    const role = this.#role.now;
+    const addresses = role.mode === "secondary" ? (role.known ?? [role.address]) : [];
+    return {
+      state: status.state === "connecting" ? "idle" : status.state,
+      connectionState: status.connectionState,
+      lastRemoteIndex: status.lastRemoteIndex,
+      startedAt: status.startedAt,
+      lastSyncError: status.lastSyncError ?? "",
+      primary: {
+        apiAddress: receiving.apiAddress,
+        clusterAddresses: addresses,
+        isConnected: status.connectionState === "ready",
+        lastHeartbeat,
+        echoDuration: status.echoDuration,
+        clockSkew: status.clockSkew,
+      },
+      progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
+      divergentEntries: this.divergent.count,
+    };
+  }
+
+  #facts(role: Secondary): PromotionFacts {
+    const { store, audits, clock } = this.#options;
+    const status = this.#receiving?.status ?? null;
+    if (status?.lastHeartbeat != null) this.#lastHeard = status.lastHeartbeat;
+    const since = this.#lastHeard ?? status?.startedAt ?? null;
+    const connected = status?.connectionState === "ready";
+    const silence = since === null ? 0n : clock.now() - since;
+    const finalPlace = status?.final?.index ?? null;
+    return {
+      opens: this.#opens(),
+      copied: role.copied,
+      halfAdopted: store.adopting !== null || status?.isConsistent === false,
+      equal: status?.isUnmended === true ? false : null,
+      applied: store.index,
+      announced: status?.highestAnnounced ?? 0n,
+      final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
+      silentFor: connected ? null : Number(silence / 1_000_000_000n),
+      hasPrimary: role.id !== "",
+      audits: audits(),
+      changing: this.changing,
+    };
+  }
+
+  /** Whether an entry of the data opens with the keys that are here. */
+  #opens(): boolean | null {
+    const { barrier } = this.#options;
+    try {
+      const [found] = barrier.view("shared/").records("", bytesCodec, { limit: 1 });
+      return found === undefined ? null : true;
+    } catch (error) {
+      if (error instanceof Failure) return false;
+      throw error;
+    }
+  }
+
+  // --- performing ---
+
+  async #becomePrimary(role: Secondary): Promise<void> {
+    const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#options;
+    const links = await this.#load();
+    const material = await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
+    const step = { do: "promote", cluster: clusterId(), first: firstOf(store) } as const;
+    const addresses = [...(role.known ?? []), role.address];
+    await this.#role.step(step, (tx) => {
+      links.enablePrimary(tx, material);
+      links.keepFormer(tx, addresses);
+      revokeOperationTokens(tx.on(view));
+    });
+  }
+
+  async #serve(): Promise<void> {
+    const { port: found } = this.#options;
+    const port = found();
+    if (port === null) {
+      this.#log.error("this cluster is a primary, and has no cluster port: nobody can come", {
+        remedy: "add cluster_address to a listener",
+      });
+      return;
+    }
+    const links = await this.#load();
+    const role = () => {
+      const { now } = this.#role;
+      if (now.mode === "primary" || now.mode === "demoting")
+        return { ...now, mode: "primary" } as Primary;
+      throw failures.notPrimary();
+    };
+    this.#serving = links.serving(this.#options, port, role, {
+      superseded: (epoch) => {
+        this.#log.error("a secondary has heard of a later primary than this one", { epoch });
+      },
+      // In a turn of its own: its answer leaves by a session that ends with it.
+      fence: (epoch) => {
+        this.#options.timers.after(0n, () => void this.#fenceOrTell(epoch));
+      },
+    });
+    this.#serving.open();
+    if (links.storedFormer(this.#options.view) !== null) this.#fencing.open();
+  }
+
+  async #fenceOrTell(epoch: Epoch): Promise<void> {
+    try {
+      await this.fence(epoch);
+    } catch (error) {
+      this.#log.warn("a fence was not taken", { cause: describe(error) });
+    }
+  }
+
+  /** The primary of before is to hear of it, however long it was away. */
+  async #fenceFormer(): Promise<void> {
+    const { view } = this.#options;
+    const links = await this.#load();
+    const former = links.storedFormer(view);
+    const role = this.#role.now;
+    if (former === null || role.mode !== "primary") return;
+    const { upstream, addresses } = former;
+    if (!(await links.fence(this.#options, upstream, addresses, role.epoch))) {
+      throw failures.formerUnreachable();
+    }
+    await view.write((tx) => links.forgetFormer(tx), { essential: true });
+    this.#log.info("the primary of before has heard that this cluster leads");
+  }
+
+  async #stopServing(reason: string): Promise<void> {
+    await this.#fencing.close();
+    const serving = this.#serving;
+    this.#serving = null;
+    await serving?.close(reason);
+  }
+
+  async #receive(): Promise<void> {
+    const links = await this.#load();
+    const upstream = links.storedUpstream(this.#options.view);
+    if (upstream === null) throw failures.primaryUnknown();
+    this.#receiving = links.receiving(this.#options, this.#role, this.divergent, upstream);
+    this.#receiving.open();
+  }
+
+  async #stopReceiving(): Promise<void> {
+    const receiving = this.#receiving;
+    this.#receiving = null;
+    if (receiving?.status.lastHeartbeat != null) this.#lastHeard = receiving.status.lastHeartbeat;
+    const final = receiving?.status.final ?? null;
+    await receiving?.close();
+    const { now } = this.#role;
+    const isOver = final !== null && this.#options.store.index >= final.index;
+    if (isOver && now.mode === "secondary" && now.final !== String(final.index)) {
+      await this.#role.step({ do: "ended", final: String(final.index) });
+    }
+  }
+
+  async #receiveAgain(): Promise<void> {
+    await this.#stopReceiving();
+    const { now } = this.#role;
+    if (now.mode === "secondary" && now.id !== "") await this.#receive();
+  }
+
+  /** The data is this cluster's alone again. */
+  async #leadAgain(): Promise<void> {
+    await this.#options.store.lead();
+    await this.#orSeal(() => this.#options.house.takeOver());
+  }
+
+  async #orSeal(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#log.error("could not open what the new role needs; sealing", {
+        cause: describe(error),
+      });
+      this.#options.house.seal();
+      throw error;
+    }
+  }
+
+  /** One change at a time. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#changing !== null) throw failures.roleChanging();
+    const running = work();
+    this.#changing = running.catch(() => {});
+    try {
+      return await running;
+    } finally {
+      this.#changing = null;
+    }
+  }
+
+  #secondary(): Secondary {
+    const { now } = this.#role;
+    if (now.mode !== "secondary") throw failures.notSecondary();
+    return now;
+  }
+
+  async #load(): Promise<Links> {
+    this.#links ??= (await import("./links/links.ts")).links;
+    return this.#links;
+  }
+
+  #tell(event: string, fields: Readonly<Record<string, string | number>>): void {
+    this.#log.info("replication changed", { event: `replication.${event}`, ...fields });
+  }
+}
+
+/** In its one form; empty where nobody has said one. */
+function addressOf(text: string): string {
+  if (text === "") return "";
+  const address = clusterAddressText(text);
+  if (address === null) throw failures.addressUnusable(text);
+  return address;
+}
+
+function demotionWarnings(final: string, finished: Finished | null): string[] {
+  const gone = `this cluster is a secondary without a primary now; its last entry is ${final}`;
+  if (finished === null) return [gone];
+  const { acknowledged, missing } = finished;
+  return [
+    gone,
+    ...(acknowledged.length > 0 ? [`everything is on: ${acknowledged.join(", ")}`] : []),
+    ...(missing.length > 0
+      ? [
+          `NOT everything is on: ${missing.join(", ")}; what is missing there is on this cluster alone`,
+        ]
+      : []),
+  ];
+}
+
+/** Of the present epoch of the log. */
+function firstOf(store: Pick<Store, "timeline">): string {
+  return store.timeline?.epochs.at(-1)?.first ?? "0";
+}

@@ -1,0 +1,71 @@
+// Which facts keep a secondary from being promoted, what force goes on without, and in which words.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { type PromotionFacts, promotionChecks, promotionRefusal, skipped } from "./checks.ts";
+
+const READY: PromotionFacts = {
+  opens: true,
+  copied: true,
+  halfAdopted: false,
+  equal: true,
+  applied: 90n,
+  announced: 90n,
+  final: 90n,
+  silentFor: null,
+  hasPrimary: true,
+  audits: true,
+  changing: false,
+};
+
+const CASES: readonly (readonly [
+  name: string,
+  facts: Partial<PromotionFacts>,
+  kind: string,
+  forced: boolean,
+])[] = [
+  ["keys", { opens: false }, "invalid", false],
+  ["copied", { copied: false }, "invalid", true],
+  ["whole", { halfAdopted: true }, "invalid", true],
+  ["equal", { equal: false }, "invalid", true],
+  ["complete", { announced: 95n }, "unavailable", true],
+  ["primary-gone", { final: null }, "invalid", true],
+  ["audit", { audits: false }, "invalid", false],
+  ["alone", { changing: true }, "unavailable", false],
+];
+
+test("whoever is ready is promoted", () => {
+  assert.equal(promotionRefusal(promotionChecks(READY), false), null);
+  assert.deepEqual(skipped(promotionChecks(READY)), []);
+});
+
+for (const [name, facts, kind, forced] of CASES) {
+  test(`check "${name}"`, () => {
+    const checks = promotionChecks({ ...READY, ...facts });
+    const failed = checks.filter(({ ok }) => !ok);
+    assert.deepEqual(
+      failed.map((check) => check.name),
+      [name],
+    );
+    const refusal = promotionRefusal(checks, false);
+    assert.deepEqual([refusal?.kind, refusal?.code], [kind, "replication-promotion-refused"]);
+    assert.match(refusal?.message ?? "", new RegExp(`^check "${name}": `));
+    assert.equal(promotionRefusal(checks, true) === null, forced);
+    assert.equal(skipped(checks).length, forced ? 1 : 0);
+  });
+}
+
+test("a primary is gone when it was demoted and all of it is here, or was silent on all addresses for 15 seconds, or there is none", () => {
+  const gone = (facts: Partial<PromotionFacts>) =>
+    promotionRefusal(promotionChecks({ ...READY, final: null, ...facts }), false) === null;
+  assert.equal(gone({ silentFor: 15 }), true);
+  assert.equal(gone({ silentFor: 14 }), false);
+  assert.equal(gone({ final: 90n }), true);
+  assert.equal(gone({ final: 91n }), false, "its last entries are not here");
+  assert.equal(gone({ hasPrimary: false }), true);
+});
+
+test("what would be lost is named by its indexes", () => {
+  const checks = promotionChecks({ ...READY, announced: 95n });
+  assert.match(skipped(checks).join(), /entries 91 to 95 of the primary are missing/);
+});

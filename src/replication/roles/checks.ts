@@ -1,0 +1,118 @@
+// Whether a secondary may take over now: each thing that has to be true, by name, and what is lost where somebody goes on
+// without it. Pure, and the same for a rehearsal and for the real one.
+
+import { Failure } from "@holdfast/shared/failure";
+
+/** What is known when it is decided. */
+export interface PromotionFacts {
+  /** Whether an entry of the data opens with the keys that are here; null where there is none yet. */
+  readonly opens: boolean | null;
+  /** Whether everything was copied once. */
+  readonly copied: boolean;
+  /** Whether the store is between two states. */
+  readonly halfAdopted: boolean;
+  /** Whether the last comparison with the primary was equal, and no damage is known; null where none was made. */
+  readonly equal: boolean | null;
+  /** The last index that is here, and the highest that the primary has told of. */
+  readonly applied: bigint;
+  readonly announced: bigint;
+  /** The last index of a primary that was demoted; null where none has said so. */
+  readonly final: bigint | null;
+  /** For how long no primary was heard of, in seconds; null while it is connected. */
+  readonly silentFor: number | null;
+  /** Whether there is a primary at all. */
+  readonly hasPrimary: boolean;
+  /** Whether an audit device of the data can be written here. */
+  readonly audits: boolean;
+  /** Whether another change of the role is under way. */
+  readonly changing: boolean;
+}
+
+export type CheckName =
+  | "keys"
+  | "copied"
+  | "whole"
+  | "equal"
+  | "complete"
+  | "primary-gone"
+  | "audit"
+  | "alone";
+
+export interface Check {
+  readonly name: CheckName;
+  readonly ok: boolean;
+  /** Whether `force` goes on without it. */
+  readonly forced: boolean;
+  readonly text: string;
+}
+
+/** A primary that was not heard of for this long counts as gone. */
+const SILENT_SECONDS = 15;
+
+/** In the order in which they are told. */
+export function promotionChecks(facts: PromotionFacts): readonly Check[] {
+  const { opens, copied, halfAdopted, equal, applied, announced, final, silentFor } = facts;
+  const behind = announced > applied;
+  const gone = !facts.hasPrimary || (final !== null && applied >= final);
+  const silent = silentFor !== null && silentFor >= SILENT_SECONDS;
+  return [
+    check("keys", opens !== false, false, "the data does not open with the keys that are here"),
+    check("copied", copied, true, "the first copy of the primary's data was never completed"),
+    check(
+      "whole",
+      !halfAdopted,
+      true,
+      "the data is between two states: a synchronisation is half done",
+    ),
+    check(
+      "equal",
+      equal !== false,
+      true,
+      "the last comparison with the primary found a difference",
+    ),
+    check(
+      "complete",
+      !behind,
+      true,
+      `entries ${applied + 1n} to ${announced} of the primary are missing here, and would be lost`,
+    ),
+    check(
+      "primary-gone",
+      gone || silent,
+      true,
+      silentFor === null
+        ? "the primary is alive and connected: demote it first"
+        : `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`,
+    ),
+    check("audit", facts.audits, false, "no audit device of the data can be written here"),
+    check("alone", !facts.changing, false, "another change of the role is under way"),
+  ];
+}
+
+/** What keeps it from being promoted; null where nothing does. */
+export function promotionRefusal(checks: readonly Check[], force: boolean): Failure | null {
+  const failed = checks.find(({ ok, forced }) => !ok && !(force && forced));
+  return failed === undefined ? null : refused(failed);
+}
+
+/** What `force` goes on without, in words. */
+export function skipped(checks: readonly Check[]): string[] {
+  return checks
+    .filter(({ ok, forced }) => !ok && forced)
+    .map(({ name, text }) => `promoted without the check "${name}": ${text}`);
+}
+
+function check(name: CheckName, ok: boolean, forced: boolean, text: string): Check {
+  return { name, ok, forced, text: ok ? "" : text };
+}
+
+/**
+ * @code replication-promotion-refused A secondary is not promoted now, for the reason that the text names.
+ * @remedy Do what the text says; dry_run shows all checks. With force it goes on without those that may be left out, and
+ * loses what they tell.
+ */
+function refused({ name, forced, text }: Check): Failure {
+  const hint = forced ? "; force goes on without this check" : "";
+  const kind = name === "complete" || name === "alone" ? "unavailable" : "invalid";
+  return new Failure(kind, "replication-promotion-refused", `check "${name}": ${text}${hint}`);
+}

@@ -1,0 +1,50 @@
+// The role as it is stored: one row of this cluster alone. A step is one transaction with whatever belongs to it, so
+// that no crash leaves half of one.
+
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Tx, View } from "../../barrier/view.ts";
+import { after, DISABLED, type Role, type Step } from "./role.ts";
+
+const ROLE = "role";
+const roleCodec = jsonCodec<Role>();
+
+export class StoredRole {
+  readonly #view: View;
+  #now: Role = DISABLED;
+
+  /** Of everything below core/replication/dr/. */
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** As it was last stored or loaded. */
+  get now(): Role {
+    return this.#now;
+  }
+
+  load(): Role {
+    this.#now = this.#view.get(ROLE, roleCodec) ?? DISABLED;
+    return this.#now;
+  }
+
+  /** In force when it is durable, with what `more` writes. Throws, and changes nothing, where it leads nowhere. */
+  async step(step: Step, more: (tx: Tx) => void = () => {}): Promise<Role> {
+    const next = await this.#view.write(
+      (tx) => {
+        const role = after(tx.get(ROLE, roleCodec) ?? DISABLED, step);
+        putRole(tx, role);
+        more(tx);
+        return role;
+      },
+      { essential: true },
+    );
+    this.#now = next;
+    return next;
+  }
+}
+
+/** Also in the first transaction of a store that takes the place of another one. */
+export function putRole(tx: Tx, role: Role, below = ""): void {
+  if (role.mode === "disabled") tx.delete(below + ROLE);
+  else tx.put(below + ROLE, role, roleCodec);
+}

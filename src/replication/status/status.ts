@@ -1,0 +1,205 @@
+// The status of a cluster as the wire has it: of its role, its store and its sessions, all from memory. Times of others
+// are text here and numbers in sys/health, because that is what existing clients read.
+
+import { hex } from "@holdfast/shared/bytes";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import { isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
+
+/** A peer as the other side sees it. */
+export interface PeerFacts {
+  readonly apiAddress: string;
+  readonly clusterAddresses: readonly string[];
+  readonly isConnected: boolean;
+  readonly lastHeartbeat: Instant | null;
+  readonly echoDuration: Nanos | null;
+  readonly clockSkew: Nanos | null;
+}
+
+export interface SecondaryFacts extends PeerFacts {
+  readonly id: string;
+  readonly clusterId: string;
+  readonly version: string;
+  readonly acknowledged: bigint | null;
+  readonly lag: bigint | null;
+  readonly state: string;
+}
+
+/** Of the side that receives. */
+export interface ReceivingFacts {
+  readonly state: string;
+  readonly connectionState: string;
+  readonly lastRemoteIndex: bigint;
+  readonly startedAt: Instant | null;
+  readonly lastSyncError: string;
+  readonly primary: PeerFacts | null;
+  readonly progress: { readonly total: number; readonly done: number } | null;
+  readonly divergentEntries: number;
+}
+
+export interface StoreFacts {
+  readonly index: bigint;
+  readonly lastDr: bigint;
+  /** Of the log. */
+  readonly epoch: number;
+  readonly root: Uint8Array;
+  readonly corrupted: boolean;
+  readonly checkedAt: Instant | null;
+  readonly reindexedAt: Instant | null;
+  readonly reindex: {
+    readonly stage: string;
+    readonly done: number;
+    readonly total: number;
+  } | null;
+  /** When the newest entry that is here was written. */
+  readonly headTime: Instant | null;
+}
+
+export interface StatusFacts {
+  readonly role: Role;
+  readonly store: StoreFacts;
+  readonly clusterId: string;
+  readonly now: Instant;
+  readonly known: readonly string[];
+  readonly secondaries: readonly SecondaryFacts[];
+  readonly receiving: ReceivingFacts | null;
+}
+
+/** `whole`: for who may know more than anybody. */
+export function statusOf(facts: StatusFacts, whole: boolean): JsonObject {
+  const { role } = facts;
+  switch (role.mode) {
+    case "disabled":
+      return { mode: "disabled" };
+    case "primary":
+    case "demoting":
+      return primaryStatus({ ...role, mode: "primary" }, facts, whole);
+    case "secondary":
+      return secondaryStatus(role, facts, whole);
+  }
+}
+
+/** Only what a load balancer needs. */
+export function minimalStatus(facts: StatusFacts): JsonObject {
+  const { mode, state } = statusOf(facts, false);
+  return state === undefined ? { mode: mode ?? "disabled" } : { mode: mode ?? "", state };
+}
+
+function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonObject {
+  const { known, secondaries, now } = facts;
+  return {
+    mode: "primary",
+    cluster_id: role.set,
+    ...(whole ? { local_cluster_id: facts.clusterId } : {}),
+    epoch: role.epoch.number,
+    state: isFenced(role) ? "fenced" : "running",
+    ...(role.fenced === null ? {} : { conflicting_primary: role.fenced.cluster }),
+    primary_cluster_addr: role.address,
+    known_secondaries: [...known],
+    secondaries: secondaries.map((one) => ({
+      node_id: one.id,
+      cluster_id: one.clusterId,
+      ...peerStatus(one, now, lagTime(one, facts)),
+      last_remote_wal: Number(one.acknowledged ?? 0n),
+      wal_lag: Number(one.lag ?? 0n),
+      state: one.state,
+      ...(whole ? { version: one.version } : {}),
+    })),
+    last_wal: Number(facts.store.index),
+    last_dr_wal: Number(facts.store.lastDr),
+    ...treeStatus(facts.store),
+  };
+}
+
+function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): JsonObject {
+  const { receiving, now, store } = facts;
+  const hasPrimary = role.id !== "";
+  const primary = receiving?.primary ?? null;
+  const age = primary === null ? 0n : canaryAge(primary, facts);
+  return {
+    mode: "secondary",
+    cluster_id: role.set,
+    ...(whole ? { local_cluster_id: facts.clusterId } : {}),
+    epoch: role.epoch.number,
+    state: receiving?.state ?? "idle",
+    ...(hasPrimary ? { connection_state: receiving?.connectionState ?? "idle" } : {}),
+    known_primary_cluster_addrs: role.known === null ? null : [...role.known],
+    primary_cluster_addr: role.address,
+    primaries: primary === null ? [] : [peerStatus(primary, now, age)],
+    secondary_id: role.id,
+    ...(hasPrimary
+      ? {
+          last_remote_wal: Number(receiving?.lastRemoteIndex ?? store.index),
+          last_start: receiving?.startedAt == null ? null : showTime(receiving.startedAt),
+        }
+      : {}),
+    ...(receiving?.progress == null
+      ? {}
+      : {
+          merkle_sync_progress: {
+            sync_total_keys: receiving.progress.total,
+            sync_progress: receiving.progress.done,
+          },
+        }),
+    divergent_entries: receiving?.divergentEntries ?? 0,
+    seal_source: role.copied && !hasPrimary ? "own" : "primary",
+    last_sync_error: receiving?.lastSyncError ?? "",
+    ...treeStatus(store),
+  };
+}
+
+function treeStatus(store: StoreFacts): JsonObject {
+  const { reindex } = store;
+  return {
+    merkle_root: hex(store.root),
+    corrupted_merkle_tree: store.corrupted,
+    last_corruption_check_epoch: secondsText(store.checkedAt),
+    last_reindex_epoch: secondsText(store.reindexedAt),
+    ssct_generation_counter: store.epoch - 1,
+    ...(reindex === null
+      ? {}
+      : {
+          reindex_in_progress: true,
+          reindex_stage: reindex.stage,
+          reindex_building_progress: reindex.done,
+          reindex_building_total: reindex.total,
+        }),
+  };
+}
+
+function peerStatus(peer: PeerFacts, now: Instant, age: Nanos): JsonObject {
+  const { apiAddress, clusterAddresses, isConnected, lastHeartbeat } = peer;
+  return {
+    api_address: apiAddress,
+    cluster_address: clusterAddresses[0] ?? "",
+    connection_status: isConnected ? "connected" : "disconnected",
+    last_heartbeat:
+      lastHeartbeat === null ? null : showTime(lastHeartbeat < now ? lastHeartbeat : now),
+    last_heartbeat_duration_ms: millis(peer.echoDuration),
+    clock_skew_ms: millis(peer.clockSkew),
+    replication_primary_canary_age_ms: millis(age),
+  };
+}
+
+/** How old what is here is: the age of the newest entry while some are missing, else the time since the last heartbeat. */
+function canaryAge(peer: PeerFacts, { now, receiving, store }: StatusFacts): Nanos {
+  const behind = receiving !== null && receiving.lastRemoteIndex > store.index;
+  const since = behind ? store.headTime : peer.lastHeartbeat;
+  return since === null || since > now ? 0n : now - since;
+}
+
+function lagTime(one: SecondaryFacts, { now, store }: StatusFacts): Nanos {
+  const behind = one.lag !== null && one.lag > 0n;
+  const since = behind ? store.headTime : one.lastHeartbeat;
+  return since === null || since > now ? 0n : now - since;
+}
+
+function millis(nanos: Nanos | null): string {
+  return String((nanos ?? 0n) / MILLISECOND);
+}
+
+function secondsText(time: Instant | null): string {
+  return String((time ?? 0n) / 1_000_000_000n);
+}

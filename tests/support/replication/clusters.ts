@@ -1,0 +1,111 @@
+// Clusters of one replication set in this process: whole servers over storage in memory, with real TLS between their
+// cluster ports on loopback.
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Replication } from "../../../src/replication/replication.ts";
+import { type Answer, at } from "../http-client.ts";
+import {
+  type Opened,
+  startServer,
+  TestServer,
+  type TestServerOptions,
+} from "../servers/test-server.ts";
+import { until } from "../until.ts";
+
+const DR = "/v1/sys/replication/dr";
+
+export class Cluster {
+  readonly server: TestServer;
+  readonly opened: Opened;
+
+  constructor(server: TestServer, opened: Opened) {
+    this.server = server;
+    this.opened = opened;
+  }
+
+  get token(): string {
+    return this.opened.token;
+  }
+
+  get replication(): Replication {
+    return this.server.server.replication;
+  }
+
+  /** With the root token, below sys/replication/dr/. */
+  dr(path: string, body: object = {}, token: string = this.token): Promise<Answer> {
+    return this.server.call("POST", `${DR}/${path}`, { token, body });
+  }
+
+  async status(): Promise<JsonObject> {
+    const answer = await this.server.call("GET", `${DR}/status`);
+    assert.equal(answer.status, 200, answer.text);
+    return at(answer, "data") as JsonObject;
+  }
+
+  async put(path: string, data: object): Promise<void> {
+    const answer = await this.server.call("POST", `/v1/secret/data/${path}`, {
+      token: this.token,
+      body: { data },
+    });
+    assert.equal(answer.status, 200, answer.text);
+  }
+
+  get index(): bigint {
+    return this.server.server.store.index;
+  }
+}
+
+export async function startCluster(
+  t: TestContext,
+  options: TestServerOptions = {},
+): Promise<Cluster> {
+  const server = await startServer({
+    ...options,
+    config: (config) => ({ ...config, clusterPort: { host: "127.0.0.1", port: 0 } }),
+  });
+  t.after(() => server.stop());
+  const opened = await server.open();
+  return new Cluster(server, opened);
+}
+
+/** A primary with a key/value mount. */
+export async function startPrimary(t: TestContext): Promise<Cluster> {
+  const primary = await startCluster(t);
+  const mounted = await primary.server.call("POST", "/v1/sys/mounts/secret", {
+    token: primary.token,
+    body: { type: "kv", options: { version: "2" } },
+  });
+  assert.ok(mounted.status < 300, mounted.text);
+  const enabled = await primary.dr("primary/enable");
+  assert.equal(enabled.status, 200, enabled.text);
+  return primary;
+}
+
+/** Another cluster becomes its secondary, by a token that is sealed to its key. */
+export async function joined(t: TestContext, primary: Cluster, id = "site-b"): Promise<Cluster> {
+  const secondary = await startCluster(t);
+  const key = await secondary.dr("secondary/generate-public-key");
+  assert.equal(key.status, 200, key.text);
+  const made = await primary.dr("primary/secondary-token", {
+    id,
+    secondary_public_key: at(key, "data", "secondary_public_key"),
+  });
+  assert.equal(made.status, 200, made.text);
+  const enabled = await secondary.dr("secondary/enable", { token: at(made, "data", "token") });
+  assert.equal(enabled.status, 200, enabled.text);
+  return secondary;
+}
+
+/** It streams, and has everything, byte for byte. */
+export async function inSync(primary: Cluster, secondary: Cluster): Promise<void> {
+  await until(async () => {
+    const { state } = await secondary.status();
+    return state === "stream-wals" && secondary.index >= primary.index;
+  });
+  assert.deepEqual(
+    secondary.server.server.store.differsFrom(primary.server.server.store.headBytes!),
+    [],
+  );
+}
