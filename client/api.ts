@@ -17,6 +17,7 @@ export * as browser from "./api/browser.ts";
 export * as attention from "./api/attention.ts";
 export * as introspection from "./api/introspection.ts";
 export * as snapshots from "./api/snapshots.ts";
+export * as replication from "./api/replication.ts";
 export * as cubbyhole from "./api/cubbyhole.ts";
 export * as kv from "./api/kv.ts";
 export * as kv1 from "./api/kv1.ts";

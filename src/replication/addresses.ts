@@ -2,21 +2,15 @@
 
 import type { Address } from "@holdfast/shared/world";
 
-const MAX_LENGTH = 300;
+const FORM =
+  /^(?:https:\/\/)?(?:\[(?<v6>[0-9A-Fa-f:.]{2,45})\]|(?<name>[A-Za-z0-9._-]{1,253})):(?<port>[1-9]\d{0,4})\/?$/;
+const MAX_PORT = 65_535;
 
 /** Null for what is none. */
 export function parseClusterAddress(text: string): Address | null {
-  if (text.length > MAX_LENGTH) return null;
-  const written = text.includes("://") ? text : `https://${text}`;
-  if (!URL.canParse(written)) return null;
-  const url = new URL(written);
-  const isBare = url.pathname === "/" && url.search === "" && url.hash === "";
-  if (url.protocol !== "https:" || !isBare || url.username !== "" || url.password !== "")
-    return null;
-  // A port of 443 is left out of the parsed form; it is one all the same.
-  const port = url.port === "" && /:443\/?$/.test(written) ? 443 : Number(url.port);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  return port > 0 && host !== "" ? { host, port } : null;
+  const { v6, name, port = "" } = FORM.exec(text)?.groups ?? {};
+  const host = v6 ?? name;
+  return host === undefined || Number(port) > MAX_PORT ? null : { host, port: Number(port) };
 }
 
 /** In its one form: https://host:port. Null for what is none. */

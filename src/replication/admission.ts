@@ -6,8 +6,9 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Secret } from "@holdfast/shared/secret";
 import { type Reply, reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Fs, Nanos } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
+import type { PeerCalls } from "../outbound/peer-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
 import type { Activation } from "./joining/activation.ts";
@@ -41,8 +42,10 @@ export interface AdmissionOptions extends ReplicationOptions {
   readonly sealKey: () => KeyObject | null;
   /** Kept for one who unwraps it, as a JWT. */
   readonly wrap: (data: JsonObject, ttl: Nanos, context: RequestContext) => Promise<Reply>;
-  /** What a wrapped token stands for, from the API of its primary. */
-  readonly unwrap: (jwt: string, address: string, how: Unwrapping) => Promise<unknown>;
+  /** How the API of a primary is called. */
+  readonly calls: () => Promise<PeerCalls>;
+  /** Files that the operator names. */
+  readonly files: Pick<Fs, "read" | "list">;
   /** What goes along to the new data: reports and the ends of audit chains. */
   readonly carry: (to: Barrier) => Promise<void>;
 }
@@ -99,10 +102,11 @@ export class Admission {
   /** Nothing is changed before `exchange` is called. */
   async enableSecondary(
     input: Unwrapping & { readonly token: Secret<string> },
+    signal: AbortSignal,
   ): Promise<Changed & { readonly exchange: () => Promise<void> }> {
     const { role } = this.#replication;
     if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
-    const activation = await this.#activation(input.token.reveal(), input);
+    const activation = await this.#activation(input.token.reveal(), input, signal);
     const joined = joinedBy(activation);
     const next = after(role, { do: "join", joined });
     const { reachPrimary } = await import("./links/join.ts");
@@ -142,6 +146,7 @@ export class Admission {
       readonly token?: Secret<string> | undefined;
       readonly addresses: readonly string[];
     },
+    signal: AbortSignal,
   ): Promise<Changed> {
     const { addresses } = input;
     const token = input.token?.reveal();
@@ -149,7 +154,7 @@ export class Admission {
     if (addresses.length > 0) return await this.#findPrimary(addresses);
     if (token === undefined) throw failures.primaryUnnamed();
     if (token === "") return await this.#replication.forgetPrimary();
-    const activation = await this.#activation(token, input);
+    const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
     after(this.#replication.role, { do: "update-primary", joined });
     const { reachPrimary } = await import("./links/join.ts");
@@ -174,14 +179,22 @@ export class Admission {
     return await this.#replication.movePrimary(found);
   }
 
-  async #activation(token: string, how: Unwrapping): Promise<Activation> {
-    const { view, clock, unwrap } = this.#options;
+  async #activation(token: string, how: Unwrapping, signal: AbortSignal): Promise<Activation> {
+    const { view, clock, calls, files: fs } = this.#options;
     const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
-    const { readActivation } = await import("./joining/activation.ts");
     const opened = openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
     if (opened.form === "encrypted") return opened.activation;
-    const data = await unwrap(opened.jwt, opened.address, how);
-    return readActivation(data, "dr", { now: clock.now() });
+    const { unwrapAt } = await import("./joining/unwrapping.ts");
+    const { jwt, address } = opened;
+    const request = {
+      jwt,
+      address,
+      primaryApiAddress: how.apiAddress,
+      trust: { ...how, clientKeyPem: how.clientKeyPem.reveal() },
+      kind: "dr",
+      signal,
+    } as const;
+    return await unwrapAt(request, { calls: await calls(), clock, fs });
   }
 }
 

@@ -37,11 +37,6 @@ const unwrapping = {
     .default(new Secret("")),
 };
 
-const operationToken = wire
-  .body("dr_operation_token")
-  .secret("Operation token or operator ticket; else in the header", { max: MAX_TOKEN })
-  .optional();
-
 const check = out.object({
   name: out.string("Name of the check"),
   ok: out.boolean("Whether it holds"),
@@ -60,7 +55,6 @@ export const secondaryApi = [
     access: access.drOperation("promote"),
     rootOnly: true,
     input: {
-      operationToken,
       address: clusterAddress,
       force: wire
         .param("force")
@@ -89,7 +83,7 @@ export const secondaryApi = [
     summary: "Make this secondary a cluster of its own, with the data that it has",
     access: access.drOperation("disable"),
     rootOnly: true,
-    input: { operationToken },
+    input: {},
     output: out.nothing,
     handler: async (replication) => reply(undefined, await replication.disableSecondary()),
   }),
@@ -101,7 +95,7 @@ export const secondaryApi = [
     summary: "Begin replication anew where it waits or has stopped",
     access: access.drOperation("recover"),
     rootOnly: true,
-    input: { operationToken },
+    input: {},
     output: out.nothing,
     handler: async (replication) => reply(undefined, await replication.recover()),
   }),
@@ -139,7 +133,7 @@ export const joiningApi = [
     },
     output: out.nothing,
     handler: async (admission, input, context) => {
-      const { warnings, exchange } = await admission.enableSecondary(input);
+      const { warnings, exchange } = await admission.enableSecondary(input, context.signal);
       context.detach();
       return reply(undefined, { warnings, afterwards: exchange });
     },
@@ -156,7 +150,6 @@ export const joiningApi = [
     access: access.drOperation("update-primary"),
     rootOnly: true,
     input: {
-      operationToken,
       token: wire
         .body("token")
         .secret("Token that the primary has made; empty to follow none", { max: MAX_TOKEN })
@@ -168,7 +161,8 @@ export const joiningApi = [
       ...unwrapping,
     },
     output: out.nothing,
-    handler: async (admission, input) => reply(undefined, await admission.changePrimary(input)),
+    handler: async (admission, input, { signal }) =>
+      reply(undefined, await admission.changePrimary(input, signal)),
   }),
 ];
 

@@ -18,7 +18,7 @@ const status = (of: string) =>
   );
 
 /** Names of versions and clusters are for who holds a token that may do anything here. */
-function shown(replication: Replication, { caller }: RequestContext): Promise<JsonObject> {
+function statusFor(replication: Replication, { caller }: RequestContext): Promise<JsonObject> {
   return replication.status(caller?.type === "management");
 }
 
@@ -40,7 +40,7 @@ export const statusApi = [
     rootOnly: true,
     output: out.object({ dr: status("Disaster recovery"), performance: status("Performance") }),
     handler: async (replication, _input, context) => ({
-      dr: await shown(replication, context),
+      dr: await statusFor(replication, context),
       performance: PERFORMANCE,
     }),
   }),
@@ -52,7 +52,7 @@ export const statusApi = [
     path: "/sys/replication/dr/status",
     summary: "Show what this cluster is in disaster-recovery replication",
     output: status("Disaster recovery"),
-    handler: shownTo,
+    handler: (replication, _input, context) => statusFor(replication, context),
   }),
 
   endpoint({
@@ -65,7 +65,3 @@ export const statusApi = [
     handler: () => PERFORMANCE,
   }),
 ];
-
-function shownTo(replication: Replication, _input: object, context: RequestContext) {
-  return shown(replication, context);
-}

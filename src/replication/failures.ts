@@ -215,3 +215,20 @@ export function primaryUnnamed(): Failure {
     "name the primary: token, or update_primary_addrs; an empty token follows none",
   );
 }
+
+/**
+ * @code replication-promotion-refused A secondary is not promoted, for the reason that the text names.
+ * @remedy Do what the text says; dry_run shows all checks. With force it goes on without those that may be left out, and
+ * loses what they tell.
+ */
+export function promotionRefused(message: string): Failure {
+  return new Failure("invalid", "replication-promotion-refused", message);
+}
+
+/**
+ * @code replication-promotion-early A secondary is not promoted yet: it lacks entries, or its role is being changed.
+ * @remedy Wait and try again; with force what is missing is lost.
+ */
+export function promotionTooEarly(message: string): Failure {
+  return new Failure("unavailable", "replication-promotion-early", message);
+}

@@ -299,7 +299,7 @@ export class Replication {
     readonly force: boolean;
     readonly address: string;
   }): Promise<Changed> {
-    const shown = addressOf(address);
+    const usual = addressOf(address);
     const role = this.#secondary();
     const checks = promotionChecks(this.#facts(role));
     const refusal = promotionRefusal(checks, force);
@@ -308,7 +308,7 @@ export class Replication {
       const { store, house, clusterId, port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
       await this.#stopReceiving();
-      await this.#role.step({ do: "promoting", address: shown });
+      await this.#role.step({ do: "promoting", address: usual });
       try {
         await store.lead();
         await store.startEpoch(clusterId());
@@ -461,7 +461,7 @@ export class Replication {
   #facts(role: Secondary): PromotionFacts {
     const { store, audits, clock } = this.#options;
     const status = this.#receiving?.status ?? null;
-    if (status?.lastHeartbeat != null) this.#lastHeard = status.lastHeartbeat;
+    this.#lastHeard = status?.lastHeartbeat ?? this.#lastHeard;
     const since = this.#lastHeard ?? status?.startedAt ?? null;
     const connected = status?.connectionState === "ready";
     const silence = since === null ? 0n : clock.now() - since;
@@ -578,7 +578,7 @@ export class Replication {
   async #stopReceiving(): Promise<void> {
     const receiving = this.#receiving;
     this.#receiving = null;
-    if (receiving?.status.lastHeartbeat != null) this.#lastHeard = receiving.status.lastHeartbeat;
+    this.#lastHeard = receiving?.status.lastHeartbeat ?? this.#lastHeard;
     const final = receiving?.status.final ?? null;
     await receiving?.close();
     const { now } = this.#role;

@@ -425,9 +425,12 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       exchange: host.exchange,
       wrap: async (data, ttl, context) =>
         reply(undefined, await rooms.wrapping.wrapping.wrap(reply(data), ttl, context, "jwt")),
-      unwrap: async () => {
-        throw new TypeError("not yet");
+      calls: async () => {
+        const { PeerCalls } = await import("../outbound/peer-calls.ts");
+        const { outboundAllow: allow } = config;
+        return new PeerCalls({ allow, dev: dev !== undefined, timers, net: world.net });
       },
+      files: host.operatorFiles,
       carry: (to) => carryNodeRows(node, to),
     }),
   };

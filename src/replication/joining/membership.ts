@@ -13,7 +13,7 @@ import type { Credentials } from "../../cluster/tls.ts";
 import type { MemberName, ReplicationKind } from "../../cluster/names.ts";
 import { serialOf } from "../../cluster/verify.ts";
 import { exportHpkeKey, HPKE_KEY_BYTES, hpkePrivateKey } from "../../crypto/hpke.ts";
-import { partsCodec } from "./primary-rows.ts";
+import { partsCodec } from "../parts-codec.ts";
 
 const MEMBERSHIP = "membership";
 const MEMBER_KEY = "member-key";

@@ -2,7 +2,7 @@
 // and the serials that it takes no more. Rows behind the barrier, below core/replication/<kind>/.
 
 import { X509Certificate } from "node:crypto";
-import { base64, concat, fromBase64, text, utf8, writeUint64 } from "@holdfast/shared/bytes";
+import { base64, fromBase64, text, utf8 } from "@holdfast/shared/bytes";
 import { type Codec, jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
@@ -12,6 +12,7 @@ import type { Tx, ViewReads } from "../../barrier/view.ts";
 import type { Authority, IssuedPair } from "../../cluster/authority.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import { serialOf } from "../../cluster/verify.ts";
+import { partsCodec } from "../parts-codec.ts";
 
 const AUTHORITY = "authority";
 const SERVER = "server";
@@ -47,28 +48,6 @@ export interface KnownSecondary {
 }
 
 // --- authority and port ---
-
-/** Parts with their lengths before them: keys never become text. */
-export const partsCodec: Codec<readonly Uint8Array[]> = {
-  encode: (parts) =>
-    concat(
-      ...parts.flatMap((part) => {
-        const length = new Uint8Array(8);
-        writeUint64(length, BigInt(part.length), 0);
-        return [length, part];
-      }),
-    ),
-  decode: (bytes) => {
-    const parts: Uint8Array[] = [];
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let at = 0; at < bytes.length;) {
-      const length = Number(view.getBigUint64(at));
-      parts.push(concat(bytes.subarray(at + 8, at + 8 + length)));
-      at += 8 + length;
-    }
-    return parts;
-  },
-};
 
 export function putMaterial(tx: Tx, { authority, server }: PrimaryMaterial): void {
   const { set, certificate, key } = authority;

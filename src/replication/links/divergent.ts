@@ -20,7 +20,7 @@ interface StoredTail {
   readonly fork: string;
   readonly head: string;
   readonly epoch: number;
-  readonly given_up: string;
+  readonly since: string;
 }
 
 export interface DivergentTail {
@@ -29,7 +29,7 @@ export interface DivergentTail {
   readonly fork: bigint;
   readonly head: bigint;
   readonly epoch: number;
-  readonly givenUp: Instant;
+  readonly since: Instant;
 }
 
 export interface DivergentEntry {
@@ -63,7 +63,7 @@ export class Divergent {
       fork: String(fork),
       head: String(before.index),
       epoch: before.epoch,
-      given_up: showTime(this.#clock.now()),
+      since: showTime(this.#clock.now()),
     };
     await this.#write((tx) => tx.put(`${id}/${ABOUT}`, about, aboutCodec));
   }
@@ -73,9 +73,9 @@ export class Divergent {
       const id = name.replace(/\/$/, "");
       const about = this.#view.get(`${id}/${ABOUT}`, aboutCodec);
       if (about === null) return []; // it was not given up yet
-      const { fork, head, epoch, given_up: time } = about;
-      const givenUp = parseTime(time) ?? 0n;
-      return [{ id, fork: BigInt(fork), head: BigInt(head), epoch, givenUp }];
+      const { fork, head, epoch } = about;
+      const since = parseTime(about.since) ?? 0n;
+      return [{ id, fork: BigInt(fork), head: BigInt(head), epoch, since }];
     });
   }
 
@@ -101,8 +101,8 @@ export class Divergent {
   /** Those that were given up long ago go. */
   async tidy(): Promise<void> {
     const now = this.#clock.now();
-    for (const { id, givenUp } of this.tails()) {
-      if (now - givenUp > KEPT) await this.#remove(id);
+    for (const { id, since } of this.tails()) {
+      if (now - since > KEPT) await this.#remove(id);
     }
   }
 

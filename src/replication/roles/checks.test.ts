@@ -48,7 +48,8 @@ for (const [name, facts, kind, forced] of CASES) {
       [name],
     );
     const refusal = promotionRefusal(checks, false);
-    assert.deepEqual([refusal?.kind, refusal?.code], [kind, "replication-promotion-refused"]);
+    const code = kind === "invalid" ? "refused" : "early";
+    assert.deepEqual([refusal?.kind, refusal?.code], [kind, `replication-promotion-${code}`]);
     assert.match(refusal?.message ?? "", new RegExp(`^check "${name}": `));
     assert.equal(promotionRefusal(checks, true) === null, forced);
     assert.equal(skipped(checks).length, forced ? 1 : 0);

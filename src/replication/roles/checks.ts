@@ -1,7 +1,8 @@
 // Whether a secondary may take over now: each thing that has to be true, by name, and what is lost where somebody goes on
 // without it. Pure, and the same for a rehearsal and for the real one.
 
-import { Failure } from "@holdfast/shared/failure";
+import type { Failure } from "@holdfast/shared/failure";
+import { promotionRefused, promotionTooEarly } from "../failures.ts";
 
 /** What is known when it is decided. */
 export interface PromotionFacts {
@@ -106,13 +107,9 @@ function check(name: CheckName, ok: boolean, forced: boolean, text: string): Che
   return { name, ok, forced, text: ok ? "" : text };
 }
 
-/**
- * @code replication-promotion-refused A secondary is not promoted now, for the reason that the text names.
- * @remedy Do what the text says; dry_run shows all checks. With force it goes on without those that may be left out, and
- * loses what they tell.
- */
 function refused({ name, forced, text }: Check): Failure {
   const hint = forced ? "; force goes on without this check" : "";
-  const kind = name === "complete" || name === "alone" ? "unavailable" : "invalid";
-  return new Failure(kind, "replication-promotion-refused", `check "${name}": ${text}${hint}`);
+  const message = `check "${name}": ${text}${hint}`;
+  const isSoon = name === "complete" || name === "alone";
+  return isSoon ? promotionTooEarly(message) : promotionRefused(message);
 }

@@ -117,6 +117,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   const { receiving, now, store } = facts;
   const hasPrimary = role.id !== "";
   const primary = receiving?.primary ?? null;
+  const progress = receiving?.progress ?? null;
   const age = primary === null ? 0n : canaryAge(primary, facts);
   return {
     mode: "secondary",
@@ -132,15 +133,15 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     ...(hasPrimary
       ? {
           last_remote_wal: Number(receiving?.lastRemoteIndex ?? store.index),
-          last_start: receiving?.startedAt == null ? null : showTime(receiving.startedAt),
+          last_start: timeText(receiving?.startedAt ?? null),
         }
       : {}),
-    ...(receiving?.progress == null
+    ...(progress === null
       ? {}
       : {
           merkle_sync_progress: {
-            sync_total_keys: receiving.progress.total,
-            sync_progress: receiving.progress.done,
+            sync_total_keys: progress.total,
+            sync_progress: progress.done,
           },
         }),
     divergent_entries: receiving?.divergentEntries ?? 0,
@@ -198,6 +199,10 @@ function lagTime(one: SecondaryFacts, { now, store }: StatusFacts): Nanos {
 
 function millis(nanos: Nanos | null): string {
   return String((nanos ?? 0n) / MILLISECOND);
+}
+
+function timeText(time: Instant | null): string | null {
+  return time === null ? null : showTime(time);
 }
 
 function secondsText(time: Instant | null): string {

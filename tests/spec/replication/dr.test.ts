@@ -16,7 +16,6 @@ test("a cluster joins with a sealed token, copies everything, and follows what i
     const [here, there] = [await primary.status(), await secondary.status()];
     return there["merkle_root"] === here["merkle_root"]; // each is at most a second old
   });
-  const [here, there] = [await primary.status(), await secondary.status()];
 });
 
 test("a planned failover and back: the demoted primary follows by its log, nothing is lost, old tokens work", async (t) => {

@@ -9,7 +9,7 @@ import { type Answer, at } from "../http-client.ts";
 import {
   type Opened,
   startServer,
-  TestServer,
+  type TestServer,
   type TestServerOptions,
 } from "../servers/test-server.ts";
 import { until } from "../until.ts";

@@ -1,0 +1,296 @@
+// Endpoints of replication as functions.
+// Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
+// the wire.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Answer, Caller, CallOptions } from "../client.ts";
+
+export type ReadReplicationStatusAnswer = {
+  /** Disaster recovery: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees */
+  readonly dr: JsonObject;
+  /** Performance: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees */
+  readonly performance: JsonObject;
+};
+
+/** Show what this cluster is among others, of both kinds */
+export async function readReplicationStatus(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ReadReplicationStatusAnswer>> {
+  return client.call({ method: "GET", path: "sys/replication/status", answer: "data" }, options);
+}
+
+/** Show what this cluster is in disaster-recovery replication */
+export async function readDrStatus(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<JsonObject>> {
+  return client.call({ method: "GET", path: "sys/replication/dr/status", answer: "data" }, options);
+}
+
+/** Show what this cluster is in performance replication */
+export async function readPerformanceStatus(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<JsonObject>> {
+  return client.call(
+    { method: "GET", path: "sys/replication/performance/status", answer: "data" },
+    options,
+  );
+}
+
+export type EnableDrPrimaryInput = {
+  /** Where secondaries come: https://host:port; the cluster port's own address unless said */
+  readonly primary_cluster_addr?: string | undefined;
+};
+
+/** Make this cluster a primary of disaster-recovery replication */
+export async function enableDrPrimary(
+  client: Caller,
+  body: EnableDrPrimaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/primary/enable", body, answer: "nothing" },
+    options,
+  );
+}
+
+/** Make this primary a secondary without a primary */
+export async function demoteDrPrimary(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/primary/demote", answer: "nothing" },
+    options,
+  );
+}
+
+/** End disaster-recovery replication of this primary */
+export async function disableDrPrimary(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/primary/disable", answer: "nothing" },
+    options,
+  );
+}
+
+export type MakeDrSecondaryTokenInput = {
+  /** Name of the secondary; each is used once, and again after it was revoked */
+  readonly id: string;
+  /** How long the token is good for */
+  readonly ttl?: string | number | undefined;
+  /** Of the secondary, by its generate-public-key */
+  readonly secondary_public_key?: string | undefined;
+};
+
+export type MakeDrSecondaryTokenAnswer = {
+  /** The token, where it is sealed */
+  readonly token?: string;
+};
+
+/** Make a token with which another cluster becomes a secondary */
+export async function makeDrSecondaryToken(
+  client: Caller,
+  body: MakeDrSecondaryTokenInput,
+  options?: CallOptions,
+): Promise<Answer<MakeDrSecondaryTokenAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/primary/secondary-token", body, answer: "data" },
+    options,
+  );
+}
+
+export type RevokeDrSecondaryInput = {
+  /** Name of the secondary */
+  readonly id: string;
+};
+
+/** Refuse a secondary from now on */
+export async function revokeDrSecondary(
+  client: Caller,
+  body: RevokeDrSecondaryInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/primary/revoke-secondary",
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type GenerateDrPublicKeyInput = {
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
+export type GenerateDrPublicKeyAnswer = {
+  /** Public half, in base64 */
+  readonly secondary_public_key: string;
+};
+
+/** Make the key that a token for this cluster is sealed to */
+export async function generateDrPublicKey(
+  client: Caller,
+  body: GenerateDrPublicKeyInput = {},
+  options?: CallOptions,
+): Promise<Answer<GenerateDrPublicKeyAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/secondary/generate-public-key",
+      body,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type EnableDrSecondaryInput = {
+  /** Token that the primary has made */
+  readonly token: string;
+  /** API address of the primary; the token's own unless said */
+  readonly primary_api_addr?: string | undefined;
+  /** File with the authorities of that API, in PEM */
+  readonly ca_file?: string | undefined;
+  /** Directory with such files */
+  readonly ca_path?: string | undefined;
+  /** The same as text */
+  readonly ca_pem?: string | undefined;
+  /** Certificate to show there, in PEM */
+  readonly client_cert_pem?: string | undefined;
+  /** Its key, in PEM */
+  readonly client_key_pem?: string | undefined;
+};
+
+/** Make this cluster a secondary: the primary's data takes the place of ALL of its own */
+export async function enableDrSecondary(
+  client: Caller,
+  body: EnableDrSecondaryInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/enable", body, answer: "nothing" },
+    options,
+  );
+}
+
+export type UpdateDrPrimaryInput = {
+  /** Token that the primary has made; empty to follow none */
+  readonly token?: string | undefined;
+  /** Addresses of the primary's cluster port */
+  readonly update_primary_addrs?: readonly string[] | undefined;
+  /** API address of the primary; the token's own unless said */
+  readonly primary_api_addr?: string | undefined;
+  /** File with the authorities of that API, in PEM */
+  readonly ca_file?: string | undefined;
+  /** Directory with such files */
+  readonly ca_path?: string | undefined;
+  /** The same as text */
+  readonly ca_pem?: string | undefined;
+  /** Certificate to show there, in PEM */
+  readonly client_cert_pem?: string | undefined;
+  /** Its key, in PEM */
+  readonly client_key_pem?: string | undefined;
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
+/** Follow another primary, or the same at another address; the data stays */
+export async function updateDrPrimary(
+  client: Caller,
+  body: UpdateDrPrimaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/secondary/update-primary",
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type PromoteDrSecondaryInput = {
+  /** Where secondaries come: https://host:port; the cluster port's own address unless said */
+  readonly primary_cluster_addr?: string | undefined;
+  /** Go on without the checks that may be left out, and lose what they tell */
+  readonly force?: boolean | undefined;
+  /** Only tell what would happen */
+  readonly dry_run?: boolean | undefined;
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
+export type PromoteDrSecondaryAnswer = {
+  /** Of a rehearsal: whether it would be promoted */
+  readonly ready?: boolean;
+  /** And with force */
+  readonly ready_with_force?: boolean;
+  /** Every check, in the order in which they are made */
+  readonly checks?: readonly {
+    /** Name of the check */
+    readonly name: string;
+    /** Whether it holds */
+    readonly ok: boolean;
+    /** Whether force goes on without it */
+    readonly skipped_by_force: boolean;
+    /** What is wrong; empty where nothing is */
+    readonly text: string;
+  }[];
+  /** First index that would be lost */
+  readonly lost_from?: number;
+  /** Last index that would be lost */
+  readonly lost_to?: number;
+  /** What to do next, in order */
+  readonly next?: readonly string[];
+};
+
+/** Make this secondary the primary */
+export async function promoteDrSecondary(
+  client: Caller,
+  body: PromoteDrSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<PromoteDrSecondaryAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/promote", body, answer: "data" },
+    options,
+  );
+}
+
+export type DisableDrSecondaryInput = GenerateDrPublicKeyInput;
+
+/** Make this secondary a cluster of its own, with the data that it has */
+export async function disableDrSecondary(
+  client: Caller,
+  body: DisableDrSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/disable", body, answer: "nothing" },
+    options,
+  );
+}
+
+export type RecoverDrSecondaryInput = GenerateDrPublicKeyInput;
+
+/** Begin replication anew where it waits or has stopped */
+export async function recoverDrSecondary(
+  client: Caller,
+  body: RecoverDrSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/recover", body, answer: "nothing" },
+    options,
+  );
+}
