@@ -30,7 +30,7 @@ export interface Unwrapping {
   readonly caPath: string;
   readonly caPem: string;
   readonly clientCertPem: string;
-  readonly clientKeyPem: Secret<string>;
+  readonly clientKeyPem?: Secret<string> | undefined;
 }
 
 export interface AdmissionOptions extends ReplicationOptions {
@@ -190,7 +190,7 @@ export class Admission {
       jwt,
       address,
       primaryApiAddress: how.apiAddress,
-      trust: { ...how, clientKeyPem: how.clientKeyPem.reveal() },
+      trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
       kind: "dr",
       signal,
     } as const;

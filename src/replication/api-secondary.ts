@@ -5,7 +5,6 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { Secret } from "@holdfast/shared/secret";
 import { clusterAddress } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
 import type { Rehearsed, Replication } from "./replication.ts";
@@ -31,10 +30,7 @@ const unwrapping = {
   caPath: text("ca_path", "Directory with such files"),
   caPem: text("ca_pem", "The same as text", MAX_PEM),
   clientCertPem: text("client_cert_pem", "Certificate to show there, in PEM", MAX_PEM),
-  clientKeyPem: wire
-    .body("client_key_pem")
-    .secret("Its key, in PEM", { max: MAX_PEM })
-    .default(new Secret("")),
+  clientKeyPem: wire.body("client_key_pem").secret("Its key, in PEM", { max: MAX_PEM }).optional(),
 };
 
 const check = out.object({

@@ -408,7 +408,13 @@ export class Replication {
     return minimalStatus(await this.#statusFacts());
   }
 
+  /** Without keys nobody knows what this cluster is. */
+  assertUnsealed(): void {
+    void this.#options.barrier.keysVersion;
+  }
+
   async #statusFacts(): Promise<StatusFacts> {
+    this.assertUnsealed();
     const { store, clock, clusterId } = this.#options;
     const { head } = store;
     return {

@@ -147,7 +147,8 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   if (access.kind === "open" && access.caller === "optional" && namespace !== "") {
     if (kind.token === undefined) return "missing-token";
     if (kind.home === "none") return unknown;
-    return exists && (kind.home === "" || kind.home === namespace) ? "passes" : "permission-denied";
+    if (!exists || (kind.home !== "" && kind.home !== namespace)) return "permission-denied";
+    return restricted ? "restricted-endpoint" : "passes";
   }
   // What is for disaster-recovery secondaries alone is refused to everybody, by another word.
   if (exists && !restricted && access.kind === "drOperation") return "passes";

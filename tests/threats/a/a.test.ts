@@ -347,6 +347,9 @@ const OPEN = [
   "GET /sys/internal/ui/mounts",
   "GET /sys/internal/ui/namespaces",
   "GET /sys/leader",
+  "GET /sys/replication/dr/status",
+  "GET /sys/replication/performance/status",
+  "GET /sys/replication/status",
   "GET /sys/seal-status",
   "GET /sys/wrapping/pubkey",
   "POST /acl/bootstrap",
@@ -368,6 +371,7 @@ const OPERATIONS = [
   "GET /sys/storage/raft/snapshot",
   "LIST /sys/evidence",
   "LIST /sys/evidence/receipts",
+  "POST /sys/replication/dr/secondary/generate-public-key",
   "POST /sys/seal",
 ];
 /** Those that are done there alone. */
@@ -413,6 +417,8 @@ const IN_CHILDREN = [
   "/sys/namespaces/:path+",
   "/sys/seal-status",
   "/sys/version-history",
+  "/sys/replication/dr/status",
+  "/sys/replication/performance/status",
 ];
 
 test("T-A19: what is open, what needs sudo and what exists in child namespaces is a list somebody read", () => {
