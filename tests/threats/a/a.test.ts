@@ -394,6 +394,7 @@ const SUDO = [
   / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,
+  / \/sys\/replication\/dr\/primary\/(?:secondary-token|operator-ticket)$/,
 ];
 /** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;
