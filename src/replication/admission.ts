@@ -123,9 +123,10 @@ export class Admission {
           bundle,
           { cluster: cluster(), sealKey: sealKey() },
           { clock, timers, random, log },
-          (tx) => {
-            putRole(tx, next, BELOW_CORE);
-            putUpstream(tx, upstream, BELOW_CORE);
+          (tx, _raw, viewOf) => {
+            const own = tx.on(viewOf(ROWS));
+            putRole(own, next);
+            putUpstream(own, upstream);
           },
           carry,
         ),
@@ -198,8 +199,8 @@ export class Admission {
   }
 }
 
-/** Where the rows of this room lie, seen from core/. */
-const BELOW_CORE = "replication/dr/";
+/** Where the rows of this room lie. */
+const ROWS = "core/replication/dr/";
 
 function joinedBy({ set, id, address, epoch }: Activation): Joined {
   return { set, id, address, epoch };

@@ -5,7 +5,7 @@
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
@@ -31,6 +31,7 @@ import {
   after,
   follows,
   isFenced,
+  isOlder,
   type Epoch,
   type Joined,
   type Primary,
@@ -534,9 +535,12 @@ export class Replication {
       superseded: (epoch) => {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
-      // In a turn of its own: its answer leaves by a session that ends with it.
-      fence: (epoch) => {
-        this.#options.timers.after(0n, () => void this.#fenceOrTell(epoch));
+      fenced: async (epoch) => {
+        const { now } = this.#role;
+        if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
+        // Later: the answer leaves by a session that ends with it.
+        this.#options.timers.after(100n * MILLISECOND, () => void this.#fenceOrTell(epoch));
+        return true;
       },
     });
     this.#serving.open();
@@ -558,8 +562,7 @@ export class Replication {
     const former = links.storedFormer(view);
     const role = this.#role.now;
     if (former === null || role.mode !== "primary") return;
-    const { upstream, addresses } = former;
-    if (!(await links.fence(this.#options, upstream, addresses, role.epoch))) {
+    if (!(await links.fence(this.#options, former, role.epoch))) {
       throw failures.formerUnreachable();
     }
     await view.write((tx) => links.forgetFormer(tx), { essential: true });

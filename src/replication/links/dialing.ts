@@ -4,9 +4,10 @@ import { parseClusterAddress } from "../addresses.ts";
 import type { Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
 import { CarriedLink, type PeerLink } from "../../cluster/peer-link.ts";
+import type { MemberName } from "../../cluster/names.ts";
 import { TlsCarrier } from "../../cluster/tls-carrier.ts";
+import type { Credentials } from "../../cluster/tls.ts";
 import { addressUnusable } from "../failures.ts";
-import type { Upstream } from "./upstream.ts";
 
 export interface DialingWorld {
   readonly clock: Clock;
@@ -16,13 +17,12 @@ export interface DialingWorld {
 
 export function linkTo(
   address: string,
-  { member, credentials }: Pick<Upstream, "member" | "credentials">,
+  member: MemberName & Credentials,
   { clock, timers, net }: DialingWorld,
 ): PeerLink {
   const at = parseClusterAddress(address);
   if (at === null) throw addressUnusable(address);
-  const { set, kind } = member;
   const sweep = new Sweep(clock, timers); // there are few links, and it rests without one
-  const carrier = new TlsCarrier({ clock, timers, net, sweep }, at, { set, kind, ...credentials });
+  const carrier = new TlsCarrier({ clock, timers, net, sweep }, at, member);
   return new CarriedLink(carrier, member);
 }

@@ -6,9 +6,9 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { primaryUnreachable } from "../failures.ts";
 import type { Activation } from "../joining/activation.ts";
-import { type KeyBundle, openBundle } from "../joining/key-bundle.ts";
+import { fetchFirstKeys } from "../joining/calls.ts";
+import type { KeyBundle } from "../joining/key-bundle.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
-import { bootstrap } from "./keys-call.ts";
 import type { Upstream } from "./upstream.ts";
 import type { Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
@@ -36,27 +36,23 @@ export async function reachPrimary(
   self: JoiningSelf,
   { isEmpty }: { /** Whether it comes with nothing. */ readonly isEmpty: boolean },
 ): Promise<Reached> {
-  const { set, kind, id, authority, certificate, key, address } = activation;
-  const { privateKey, publicKey } = makeHpkeKeys(self.random);
-  const upstream: Upstream = {
-    member: { set, kind, id },
-    credentials: { authority, certificate, key },
-    keysKey: privateKey,
-  };
-  const link = linkTo(address, upstream, self);
+  const { address, epoch } = activation;
+  const { privateKey } = makeHpkeKeys(self.random);
+  const upstream: Upstream = { member: activation, keysKey: privateKey };
+  const link = linkTo(address, activation, self);
   try {
     const answer = await link.open({
       clusterId: self.clusterId(),
       version: self.version,
       apiAddress: self.apiAddress(),
       clusterAddresses: [self.clusterAddress()].filter((one) => one !== ""),
-      epoch: activation.epoch.number,
+      epoch: epoch.number,
       ...standingOf(self.store),
       isEmpty,
     });
     if (answer.decision?.kind === "refuse") throw primaryUnreachable(answer.decision.reason);
-    const { bundle } = await link.call(bootstrap, { publicKey });
-    return { bundle: openBundle(bundle, privateKey, upstream.member), upstream };
+    const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
+    return { bundle, upstream };
   } catch (error) {
     const isOurs = error instanceof Failure && error.code === "replication-primary-unreachable";
     throw isOurs ? error : primaryUnreachable(describe(error));
@@ -83,7 +79,7 @@ export async function findPrimary(
 ): Promise<string> {
   const problems: string[] = [];
   for (const address of addresses) {
-    const link = linkTo(address, upstream, self);
+    const link = linkTo(address, upstream.member, self);
     try {
       await link.open({ clusterId: self.clusterId(), version: self.version });
       return address;

@@ -8,10 +8,12 @@ import type { ReplicationOptions } from "../replication.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import type { Divergent } from "./divergent.ts";
-import { sendFence } from "./fence-call.ts";
+import { sendFence } from "../joining/calls.ts";
+import { linkTo } from "./dialing.ts";
 import { Receiving } from "./receiving.ts";
-import { Serving } from "./serving.ts";
+import { Serving, type ServingWorld } from "./serving.ts";
 import {
+  type Former,
   forgetFormer,
   forgetUpstream,
   keepFormer,
@@ -36,7 +38,7 @@ export const links = {
     options: ReplicationOptions,
     port: ClusterPort,
     role: () => Primary,
-    heard: { readonly superseded: (epoch: number) => void; readonly fence: (epoch: Epoch) => void },
+    heard: Pick<ServingWorld, "superseded" | "fenced">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (
@@ -46,13 +48,22 @@ export const links = {
     upstream: Upstream,
   ): Receiving => new Receiving({ ...options, role, divergent }, upstream),
 
-  /** Tells the primary of before who leads now. True when it has taken it. */
-  fence: (
-    options: ReplicationOptions,
-    former: Upstream,
-    addresses: readonly string[],
-    epoch: Epoch,
-  ) => sendFence(options, former, addresses, epoch),
+  /** Tells the primary of before who leads now. False where none of its addresses has taken it. */
+  fence: async (options: ReplicationOptions, former: Former, epoch: Epoch): Promise<boolean> => {
+    const { barrier, clusterId, version } = options;
+    for (const address of former.addresses) {
+      const link = linkTo(address, former, options);
+      try {
+        await link.open({ clusterId: clusterId(), version });
+        if (await sendFence(link, former, epoch, barrier.rootKey)) return true;
+      } catch {
+        continue; // it is asked again later
+      } finally {
+        await link.close();
+      }
+    }
+    return false;
+  },
 };
 
 export type Links = typeof links;

@@ -5,23 +5,26 @@ import { X509Certificate } from "node:crypto";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
+import { HOUR } from "@holdfast/shared/text/duration";
 import type { Clock, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
+import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { decodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
-import { openBundle } from "../joining/key-bundle.ts";
+import { fetchCertificate, fetchKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
+import { putMembership } from "../joining/membership.ts";
+import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
 import { linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { getKeys } from "./keys-call.ts";
 import { keysVersionText } from "./keys-version.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -50,8 +53,9 @@ export interface ReceivingWorld {
 
 export class Receiving {
   readonly #world: ReceivingWorld;
-  readonly #upstream: Upstream;
+  #upstream: Upstream;
   readonly #receiver: Receiver;
+  readonly #renewing: Recurring;
   #mark: bigint | null;
   #apiAddress = "";
 
@@ -61,6 +65,13 @@ export class Receiving {
     const { store, clock, timers, log, random, barrier, view, role, divergent } = world;
     const stored = view.get(MARK, markCodec);
     this.#mark = stored === null ? null : BigInt(stored.index);
+    this.#renewing = new Recurring({
+      trouble: "could not renew the certificate of this secondary",
+      run: () => this.#renew(),
+      period: 12n * HOUR,
+      timers,
+      log,
+    });
     this.#receiver = new Receiver({
       store,
       clock,
@@ -68,7 +79,7 @@ export class Receiving {
       log,
       random,
       ports: {
-        open: (address) => linkTo(address, upstream, world),
+        open: (address) => linkTo(address, this.#upstream.member, world),
         addresses: () => addressesOf(this.#role),
         self: () => ({
           clusterId: world.clusterId(),
@@ -93,6 +104,24 @@ export class Receiving {
     });
   }
 
+  /** Another certificate, when two thirds of the present one's life are over. */
+  async #renew(): Promise<void> {
+    const { clock, view, clusterId, version } = this.#world;
+    const { member } = this.#upstream;
+    const { epoch } = this.#role;
+    const [address] = addressesOf(this.#role);
+    if (address === undefined || !isRenewalDue(member.expires, clock.now())) return;
+    const link = linkTo(address, member, this.#world);
+    try {
+      await link.open({ clusterId: clusterId(), version, epoch: epoch.number });
+      const next = await fetchCertificate(link, member, epoch.number, clock);
+      await view.write((tx) => putMembership(tx, next), { essential: true });
+      this.#upstream = { ...this.#upstream, member: next };
+    } finally {
+      await link.close();
+    }
+  }
+
   get status(): ReceiverStatus {
     return this.#receiver.status;
   }
@@ -104,10 +133,12 @@ export class Receiving {
 
   open(): void {
     this.#receiver.open();
+    this.#renewing.open();
   }
 
-  close(): Promise<void> {
-    return this.#receiver.close();
+  async close(): Promise<void> {
+    await this.#renewing.close();
+    await this.#receiver.close();
   }
 
   retry(): void {
@@ -128,7 +159,7 @@ export class Receiving {
     const epoch = epochOf(answer);
     after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
     if (!isOlder(known, epoch)) return;
-    const authority = new X509Certificate(this.#upstream.credentials.authority);
+    const authority = new X509Certificate(this.#upstream.member.authority);
     if (!provesEpoch(answer.epochProof, authority, { set, kind, epoch })) {
       throw peerUnproven("the primary names a later epoch, and no proof of it");
     }
@@ -136,9 +167,9 @@ export class Receiving {
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {
-    const { bundle } = await link.call(getKeys, {});
     const { keysKey, member } = this.#upstream;
-    await this.#world.takeKeys(openBundle(bundle, keysKey, member));
+    const { epoch } = this.#role;
+    await this.#world.takeKeys(await fetchKeys(link, member, keysKey, epoch.number));
   }
 
   async #writeMark(index: bigint | null): Promise<void> {

@@ -2,24 +2,22 @@
 // revoked is gone. Loaded when a cluster first has something to do with others.
 
 import type { Log } from "@holdfast/shared/log";
-import { concat } from "@holdfast/shared/bytes";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
-import { serveUnary, type ServiceTable } from "../../grpc/method.ts";
+import type { ServiceTable } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
-import { bundleOf, sealBundle } from "../joining/key-bundle.ts";
+import * as failures from "../failures.ts";
+import { joiningCalls } from "../joining/calls.ts";
 import { epochProof } from "../joining/proofs.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { HOUR } from "@holdfast/shared/text/duration";
-import { serveFence } from "./fence-call.ts";
-import { bootstrap, getKeys } from "./keys-call.ts";
 import { keysVersionText } from "./keys-version.ts";
 
 export interface ServingWorld {
@@ -37,8 +35,8 @@ export interface ServingWorld {
   readonly clusterAddress: () => string;
   /** Somebody speaks of a later epoch of the set. */
   readonly superseded: (epoch: number) => void;
-  /** Another cluster of the set was promoted, and has proved it. */
-  readonly fence: (epoch: Epoch) => void;
+  /** Another cluster of the set was promoted, and has proved it. Whether that is taken to be so. */
+  readonly fenced: (epoch: Epoch) => Promise<boolean>;
 }
 
 export class Serving {
@@ -153,25 +151,22 @@ export class Serving {
   }
 
   get #table(): ServiceTable<Peer> {
-    const { barrier, store, random } = this.#world;
-    const sealFor = (peer: Peer) => {
-      const publicKey = this.#secondaries.publicKeyOf(peer);
-      const bundle = sealBundle(bundleOf({ barrier, store }), publicKey, peer, random);
-      return { bundle: concat(bundle) };
-    };
-    const own = [
-      serveUnary<Peer, { publicKey: Uint8Array }, { bundle: Uint8Array }>(
-        bootstrap,
-        async ({ publicKey }, { peer }) => {
-          await this.#secondaries.register(peer, publicKey);
-          return sealFor(peer);
+    const { barrier, store, random, fenced } = this.#world;
+    const own = joiningCalls(
+      { set: this.#set, kind: "dr" },
+      {
+        secondaries: this.#secondaries,
+        barrier,
+        store,
+        random,
+        checkEpoch: (number) => {
+          if (number !== this.epoch.number) {
+            throw failures.epochSuperseded(number, this.epoch.number);
+          }
         },
-      ),
-      serveUnary<Peer, object, { bundle: Uint8Array }>(getKeys, async (_, { peer }) =>
-        sealFor(peer),
-      ),
-      serveFence(() => barrier.rootKey, this.#world.fence),
-    ];
+        fenced,
+      },
+    );
     return new Map([...this.#sender.table, ...own.map((one) => [one.shape.path, one] as const)]);
   }
 }

@@ -1,94 +1,78 @@
-// What a secondary keeps of its primary: the credentials that it shows there, the authority that the other side must be
-// of, and the key that keys of the set are sealed to. One row behind the barrier, of this cluster alone.
+// What a secondary keeps of its primary, taken together; and, once it has taken that one's place, of the primary of before,
+// which is to hear of it.
 
 import type { KeyObject } from "node:crypto";
-import { asBuffer, text, utf8, wipe } from "@holdfast/shared/bytes";
+import { text, utf8 } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Tx, ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
-import { exportHpkeKey, hpkePrivateKey } from "../../crypto/hpke.ts";
+import {
+  forgetMembership,
+  type Membership,
+  putMemberKey,
+  putMembership,
+  storedMemberKey,
+  storedMembership,
+} from "../joining/membership.ts";
 import { partsCodec } from "../parts-codec.ts";
 
-const UPSTREAM = "upstream";
-/** The primary of before, which is to hear that this cluster leads now. */
 const FORMER = "former";
-const FORMER_ADDRESSES = "former-addresses";
 
 export interface Upstream {
-  readonly member: MemberName;
-  readonly credentials: Credentials;
+  readonly member: Membership;
   /** The private half of the key that it has registered with the primary. */
   readonly keysKey: KeyObject;
 }
 
-export function putUpstream(tx: Tx, { member, credentials, keysKey }: Upstream, below = ""): void {
-  const { set, kind, id } = member;
-  const { authority, certificate, key } = credentials;
-  const names = [set, kind, id].map((name) => utf8(name));
-  const raw = exportHpkeKey(keysKey);
-  try {
-    tx.put(below + UPSTREAM, [...names, authority, certificate, key, raw], partsCodec);
-  } finally {
-    wipe(raw);
-  }
+export function putUpstream(tx: Tx, { member, keysKey }: Upstream): void {
+  putMembership(tx, member);
+  putMemberKey(tx, keysKey);
 }
 
 export function forgetUpstream(tx: Tx): void {
-  tx.delete(UPSTREAM);
-  forgetFormer(tx);
+  forgetMembership(tx);
+  tx.delete(FORMER);
 }
 
-/** Where this cluster takes the place of its primary. */
+/** Null where there is no primary. */
+export function storedUpstream(reads: ViewReads): Upstream | null {
+  const member = storedMembership(reads, "dr");
+  const keysKey = storedMemberKey(reads);
+  return member === null || keysKey === null ? null : { member, keysKey };
+}
+
+/** A primary whose place this cluster has taken, and where it was. */
+export interface Former extends MemberName, Credentials {
+  readonly addresses: readonly string[];
+}
+
+/** In the transaction in which this cluster takes the place of its primary. */
 export function keepFormer(tx: Tx, addresses: readonly string[]): void {
-  const parts = tx.get(UPSTREAM, partsCodec);
-  tx.delete(UPSTREAM);
-  if (parts === null) return;
-  tx.put(FORMER, parts, partsCodec);
-  tx.put(
-    FORMER_ADDRESSES,
-    addresses.map((address) => utf8(address)),
-    partsCodec,
-  );
+  const member = storedMembership(tx, "dr");
+  forgetMembership(tx);
+  if (member === null) return;
+  const { set, id, authority, certificate, key } = member;
+  const where = addresses.map((address) => utf8(address));
+  tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);
 }
 
-export function storedFormer(
-  reads: ViewReads,
-): { readonly upstream: Upstream; readonly addresses: readonly string[] } | null {
-  const upstream = stored(reads, FORMER);
-  if (upstream === null) return null;
-  const addresses = reads.get(FORMER_ADDRESSES, partsCodec) ?? [];
-  return { upstream, addresses: addresses.map((address) => text(address)) };
+export function storedFormer(reads: ViewReads): Former | null {
+  const [found] = reads.records(FORMER, partsCodec, { limit: 1 });
+  if (found?.key !== FORMER) return null;
+  const [set, id, authority, certificate, key, ...where] = found.value;
+  invariant(
+    set !== undefined &&
+      id !== undefined &&
+      authority !== undefined &&
+      certificate !== undefined &&
+      key !== undefined,
+    "what is kept of a primary has five parts and its addresses",
+  );
+  const addresses = where.map((address) => text(address));
+  return { set: text(set), kind: "dr", id: text(id), authority, certificate, key, addresses };
 }
 
 export function forgetFormer(tx: Tx): void {
   tx.delete(FORMER);
-  tx.delete(FORMER_ADDRESSES);
-}
-
-/** Null where there is no primary. Nothing of it stays in the cache of decrypted entries. */
-export function storedUpstream(reads: ViewReads): Upstream | null {
-  return stored(reads, UPSTREAM);
-}
-
-function stored(reads: ViewReads, name: string): Upstream | null {
-  const [found] = reads.records(name, partsCodec, { limit: 1 });
-  if (found?.key !== name) return null;
-  const [set, kind, id, authority, certificate, key, keysKey] = found.value;
-  invariant(
-    set !== undefined &&
-      kind !== undefined &&
-      id !== undefined &&
-      authority !== undefined &&
-      certificate !== undefined &&
-      key !== undefined &&
-      keysKey !== undefined,
-    "what a secondary knows of its primary is complete",
-  );
-  invariant(text(kind) === "dr", "it is of the kind that this room is for");
-  return {
-    member: { set: text(set), kind: "dr", id: text(id) },
-    credentials: { authority, certificate, key },
-    keysKey: hpkePrivateKey(asBuffer(keysKey)),
-  };
 }

@@ -44,7 +44,7 @@ export class StoredRole {
 }
 
 /** Also in the first transaction of a store that takes the place of another one. */
-export function putRole(tx: Tx, role: Role, below = ""): void {
-  if (role.mode === "disabled") tx.delete(below + ROLE);
-  else tx.put(below + ROLE, role, roleCodec);
+export function putRole(tx: Tx, role: Role): void {
+  if (role.mode === "disabled") tx.delete(ROLE);
+  else tx.put(ROLE, role, roleCodec);
 }
