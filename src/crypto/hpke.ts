@@ -139,23 +139,17 @@ export function hpkeOpen(
   }
 }
 
-/** Null for what is no public key, and for points of low order: their secret is zero, whoever computes it. */
+/** Null for what is no public key, and for points of low order: their secret is zero, whoever computes it, and the runtime
+ *  refuses them. */
 function agreed(privateKey: KeyObject, publicKey: Uint8Array): Buffer | null {
   if (publicKey.length !== HPKE_KEY_BYTES) return null;
-  let dh: Buffer;
+  const der = concat(BEFORE_PUBLIC, publicKey);
   try {
-    const key = createPublicKey({
-      key: concat(BEFORE_PUBLIC, publicKey),
-      format: "der",
-      type: "spki",
-    });
-    dh = diffieHellman({ privateKey, publicKey: key });
+    const key = createPublicKey({ key: der, format: "der", type: "spki" });
+    return diffieHellman({ privateKey, publicKey: key });
   } catch {
     return null;
   }
-  let some = 0;
-  for (const byte of dh) some |= byte;
-  return some === 0 ? null : dh;
 }
 
 /** Wipes what was agreed on. */

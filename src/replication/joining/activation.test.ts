@@ -181,6 +181,18 @@ test("an activation is checked member by member", async () => {
   }
 });
 
+test("an authority that has ended is none, though the certificate has not", async () => {
+  const stage = await SetStage.start();
+  stage.clock.pass((30n * 365n - 100n) * DAY);
+  const data = await wrapFrom(stage);
+  const now = stage.clock.now();
+  assertWhole(readActivation(data, "dr", { now }), stage);
+  assert.throws(
+    () => readActivation(data, "dr", { now: now + 150n * DAY }),
+    failure("invalid", /ca_cert: it is not valid now/),
+  );
+});
+
 test("the encrypted form opens with the key that it was made for, as often as its holder tries", async () => {
   const stage = await SetStage.start();
   const { key, random, made } = await joining();

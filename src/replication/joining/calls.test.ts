@@ -218,16 +218,18 @@ test("a member gets another certificate when it is time, for a key that does not
   stage.clock.pass(200n * DAY);
   await stage.link(renewed);
   // What is no certificate of its own is not taken for one.
-  const deceiving = {
-    call: (method: unknown) => {
-      assert.equal(method, renewCertificate);
-      return Promise.resolve({ certificate: activation.certificate });
-    },
-  } as unknown as CarriedLink;
-  await assert.rejects(
-    fetchCertificate(deceiving, renewed, 1, stage.clock),
-    failure("upstream", /not one for this secondary/),
-  );
+  for (const certificate of [activation.certificate, renewed.certificate, Buffer.from("x")]) {
+    const deceiving = {
+      call: (method: unknown) => {
+        assert.equal(method, renewCertificate);
+        return Promise.resolve({ certificate });
+      },
+    } as unknown as CarriedLink;
+    await assert.rejects(
+      fetchCertificate(deceiving, { ...renewed, expires: 0n }, 1, stage.clock),
+      failure("upstream", /not one for this secondary/),
+    );
+  }
 });
 
 test("a fence needs the keys of the set, and is of one epoch", async () => {
@@ -239,6 +241,8 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   await assert.rejects(sendFence(link, name, LATER, another), /does not prove/);
   const elsewhere = { ...name, kind: "performance" } as const;
   await assert.rejects(sendFence(link, elsewhere, LATER, rootKey), /does not prove/);
+  const senseless = { ...LATER, first: "-1" };
+  await assert.rejects(sendFence(link, name, senseless, rootKey), /does not prove/);
   assert.deepEqual(stage.fences, []);
   assert.equal(await sendFence(link, name, LATER, rootKey), true);
   assert.equal(await sendFence(link, name, EPOCH, rootKey), false);

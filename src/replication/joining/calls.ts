@@ -93,6 +93,7 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       secondaries.assertKnown(peer);
       const epoch = { number, cluster, first };
       const { set, kind } = of;
+      if (!/^\d{1,20}$/.test(first)) throw fenceUnproved();
       if (!provesFence(proof, barrier.rootKey, { set, kind, epoch })) throw fenceUnproved();
       return { accepted: await ports.fenced(epoch) };
     }),

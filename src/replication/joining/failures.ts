@@ -80,6 +80,15 @@ export function notKnown(): Failure {
 }
 
 /**
+ * @code joining-cluster-id-invalid A secondary does not say which cluster it is.
+ * @remedy Look whether both clusters run the same version.
+ */
+export function clusterIdInvalid(): Failure {
+  const message = "the id of a cluster has 1 to 128 characters";
+  return new Failure("invalid", "joining-cluster-id-invalid", message);
+}
+
+/**
  * @code joining-activation-expired A secondary came for the first time after its token had ended.
  * @remedy Revoke its id and make another token.
  */

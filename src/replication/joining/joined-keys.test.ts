@@ -170,6 +170,18 @@ test("a secondary is not rekeyed by itself", async () => {
   await assert.rejects(node.keeper.rekey.start(TWO), failure("invalid", /rekey the primary/));
 });
 
+test("a rekey that began before a cluster became a secondary changes nothing there", async () => {
+  const { node: primary, shares } = await primaryWith(null);
+  const { nonce } = await primary.keeper.rekey.start(TWO);
+  await primary.keeper.rekey.update({ key: shares[0]!, nonce });
+  await primary.store.follow();
+  await assert.rejects(
+    primary.keeper.rekey.update({ key: shares[1]!, nonce }),
+    failure("invalid", /rekey the primary/),
+  );
+  assert.deepEqual(primary.barrier.keysVersion, { generation: 1, term: 1 });
+});
+
 test("keys that are for another member, kind, set or key do not open, nor do those that were changed", async () => {
   const { node: primary } = await primaryWith(null);
   const { privateKey, publicKey } = makeHpkeKeys(random);

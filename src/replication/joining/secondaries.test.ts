@@ -107,6 +107,18 @@ test("a member is unused before it has come, and from then on it may come at any
   );
 });
 
+test("a cluster that does not say who it is, is not taken", async () => {
+  const stage = await SetStage.start();
+  const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);
+  for (const id of ["", "x".repeat(129)]) {
+    await assert.rejects(
+      stage.secondaries.confirm(peer, id),
+      failure("invalid", /id of a cluster/),
+    );
+  }
+  assert.equal(stage.secondaries.known()[0]?.used, null);
+});
+
 test("of two clusters that come at once with one certificate one is taken", async () => {
   const stage = await SetStage.start();
   const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);

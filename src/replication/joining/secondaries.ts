@@ -42,6 +42,7 @@ const MAX_TTL: Nanos = 24n * HOUR;
 /** A token that nobody has used is shown for so long after its end. */
 const REMEMBERED: Nanos = DAY;
 const MAX_SECONDARIES = 50;
+const MAX_CLUSTER_ID = 128;
 /** Of one member; the oldest of more is revoked. */
 const MAX_CERTIFICATES = 8;
 
@@ -147,6 +148,7 @@ export class Secondaries {
 
   /** At its hello: whether it may come, the first time or again, and as which cluster. */
   async confirm(peer: Peer, clusterId: string): Promise<KnownSecondary> {
+    if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
     const known = this.#memberOf(this.#view, peer);
     if (known.used !== null && known.clusterId === clusterId) return known;
     return await this.#write((tx) => {

@@ -228,6 +228,11 @@ test("one redirect to the active node is followed, judged like the first address
     unwrap(`https://127.0.0.1:${plain}`, { trust, ...reaching("10.0.0.1") }),
     forbidden,
   );
+  // Also to this machine itself, where nobody tries things out.
+  const listed = { trust, dev: false, allow: ["127.0.0.1"] };
+  const here = await redirecting(`http://127.0.0.1:${active}${path}`);
+  await assert.rejects(unwrap(`https://127.0.0.1:${here}`, listed), forbidden);
+  assert.equal((await unwrap(`https://127.0.0.1:${once}`, listed)).id, "berlin");
   const nowhere = await redirecting("");
   await assert.rejects(unwrap(`https://127.0.0.1:${nowhere}`, { trust }), failure("upstream", /./));
 });

@@ -207,7 +207,8 @@ export class Rekeying {
     state: machine.Collecting | machine.Verifying,
     fresh: machine.Fresh,
   ): Promise<void> {
-    const { barrier, random, log } = this.#ground;
+    const { barrier, store, random, log } = this.#ground;
+    if (store.following) throw failures.rekeyOnSecondary(); // it has become one since the start
     const custody = this.#custody(config, state, fresh);
     await barrier.ceremony((tx, raw) => {
       barrier.replaceRootKey(raw, fresh.rootKey);
