@@ -1,0 +1,148 @@
+// Clusters of one replication set as operators run them: a process each, on a directory of its own, with real TLS between
+// their cluster ports, through a proxy that can be cut.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import type { TestContext } from "node:test";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { type Answer, at, type CallOptions } from "../http-client.ts";
+import { configured, PROGRAM, StartedServer } from "../servers/started-server.ts";
+import { until } from "../until.ts";
+import { freePort, TcpProxy } from "./tcp-proxy.ts";
+
+const DR = "/v1/sys/replication/dr";
+
+export class ClusterProcess {
+  readonly #t: TestContext;
+  readonly #home: string;
+  readonly #config: string;
+  /** What others come through to its cluster port. */
+  readonly way: TcpProxy;
+  #server: StartedServer;
+  shares: readonly string[] = [];
+  token = "";
+
+  private constructor(t: TestContext, home: string, config: string, way: TcpProxy) {
+    this.#t = t;
+    this.#home = home;
+    this.#config = config;
+    this.way = way;
+    this.#server = this.#begin();
+  }
+
+  static async start(t: TestContext): Promise<ClusterProcess> {
+    const port = await freePort();
+    const way = await TcpProxy.before(t, port);
+    const { home, config } = configured(t);
+    const listener = `listener "tcp" { address = "127.0.0.1:0" tls_disable = true cluster_address = "127.0.0.1:${port}" }`;
+    const addr = `cluster_addr = "https://127.0.0.1:${way.port}"`;
+    writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n`);
+    const cluster = new ClusterProcess(t, home, config, way);
+    await cluster.#server.ready();
+    const body = { secret_shares: 1, secret_threshold: 1 };
+    const made = await cluster.call("POST", "/v1/sys/init", { body });
+    assert.equal(made.status, 200, made.text);
+    cluster.shares = at(made, "keys") as string[];
+    cluster.token = String(at(made, "root_token"));
+    await cluster.unseal();
+    return cluster;
+  }
+
+  call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    return this.#server.call(method, path, options);
+  }
+
+  get log(): string {
+    return this.#server.log;
+  }
+
+  async unseal(shares: readonly string[] = this.shares): Promise<void> {
+    for (const key of shares) {
+      const answer = await this.call("POST", "/v1/sys/unseal", { body: { key } });
+      assert.equal(answer.status, 200, answer.text);
+    }
+  }
+
+  async kill(): Promise<void> {
+    process.kill(this.#server.pid, "SIGKILL");
+    await this.#server.ended;
+  }
+
+  /** After it was killed or has stopped. */
+  async startAgain(shares: readonly string[] = this.shares): Promise<void> {
+    this.#server = this.#begin();
+    await this.#server.ready();
+    await this.unseal(shares);
+  }
+
+  #begin(): StartedServer {
+    return new StartedServer(this.#t, this.#home, [PROGRAM, "server", "-config", this.#config]);
+  }
+
+  /** With the root token, below sys/replication/dr/. */
+  dr(path: string, body: object = {}): Promise<Answer> {
+    return this.call("POST", `${DR}/${path}`, { token: this.token, body });
+  }
+
+  async status(): Promise<JsonObject> {
+    const answer = await this.call("GET", `${DR}/status`);
+    assert.equal(answer.status, 200, answer.text);
+    return at(answer, "data") as JsonObject;
+  }
+
+  put(path: string, value: string, token: string = this.token): Promise<Answer> {
+    const body = { data: { value } };
+    return this.call("POST", `/v1/secret/data/${path}`, { token, body });
+  }
+
+  async value(path: string, token: string = this.token): Promise<string | null> {
+    const answer = await this.call("GET", `/v1/secret/data/${path}`, { token });
+    return answer.status === 200 ? String(at(answer, "data", "data", "value")) : null;
+  }
+}
+
+/** A primary with a key/value mount. */
+export async function startPrimaryProcess(t: TestContext): Promise<ClusterProcess> {
+  const primary = await ClusterProcess.start(t);
+  const { token } = primary;
+  const body = { type: "kv", options: { version: "2" } };
+  const mounted = await primary.call("POST", "/v1/sys/mounts/secret", { token, body });
+  assert.ok(mounted.status < 300, mounted.text);
+  const enabled = await primary.dr("primary/enable");
+  assert.equal(enabled.status, 200, enabled.text);
+  return primary;
+}
+
+/** Its shares and its token are the primary's from then on. */
+export async function joinProcess(
+  primary: ClusterProcess,
+  secondary: ClusterProcess,
+  id = "site-b",
+): Promise<void> {
+  const key = await secondary.dr("secondary/generate-public-key");
+  assert.equal(key.status, 200, key.text);
+  const made = await primary.dr("primary/secondary-token", {
+    id,
+    secondary_public_key: at(key, "data", "secondary_public_key"),
+  });
+  assert.equal(made.status, 200, made.text);
+  const enabled = await secondary.dr("secondary/enable", { token: at(made, "data", "token") });
+  assert.equal(enabled.status, 200, enabled.text);
+  secondary.shares = primary.shares;
+  secondary.token = primary.token;
+}
+
+/** It streams, and its trees are the primary's. */
+export async function equalProcesses(
+  primary: ClusterProcess,
+  secondary: ClusterProcess,
+): Promise<void> {
+  await until(async () => {
+    const [here, there] = [await primary.status(), await secondary.status()];
+    return (
+      there["state"] === "stream-wals" &&
+      Number(there["last_remote_wal"]) >= Number(here["last_dr_wal"]) &&
+      there["merkle_root"] === here["merkle_root"]
+    );
+  });
+}
