@@ -35,3 +35,31 @@ test("a planned failover and back: the demoted primary follows by its log, nothi
   });
   assert.equal(written.status, 200, written.text);
 });
+
+test("a secondary that is promoted while its primary lives fences it: it writes nothing any more, and still reads", async (t) => {
+  const a = await startPrimary(t);
+  await a.put("x", { n: "1" });
+  const b = await joined(t, a);
+  await inSync(a, b);
+  await assert.rejects(b.replication.promote({ force: false, address: "" }), /primary-gone/);
+  const { warnings } = await b.replication.promote({ force: true, address: "" });
+  assert.match(warnings.join("\n"), /promoted without the check "primary-gone"/);
+  await until(async () => (await a.status())["state"] === "fenced");
+  const status = await a.status();
+  assert.equal(status["conflicting_primary"], await b.clusterId());
+  const refused = await a.server.call("POST", "/v1/secret/data/x", {
+    token: a.token,
+    body: { data: { n: "2" } },
+  });
+  assert.equal(refused.status, 503, refused.text);
+  const read = await a.server.call("GET", "/v1/secret/data/x", { token: a.token });
+  assert.equal(read.status, 200, read.text);
+  const written = await b.server.call("POST", "/v1/secret/data/x", {
+    token: a.token,
+    body: { data: { n: "3" } },
+  });
+  assert.equal(written.status, 200, written.text);
+  const demoted = await a.dr("primary/demote");
+  assert.equal(demoted.status, 200, demoted.text);
+  assert.equal((await a.status())["mode"], "secondary");
+});

@@ -44,6 +44,12 @@ export class Cluster {
     return at(answer, "data") as JsonObject;
   }
 
+  /** Of the cluster itself, and not of the set. */
+  async clusterId(): Promise<string> {
+    const answer = await this.server.call("GET", "/v1/sys/health");
+    return String(at(answer, "cluster_id"));
+  }
+
   async put(path: string, data: object): Promise<void> {
     const answer = await this.server.call("POST", `/v1/secret/data/${path}`, {
       token: this.token,
