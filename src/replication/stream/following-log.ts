@@ -60,6 +60,7 @@ export class LogFollower {
     const { link, epoch, signal } = this.#connection;
     const { store } = this.#parts;
     const stop = new AbortController();
+    await this.#pastMark(); // nothing may come where nothing is written
     const cursor = cursorOf(store);
     this.#outbox.push({ start: { epoch, cursor, isSealed: this.#isSealed }, ack: null });
     const both = AbortSignal.any([signal, stop.signal]);

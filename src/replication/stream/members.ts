@@ -125,7 +125,7 @@ export class Member {
   }
 
   #isHeard(now: Instant): boolean {
-    return this.stream !== null || now - this.#heard <= SILENCE;
+    return now - this.#heard <= SILENCE;
   }
 }
 

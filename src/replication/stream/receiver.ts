@@ -29,7 +29,7 @@ import {
   type ReceiverState,
   sleep,
 } from "./receiving.ts";
-import { isCopy, RowTaker } from "./taking-rows.ts";
+import { isCopied, RowTaker } from "./taking-rows.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
@@ -207,10 +207,7 @@ export class Receiver {
       storageFormat: STORAGE_FORMAT,
       limits: { operations: limits.operations, bytes: BigInt(limits.bytes) },
       // A rewind goes on by its log, which is whole until it ends.
-      half:
-        adopting?.kind === "adopt"
-          ? { isCopy: isCopy(adopting.cursor), head: adopting.head }
-          : null,
+      half: adopting?.kind === "adopt" ? { isCopy: isCopied(store), head: adopting.head } : null,
       isEmpty: shared.count + local.count === 0,
     };
   }
@@ -340,9 +337,11 @@ export class Receiver {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     const timer = length < 0n ? null : this.#parts.timers.after(length, resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    const stop = () => resolve();
+    signal.addEventListener("abort", stop, { once: true });
     await promise;
     timer?.cancel();
+    signal.removeEventListener("abort", stop);
     this.#wake = null;
   }
 }

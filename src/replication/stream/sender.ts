@@ -317,7 +317,10 @@ export class Sender {
   }
 
   #assertKnown({ id }: Peer): void {
-    if (this.#isClosed) throw new StatusError(Status.unavailable, "this cluster sends nothing");
+    // A sealed one does not know its trees.
+    if (this.#isClosed || this.#store.locked) {
+      throw new StatusError(Status.unavailable, "this cluster sends nothing now");
+    }
     if (this.#ports.isKnown(id)) return;
     throw new StatusError(Status.permissionDenied, "no such secondary is known");
   }

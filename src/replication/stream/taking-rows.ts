@@ -11,7 +11,7 @@ import { decodeHead, decodeTimeline, type Head, type Timeline } from "../../stor
 import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { HASH_BYTES, slotOf, TREES } from "../../storage/rows/merkle.ts";
 import { MalformedBytes, u16, u32 } from "../../storage/rows/row-bytes.ts";
-import type { AdoptedRow, Surplus } from "../../storage/store.ts";
+import type { AdoptedRow, Store, Surplus } from "../../storage/store.ts";
 import { protocolBroken, unrelated, waitsForKeys } from "./failures.ts";
 import {
   beginDiff,
@@ -64,10 +64,10 @@ export class RowTaker {
     const { store } = this.#parts;
     this.#progress.state = "merkle-sync";
     const half = store.adopting;
-    const goesOn = isCopy(half?.cursor ?? "");
-    const anchor = goesOn ? decodeHead(half!.head) : (await this.#begin(true)).head;
+    const goesOn = half !== null && isCopied(store);
+    const anchor = goesOn ? decodeHead(half.head) : (await this.#begin(true)).head;
     this.#progress.rows = { total: anchor.shared.count + anchor.local.count, done: 0 };
-    let after = goesOn ? half!.cursor.slice(COPY.length) : "";
+    let after = goesOn ? half.cursor.slice(COPY.length) : "";
     let next = this.#chunk(after);
     for (;;) {
       const chunk = await next;
@@ -338,9 +338,11 @@ interface Slot {
 
 const NO_LEAF = new Uint8Array(0);
 
-/** Whether a cursor is that of a copy: it goes on after it. */
-export function isCopy(cursor: string): boolean {
-  return cursor.startsWith(COPY);
+/** Whether what is half taken over is a copy, which goes on after its cursor; also before its first row. */
+export function isCopied({ adopting, head }: Store): boolean {
+  if (adopting?.kind !== "adopt" || head === null) return false;
+  const isEmpty = head.shared.count + head.local.count === 0;
+  return adopting.cursor.startsWith(COPY) || (adopting.cursor === "" && isEmpty);
 }
 
 /** So many slots at a time that their leaves fit. */

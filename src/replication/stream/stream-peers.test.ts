@@ -1,0 +1,419 @@
+// Who is taken and who is not, what each side knows of the other, how a secondary tries again; and what becomes of
+// a peer that sends what it should not.
+
+import assert from "node:assert/strict";
+import test, { afterEach, describe } from "node:test";
+import { Failure } from "@holdfast/shared/failure";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { TREE_KEY } from "../../../tests/support/made/made-store.ts";
+import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
+import { until } from "../../../tests/support/until.ts";
+import type { Hello } from "../../cluster/hello.ts";
+import type { Peer } from "../../cluster/verify.ts";
+import { serveStream, serveUnary } from "../../grpc/method.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
+import { trimLog } from "../../storage/trimming.ts";
+import { decide, type Decision, factsOf, forkOf } from "./decision.ts";
+import { measure } from "./echo-times.ts";
+import * as messages from "./messages.ts";
+
+const BOUND = { timeout: 120_000 };
+const SECOND = 1_000_000_000n;
+
+async function turns(count = 40): Promise<void> {
+  for (let i = 0; i < count; i++) await nextTurn();
+}
+
+async function filled(options?: Parameters<typeof ReplicatedPair.make>[0]) {
+  const pair = await ReplicatedPair.make(options);
+  for (let i = 0; i < 10; i++) await pair.put(`shared/${i}`, `value ${i}`);
+  return pair;
+}
+
+function refused(status: number): (error: unknown) => boolean {
+  return (error) => error instanceof StatusError && error.status === status;
+}
+
+describe("a secondary and its primary", BOUND, () => {
+  let pair: ReplicatedPair;
+  afterEach(() => pair.close());
+
+  test("the book of the primary, and what the secondary knows of it", async () => {
+    pair = await filled({ ahead: 3n * SECOND });
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.world.timers.advance(11n * SECOND);
+    await turns();
+    const [member] = pair.sender.members();
+    assert.deepEqual(
+      { ...member, connectedSince: 0n, lastHeartbeat: 0n },
+      {
+        id: "paris",
+        clusterId: "cluster-b",
+        version: "0.1.0",
+        apiAddress: "https://b:8200",
+        clusterAddresses: ["https://b:8201"],
+        transactionBytes: 64n * 1024n * 1024n,
+        isConnected: true,
+        connectedSince: 0n,
+        lastHeartbeat: 0n,
+        echoDuration: 0n,
+        clockSkew: 3n * SECOND,
+        acknowledged: 10n,
+        lag: 0n,
+        state: "stream-wals",
+        keysVersion: "1",
+        encryptions: 7n,
+      },
+    );
+    const { clockSkew, echoDuration, lastHeartbeat, highestAnnounced } = pair.receiver.status;
+    assert.deepEqual([clockSkew, echoDuration, highestAnnounced], [3n * SECOND, 0n, 10n]);
+    assert.ok(pair.world.clock.now() - lastHeartbeat! <= 5n * SECOND);
+    assert.ok(pair.world.lines.some((line) => line.includes("the clock of a secondary")));
+    await pair.receiver.close();
+    await pair.world.timers.advance(16n * SECOND);
+    assert.equal(pair.sender.members()[0]!.isConnected, false);
+  });
+
+  test("four times of two clocks", () => {
+    // One way takes 10, the other 30, the answer 5; the other clock is 100 ahead.
+    const times = { t0: 1000n, t1: 1110n, t2: 1115n, t3: 1045n };
+    assert.deepEqual(measure(times), { duration: 40n, skew: 90n });
+  });
+
+  test("one that is revoked stops until somebody says so; one that is dropped for another reason comes again", async () => {
+    pair = await filled();
+    pair.receiver.open();
+    await pair.atRest();
+    pair.sender.drop("paris", "too slow");
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /too slow/);
+    await pair.atRest();
+    pair.sender.drop("paris", "revoked");
+    pair.known = [];
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /revoked/);
+    const { length } = pair.hellos;
+    await pair.world.timers.advance(3600n * SECOND);
+    assert.equal(pair.hellos.length, length);
+    pair.known = ["paris"];
+    pair.receiver.retry();
+    await pair.atRest();
+  });
+
+  test("attempts come after a second, two, and at most a minute, each a fifth more or less; at once when somebody says so", async () => {
+    pair = await filled();
+    pair.addresses = ["nowhere", "elsewhere"];
+    let attempts = 0;
+    const at: bigint[] = [];
+    const open = pair.link.bind(pair);
+    pair.link = (address) => {
+      if (address === "nowhere") at.push(pair.world.clock.elapsed());
+      attempts++;
+      return open(address);
+    };
+    pair.receiver.open();
+    for (let i = 0; i < 400; i++) {
+      await turns(3);
+      await pair.world.timers.advance(SECOND / 2n);
+    }
+    assert.equal(attempts, 2 * at.length, "every address is tried");
+    for (const [i, expected] of [1, 2, 4, 8, 16, 32, 60].entries()) {
+      const waited = Number(at[i + 1]! - at[i]!) / 1e9;
+      const [least, most] = [expected * 0.8 - 0.5, expected * 1.2 + 1];
+      assert.ok(waited >= least && waited <= most, `${waited} s instead of ${expected}`);
+    }
+    assert.match(pair.receiver.status.connectionState, /transient_failure/);
+    pair.addresses = ["nowhere", "primary"];
+    pair.receiver.retry();
+    await until(() => pair.receiver.status.state === "stream-wals");
+    await pair.atRest();
+  });
+
+  test("a later epoch at a member is told to whoever leads, and it is sent nothing", async () => {
+    pair = await filled();
+    pair.epoch.secondary = 2;
+    pair.receiver.open();
+    await until(() => pair.superseded.length > 0);
+    assert.deepEqual(pair.superseded, [2]);
+    await turns();
+    assert.equal(pair.secondary.store.index, 0n);
+    assert.equal(pair.hellos.length, 0);
+  });
+
+  test("another epoch of the primary ends the session, and the next hello tells of it", async () => {
+    pair = await filled();
+    pair.receiver.open();
+    await pair.atRest();
+    pair.epoch.primary = 2;
+    await pair.world.timers.advance(6n * SECOND);
+    await pair.atRest();
+    assert.equal(pair.epoch.secondary, 2);
+    assert.equal(pair.hellos.length, 2);
+  });
+
+  test("a primary that is sealed sends nothing, and goes on when it is unsealed", async () => {
+    pair = await filled();
+    await pair.primary.store.lock();
+    pair.receiver.open();
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.equal(pair.hellos.length, 0);
+    pair.primary.store.unlock(TREE_KEY);
+    await pair.atRest();
+  });
+
+  test("an address that is not followed is refused by whoever decides that", async () => {
+    pair = await filled({
+      receiver: {
+        accept: async ({ epochProof }) => {
+          assert.equal(Buffer.from(epochProof).toString(), "proof");
+          throw new Failure("conflict", "replication-stranger", "this is a stranger");
+        },
+      },
+    });
+    pair.receiver.open();
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /stranger/);
+    assert.equal(pair.calls.size, 0, "nothing is asked of it");
+  });
+
+  test("what is asked of a primary has bounds, and nothing of a node's own leaves it", async () => {
+    pair = await filled();
+    const link = pair.link("primary");
+    const open = (self: object) => link.open({ clusterId: "b", version: "1", epoch: 1, ...self });
+    const { decision } = await open({});
+    assert.deepEqual(decision?.kind, "refuse");
+    const epoch = 1;
+    for (const call of [
+      () => link.call(messages.subpages, { epoch, pages: Buffer.from([2, 0]) }),
+      () => link.call(messages.subpages, { epoch, pages: Buffer.alloc(34) }),
+      () => link.call(messages.subpages, { epoch, pages: Buffer.alloc(1) }),
+      () => first(link.stream(messages.leaves, { epoch, slots: Buffer.from([0, 2, 0, 0]) })),
+      () => first(link.stream(messages.fetchKeys, { epoch, keys: ["core/own"] })),
+      () => first(link.stream(messages.fetchKeys, { epoch, keys: ["shared//x"] })),
+      () => first(link.stream(messages.streamLog, only({ start: null, ack: null }))),
+    ]) {
+      await assert.rejects(call, refused(Status.invalidArgument));
+    }
+    const stale = link.call(messages.copyScope, { epoch: 0, after: "" });
+    await assert.rejects(stale, refused(Status.aborted));
+    const chunk = await link.call(messages.copyScope, { epoch, after: "" });
+    assert.deepEqual(
+      chunk.rows.map(({ key }) => key),
+      Array.from({ length: 10 }, (_, i) => `shared/${i}`),
+    );
+    pair.known = [];
+    const gone = link.call(messages.copyScope, { epoch, after: "" });
+    await assert.rejects(gone, refused(Status.permissionDenied));
+    await assert.rejects(open({}), refused(Status.permissionDenied));
+    await link.close();
+  });
+
+  test("an acknowledgement of what was not sent ends the stream, and counts for nothing", async () => {
+    pair = await filled();
+    const link = pair.link("primary");
+    await link.open({ clusterId: "b", version: "1", epoch: 1 });
+    const { lineage, epoch, index, chain } = pair.primary.store.head!;
+    async function* says() {
+      yield {
+        start: { epoch: 1, cursor: { lineage, epoch, index, chain }, isSealed: false },
+        ack: null,
+      };
+      yield { start: null, ack: { received: 999n, durable: 999n, credit: 0n } };
+    }
+    let count = 0;
+    for await (const _ of link.stream(messages.streamLog, says())) count++;
+    assert.ok(count <= 1);
+    assert.equal(pair.sender.members()[0]!.acknowledged, 10n);
+    await link.close();
+  });
+
+  const rows = (...keys: string[]) => ({
+    rows: keys.map((key) => ({
+      key,
+      scope: Buffer.alloc(16),
+      value: Buffer.from("x"),
+      isAbsent: false,
+    })),
+    index: 10n,
+  });
+  for (const [what, says, answer] of [
+    ["rows out of order", /out of order/, { ...rows("shared/b", "shared/a"), isDone: true }],
+    ["rows of before", /out of order/, { ...rows("shared/a", "shared/a"), isDone: true }],
+    ["no rows at all, without an end", /without rows/, { ...rows(), isDone: false }],
+    ["a node's own rows", /leaves a cluster/, { ...rows("core/own"), isDone: true }],
+    ["a key that is none", /leaves a cluster/, { ...rows("shared//a"), isDone: true }],
+  ] as const) {
+    test(`a primary that copies ${what} is not believed`, async () => {
+      pair = await filled();
+      pair.instead.set("CopyScope", () =>
+        serveUnary<Peer, { epoch: number; after: string }, messages.CopiedChunk>(
+          messages.copyScope,
+          async () => answer,
+        ),
+      );
+      pair.receiver.open();
+      await until(() => says.test(pair.receiver.status.lastSyncError ?? ""));
+      assert.equal(pair.secondary.store.get("core/own"), null);
+      assert.equal(pair.secondary.store.index, 0n);
+      pair.instead.clear();
+      pair.receiver.retry();
+      await pair.atRest();
+    });
+  }
+
+  for (const [method, what, says, instead] of [
+    [
+      "Leaves",
+      "leaves of another place",
+      /another place/,
+      serveStream(messages.leaves, async function* () {
+        yield { leaves: [{ slot: 1, key: "shared/1", hash: Buffer.alloc(32) }], index: 1n };
+      }),
+    ],
+    [
+      "FetchKeys",
+      "rows of other keys",
+      /other keys/,
+      serveStream(messages.fetchKeys, async function* () {
+        yield rows("shared/unasked");
+      }),
+    ],
+    ["FetchKeys", "no rows", /fewer rows/, serveStream(messages.fetchKeys, async function* () {})],
+    [
+      "Subpages",
+      "fewer sums",
+      /other sums/,
+      serveUnary(messages.subpages, async () => ({ sums: Buffer.alloc(36) })),
+    ],
+    [
+      "BeginDiff",
+      "a head of its own",
+      /MAC does not match/,
+      serveUnary(messages.beginDiff, async () => ({
+        head: Buffer.alloc(197, 1),
+        timeline: Buffer.from('{"lineage":"x","epochs":[]}'),
+        pages: Buffer.alloc(0),
+        keysVersion: "1",
+      })),
+    ],
+  ] as const) {
+    test(`a primary that answers ${method} with ${what} is not believed`, async () => {
+      pair = await filled();
+      pair.receiver.open();
+      await pair.atRest();
+      await pair.receiver.close();
+      for (let i = 0; i < 5; i++) await pair.put(`shared/${i}`, "new");
+      await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+      pair.instead.set(method, () => instead);
+      pair.receive();
+      pair.receiver.open();
+      await until(() => says.test(pair.receiver.status.lastSyncError ?? ""));
+      assert.equal(pair.secondary.store.get("shared/unasked"), null);
+      pair.instead.clear();
+      pair.receiver.retry();
+      await pair.atRest();
+    });
+  }
+});
+
+describe("the decision", () => {
+  const LIMITS = { operations: 8192, bytes: 64n * 1024n * 1024n };
+
+  async function decided(
+    change: (hello: Hello, pair: ReplicatedPair) => object,
+  ): Promise<Decision> {
+    const pair = await filled();
+    await trimLog(pair.primary.store, pair.world, { minEntries: 5n });
+    const { head, timeline } = pair.primary.store;
+    const { lineage, epoch, index, chain } = head!;
+    const theirs = {
+      cursor: { lineage, epoch, index, chain },
+      timeline: Buffer.from(JSON.stringify(timeline)),
+      storageFormat: 1,
+      limits: LIMITS,
+      half: null,
+      isEmpty: false,
+    };
+    const hello = { ...theirs, ...change(theirs as unknown as Hello, pair) };
+    const decision = decide(hello, factsOf(pair.primary.store));
+    await pair.close();
+    return decision;
+  }
+
+  const at = (index: bigint) => (hello: Hello, pair: ReplicatedPair) => {
+    const [row] = pair.primary.store.logs(index, 1);
+    const chain = row === undefined ? Buffer.alloc(32) : row.entry.subarray(85, 117);
+    return { cursor: { ...hello.cursor, index, chain } };
+  };
+
+  for (const [what, kind, change] of [
+    ["the same place", "resume", () => ({})],
+    ["a place before", "resume", at(7n)],
+    ["the last place that is not kept", "diff", at(4n)],
+    ["nothing", "copy", () => ({ isEmpty: true })],
+    [
+      "another lineage",
+      "diff",
+      (hello) => ({ cursor: { ...hello.cursor, lineage: Buffer.alloc(16) } }),
+    ],
+    [
+      "another chain",
+      "refuse",
+      (hello) => ({ cursor: { ...hello.cursor, chain: Buffer.alloc(32) } }),
+    ],
+    ["more than we have", "rewind", (hello) => ({ cursor: { ...hello.cursor, index: 12n } })],
+    ["an older form", "refuse", () => ({ storageFormat: 0 })],
+    ["a small storage", "refuse", () => ({ limits: { ...LIMITS, bytes: 1000n } })],
+    ["a timeline that is none", "refuse", () => ({ timeline: Buffer.from("x") })],
+    ["no cursor", "refuse", () => ({ cursor: null })],
+    [
+      "a comparison that was cut off",
+      "diff",
+      (_, { primary }) => ({ half: { isCopy: false, head: primary.store.headBytes! } }),
+    ],
+    [
+      "a copy that was cut off",
+      "copy",
+      (_, { primary }) => ({ half: { isCopy: true, head: primary.store.headBytes! } }),
+    ],
+    [
+      "a copy of another log",
+      "diff",
+      (_, { secondary }) => ({ half: { isCopy: true, head: secondary.store.headBytes! } }),
+    ],
+    ["a copy of nothing", "diff", () => ({ half: { isCopy: true, head: Buffer.from("x") } })],
+  ] as readonly [string, string, (hello: Hello, pair: ReplicatedPair) => object][]) {
+    test(`one that has ${what}: ${kind}`, async () => {
+      assert.equal((await decided(change)).kind, kind);
+    });
+  }
+
+  test("the fork is where the timelines part, or where the shorter log ends", () => {
+    const row = (epoch: number, first: string, cluster = "a") => ({
+      epoch,
+      first,
+      chain: "00",
+      cluster,
+    });
+    const timeline = (...epochs: ReturnType<typeof row>[]) => ({ lineage: "x", epochs });
+    const [one, two, other] = [row(1, "1"), row(2, "10"), row(2, "8", "b")];
+    const fork = (a: (typeof one)[], ai: bigint, b: (typeof one)[], bi: bigint) =>
+      forkOf({ timeline: timeline(...a), index: ai }, { timeline: timeline(...b), index: bi });
+    assert.equal(fork([one], 5n, [one], 9n), 5n);
+    assert.equal(fork([one, two], 20n, [one], 15n), 9n);
+    assert.equal(fork([one, two], 20n, [one], 7n), 7n);
+    assert.equal(fork([one, two], 20n, [one, other], 20n), 7n);
+    assert.equal(fork([one, two], 20n, [one, two], 12n), 12n);
+    assert.equal(fork([one], 5n, [row(1, "1", "z")], 5n), null);
+  });
+});
+
+async function first<T>(answers: AsyncIterable<T>): Promise<T | null> {
+  for await (const answer of answers) return answer;
+  return null;
+}
+
+async function* only<T>(value: T): AsyncGenerator<T> {
+  yield value;
+}
