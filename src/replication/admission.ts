@@ -13,6 +13,7 @@ import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
 import type { Activation } from "./joining/activation.ts";
 import type { Replication, Changed, ReplicationOptions } from "./replication.ts";
+import type { Place } from "./links/join.ts";
 import { after, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
 import { clusterAddressText } from "./addresses.ts";
@@ -152,7 +153,7 @@ export class Admission {
     const { addresses } = input;
     const token = input.token?.reveal();
     if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
-    if (addresses.length > 0) return await this.#findPrimary(addresses);
+    if (addresses.length > 0) return await this.#findPrimary(addresses, signal);
     if (token === undefined) throw failures.primaryUnnamed();
     if (token === "") return await this.#replication.forgetPrimary();
     const activation = await this.#activation(token, input, signal);
@@ -160,23 +161,28 @@ export class Admission {
     after(this.#replication.role, { do: "update-primary", joined });
     const { reachPrimary } = await import("./links/join.ts");
     const { upstream, bundle } = await reachPrimary(activation, this.#options, { isEmpty: false });
-    await this.#options.takeKeys(bundle);
+    await this.#options.takeKeys(bundle, { mayGiveUp: true });
     return await this.#replication.updatePrimary(joined, upstream);
   }
 
-  /** The first that proves to be the primary that is known already. */
-  async #findPrimary(addresses: readonly string[]): Promise<Changed> {
-    const { view } = this.#options;
+  /** The first that proves to be the primary that is known already. Who may call this chooses where we dial: addresses where no
+   *  cluster is are refused. */
+  async #findPrimary(addresses: readonly string[], signal: AbortSignal): Promise<Changed> {
+    const { view, calls } = this.#options;
     const { storedUpstream } = await import("./links/upstream.ts");
     const { findPrimary } = await import("./links/join.ts");
+    const { locatePrimary } = await import("./joining/unwrapping.ts");
     const upstream = storedUpstream(view);
     if (upstream === null) throw failures.primaryUnknown();
-    const known = addresses.map((address) => {
-      const text = clusterAddressText(address);
-      if (text === null) throw failures.addressUnusable(address);
-      return text;
-    });
-    const found = await findPrimary(known, upstream, this.#options);
+    const peers = await calls();
+    const places: Place[] = [];
+    for (const address of addresses) {
+      const named = clusterAddressText(address);
+      if (named === null) throw failures.addressUnusable(address);
+      const found = await locatePrimary(peers, "update_primary_addrs", named, signal);
+      places.push(...found.map((at) => ({ named, at })));
+    }
+    const found = await findPrimary(places, upstream, this.#options);
     return await this.#replication.movePrimary(found);
   }
 

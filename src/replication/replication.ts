@@ -74,8 +74,12 @@ export interface ReplicationOptions {
   readonly clusterAddress: () => string;
   readonly port: () => ClusterPort | null;
   readonly house: HouseSteps;
-  /** Installs keys of the set here. */
-  readonly takeKeys: (bundle: KeyBundle) => Promise<void>;
+  /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
+   *  so. */
+  readonly takeKeys: (
+    bundle: KeyBundle,
+    options?: { readonly mayGiveUp?: boolean },
+  ) => Promise<void>;
   /** In the transaction in which this cluster stops being a secondary. */
   readonly revokeOperationTokens: (tx: Tx) => void;
   /** Whether an audit device can be written, or none is configured. */
@@ -322,6 +326,7 @@ export class Replication {
       await this.#becomePrimary(this.#secondary());
       await this.#orSeal(() => house.takeOver());
       await this.#serve();
+      await this.#rotate();
       this.#tell("role-changed", { mode: "primary", set: role.set });
       return {
         warnings: [
@@ -601,6 +606,17 @@ export class Replication {
     await this.#stopReceiving();
     const { now } = this.#role;
     if (now.mode === "secondary" && now.id !== "") await this.#receive();
+  }
+
+  /** How much others have sealed under the present data key is known to the primary of before alone. */
+  async #rotate(): Promise<void> {
+    try {
+      await this.#options.barrier.rotate();
+    } catch (error) {
+      this.#log.warn("could not make a new data key after the promotion; rotate by hand", {
+        cause: describe(error),
+      });
+    }
   }
 
   /** The data is this cluster's alone again. */

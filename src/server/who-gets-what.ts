@@ -413,9 +413,15 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       port: host.clusterPort,
       house: ground.roleSteps,
       sealKey: () => autoSeal()?.key ?? null,
-      takeKeys: async (bundle) => {
+      takeKeys: async (bundle, options) => {
         const { takeKeys } = await import("../replication/joining/joined-keys.ts");
-        await takeKeys(bundle, { store, barrier, random }, autoSeal()?.key ?? null);
+        const { keeper } = rooms.seal;
+        const here = { store, barrier, random };
+        const sealKey = autoSeal()?.key ?? null;
+        const { generation } = barrier.keysVersion;
+        await keeper.undisturbed(() => takeKeys(bundle, here, sealKey, options));
+        // Shares of a root key that is gone would be waited for in vain.
+        if (barrier.keysVersion.generation !== generation) await keeper.dropAttempts();
       },
       revokeOperationTokens: () => {},
       audits: () => {

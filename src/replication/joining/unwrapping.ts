@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { isObject } from "@holdfast/shared/json/json";
-import type { Clock, Fs } from "@holdfast/shared/world";
+import type { Address, Clock, Fs } from "@holdfast/shared/world";
 import { type OutboundAnswer, OutboundError } from "@holdfast/plugin-sdk/outbound";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { PeerCalls, PeerTrust } from "../../outbound/peer-calls.ts";
@@ -59,6 +59,22 @@ export async function unwrapAt(
   const post = { method: "POST", path: PATH, headers, signal };
   const answer = await sent(() => calls.send("primary_api_addr", named, post, trust));
   return readActivation(dataIn(answer), kind, { now: clock.now() });
+}
+
+/** What the address of a cluster port stands for; refused where no cluster is. */
+export async function locatePrimary(
+  calls: Pick<PeerCalls, "locate">,
+  field: string,
+  address: string,
+  signal: AbortSignal,
+): Promise<readonly Address[]> {
+  try {
+    return await calls.locate(field, address, signal);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    if (error.trouble === "forbidden") throw failures.addressForbidden(error.message);
+    throw failures.primaryUnreachable(error.message);
+  }
 }
 
 async function sent(send: () => Promise<OutboundAnswer>): Promise<OutboundAnswer> {

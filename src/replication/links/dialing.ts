@@ -1,7 +1,7 @@
 // A link to the cluster port of a primary, by its address as text.
 
 import { parseClusterAddress } from "../addresses.ts";
-import type { Clock, Net, Timers } from "@holdfast/shared/world";
+import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
 import { CarriedLink, type PeerLink } from "../../cluster/peer-link.ts";
 import type { MemberName } from "../../cluster/names.ts";
@@ -18,10 +18,18 @@ export interface DialingWorld {
 export function linkTo(
   address: string,
   member: MemberName & Credentials,
-  { clock, timers, net }: DialingWorld,
+  world: DialingWorld,
 ): PeerLink {
   const at = parseClusterAddress(address);
   if (at === null) throw addressUnusable(address);
+  return linkAt(at, member, world);
+}
+
+export function linkAt(
+  at: Address,
+  member: MemberName & Credentials,
+  { clock, timers, net }: DialingWorld,
+): PeerLink {
   const sweep = new Sweep(clock, timers); // there are few links, and it rests without one
   const carrier = new TlsCarrier({ clock, timers, net, sweep }, at, member);
   return new CarriedLink(carrier, member);

@@ -1,14 +1,14 @@
 // How a cluster comes to a primary for the first time: with what a token says, over the cluster port, to be taken and to be
 // sent the keys of the set. Until it has them nothing is changed on either side but that the token counts as used.
 
-import type { Random } from "@holdfast/shared/world";
+import type { Address, Random } from "@holdfast/shared/world";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { primaryUnreachable } from "../failures.ts";
 import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
-import { type DialingWorld, linkTo } from "./dialing.ts";
+import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import type { Upstream } from "./upstream.ts";
 import type { Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
@@ -71,20 +71,26 @@ function standingOf(store: Store): Partial<Self> {
   };
 }
 
-/** The first of these addresses where the primary that is known already answers. */
+/** An address as it was named, and one of those that its name stands for. */
+export interface Place {
+  readonly named: string;
+  readonly at: Address;
+}
+
+/** The first of these places where the primary that is known already answers, as it was named. */
 export async function findPrimary(
-  addresses: readonly string[],
+  places: readonly Place[],
   upstream: Upstream,
   self: JoiningSelf,
 ): Promise<string> {
   const problems: string[] = [];
-  for (const address of addresses) {
-    const link = linkTo(address, upstream.member, self);
+  for (const { named, at } of places) {
+    const link = linkAt(at, upstream.member, self);
     try {
       await link.open({ clusterId: self.clusterId(), version: self.version });
-      return address;
+      return named;
     } catch (error) {
-      problems.push(`${address}: ${describe(error)}`);
+      problems.push(`${named}: ${describe(error)}`);
     } finally {
       await link.close();
     }

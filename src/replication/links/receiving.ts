@@ -16,7 +16,7 @@ import { decodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
 import { fetchCertificate, fetchKeys } from "../joining/calls.ts";
-import type { KeyBundle } from "../joining/key-bundle.ts";
+import { type KeyBundle, showKeysVersion } from "../joining/key-bundle.ts";
 import { putMembership } from "../joining/membership.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
@@ -25,7 +25,6 @@ import type { StoredRole } from "../roles/stored-role.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
 import { linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { keysVersionText } from "./keys-version.ts";
 import type { Upstream } from "./upstream.ts";
 
 const MARK = "mark";
@@ -56,6 +55,7 @@ export class Receiving {
   #upstream: Upstream;
   readonly #receiver: Receiver;
   readonly #renewing: Recurring;
+  readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
 
@@ -63,6 +63,7 @@ export class Receiving {
     this.#world = world;
     this.#upstream = upstream;
     const { store, clock, timers, log, random, barrier, view, role, divergent } = world;
+    this.#closed.promise.catch(() => {}); // who waits for it hears of it
     const stored = view.get(MARK, markCodec);
     this.#mark = stored === null ? null : BigInt(stored.index);
     this.#renewing = new Recurring({
@@ -90,7 +91,7 @@ export class Receiving {
         epoch: () => this.#role.epoch.number,
         accept: (answer) => this.#accept(answer),
         keys: (link) => this.#fetchKeys(link),
-        keysVersion: () => keysVersionText(barrier),
+        keysVersion: () => showKeysVersion(barrier.keysVersion),
         encryptions: () => BigInt(barrier.ownEncryptions),
         marks: {
           read: () => this.#mark,
@@ -137,6 +138,7 @@ export class Receiving {
   }
 
   async close(): Promise<void> {
+    this.#closed.reject(peerUnproven("this cluster stops to receive"));
     await this.#renewing.close();
     await this.#receiver.close();
   }
@@ -169,7 +171,9 @@ export class Receiving {
   async #fetchKeys(link: PeerLink): Promise<void> {
     const { keysKey, member } = this.#upstream;
     const { epoch } = this.#role;
-    await this.#world.takeKeys(await fetchKeys(link, member, keysKey, epoch.number));
+    const taking = this.#world.takeKeys(await fetchKeys(link, member, keysKey, epoch.number));
+    // It waits for its turn with the seal, which may be waiting for us.
+    await Promise.race([taking, this.#closed.promise]);
   }
 
   async #writeMark(index: bigint | null): Promise<void> {

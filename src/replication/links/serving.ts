@@ -12,13 +12,14 @@ import type { ServiceTable } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
 import * as failures from "../failures.ts";
 import { joiningCalls } from "../joining/calls.ts";
+import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
+import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
-import { HOUR } from "@holdfast/shared/text/duration";
-import { keysVersionText } from "./keys-version.ts";
+import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 
 export interface ServingWorld {
   readonly store: Store;
@@ -45,6 +46,8 @@ export class Serving {
   readonly #secondaries: Secondaries;
   readonly #sender: Sender;
   readonly #renewing: Recurring;
+  readonly #elsewhere: CountedElsewhere;
+  readonly #counting: Recurring;
   readonly #set: string;
   readonly #role: () => Primary;
 
@@ -63,7 +66,7 @@ export class Serving {
           kind: "dr",
           epoch: this.epoch,
         }),
-      keysVersion: () => keysVersionText(world.barrier),
+      keysVersion: () => showKeysVersion(world.barrier.keysVersion),
       clusterId: world.clusterId(),
       version,
       apiAddress: world.apiAddress,
@@ -76,6 +79,14 @@ export class Serving {
       superseded: world.superseded,
     };
     this.#sender = new Sender({ store, clock, timers, log, ports });
+    this.#elsewhere = new CountedElsewhere(world.barrier);
+    this.#counting = new Recurring({
+      trouble: "could not count what secondaries have sealed",
+      run: async () => this.#countSealed(),
+      period: 5n * SECOND,
+      timers,
+      log,
+    });
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of the cluster port",
       run: async () => {
@@ -110,6 +121,14 @@ export class Serving {
     return this.#sender.members();
   }
 
+  /** Under the data key that all of them share. */
+  #countSealed(): void {
+    for (const { id, keysVersion, encryptions } of this.#sender.members()) {
+      const term = readKeysVersion(keysVersion)?.term;
+      if (term !== undefined) this.#elsewhere.note(id, { term, encryptions: Number(encryptions) });
+    }
+  }
+
   /** What of the log they need; see storage/trimming.ts. */
   get retention() {
     return this.#sender.retention;
@@ -129,12 +148,14 @@ export class Serving {
       revoked: this.#secondaries.revokedSerials(),
     });
     this.#renewing.open();
+    this.#counting.open();
   }
 
   /** Durable, then its sessions are cut, and only then does this resolve. */
   async revoke(id: string): Promise<boolean> {
     const serials = await this.#secondaries.revoke(id);
     this.#sender.drop(id, "revoked");
+    this.#elsewhere.forget(id);
     for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
     return serials.length > 0;
   }
@@ -146,6 +167,7 @@ export class Serving {
 
   async close(reason: string): Promise<void> {
     await this.#renewing.close();
+    await this.#counting.close();
     this.#sender.close(reason);
     this.#port.forget({ set: this.#set, kind: "dr" });
   }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 import { inSync, joined, startPrimary } from "../../support/replication/clusters.ts";
 
@@ -62,4 +63,40 @@ test("a secondary that is promoted while its primary lives fences it: it writes 
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
   assert.equal((await a.status())["mode"], "secondary");
+});
+
+test("keys that the primary rotates or rekeys reach the secondary, which seals and takes over with them", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  const rotated = await a.server.call("POST", "/v1/sys/rotate", { token: a.token });
+  assert.ok(rotated.status < 300, rotated.text);
+  await a.put("rotated", { n: "1" });
+  const begun = await a.server.call("POST", "/v1/sys/rekey/init", {
+    token: a.token,
+    body: { secret_shares: 1, secret_threshold: 1 },
+  });
+  assert.equal(begun.status, 200, begun.text);
+  const done = await a.server.call("POST", "/v1/sys/rekey/update", {
+    body: { nonce: at(begun, "nonce"), key: a.opened.shares[0] },
+  });
+  assert.equal(done.status, 200, done.text);
+  const shares = at(done, "keys") as string[];
+  await a.put("rekeyed", { n: "2" });
+  await inSync(a, b);
+  await until(() => {
+    const [here, there] = [
+      a.server.server.barrier.keysVersion,
+      b.server.server.barrier.keysVersion,
+    ];
+    return here.generation === there.generation && here.term === there.term;
+  });
+  await b.server.server.keeper.seal();
+  await b.server.unseal(shares);
+  await inSync(a, b);
+  await b.replication.promote({ force: true, address: "" });
+  for (const path of ["rotated", "rekeyed"]) {
+    const read = await b.server.call("GET", `/v1/secret/data/${path}`, { token: a.token });
+    assert.equal(read.status, 200, read.text);
+  }
 });
