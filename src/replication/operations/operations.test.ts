@@ -230,6 +230,29 @@ test("an operation token is not spent, and all of them go in the transaction tha
   assert.deepEqual(judged(), [false, false]);
 });
 
+test("tickets of before a change of the role are not taken after it, those of later are", async () => {
+  const { here, there, secondary, primary } = await pair();
+  const { clock, barrier } = secondary;
+  const { text } = there.issue(["promote"], HOUR);
+  clock.ahead += MINUTE;
+  primary.clock.ahead += MINUTE;
+  assert.ok(here.judge(text, "promote", clock.now()) !== null);
+  await barrier.view("core/").write((tx) => here.revokeAll(tx));
+  assert.equal(here.judge(text, "promote", clock.now()), null);
+  clock.ahead += MINUTE;
+  primary.clock.ahead += MINUTE;
+  const later = there.issue(["promote"], HOUR);
+  assert.ok(here.judge(later.text, "promote", clock.now()) !== null);
+});
+
+test("an attempt that is dropped leaves its place to others", async () => {
+  const { here, secondary } = await pair();
+  await here.start({}, ADDRESS);
+  here.drop();
+  assert.equal(here.progress().started, false);
+  assert.equal((await secondary.keeper.generateRoot.start()).started, true);
+});
+
 test("only a primary issues tickets, and for what there is", async () => {
   const { here, there, primary } = await pair();
   const not = failure("invalid", /not a primary/);

@@ -20,6 +20,7 @@ import { allows, isTicket, readTicket, type Ticket, ticketText } from "./ticket.
 
 const ROWS = "replication/operation-tokens/";
 const SPENT = "spent/";
+const TICKETS_FROM = "tickets-from";
 /** Of tickets that were spent and are not expired yet. They are made by hand. */
 const MAX_SPENT = 1000;
 
@@ -53,6 +54,7 @@ export interface IssuedTicket extends Ticket {
   readonly text: string;
 }
 
+const fromCodec = jsonCodec<{ readonly time: string }>();
 const spentCodec = jsonCodec<{ readonly expires: string }>();
 
 export class Operations {
@@ -110,6 +112,8 @@ export class Operations {
     if (ticket === null || !allows(ticket, { set, operation, now })) return null;
     if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null) return null;
     const { id, notBefore, expires } = ticket;
+    const from = this.#rows.get(TICKETS_FROM, fromCodec);
+    if (from !== null && notBefore < BigInt(from.time)) return null;
     return { caller: holderOf(TICKET_NAME, id, notBefore, expires), warnings: [] };
   }
 
@@ -149,8 +153,8 @@ export class Operations {
     this.#log.info(`an ${caller.name} was deleted`, { accessor: caller.accessor });
   }
 
-  /** In the transaction that changes the role: a ticket changes it once. Nothing happens with an operation token,
-   *  which goes with `revokeAll`. */
+  /** One that is not to be taken again, in whatever transaction it has done its work. Nothing happens with an operation
+   *  token. */
   spend(tx: Tx, { name, accessor, expires }: Caller): void {
     if (name !== TICKET_NAME || expires === null) return;
     const rows = tx.on(this.#rows);
@@ -160,9 +164,16 @@ export class Operations {
     rows.put(SPENT + accessor, { expires: String(expires) }, spentCodec);
   }
 
-  /** In the transaction after which this cluster is no secondary any more. */
+  /** In the transaction after which this cluster is no secondary any more. Tickets of before are not taken when it is one
+   *  again, whoever has them: nothing that was meant for this change makes another. */
   revokeAll(tx: Tx): void {
     this.#tokens.revokeAll(tx);
+    tx.on(this.#rows).put(TICKETS_FROM, { time: String(tx.time) }, fromCodec);
+  }
+
+  /** Another role, or other shares: an attempt that has begun comes to nothing. */
+  drop(): void {
+    this.#generation.drop();
   }
 
   // --- tickets ---
