@@ -78,7 +78,7 @@ export class LogFollower {
   async #read(messages: AsyncIterable<ToReceiver>): Promise<void> {
     try {
       for await (const message of messages) {
-        const bytes = sizeOf(message);
+        const bytes = message.batch === null ? 0 : sizeOf(message.batch);
         // An entry may be larger than all the credit: one such at a time.
         if (this.#queuedBytes > CREDIT) throw protocolBroken("more than it may");
         this.#queuedBytes += bytes;
@@ -104,7 +104,6 @@ export class LogFollower {
         continue;
       }
       const end = await this.#take(message);
-      this.#queuedBytes -= sizeOf(message);
       if (end !== null) return end;
     }
   }
@@ -125,7 +124,7 @@ export class LogFollower {
 
   async #batch(batch: Batch): Promise<StreamEnd | null> {
     const { store } = this.#parts;
-    const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
+    const bytes = sizeOf(batch);
     const entries = this.#unknown(batch);
     const end = store.locked
       ? await this.#takeSealed(entries, batch.head)
@@ -133,6 +132,7 @@ export class LogFollower {
     if (end !== null) return end;
     const { index } = store; // durable: whatever is applied is
     this.#progress.lastRemote = index;
+    this.#queuedBytes -= bytes; // before anybody is told that there is room
     this.#outbox.push({
       start: null,
       ack: { received: index, durable: index, credit: BigInt(bytes) },
@@ -220,6 +220,7 @@ export class LogFollower {
   /** All that was read later than it should be has come: the rows are of one index. */
   async #pastMark(): Promise<void> {
     const { store, ports } = this.#parts;
+    if (store.locked) return; // it can be written down later
     const mark = ports.marks.read();
     if (mark !== null && store.index >= mark) await ports.marks.write(null);
   }
@@ -240,8 +241,8 @@ export class LogFollower {
   }
 }
 
-function sizeOf({ batch }: ToReceiver): number {
-  return batch?.entries.reduce((sum, entry) => sum + entry.length, 0) ?? 0;
+function sizeOf({ entries }: Batch): number {
+  return entries.reduce((sum, entry) => sum + entry.length, 0);
 }
 
 function indexOf(entry: Uint8Array): bigint {

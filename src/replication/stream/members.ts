@@ -58,7 +58,7 @@ export class Member {
 
   greet(hello: Hello, now: Instant): void {
     if (!this.#isHeard(now)) this.#since = null;
-    this.#hello = hello;
+    if (hello.cursor !== null) this.#hello = hello; // others come for something else, and say less
     this.#since ??= now;
     this.#heard = now;
   }

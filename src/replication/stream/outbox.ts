@@ -10,11 +10,6 @@ export class Outbox<T> implements AsyncIterable<T> {
     this.#wake?.();
   }
 
-  /** What still waits, newest last: so that one who counts puts several into one. */
-  takeLast(): T | undefined {
-    return this.#waiting.pop();
-  }
-
   end(): void {
     this.#ended = true;
     this.#wake?.();

@@ -75,6 +75,24 @@ describe("a secondary and its primary", BOUND, () => {
     assert.equal(pair.sender.members()[0]!.isConnected, false);
   });
 
+  test("who has not come yet needs the whole log; a hello for something else changes nothing in the book", async () => {
+    pair = await filled();
+    assert.equal(pair.sender.needed(), 1n);
+    pair.receiver.open();
+    await pair.atRest();
+    assert.deepEqual(pair.sender.retention, { acknowledged: 10n, pinned: null });
+    pair.known.push("rome");
+    assert.equal(pair.sender.needed(), 1n);
+    pair.known = [];
+    assert.equal(pair.sender.needed(), null);
+    pair.known = ["paris"];
+    const link = pair.link("primary");
+    const before = pair.sender.members();
+    await link.open({ clusterId: "", version: "", epoch: 1 });
+    assert.deepEqual(pair.sender.members(), before);
+    await link.close();
+  });
+
   test("four times of two clocks", () => {
     // One way takes 10, the other 30, the answer 5; the other clock is 100 ahead.
     const times = { t0: 1000n, t1: 1110n, t2: 1115n, t3: 1045n };

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { TREE_KEY } from "../../../tests/support/made/made-store.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
@@ -161,6 +162,51 @@ describe("rows without entries", BOUND, () => {
     assert.equal(pair.calls.get("CopyScope"), undefined);
     assert.equal(Buffer.from(store.get("core/node")!).toString(), "stays");
     assert.equal(store.timeline!.epochs[0]!.cluster, "a");
+  });
+
+  test("a storage that takes less at once gets all of it in smaller parts", async () => {
+    pair = await filled(300);
+    pair.secondary.limits = { operations: 20, bytes: 2 * 1024 * 1024 };
+    await pair.crashSecondary();
+    for (let i = 0; i < 100; i++) {
+      await pair.primary.store.write((tx) => {
+        for (let j = 0; j < 5; j++) tx.put(`shared/${(i * 7 + j) % 300}`, Buffer.from(`new ${i}`));
+      });
+    }
+    await pair.atRest();
+    assert.ok(pair.secondary.engine.batches.every(({ data }) => data.length <= 21));
+    await pair.receiver.close();
+    await pair.primary.store.write((tx) => {
+      for (let i = 0; i < 300; i += 2) tx.put(`shared/${i}`, Buffer.from("later"));
+    });
+    await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+    pair.receive();
+    pair.receiver.open();
+    await pair.atRest();
+  });
+
+  test("one that is sealed before the log has come to the last read waits for a head after it", async () => {
+    pair = await filled();
+    const streaming = held(pair, "StreamLog");
+    pair.instead.set("CopyScope", (real) => ({
+      shape: real.shape,
+      async *run(requests, call) {
+        for (let i = 0; i < 3; i++) await pair.put(`shared/${i}`, "after the anchor");
+        yield* real.run(requests, call);
+      },
+    }));
+    pair.receiver.open();
+    await until(() => pair.receiver.status.state === "stream-wals");
+    const { store } = pair.secondary;
+    await store.lock();
+    streaming.release();
+    await pair.put("shared/5", "later");
+    await until(() => store.index === 5n);
+    assert.equal(pair.receiver.status.isConsistent, false, "nobody could write down that it is");
+    store.unlock(TREE_KEY);
+    await pair.put("shared/6", "later");
+    await pair.atRest();
+    assert.equal(pair.calls.get("BeginDiff"), 1);
   });
 
   test("a comparison under writes is over after one round", async () => {

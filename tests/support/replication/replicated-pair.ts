@@ -10,7 +10,8 @@ import { type Served, serviceTable, type ServiceTable } from "../../../src/grpc/
 import { Receiver } from "../../../src/replication/stream/receiver.ts";
 import type { ReceiverPorts } from "../../../src/replication/stream/receiving.ts";
 import { Sender, type SenderPorts } from "../../../src/replication/stream/sender.ts";
-import { EngineError } from "../../../src/storage/engines/engine.ts";
+import { storeLocked } from "../../../src/storage/failures.ts";
+import { EngineError, type Limits } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import { Store, type Surplus } from "../../../src/storage/store.ts";
 import { type FakeWorld, fakeWorld, nextTurn } from "../fake-world.ts";
@@ -30,6 +31,7 @@ export class TestNode {
   store!: Store;
   /** Of every engine that comes: how the disk is. */
   turns = 0;
+  limits: Limits | null = null;
 
   constructor(world: FakeWorld, disk = new MemoryDisk()) {
     this.world = world;
@@ -41,6 +43,7 @@ export class TestNode {
   power(): void {
     this.engine = new WatchedEngine(new MemoryEngine(this.disk));
     this.engine.turns = this.turns;
+    this.engine.limits = this.limits ?? this.engine.limits;
     this.store = new Store({ engine: this.engine, ...this.world });
   }
 
@@ -163,10 +166,12 @@ export class ReplicatedPair {
           const bytes = store.get(MARK);
           return bytes === null ? null : BigInt(Buffer.from(bytes).toString());
         },
-        write: (index) =>
-          store.write((tx) =>
+        write: async (index) => {
+          if (store.locked) throw storeLocked(); // it is sealed, where there is a barrier
+          await store.write((tx) =>
             index === null ? tx.delete(MARK) : tx.put(MARK, Buffer.from(String(index))),
-          ),
+          );
+        },
       },
       mayRewind: () => this.mayRewind,
       giveUp: async (surplus) => void this.givenUp.push(surplus),
