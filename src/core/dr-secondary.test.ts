@@ -134,13 +134,16 @@ test("no token, a bad one, one of the primary and one for something else are ref
   );
 });
 
-test("nothing that is not open there is asked: tokens, quotas, policies, programs", async () => {
+test("nothing that is not open there is asked: tokens, namespaces, mounts, quotas, policies, programs", async () => {
   const small = stage();
   small.overQuota = true;
   small.failing.add("egp sys/promote");
   await small.data("POST", "/sys/promote", { token: "all" });
   await small.data("GET", "/sys/evidence", { token: "all" });
   await small.answer("POST", "/sys/thing", { token: "root" });
+  await small.answer("GET", "/secret/data/x", { token: "root" });
+  await small.answer("GET", "/sys/evidence", { token: "all", namespace: "team" });
+  assert.deepEqual(small.places, []);
   const consulted = small.trace.filter((word) => /^(?:token|quota|decide|[re]gp)/.test(word));
   assert.deepEqual(consulted, []);
 });

@@ -249,7 +249,7 @@ export class Judging {
    *  every request: then nothing is waited for. */
   govern(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
     const { caller, namespace, endpoint } = state;
-    if (namespace === null || this.#parts.node.drSecondary) return null;
+    if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
     // No EGP reaches a ceremony, or a wrong one could lock everybody out.
     const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;

@@ -65,6 +65,8 @@ export class SmallHouse {
     role: "active",
     index: 7n,
   };
+  /** Where paths were looked up: in the tree of namespaces, in the table of mounts. */
+  readonly places: ("namespace" | "mount")[] = [];
   /** Operation tokens of a DR secondary, with what each is for. */
   readonly operators = new Map<string, readonly DrOperation[]>();
   operatorWarnings: readonly string[] = [];
@@ -136,10 +138,16 @@ export class SmallHouse {
         },
       },
       namespaces: {
-        named: (path) => this.namespaces.get(path) ?? null,
-        resolve: (base, segments) => this.#resolve(base, segments),
+        named: (path) => {
+          this.places.push("namespace");
+          return this.namespaces.get(path) ?? null;
+        },
+        resolve: (base, segments) => {
+          this.places.push("namespace");
+          return this.#resolve(base, segments);
+        },
       },
-      mounts: { find: () => null },
+      mounts: { find: () => (this.places.push("mount"), null) },
       leases: { admit: () => {}, issue: () => Promise.reject(new Error("no leases here")) },
       logins: {
         login: () => Promise.reject(new Error("no logins here")),
