@@ -4,6 +4,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
+import { needInput, oneSegment } from "../request-path.ts";
 
 export type ReadReplicationStatusAnswer = {
   /** Disaster recovery: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees */
@@ -291,6 +292,149 @@ export async function recoverDrSecondary(
 ): Promise<Answer<undefined>> {
   return client.call(
     { method: "POST", path: "sys/replication/dr/secondary/recover", body, answer: "nothing" },
+    options,
+  );
+}
+
+export type CheckDrSecondaryInput = {
+  /** Hash every stored value again as well */
+  readonly deep?: boolean | undefined;
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
+export type CheckDrSecondaryAnswer = {
+  /** What does not add up, by tree, page and subpage */
+  readonly merkle_corruption_report: JsonObject;
+};
+
+/** Check whether everything stored still adds up */
+export async function checkDrSecondary(
+  client: Caller,
+  body: CheckDrSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<CheckDrSecondaryAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/merkle-check", body, answer: "data" },
+    options,
+  );
+}
+
+export type ReindexDrSecondaryInput = {
+  /** Log every key whose leaf was wrong */
+  readonly diff?: boolean | undefined;
+  /** Also where keys would be dropped */
+  readonly force?: boolean | undefined;
+  /** Known from other servers; there is no flush to skip */
+  readonly skip_flush?: boolean | undefined;
+  /** On a disaster-recovery secondary: an operation token or operator ticket */
+  readonly dr_operation_token?: string | undefined;
+};
+
+/** Make the trees anew from what is stored */
+export async function reindexDrSecondary(
+  client: Caller,
+  body: ReindexDrSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/secondary/reindex", body, answer: "nothing" },
+    options,
+  );
+}
+
+export type CheckReplicationInput = {
+  /** Hash every stored value again as well */
+  readonly deep?: boolean | undefined;
+};
+
+export type CheckReplicationAnswer = CheckDrSecondaryAnswer;
+
+/** Check whether everything stored still adds up */
+export async function checkReplication(
+  client: Caller,
+  body: CheckReplicationInput = {},
+  options?: CallOptions,
+): Promise<Answer<CheckReplicationAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/merkle-check", body, answer: "data" },
+    options,
+  );
+}
+
+export type ReindexReplicationInput = {
+  /** Log every key whose leaf was wrong */
+  readonly diff?: boolean | undefined;
+  /** Also where keys would be dropped */
+  readonly force?: boolean | undefined;
+  /** Known from other servers; there is no flush to skip */
+  readonly skip_flush?: boolean | undefined;
+};
+
+/** Make the trees anew from what is stored */
+export async function reindexReplication(
+  client: Caller,
+  body: ReindexReplicationInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/reindex", body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ListDivergentAnswer = {
+  /** Each time that entries were given up */
+  readonly tails: readonly {
+    /** Name of the tail */
+    readonly id: string;
+    /** Last index in common */
+    readonly fork: number;
+    /** Last index that was given up */
+    readonly head: number;
+    /** Epoch of the log */
+    readonly epoch: number;
+    /** When */
+    readonly given_up: string;
+  }[];
+};
+
+/** Show which entries only this cluster had, and gave up for another primary */
+export async function listDivergent(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListDivergentAnswer>> {
+  return client.call({ method: "GET", path: "sys/replication/divergent", answer: "data" }, options);
+}
+
+export type ReadDivergentInput = {
+  /** Name of the tail */
+  readonly id: string;
+};
+
+export type ReadDivergentAnswer = {
+  /** The first 1000 of them */
+  readonly entries: readonly {
+    /** Index */
+    readonly index: number;
+    /** When it was written */
+    readonly time: string;
+    /** What it has put */
+    readonly changed: readonly string[];
+    /** What it has deleted */
+    readonly deleted: readonly string[];
+  }[];
+};
+
+/** Show what the entries of such a tail have changed */
+export async function readDivergent(
+  client: Caller,
+  input: ReadDivergentInput,
+  options?: CallOptions,
+): Promise<Answer<ReadDivergentAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    { method: "GET", path: `sys/replication/divergent/${oneSegment(id)}`, answer: "data" },
     options,
   );
 }

@@ -232,3 +232,39 @@ export function promotionRefused(message: string): Failure {
 export function promotionTooEarly(message: string): Failure {
   return new Failure("unavailable", "replication-promotion-early", message);
 }
+
+/**
+ * @code replication-reindex-running The trees are being made anew already.
+ * @remedy Wait; the status shows how far it is.
+ */
+export function reindexRunning(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-reindex-running",
+    "the trees are being made anew already; the status shows it",
+  );
+}
+
+/**
+ * @code replication-reindex-drops Stored keys have vanished, and other clusters may still have them.
+ * @remedy Promote a secondary that has them, or reindex with force, which drops them everywhere.
+ */
+export function wouldDropKeys(count: number): Failure {
+  return new Failure(
+    "conflict",
+    "replication-reindex-drops",
+    `${count} stored keys have vanished here, and a secondary may still have them: force would drop them everywhere`,
+  );
+}
+
+/**
+ * @code replication-divergent-unknown No tail of that name was given up here.
+ * @remedy List them at sys/replication/divergent.
+ */
+export function noSuchTail(): Failure {
+  return new Failure(
+    "not-found",
+    "replication-divergent-unknown",
+    "no such tail was given up here",
+  );
+}

@@ -40,6 +40,7 @@ import {
 } from "./roles/role.ts";
 import { StoredRole } from "./roles/stored-role.ts";
 import type { Finished } from "./stream/sender.ts";
+import { TreeWork } from "./tree-work.ts";
 import { Roots } from "./status/roots.ts";
 import { minimalStatus, type ReceivingFacts, statusOf, type StatusFacts } from "./status/status.ts";
 import type { JsonObject } from "@holdfast/shared/json/json";
@@ -106,6 +107,7 @@ export class Replication {
   readonly #role: StoredRole;
   readonly #roots: Roots;
   readonly divergent: Divergent;
+  readonly trees: TreeWork;
   #links: Links | null = null;
   #serving: Serving | null = null;
   #receiving: Receiving | null = null;
@@ -119,6 +121,10 @@ export class Replication {
     this.#role = new StoredRole(options.view);
     this.#roots = new Roots(options);
     this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
+    this.trees = new TreeWork({
+      ...options,
+      hasReplicas: () => (this.#serving?.known.length ?? 0) > 0 || this.mode === "secondary",
+    });
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
       run: () => this.#fenceFormer(),
@@ -169,6 +175,7 @@ export class Replication {
   }
 
   async rest(): Promise<void> {
+    await this.trees.close();
     await this.#stopServing("this cluster rests");
     await this.#stopReceiving();
   }
@@ -422,6 +429,7 @@ export class Replication {
   async #statusFacts(): Promise<StatusFacts> {
     this.assertUnsealed();
     const { store, clock, clusterId } = this.#options;
+    const { trees } = this;
     const { head } = store;
     return {
       role: this.#role.now,
@@ -430,10 +438,10 @@ export class Replication {
         lastDr: head?.lastDr ?? 0n,
         epoch: head?.epoch ?? 1,
         root: await this.#roots.composite(),
-        corrupted: this.#receiving?.status.isUnmended ?? false,
-        checkedAt: null,
-        reindexedAt: null,
-        reindex: null,
+        corrupted: trees.corrupted || (this.#receiving?.status.isUnmended ?? false),
+        checkedAt: trees.checkedAt,
+        reindexedAt: trees.reindexedAt,
+        reindex: trees.isReindexing ? { stage: "building", done: 0, total: 0 } : null,
         headTime: null,
       },
       clusterId: clusterId(),

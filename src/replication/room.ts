@@ -6,6 +6,7 @@ import { Admission, type AdmissionOptions } from "./admission.ts";
 import { admissionApi, primaryApi } from "./api-primary.ts";
 import { joiningApi, secondaryApi } from "./api-secondary.ts";
 import { statusApi } from "./api-status.ts";
+import { divergentApi, treesApi } from "./api-trees.ts";
 import { Replication } from "./replication.ts";
 
 export interface ReplicationNeeds extends Omit<AdmissionOptions, "view" | "replication"> {
@@ -44,6 +45,16 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     declares(
       "src/replication/api-secondary.ts",
       secondaryApi,
+      ({ replication }: ReplicationParts) => replication,
+    ),
+    declares(
+      "src/replication/api-trees.ts",
+      treesApi,
+      ({ replication }: ReplicationParts) => replication.trees,
+    ),
+    declares(
+      "src/replication/api-trees.ts",
+      divergentApi,
       ({ replication }: ReplicationParts) => replication,
     ),
   ],

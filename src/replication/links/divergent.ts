@@ -85,8 +85,8 @@ export class Divergent {
   }
 
   /** What each entry of a tail has changed, in order. */
-  *entries(id: string): Generator<DivergentEntry> {
-    for (const name of this.#view.list(`${id}/`, { limit: 1_000_000 })) {
+  *entries(id: string, max: number): Generator<DivergentEntry> {
+    for (const name of this.#view.list(`${id}/`, { limit: max + 1 })) {
       if (name === ABOUT) continue;
       const parts = this.#view.records(`${id}/${name}`, bytesCodec, { limit: 1000 });
       const entry = decodeEntry(concat(...parts.map(({ value }) => value)));

@@ -368,6 +368,8 @@ const OPERATIONS = [
   "GET /sys/evidence/:id",
   "GET /sys/evidence/receipts/:id+",
   "GET /sys/metrics",
+  "GET /sys/replication/divergent",
+  "GET /sys/replication/divergent/:id",
   "GET /sys/storage/raft/snapshot",
   "LIST /sys/evidence",
   "LIST /sys/evidence/receipts",
@@ -394,7 +396,7 @@ const SUDO = [
   / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,
-  / \/sys\/replication\/dr\/primary\/(?:secondary-token|operator-ticket)$/,
+  / \/sys\/replication\/(?:dr\/primary\/(?:secondary-token|operator-ticket)|reindex|divergent(?:\/:id)?)$/,
 ];
 /** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;

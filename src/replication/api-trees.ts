@@ -1,0 +1,141 @@
+// The endpoints that check and mend the trees, on a secondary with an operation token and elsewhere with a right; and what
+// only this cluster had written before another one was promoted.
+
+import { type Access, access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { showTime } from "@holdfast/shared/text/time";
+import { noSuchTail } from "./failures.ts";
+import type { Replication } from "./replication.ts";
+import type { TreeWork } from "./tree-work.ts";
+
+const endpoint = endpointsOf<TreeWork>();
+const listing = endpointsOf<Replication>();
+
+const MAX_ENTRIES = 1000;
+
+const check = (name: string, path: string, who: Access) =>
+  endpoint({
+    name,
+    method: "POST",
+    path,
+    summary: "Check whether everything stored still adds up",
+    access: who,
+    rootOnly: true,
+    input: {
+      deep: wire.param("deep").boolean("Hash every stored value again as well").default(false),
+    },
+    output: out.object({
+      merkle_corruption_report: out.anyObject("What does not add up, by tree, page and subpage"),
+    }),
+    handler: async (trees, { deep }) => ({ merkle_corruption_report: await trees.check(deep) }),
+  });
+
+const reindex = (name: string, path: string, who: Access) =>
+  endpoint({
+    name,
+    method: "POST",
+    path,
+    summary: "Make the trees anew from what is stored",
+    description:
+      "Goes on after the answer; the status shows it. Keys that have vanished lose their leaves: where other clusters " +
+      "may have them this is refused, unless force is set.",
+    access: who,
+    rootOnly: true,
+    input: {
+      diff: wire.param("diff").boolean("Log every key whose leaf was wrong").default(false),
+      force: wire.param("force").boolean("Also where keys would be dropped").default(false),
+      skipFlush: wire
+        .param("skip_flush")
+        .boolean("Known from other servers; there is no flush to skip")
+        .default(false),
+    },
+    output: out.nothing,
+    handler: async (trees, { diff, force, skipFlush }) => {
+      await trees.reindex({ diff, force });
+      const flush = skipFlush ? ["there is no flush here that could be skipped"] : [];
+      return reply(undefined, { warnings: ["the trees are being made anew", ...flush] });
+    },
+  });
+
+export const treesApi = [
+  check(
+    "checkDrSecondary",
+    "/sys/replication/dr/secondary/merkle-check",
+    access.drOperation("merkle-check"),
+  ),
+  reindex(
+    "reindexDrSecondary",
+    "/sys/replication/dr/secondary/reindex",
+    access.drOperation("reindex"),
+  ),
+  check("checkReplication", "/sys/replication/merkle-check", access.capability),
+  reindex("reindexReplication", "/sys/replication/reindex", access.sudo),
+];
+
+export const divergentApi = [
+  listing({
+    name: "listDivergent",
+    method: "GET",
+    path: "/sys/replication/divergent",
+    summary: "Show which entries only this cluster had, and gave up for another primary",
+    description: "They are kept for thirty days, and never merged.",
+    access: access.sudoOr("read"),
+    rootOnly: true,
+    input: {},
+    output: out.object({
+      tails: out.list(
+        out.object({
+          id: out.string("Name of the tail"),
+          fork: out.integer("Last index in common"),
+          head: out.integer("Last index that was given up"),
+          epoch: out.integer("Epoch of the log"),
+          given_up: out.time("When"),
+        }),
+        "Each time that entries were given up",
+      ),
+    }),
+    handler: ({ divergent }) => ({
+      tails: divergent.tails().map(({ id, fork, head, epoch, since }) => ({
+        id,
+        fork: Number(fork),
+        head: Number(head),
+        epoch,
+        given_up: showTime(since),
+      })),
+    }),
+  }),
+
+  listing({
+    name: "readDivergent",
+    method: "GET",
+    path: "/sys/replication/divergent/:id",
+    summary: "Show what the entries of such a tail have changed",
+    access: access.sudoOr("read"),
+    rootOnly: true,
+    input: { id: wire.path("id").string("Name of the tail") },
+    output: out.object({
+      entries: out.list(
+        out.object({
+          index: out.integer("Index"),
+          time: out.time("When it was written"),
+          changed: out.list(out.string("Key"), "What it has put"),
+          deleted: out.list(out.string("Key"), "What it has deleted"),
+        }),
+        `The first ${MAX_ENTRIES} of them`,
+      ),
+    }),
+    handler: ({ divergent }, { id }) => {
+      if (!divergent.tails().some((tail) => tail.id === id)) throw noSuchTail();
+      const entries = [...divergent.entries(id, MAX_ENTRIES)].map(({ index, time, keys }) => ({
+        index: Number(index),
+        time: showTime(time),
+        changed: keys.filter(({ deleted }) => !deleted).map(({ key }) => key),
+        deleted: keys.filter(({ deleted }) => deleted).map(({ key }) => key),
+      }));
+      return { entries };
+    },
+  }),
+];
