@@ -100,6 +100,7 @@ export class Receiving {
         mayRewind: () => this.#role.mayRewind,
         giveUp: (surplus) => divergent.keep(store, surplus),
         rewound: async () => void (await role.step({ do: "rewound" })),
+        ended: (final) => this.#end(final.index),
         learned: (apiAddress, clusterAddresses) => this.#learn(apiAddress, clusterAddresses),
       },
     });
@@ -187,6 +188,13 @@ export class Receiving {
     );
     this.#mark = index;
     if (index === null && !this.#role.copied) await role.step({ do: "copied" });
+  }
+
+  async #end(index: bigint): Promise<void> {
+    const { role, store } = this.#world;
+    const final = String(index);
+    if (store.locked || this.#role.final === final) return;
+    await role.step({ do: "ended", final });
   }
 
   #learn(apiAddress: string, clusterAddresses: readonly string[]): void {

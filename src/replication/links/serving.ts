@@ -151,10 +151,10 @@ export class Serving {
     this.#counting.open();
   }
 
-  /** Durable, then its sessions are cut, and only then does this resolve. */
+  /** Durable, then it is told, then its sessions are cut, and only then does this resolve. */
   async revoke(id: string): Promise<boolean> {
     const serials = await this.#secondaries.revoke(id);
-    this.#sender.drop(id, "revoked");
+    await this.#sender.drop(id, "revoked");
     this.#elsewhere.forget(id);
     for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
     return serials.length > 0;
@@ -168,7 +168,7 @@ export class Serving {
   async close(reason: string): Promise<void> {
     await this.#renewing.close();
     await this.#counting.close();
-    this.#sender.close(reason);
+    await this.#sender.close(reason);
     this.#port.forget({ set: this.#set, kind: "dr" });
   }
 

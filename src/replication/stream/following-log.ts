@@ -12,6 +12,7 @@ import {
   type Batch,
   BATCH_ENTRIES,
   CREDIT,
+  type Place,
   streamLog,
   type ToReceiver,
   type ToSender,
@@ -115,11 +116,18 @@ export class LogFollower {
     if (message.isDiverged) return { kind: "diverged" };
     if (batch !== null) return await this.#batch(batch);
     if (checkpoint.length > 0) return this.#compare(checkpoint);
-    if (final !== null) {
-      this.#progress.announce(final.index);
-      this.#progress.final = final;
-    }
+    if (final !== null) await this.#end(final);
     return null;
+  }
+
+  /** Kept before it is answered: whoever gave up its place hears that it was understood. */
+  async #end(final: Place): Promise<void> {
+    const { store, ports } = this.#parts;
+    const { index } = store;
+    this.#progress.announce(final.index);
+    this.#progress.final = final;
+    if (index >= final.index) await ports.ended(final);
+    this.#outbox.push({ start: null, ack: { received: index, durable: index, credit: 0n } });
   }
 
   async #batch(batch: Batch): Promise<StreamEnd | null> {

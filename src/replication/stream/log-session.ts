@@ -22,6 +22,8 @@ import {
 
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
 const CHECKPOINT_ENTRIES = 10_000;
+/** How long somebody has to leave who was told to. */
+export const LEAVING: Nanos = SECOND / 2n;
 
 export interface LogSessionParts {
   readonly store: Store;
@@ -45,6 +47,9 @@ export class LogSession implements Ended {
   #goodbye: string | null = null;
   #isOver = false;
   #isFinal = false; // that it was told
+  #isFinalHeard = false;
+  readonly #over = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
@@ -53,10 +58,17 @@ export class LogSession implements Ended {
     this.#parts = parts;
   }
 
-  /** Says goodbye as soon as it can be heard, and then nothing more. */
-  end(reason: string): void {
+  /** Says goodbye as soon as it can be heard, and then nothing more. Resolves when the other side has left, or had the
+   *  time to. */
+  end(reason: string): Promise<void> {
     this.#goodbye ??= reason;
     this.wake();
+    return this.#ended.promise;
+  }
+
+  /** Whether the other side has answered that this was the last entry of all. */
+  get isFinalHeard(): boolean {
+    return this.#isFinalHeard;
   }
 
   wake(): void {
@@ -64,7 +76,7 @@ export class LogSession implements Ended {
   }
 
   async *run(requests: AsyncIterable<ToSender>, signal: AbortSignal): AsyncGenerator<ToReceiver> {
-    const { store, member } = this.#parts;
+    const { store, member, acknowledged } = this.#parts;
     const said = requests[Symbol.asyncIterator]();
     const first = await said.next();
     const start = first.done === true ? null : first.value.start;
@@ -74,10 +86,11 @@ export class LogSession implements Ended {
       yield refusal;
       return;
     }
-    member.stream?.end("another stream has begun");
+    void member.stream?.end("another stream has begun");
     member.stream = this;
     const stop = () => {
       this.#isOver = true;
+      this.#over.resolve();
       this.wake();
     };
     signal.addEventListener("abort", stop, { once: true });
@@ -89,6 +102,7 @@ export class LogSession implements Ended {
         if (message === null) await this.#sleep();
         else {
           yield message;
+          if (message.goodbye !== "") await this.#left();
           if (message.goodbye !== "" || message.trimmed > 0n) return;
         }
       }
@@ -96,6 +110,8 @@ export class LogSession implements Ended {
       unwatch();
       signal.removeEventListener("abort", stop);
       if (member.stream === this) member.stream = null;
+      this.#ended.resolve();
+      acknowledged(); // nobody waits for it any more
     }
   }
 
@@ -123,6 +139,7 @@ export class LogSession implements Ended {
       for (let next = await said.next(); next.done !== true; next = await said.next()) {
         const { ack } = next.value;
         if (ack === null || ack.durable >= this.#next) return; // what was not sent is not durable there
+        if (ack.credit === 0n) this.#isFinalHeard = this.#isFinal;
         member.acknowledge(ack.durable);
         this.#credit = Math.min(CREDIT, this.#credit + Number(ack.credit));
         acknowledged();
@@ -131,6 +148,14 @@ export class LogSession implements Ended {
     } catch {
       // The stream is over; how it ended is seen where its answers are made.
     }
+  }
+
+  /** What was said last is lost where the connection ends with it: who hears it leaves. */
+  async #left(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = this.#parts.timers.after(LEAVING, late.resolve);
+    await Promise.race([this.#over.promise, late.promise]);
+    timer.cancel();
   }
 
   #message(): ToReceiver | null {

@@ -35,7 +35,7 @@ export interface MemberStatus {
 
 /** What is open to it just now, and can be ended. */
 export interface Ended {
-  end(reason: string): void;
+  end(reason: string): Promise<void>;
 }
 
 export class Member {

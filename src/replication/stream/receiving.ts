@@ -39,6 +39,8 @@ export interface ReceiverPorts {
   readonly giveUp: (surplus: Surplus) => Promise<void>;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
+  /** The primary has given up its place, and everything that it wrote is here. */
+  readonly ended: (final: Place) => Promise<void>;
   /** Where the primary says that it can be found. */
   readonly learned: (apiAddress: string, clusterAddresses: readonly string[]) => void;
 }

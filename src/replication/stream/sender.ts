@@ -23,7 +23,7 @@ import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import type { Store } from "../../storage/store.ts";
 import { decide, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
-import { LogSession } from "./log-session.ts";
+import { LEAVING, LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
@@ -146,11 +146,21 @@ export class Sender {
     return { acknowledged: needed === null ? null : needed - 1n, pinned: this.pinned() };
   }
 
-  /** Tells it why, and sends it nothing more. That it does not come again is not decided here. */
-  drop(id: string, reason: string): void {
+  /** Tells it why, and sends it nothing more; resolves when it has heard. That it does not come again is not decided
+   *  here. */
+  async drop(id: string, reason: string): Promise<void> {
     const member = this.#members.get(id);
     this.#members.delete(id);
-    member?.stream?.end(reason);
+    await this.#end(member === undefined ? [] : [member], reason);
+  }
+
+  /** Not for ever: one that does not read hears nothing. */
+  async #end(members: Iterable<Member>, reason: string): Promise<void> {
+    const ending = [...members].map(({ stream }) => stream?.end(reason) ?? Promise.resolve());
+    const late = Promise.withResolvers<void>();
+    const timer = this.#parts.timers.after(LEAVING, late.resolve);
+    await Promise.race([Promise.all(ending), late.promise]);
+    timer.cancel();
   }
 
   /**
@@ -165,7 +175,7 @@ export class Sender {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#parts.timers.after(FINISH, resolve);
     const look = () => {
-      if (missing().length === 0) resolve();
+      if (missing().length === 0 && this.#isFinalHeard()) resolve();
     };
     this.#waiting.add(look);
     this.#wakeAll();
@@ -179,11 +189,16 @@ export class Sender {
   }
 
   /** Everybody is told why. Nothing is sent any more. */
-  close(reason: string): void {
+  async close(reason: string): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const { stream } of this.#members.values()) stream?.end(reason);
     this.#tail.close();
+    await this.#end(this.#members.values(), reason);
+  }
+
+  #isFinalHeard(): boolean {
+    const streams = Array.from(this.#members.values(), ({ stream }) => stream);
+    return streams.every((stream) => !(stream instanceof LogSession) || stream.isFinalHeard);
   }
 
   #wakeAll(): void {

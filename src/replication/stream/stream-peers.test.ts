@@ -103,11 +103,11 @@ describe("a secondary and its primary", BOUND, () => {
     pair = await filled();
     pair.receiver.open();
     await pair.atRest();
-    pair.sender.drop("paris", "too slow");
+    void pair.sender.drop("paris", "too slow");
     await until(() => pair.receiver.status.lastSyncError !== null);
     assert.match(pair.receiver.status.lastSyncError!, /too slow/);
     await pair.atRest();
-    pair.sender.drop("paris", "revoked");
+    void pair.sender.drop("paris", "revoked");
     pair.known = [];
     await until(() => pair.receiver.status.lastSyncError !== null);
     assert.match(pair.receiver.status.lastSyncError!, /revoked/);

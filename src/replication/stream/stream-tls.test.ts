@@ -52,7 +52,7 @@ test(
     await until(same);
     assertSameRows(pair.secondary.engine, pair.primary.engine);
     // Revoked: it is told, and gets nothing any more.
-    pair.sender.drop("paris", "revoked");
+    void pair.sender.drop("paris", "revoked");
     await until(() => /revoked/.test(pair.receiver.status.lastSyncError ?? ""));
     stage.port.revoke(SET, member.serial);
     await pair.put("shared/secret");

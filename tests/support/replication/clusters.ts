@@ -13,6 +13,7 @@ import {
   type TestServerOptions,
 } from "../servers/test-server.ts";
 import { until } from "../until.ts";
+import { freePort, TcpProxy } from "./tcp-proxy.ts";
 
 const DR = "/v1/sys/replication/dr";
 
@@ -63,13 +64,18 @@ export class Cluster {
   }
 }
 
-export async function startCluster(
-  t: TestContext,
-  options: TestServerOptions = {},
-): Promise<Cluster> {
+export interface ClusterOptions extends TestServerOptions {
+  /** Default: a free one. */
+  readonly clusterPort?: number;
+  /** What its secondaries are told. Default: its cluster port. */
+  readonly address?: string;
+}
+
+export async function startCluster(t: TestContext, options: ClusterOptions = {}): Promise<Cluster> {
+  const clusterPort = { host: "127.0.0.1", port: options.clusterPort ?? 0 };
   const server = await startServer({
     ...options,
-    config: (config) => ({ ...config, clusterPort: { host: "127.0.0.1", port: 0 } }),
+    config: (config) => ({ ...config, clusterPort }),
   });
   t.after(() => server.stop());
   const opened = await server.open();
@@ -77,21 +83,36 @@ export async function startCluster(
 }
 
 /** A primary with a key/value mount. */
-export async function startPrimary(t: TestContext): Promise<Cluster> {
-  const primary = await startCluster(t);
+export async function startPrimary(t: TestContext, options: ClusterOptions = {}): Promise<Cluster> {
+  const primary = await startCluster(t, options);
   const mounted = await primary.server.call("POST", "/v1/sys/mounts/secret", {
     token: primary.token,
     body: { type: "kv", options: { version: "2" } },
   });
   assert.ok(mounted.status < 300, mounted.text);
-  const enabled = await primary.dr("primary/enable");
+  const { address } = options;
+  const enabled = await primary.dr("primary/enable", { primary_cluster_addr: address });
   assert.equal(enabled.status, 200, enabled.text);
   return primary;
 }
 
-/** Another cluster becomes its secondary, by a token that is sealed to its key. */
-export async function joined(t: TestContext, primary: Cluster, id = "site-b"): Promise<Cluster> {
-  const secondary = await startCluster(t);
+/** A primary whose secondaries come by a way that can be cut. */
+export async function startPrimaryBehind(
+  t: TestContext,
+  options: ClusterOptions = {},
+): Promise<{ readonly primary: Cluster; readonly way: TcpProxy }> {
+  const clusterPort = await freePort();
+  const way = await TcpProxy.before(t, clusterPort);
+  const address = `https://127.0.0.1:${way.port}`;
+  return { primary: await startPrimary(t, { ...options, clusterPort, address }), way };
+}
+
+/** A token of the primary, sealed to a key of that cluster. */
+export async function sealedToken(
+  primary: Cluster,
+  secondary: Cluster,
+  id = "site-b",
+): Promise<string> {
   const key = await secondary.dr("secondary/generate-public-key");
   assert.equal(key.status, 200, key.text);
   const made = await primary.dr("primary/secondary-token", {
@@ -99,7 +120,19 @@ export async function joined(t: TestContext, primary: Cluster, id = "site-b"): P
     secondary_public_key: at(key, "data", "secondary_public_key"),
   });
   assert.equal(made.status, 200, made.text);
-  const enabled = await secondary.dr("secondary/enable", { token: at(made, "data", "token") });
+  return String(at(made, "data", "token"));
+}
+
+/** Another cluster becomes its secondary, by a token that is sealed to its key. */
+export async function joined(
+  t: TestContext,
+  primary: Cluster,
+  id = "site-b",
+  options: ClusterOptions = {},
+): Promise<Cluster> {
+  const secondary = await startCluster(t, options);
+  const token = await sealedToken(primary, secondary, id);
+  const enabled = await secondary.dr("secondary/enable", { token });
   assert.equal(enabled.status, 200, enabled.text);
   return secondary;
 }

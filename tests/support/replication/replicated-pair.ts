@@ -178,6 +178,7 @@ export class ReplicatedPair {
       rewound: async () => {
         this.mayRewind = false;
       },
+      ended: async () => {},
       learned: () => {},
       ...this.#options.receiver,
     };
@@ -234,7 +235,7 @@ export class ReplicatedPair {
     const gone = this.sender;
     await this.primary.crash();
     this.cut();
-    gone.close("gone");
+    void gone.close("gone");
     this.primary.power();
     this.primary.store.unlock(TREE_KEY);
     this.serve();
@@ -279,6 +280,6 @@ export class ReplicatedPair {
 
   async close(): Promise<void> {
     await this.receiver.close();
-    this.sender.close("the test is over");
+    void this.sender.close("the test is over");
   }
 }

@@ -1,0 +1,157 @@
+// Cases of docs/cases/replication.md: how a cluster joins a primary, what it costs when that fails, and how it is refused
+// afterwards.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Address, Net } from "@holdfast/shared/world";
+import { SystemNet } from "../../../src/system/net.ts";
+import { type Answer, at } from "../../support/http-client.ts";
+import {
+  type Cluster,
+  inSync,
+  joined,
+  sealedToken,
+  startCluster,
+  startPrimary,
+  startPrimaryBehind,
+} from "../../support/replication/clusters.ts";
+import { until } from "../../support/until.ts";
+
+function is(answer: Answer, status: number, code?: string): void {
+  assert.equal(answer.status, status, answer.text);
+  if (code !== undefined) assert.equal(answer.headers["x-service-error"], code);
+}
+
+/** A cluster with something to lose. */
+async function withData(cluster: Cluster): Promise<void> {
+  const { server, token } = cluster;
+  const mounted = await server.call("POST", "/v1/sys/mounts/own", { token, body: { type: "kv" } });
+  assert.ok(mounted.status < 300, mounted.text);
+  is(await server.call("POST", "/v1/own/data/x", { token, body: { data: { a: "1" } } }), 200);
+}
+
+async function hasItsData(cluster: Cluster): Promise<void> {
+  const { server, token } = cluster;
+  is(await server.call("GET", "/v1/own/data/x", { token }), 200);
+  assert.deepEqual(await cluster.status(), { mode: "disabled" });
+}
+
+test("R-13: with a sealed token the cluster port of the primary is all that a cluster connects to", async (t) => {
+  const primary = await startPrimary(t);
+  const dialled: number[] = [];
+  const real = new SystemNet();
+  const net: Net = {
+    listen: (on, accept) => real.listen(on, accept),
+    connect: (to: Address, signal) => {
+      dialled.push(to.port);
+      return real.connect(to, signal);
+    },
+  };
+  const secondary = await joined(t, primary, "site-b", { world: { net } });
+  await inSync(primary, secondary);
+  const [known] = (await secondary.status())["known_primary_cluster_addrs"] as string[];
+  assert.deepEqual([...new Set(dialled)], [Number(new URL(known!).port)]);
+  assert.notEqual(new URL(known!).port, new URL(primary.server.url).port);
+});
+
+test("R-14: a token for a key that another has replaced does not open, and one for the last key does", async (t) => {
+  const primary = await startPrimary(t);
+  const other = await startCluster(t);
+  await withData(other);
+  const before = await sealedToken(primary, other, "first");
+  const after = await sealedToken(primary, other, "second");
+  is(await other.dr("secondary/enable", { token: before }), 400);
+  await hasItsData(other);
+  is(await other.dr("secondary/enable", { token: after }), 200);
+  await inSync(primary, other);
+});
+
+test("R-15, R-16: a primary that is not reached costs nothing: 502, all is as it was, and the same token works later", async (t) => {
+  const { primary, way } = await startPrimaryBehind(t);
+  const other = await startCluster(t);
+  await withData(other);
+  const token = await sealedToken(primary, other);
+  way.cut();
+  is(await other.dr("secondary/enable", { token }), 502);
+  await hasItsData(other);
+  way.heal();
+  is(await other.dr("secondary/enable", { token }), 200);
+  await inSync(primary, other);
+});
+
+test("R-17: a cluster that replicates already does not join", async (t) => {
+  const primary = await startPrimary(t);
+  const other = await startPrimary(t);
+  const token = await sealedToken(primary, other);
+  is(await other.dr("secondary/enable", { token }), 400, "replication_role_taken");
+  assert.equal((await other.status())["mode"], "primary");
+});
+
+test("R-18: what a cluster had before it joined is gone, and so are its tokens; warnings say so", async (t) => {
+  const primary = await startPrimary(t);
+  await primary.put("x", { a: "1" });
+  const other = await startCluster(t);
+  await withData(other);
+  const token = await sealedToken(primary, other);
+  const enabled = await other.dr("secondary/enable", { token });
+  is(enabled, 200);
+  assert.match(
+    String(at(enabled, "warnings")),
+    /all data of before is gone.*shares of the primary/s,
+  );
+  await inSync(primary, other);
+  assert.equal(other.server.server.keeper.sealed, false);
+  await other.replication.promote({ force: true, address: "" });
+  is(await other.server.call("GET", "/v1/own/data/x", { token: other.token }), 403);
+  is(await other.server.call("GET", "/v1/own/data/x", { token: primary.token }), 404);
+  is(await other.server.call("GET", "/v1/secret/data/x", { token: primary.token }), 200);
+});
+
+test("R-20: who is revoked is cut off at once, hears why, and stays idle", async (t) => {
+  const primary = await startPrimary(t);
+  const secondary = await joined(t, primary);
+  await inSync(primary, secondary);
+  is(await primary.dr("primary/revoke-secondary", { id: "site-b" }), 204);
+  const { secondaries, known_secondaries } = await primary.status();
+  assert.deepEqual([secondaries, known_secondaries], [[], []]);
+  const { index } = secondary;
+  await primary.put("after", { a: "1" });
+  await until(async () => (await secondary.status())["state"] === "idle");
+  const status = await secondary.status();
+  assert.match(JSON.stringify(status["last_sync_error"]), /revoked/);
+  await secondary.replication.recover();
+  await until(async () => (await secondary.status())["connection_state"] === "transient_failure");
+  assert.equal(secondary.index, index);
+});
+
+test("R-21: one that was away when it was revoked is refused when it comes back", async (t) => {
+  const { primary, way } = await startPrimaryBehind(t);
+  const secondary = await joined(t, primary);
+  await inSync(primary, secondary);
+  way.cut();
+  await until(async () => (await secondary.status())["state"] === "idle");
+  is(await primary.dr("primary/revoke-secondary", { id: "site-b" }), 204);
+  await primary.put("after", { a: "1" });
+  const { index } = secondary;
+  way.heal();
+  await secondary.replication.recover();
+  await until(async () => (await secondary.status())["connection_state"] === "transient_failure");
+  assert.equal(secondary.index, index);
+  assert.deepEqual((await primary.status())["secondaries"], []);
+});
+
+test("R-24: the id of one that was revoked is free for another, and its certificate is not", async (t) => {
+  const primary = await startPrimary(t);
+  const former = await joined(t, primary);
+  await inSync(primary, former);
+  is(await primary.dr("primary/revoke-secondary", { id: "site-b" }), 204);
+  const next = await joined(t, primary);
+  await primary.put("after", { a: "1" });
+  await inSync(primary, next);
+  const { index } = former;
+  await former.replication.recover();
+  await until(async () => (await former.status())["connection_state"] === "transient_failure");
+  await primary.put("more", { a: "1" });
+  await inSync(primary, next);
+  assert.equal(former.index, index);
+});
