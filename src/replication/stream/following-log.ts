@@ -75,6 +75,15 @@ export class LogFollower {
     }
   }
 
+  /** Looks whether it was unsealed since it began, also where nothing comes: then it begins anew, as one that is not. */
+  look(): void {
+    if (this.#isUnsealed) this.#wake?.();
+  }
+
+  get #isUnsealed(): boolean {
+    return this.#isSealed && !this.#parts.store.locked;
+  }
+
   /** Takes what comes, so that the sender is never kept waiting for what it may send. */
   async #read(messages: AsyncIterable<ToReceiver>): Promise<void> {
     try {
@@ -101,6 +110,7 @@ export class LogFollower {
           if (this.#over.error !== null) throw this.#over.error;
           return { kind: "closed" };
         }
+        if (this.#isUnsealed) return AGAIN; // what waits for a head comes once more
         await new Promise<void>((resolve) => (this.#wake = resolve));
         continue;
       }
@@ -147,7 +157,7 @@ export class LogFollower {
     });
     await this.#pastMark();
     // It was unsealed meanwhile: what only a sealed one needs is not sent any more.
-    return this.#isSealed && !store.locked ? AGAIN : null;
+    return this.#isUnsealed ? AGAIN : null;
   }
 
   /** Those that are not here yet. What is here already must be the same. */
@@ -237,10 +247,10 @@ export class LogFollower {
     const { store, ports } = this.#parts;
     const { index } = readHead(head);
     this.#progress.announce(index);
-    if (store.locked || store.index !== index || ports.marks.read() !== null) return null;
+    if (store.index !== index || ports.marks.read() !== null) return null;
     const parts = store.differsFrom(head);
     if (parts.some((part) => part !== "shared" && part !== "local")) return { kind: "diverged" };
-    if (parts.length > 0) return { kind: "differs", head };
+    if (parts.length > 0) return store.locked ? null : { kind: "differs", head }; // it is mended with the keys
     this.#progress.rounds = 0;
     this.#progress.isUnmended = false;
     this.#progress.divergent = null;

@@ -71,6 +71,7 @@ export class Receiver {
   #running: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #startedAt: Instant | null = null;
+  #follower: LogFollower | null = null;
 
   constructor(parts: ReceiverParts & { readonly random: Random }) {
     this.#parts = parts;
@@ -98,6 +99,7 @@ export class Receiver {
   /** Something has changed that it waited for: an address, a key, a permission. It tries again at once. */
   retry(): void {
     this.#wake?.();
+    this.#follower?.look();
   }
 
   get status(): ReceiverStatus {
@@ -219,7 +221,8 @@ export class Receiver {
     for (;;) {
       this.#progress.state = "stream-wals";
       this.#progress.lastRemote = this.#parts.store.index;
-      const end = await new LogFollower(this.#parts, this.#progress, connection).run();
+      this.#follower = new LogFollower(this.#parts, this.#progress, connection);
+      const end = await this.#follower.run();
       connection.signal.throwIfAborted();
       await this.#after(end, taker);
     }
@@ -320,6 +323,7 @@ export class Receiver {
       progress.headTime = answer.headTime;
       progress.announce(answer.head);
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
+      this.#follower?.look();
       ports.learned(answer.apiAddress, answer.clusterAddresses);
       if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
     }

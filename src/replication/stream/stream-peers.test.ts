@@ -119,6 +119,27 @@ describe("a secondary and its primary", BOUND, () => {
     await pair.atRest();
   });
 
+  test("one that does not listen is told for half a second, and no longer", async () => {
+    pair = await filled({
+      way: {
+        pass: (to) => (to === "client" && isDeaf ? new Promise(() => {}) : Promise.resolve()),
+      },
+    });
+    let isDeaf = false;
+    pair.receiver.open();
+    await pair.atRest();
+    isDeaf = true;
+    await pair.put("shared/x");
+    await turns();
+    let isOver = false;
+    const dismissed = pair.sender.drop("paris", "revoked").then(() => (isOver = true));
+    await turns();
+    assert.equal(isOver, false);
+    await pair.world.timers.advance(SECOND);
+    await dismissed;
+    await pair.sender.drop("paris", "revoked");
+  });
+
   test("attempts come after a second, two, and at most a minute, each a fifth more or less; at once when somebody says so", async () => {
     pair = await filled();
     pair.addresses = ["nowhere", "elsewhere"];

@@ -52,9 +52,14 @@ test(
     await until(same);
     assertSameRows(pair.secondary.engine, pair.primary.engine);
     // Revoked: it is told, and gets nothing any more.
-    void pair.sender.drop("paris", "revoked");
-    await until(() => /revoked/.test(pair.receiver.status.lastSyncError ?? ""));
+    await pair.sender.drop("paris", "revoked");
     stage.port.revoke(SET, member.serial);
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(
+      pair.receiver.status.lastSyncError!,
+      /revoked/,
+      "it was told before it was cut off",
+    );
     await pair.put("shared/secret");
     pair.receiver.retry();
     for (let i = 0; i < 20; i++) await nextTurn();
@@ -63,3 +68,35 @@ test(
     assert.equal(pair.secondary.store.get("shared/secret"), null);
   },
 );
+
+test("a session outlives a disk that is full for minutes", { timeout: 120_000 }, async (t) => {
+  const stage = await ClusterStage.start();
+  t.after(() => stage.close());
+  const member = await stage.member("paris");
+  const pair = await ReplicatedPair.make({ receiver: { open: () => stage.link("paris", member) } });
+  t.after(() => pair.close());
+  stage.greet = pair.sender.greet;
+  stage.serve([...pair.sender.table.values()]);
+  const { store } = pair.primary;
+  const same = () => pair.sender.members()[0]?.acknowledged === store.index;
+  await pair.put("shared/first");
+  pair.receiver.open();
+  await until(same);
+  pair.secondary.engine.free = 1000;
+  await pair.world.timers.advance(SECOND);
+  for (let i = 0; i < 24; i++) {
+    await store.write((tx) => tx.put(`shared/large/${i}`, new Uint8Array(1024 * 1024 - 100)));
+  }
+  await until(() => /nearly full/.test(pair.receiver.status.lastSyncError ?? ""));
+  // Both ends look whether the other gets on: the sender waits for credit, and not for a socket.
+  for (let i = 0; i < 60; i++) {
+    await stage.world.timers.advance(2n * SECOND);
+    for (let turn = 0; turn < 100; turn++) await nextTurn(); // what was sent on real sockets arrives
+  }
+  assert.equal(pair.receiver.status.connectionState, "ready");
+  pair.secondary.engine.free = null;
+  await pair.world.timers.advance(11n * SECOND);
+  await until(same);
+  assert.equal(pair.hellos.length, 1, "one session");
+  assertSameRows(pair.secondary.engine, pair.primary.engine);
+});
