@@ -62,6 +62,15 @@ export interface Facts {
       readonly error: string;
     }[];
   };
+  /** Of this cluster among others. */
+  readonly replication: () => {
+    /** Another cluster leads its set. */
+    readonly fenced: boolean;
+    /** Entries that only this cluster had, and gave up. */
+    readonly divergent: number;
+    /** Who is not where it should be, and how; for a secondary itself, its name is empty. */
+    readonly behind: readonly { readonly name: string; readonly text: string }[];
+  };
   /** What restores could not take over: leases and write-ahead records, and evidence. */
   readonly leftByRestores: () => {
     readonly count: number;
@@ -154,6 +163,26 @@ export const CHECKS: readonly Check[] = [
           ? "a lease could not be revoked: its credential may still work"
           : `${count} leases could not be revoked: their credentials may still work`,
       ),
+  },
+  {
+    code: "replication.fenced",
+    severity: "act",
+    remedy: "holdfast replication demote, then update-primary with a token of the new primary",
+    find: (facts) =>
+      server(
+        facts.replication().fenced,
+        "another cluster of the set was promoted: this one writes nothing any more",
+      ),
+  },
+  {
+    code: "replication.divergent",
+    severity: "act",
+    remedy: "holdfast read sys/replication/divergent",
+    find: (facts) => {
+      const { divergent } = facts.replication();
+      const text = `${divergent} entries that only this cluster had were given up for another primary`;
+      return server(divergent > 0, text);
+    },
   },
   {
     code: "disk.reserve",
@@ -328,6 +357,18 @@ export const CHECKS: readonly Check[] = [
         ...drillsOf(name),
         text: "the last drill of a stored snapshot has found that it does not restore",
         evidence: report,
+      })),
+  },
+  {
+    code: "replication.lag",
+    severity: "soon",
+    remedy: "holdfast replication status",
+    find: (facts) =>
+      facts.replication().behind.map(({ name, text }) => ({
+        subject: name,
+        namespace: ROOT_NAMESPACE,
+        seenBy: "sys/replication/dr/status",
+        text,
       })),
   },
   {

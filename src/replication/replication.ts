@@ -412,6 +412,28 @@ export class Replication {
 
   // --- status ---
 
+  /** What somebody should look at. */
+  get attention() {
+    const role = this.#role.now;
+    const away = (this.#serving?.members() ?? [])
+      .filter(({ isConnected }) => !isConnected)
+      .map(({ id }) => ({ name: id, text: "a secondary is not connected: it falls behind" }));
+    const status = this.#receiving?.status ?? null;
+    const isAlone = role.mode === "secondary" && role.id === "";
+    const stands =
+      status !== null && status.state !== "stream-wals" && status.lastSyncError !== null;
+    const own = isAlone
+      ? [{ name: "", text: "this secondary has no primary: it follows nobody" }]
+      : stands
+        ? [{ name: "", text: `this secondary does not stream: ${status.lastSyncError}` }]
+        : [];
+    return {
+      fenced: isFenced(role),
+      divergent: role.mode === "disabled" ? 0 : this.divergent.count,
+      behind: [...away, ...own],
+    };
+  }
+
   /** `whole`: for who may know more than anybody. */
   async status(whole: boolean): Promise<JsonObject> {
     return statusOf(await this.#statusFacts(), whole);

@@ -23,32 +23,40 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     return [{ namespace, path: record.path, count }];
   };
   const concerns = (kind: ConcernKind): MountFact[] =>
-    rooms.mounts.mounts
-      .concerns(kind)
-      .flatMap(({ record, concern: { place, count } }) =>
+    (isOpen() ? rooms.mounts.mounts.concerns(kind) : []).flatMap(
+      ({ record, concern: { place, count } }) =>
         mountFact(record.uuid, count).map((fact) => ({ ...fact, path: fact.path + place })),
-      );
+    );
+  // A secondary has nothing open that would know of these.
+  const isOpen = () => rooms.replication.replication.mode !== "secondary";
   return {
     audit: () => rooms.audit.audit.facts(),
     sharesNeeded: () => rooms.seal.keeper.status().t,
-    bootstrapOpen: () => rooms.tokens.tokens.bootstrapOpen,
-    stuckLeases: () =>
-      rooms.leases.leases.stuckByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
-    orphans: () =>
-      rooms.mounts.mounts.orphansByMount().flatMap(({ uuid, count }) => mountFact(uuid, count)),
+    bootstrapOpen: () => isOpen() && rooms.tokens.tokens.bootstrapOpen,
+    stuckLeases: () => {
+      const stuck = isOpen() ? rooms.leases.leases.stuckByMount() : [];
+      return stuck.flatMap(({ uuid, count }) => mountFact(uuid, count));
+    },
+    orphans: () => {
+      const orphans = isOpen() ? rooms.mounts.mounts.orphansByMount() : [];
+      return orphans.flatMap(({ uuid, count }) => mountFact(uuid, count));
+    },
     failedRotations: () => concerns("rotation-failed"),
     overdueRotations: () => concerns("rotation-overdue"),
     lockedOrigins: () => concerns("origin-locked"),
-    unendingTokens: () =>
-      rooms.tokens.tokens.unending.flatMap(({ namespaceId, accessor }) => {
+    unendingTokens: () => {
+      const unending = isOpen() ? rooms.tokens.tokens.unending : [];
+      return unending.flatMap(({ namespaceId, accessor }) => {
         const namespace = rooms.namespaces.namespaces.byId(namespaceId);
         return namespace === null ? [] : [{ namespace, accessor }];
-      }),
+      });
+    },
+    replication: () => rooms.replication.replication.attention,
     disk: () => store.room,
     certificates: () => certificates.now(),
     // Of the barrier: it is open before the seal says so, when the first look is taken.
     dataKeyInstalled: () => barrier.keyStatus.installed,
-    consolePolicySet: () => rooms.browser.browser.policyIsSet,
+    consolePolicySet: () => isOpen() && rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
     snapshots: () => rooms.snapshots.auto.facts,
     leftByRestores: () => rooms.snapshots.left.asOf(world.clock.now()),
