@@ -438,3 +438,164 @@ export async function readDivergent(
     options,
   );
 }
+
+export type DrOperationTokenStatusAnswer = {
+  /** Names the attempt; empty where none runs */
+  readonly nonce: string;
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** Empty: it is no root token */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password; 0 in the answer to a share */
+  readonly otp_length: number;
+};
+
+/** Tell about the running attempt at an operation token */
+export async function drOperationTokenStatus(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<DrOperationTokenStatusAnswer>> {
+  return client.call(
+    {
+      method: "GET",
+      path: "sys/replication/dr/secondary/generate-operation-token/attempt",
+      answer: "bare",
+    },
+    options,
+  );
+}
+
+export type DrOperationTokenStartInput = {
+  /** A one-time password as long as the token */
+  readonly otp?: string | undefined;
+  /** PGP public key, base64 of its binary form, to encrypt the token to */
+  readonly pgp_key?: string | undefined;
+};
+
+export type DrOperationTokenStartAnswer = DrOperationTokenStatusAnswer;
+
+/** Start making an operation token from key shares */
+export async function drOperationTokenStart(
+  client: Caller,
+  body: DrOperationTokenStartInput = {},
+  options?: CallOptions,
+): Promise<Answer<DrOperationTokenStartAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/secondary/generate-operation-token/attempt",
+      body,
+      answer: "bare",
+    },
+    options,
+  );
+}
+
+export type DrOperationTokenCancelInput = {
+  /** Makes sure that it is this attempt */
+  readonly nonce?: string | undefined;
+};
+
+/** Cancel the running attempt at an operation token */
+export async function drOperationTokenCancel(
+  client: Caller,
+  body: DrOperationTokenCancelInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    {
+      method: "DELETE",
+      path: "sys/replication/dr/secondary/generate-operation-token/attempt",
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type DrOperationTokenUpdateInput = {
+  /** A key share of the set, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+};
+
+export type DrOperationTokenUpdateAnswer = DrOperationTokenStatusAnswer;
+
+/** Give one share to the running attempt at an operation token */
+export async function drOperationTokenUpdate(
+  client: Caller,
+  body: DrOperationTokenUpdateInput,
+  options?: CallOptions,
+): Promise<Answer<DrOperationTokenUpdateAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/secondary/generate-operation-token/update",
+      body,
+      answer: "bare",
+    },
+    options,
+  );
+}
+
+export type DrOperationTokenDeleteInput = GenerateDrPublicKeyInput;
+
+/** Delete the operation token, or end the ticket, that is sent */
+export async function drOperationTokenDelete(
+  client: Caller,
+  body: DrOperationTokenDeleteInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/dr/secondary/operation-token/delete",
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type DrOperatorTicketInput = {
+  /** What it is for: promote, disable, update-primary, reindex, merkle-check, recover, generate-public-key, operation-token, seal, snapshot, read */
+  readonly operations: readonly string[];
+  /** How long it is good: 1s to 24h */
+  readonly ttl?: string | number | undefined;
+};
+
+export type DrOperatorTicketAnswer = {
+  /** To be sent as dr_operation_token or in X-Service-Token */
+  readonly ticket: string;
+  /** Names it in records */
+  readonly id: string;
+  /** What it is for */
+  readonly operations: readonly string[];
+  /** Until when it is good */
+  readonly expires_at: string;
+};
+
+/** Make a ticket for operations on the secondaries of this set */
+export async function drOperatorTicket(
+  client: Caller,
+  body: DrOperatorTicketInput,
+  options?: CallOptions,
+): Promise<Answer<DrOperatorTicketAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/dr/primary/operator-ticket", body, answer: "data" },
+    options,
+  );
+}

@@ -1,20 +1,27 @@
 // The room of replication: what this cluster is among others.
 
-import type { View } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import { admissionApi, primaryApi } from "./api-primary.ts";
 import { joiningApi, secondaryApi } from "./api-secondary.ts";
 import { statusApi } from "./api-status.ts";
 import { divergentApi, treesApi } from "./api-trees.ts";
+import type { OperationsNeeds } from "./operations/operations.ts";
+import { operationsDeclared, type OperationsParts, operationsParts } from "./operations/part.ts";
 import { Replication } from "./replication.ts";
+import type { Role } from "./roles/role.ts";
 
-export interface ReplicationNeeds extends Omit<AdmissionOptions, "view" | "replication"> {
+export interface ReplicationNeeds extends Omit<
+  AdmissionOptions,
+  "view" | "replication" | "revokeOperationTokens"
+> {
+  readonly keeper: OperationsNeeds["keeper"];
   /** Of everything below core/. */
   readonly node: View;
 }
 
-export interface ReplicationParts {
+export interface ReplicationParts extends OperationsParts {
   readonly replication: Replication;
   readonly admission: Admission;
 }
@@ -57,17 +64,28 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       divergentApi,
       ({ replication }: ReplicationParts) => replication,
     ),
+    ...operationsDeclared,
   ],
   build: (needs) => {
     const view = needs.node.sub("replication/dr/");
-    const replication = new Replication({ ...needs, view });
-    const admission = new Admission({ ...needs, view, replication });
+    const { operations } = operationsParts({
+      ...needs,
+      role: () => ({ mode: replication.mode, set: setOf(replication.role) }),
+    });
+    const revokeOperationTokens = (tx: Tx) => operations.revokeAll(tx);
+    const replication: Replication = new Replication({ ...needs, view, revokeOperationTokens });
+    const admission = new Admission({ ...needs, revokeOperationTokens, view, replication });
     return {
       replication,
       admission,
+      operations,
       whileFollowing: "leads",
       lead: () => replication.lead(),
       rest: () => replication.rest(),
     };
   },
 };
+
+function setOf(role: Role): string {
+  return role.mode === "disabled" ? "" : role.set;
+}

@@ -12,6 +12,7 @@ import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 import type { Policies } from "../policies/policies.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
+import type { Operations } from "../replication/operations/operations.ts";
 import type { Replication } from "../replication/replication.ts";
 import type { Store } from "../storage/store.ts";
 import type { Tokens } from "../tokens/tokens.ts";
@@ -34,6 +35,7 @@ export interface Server {
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
   readonly replication: Replication;
+  readonly operations: Operations;
   readonly store: Store;
   readonly barrier: Barrier;
   /** Whether the node leads, and the way there and back. */
@@ -88,6 +90,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     get replication() {
       return now().rooms.replication.replication;
+    },
+    get operations() {
+      return now().rooms.replication.operations;
     },
     get life() {
       return now().life;

@@ -423,7 +423,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         // Shares of a root key that is gone would be waited for in vain.
         if (barrier.keysVersion.generation !== generation) await keeper.dropAttempts();
       },
-      revokeOperationTokens: () => {},
+      keeper: rooms.seal.keeper,
       audits: () => {
         const devices = rooms.audit.audit.facts();
         return devices.length === 0 || devices.some(({ healthy }) => healthy);

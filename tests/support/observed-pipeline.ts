@@ -1,7 +1,7 @@
 // The pipeline with somebody at every place where a request is looked at: what quotas, rules, programs,
 // records and the handler were given of one request. Nothing is decided here; everything is let through, or nothing.
 
-import { access } from "@holdfast/shared/endpoint/access";
+import { access, isOfDrSecondary } from "@holdfast/shared/endpoint/access";
 import { ownPace } from "@holdfast/shared/sliced";
 import { utf8 } from "@holdfast/shared/bytes";
 import { SystemClock } from "../../src/system/clock.ts";
@@ -166,7 +166,7 @@ export class ObservedPipeline {
     return {
       ...endpoint,
       // How it is read does not depend on who may call it, and here everybody has a token.
-      access: endpoint.access.kind === "drOperation" ? access.capability : endpoint.access,
+      access: isOfDrSecondary(endpoint.access) ? access.capability : endpoint.access,
       exists: endpoint.exists === null ? null : () => false,
       recovers: endpoint.recovers === null ? null : () => this.#held,
       run,

@@ -90,6 +90,7 @@ function facts(change: Partial<Facts> = {}): Facts {
     snapshots: () => ({ configured: 1, late: [], failing: [] }),
     leftByRestores: () => ({ count: 0, isKnown: true, evidence: "whole" }),
     drills: () => ({ late: [], failed: [] }),
+    replication: () => ({ fenced: false, divergent: 0, behind: [] }),
     ...change,
   };
 }
