@@ -83,6 +83,8 @@ export interface ReplicationOptions {
   ) => Promise<void>;
   /** In the transaction in which this cluster stops being a secondary. */
   readonly revokeOperationTokens: (tx: Tx) => void;
+  /** Ceremonies that are under way end: what they would make is for another role. */
+  readonly dropAttempts: () => Promise<void>;
   /** Whether an audit device can be written, or none is configured. */
   readonly audits: () => boolean;
 }
@@ -272,6 +274,7 @@ export class Replication {
       const final = String(store.index);
       await this.#role.step({ do: "demoted", final }, links.forgetPrimary);
       await house.leave();
+      await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "secondary", final });
       return { warnings: demotionWarnings(final, finished) };
     });
@@ -334,6 +337,7 @@ export class Replication {
       await this.#orSeal(() => house.takeOver());
       await this.#serve();
       await this.#rotate();
+      await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "primary", set: role.set });
       return {
         warnings: [
@@ -358,6 +362,7 @@ export class Replication {
         revokeOperationTokens(tx.on(view));
       });
       await this.#orSeal(() => house.takeOver());
+      await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "disabled" });
       return {
         warnings: [

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Replication } from "../../../src/replication/replication.ts";
+import { uncovered } from "../covered-token.ts";
 import { type Answer, at } from "../http-client.ts";
 import {
   type Opened,
@@ -37,6 +38,18 @@ export class Cluster {
   /** With the root token, below sys/replication/dr/. */
   dr(path: string, body: object = {}, token: string = this.token): Promise<Answer> {
     return this.server.call("POST", `${DR}/${path}`, { token, body });
+  }
+
+  /** With the shares of the primary that its data is of. */
+  async operationToken(shares: readonly string[]): Promise<string> {
+    const ATTEMPT = "secondary/generate-operation-token";
+    const begun = await this.server.call("POST", `${DR}/${ATTEMPT}/attempt`);
+    assert.equal(begun.status, 200, begun.text);
+    const [key] = shares;
+    const body = { key, nonce: at(begun, "nonce") };
+    const done = await this.server.call("POST", `${DR}/${ATTEMPT}/update`, { body });
+    assert.equal(done.status, 200, done.text);
+    return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
   }
 
   async status(): Promise<JsonObject> {
@@ -135,6 +148,31 @@ export async function joined(
   const enabled = await secondary.dr("secondary/enable", { token });
   assert.equal(enabled.status, 200, enabled.text);
   return secondary;
+}
+
+/** Follows another primary: what only it has written is given up. */
+export async function rejoined(
+  primary: Cluster,
+  secondary: Cluster,
+  id: string,
+  shares: readonly string[],
+) {
+  const token = await secondary.operationToken(shares);
+  const key = await secondary.dr("secondary/generate-public-key", {}, token);
+  assert.equal(key.status, 200, key.text);
+  const made = await primary.dr(
+    "primary/secondary-token",
+    { id, secondary_public_key: at(key, "data", "secondary_public_key") },
+    secondary.token,
+  );
+  assert.equal(made.status, 200, made.text);
+  const moved = await secondary.dr(
+    "secondary/update-primary",
+    { token: at(made, "data", "token") },
+    token,
+  );
+  assert.equal(moved.status, 200, moved.text);
+  return token;
 }
 
 /** It streams, and has everything, byte for byte. */

@@ -73,6 +73,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/carried/*", "none"],
   ["core/carried-counts", "none"],
   ["core/snapshots/*", "none"],
+  ["core/control/:x", "none"],
   ["core/replication/*", "none"],
 ];
 

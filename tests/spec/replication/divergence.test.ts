@@ -1,0 +1,85 @@
+// Failovers and the way back, and what becomes of entries that only one cluster had.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { at } from "../../support/http-client.ts";
+import { until } from "../../support/until.ts";
+import {
+  type Cluster,
+  inSync,
+  joined,
+  rejoined,
+  startPrimary,
+} from "../../support/replication/clusters.ts";
+
+async function attentionOf(cluster: Cluster, token: string): Promise<string[]> {
+  const answer = await cluster.server.call("GET", "/v1/sys/attention", { token });
+  assert.equal(answer.status, 200, answer.text);
+  const items = at(answer, "data", "items") as { code: string }[];
+  return items.map(({ code }) => code).filter((code) => code.startsWith("replication."));
+}
+
+test("a planned failover, and back: each rejoins by its log, and nothing diverges", async (t) => {
+  const a = await startPrimary(t);
+  const { shares } = a.opened;
+  await a.put("x", { n: "1" });
+  const b = await joined(t, a);
+  await inSync(a, b);
+  let token = await b.operationToken(shares);
+  assert.equal((await a.dr("primary/demote")).status, 200);
+  assert.deepEqual(await attentionOf(a, await a.operationToken(shares)), ["replication.lag"]);
+  const promoted = await b.dr("secondary/promote", {}, token);
+  assert.equal(promoted.status, 200, promoted.text);
+  await rejoined(b, a, "site-a", shares);
+  await inSync(b, a);
+  assert.equal((await a.status())["divergent_entries"], 0);
+  const written = await b.server.call("POST", "/v1/secret/data/x", {
+    token: a.token,
+    body: { data: { n: "2" } },
+  });
+  assert.equal(written.status, 200, written.text);
+  await inSync(b, a);
+  token = await a.operationToken(shares);
+  assert.equal((await b.dr("primary/demote", {}, a.token)).status, 200);
+  const back = await a.dr("secondary/promote", {}, token);
+  assert.equal(back.status, 200, back.text);
+  const read = await a.server.call("GET", "/v1/secret/data/x", { token: a.token });
+  assert.equal(at(read, "data", "data", "n"), "2");
+  assert.equal((await a.status())["ssct_generation_counter"], 2);
+});
+
+test("a forced failover: what the old primary wrote alone is kept and listed, and its state becomes the new one's", async (t) => {
+  const a = await startPrimary(t);
+  const { shares } = a.opened;
+  await a.put("x", { n: "1" });
+  const b = await joined(t, a);
+  await inSync(a, b);
+  await b.server.server.replication.rest(); // cut off
+  for (let i = 0; i < 10; i++) await a.put(`alone-${i}`, { n: "1" });
+  const { index } = a;
+  const token = await b.operationToken(shares);
+  const forced = await b.dr("secondary/promote", { force: true }, token);
+  assert.equal(forced.status, 200, forced.text);
+  const written = await b.server.call("POST", "/v1/secret/data/x", {
+    token: a.token,
+    body: { data: { n: "3" } },
+  });
+  assert.equal(written.status, 200, written.text);
+  await until(async () => (await a.status())["state"] === "fenced");
+  assert.deepEqual(await attentionOf(a, a.token), ["replication.fenced"]);
+  assert.equal((await a.dr("primary/demote")).status, 200);
+  const operation = await rejoined(b, a, "site-a", shares);
+  await inSync(b, a);
+  const { divergent_entries: given } = await a.status();
+  assert.ok(Number(given) >= 10, String(given));
+  assert.deepEqual(await attentionOf(a, operation), ["replication.divergent"]);
+  const listed = await a.server.call("GET", "/v1/sys/replication/divergent", { token: operation });
+  const [tail] = at(listed, "data", "tails") as { id: string; fork: number; head: number }[];
+  assert.equal(tail?.head, Number(index));
+  const exported = await a.server.call("GET", `/v1/sys/replication/divergent/${tail?.id}`, {
+    token: operation,
+  });
+  const entries = at(exported, "data", "entries") as { changed: string[] }[];
+  assert.equal(entries.length, Number(given));
+  assert.ok(entries.every(({ changed }) => changed.length > 0));
+});
