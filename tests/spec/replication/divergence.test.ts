@@ -70,8 +70,8 @@ test("a forced failover: what the old primary wrote alone is kept and listed, an
   assert.equal((await a.dr("primary/demote")).status, 200);
   const operation = await rejoined(b, a, "site-a", shares);
   await inSync(b, a);
-  const { divergent_entries: given } = await a.status();
-  assert.ok(Number(given) >= 10, String(given));
+  const { divergent_entries: count } = await a.status();
+  assert.ok(Number(count) >= 10, String(count));
   assert.deepEqual(await attentionOf(a, operation), ["replication.divergent"]);
   const listed = await a.server.call("GET", "/v1/sys/replication/divergent", { token: operation });
   const [tail] = at(listed, "data", "tails") as { id: string; fork: number; head: number }[];
@@ -80,6 +80,6 @@ test("a forced failover: what the old primary wrote alone is kept and listed, an
     token: operation,
   });
   const entries = at(exported, "data", "entries") as { changed: string[] }[];
-  assert.equal(entries.length, Number(given));
+  assert.equal(entries.length, Number(count));
   assert.ok(entries.every(({ changed }) => changed.length > 0));
 });
