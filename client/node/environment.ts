@@ -77,6 +77,7 @@ const CLIENTS: readonly string[] = [OWN, ...OTHERS.map(({ name }) => name)];
 export const ENVIRONMENT_HELP: readonly (readonly [name: string, help: string])[] = [
   ["HOLDFAST_ADDR", `Address of the server (${DEFAULT_ADDRESS})`],
   ["HOLDFAST_TOKEN", "Token; else the one in ~/.holdfast-token"],
+  ["HOLDFAST_DR_OPERATION_TOKEN", "Operation token for `replication` on a secondary"],
   ["HOLDFAST_NAMESPACE", "Namespace"],
   ["HOLDFAST_CACERT", "File with the authorities to trust, PEM"],
   ["HOLDFAST_CAPATH", "Directory of such files"],

@@ -109,6 +109,24 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "snapshot verify": async () => (await import("./snapshot/inspect.ts")).snapshotVerify,
   "snapshot drill": async () => (await import("./snapshot/drill.ts")).snapshotDrill,
   "snapshot diff": async () => (await import("./snapshot/diff.ts")).snapshotDiff,
+  "replication status": async () => (await import("./replication/status.ts")).replicationStatus,
+  "replication enable": async () => (await import("./replication/primary.ts")).replicationEnable,
+  "replication public-key": async () =>
+    (await import("./replication/joining.ts")).replicationPublicKey,
+  "replication token": async () => (await import("./replication/primary.ts")).replicationToken,
+  "replication join": async () => (await import("./replication/joining.ts")).replicationJoin,
+  "replication demote": async () => (await import("./replication/primary.ts")).replicationDemote,
+  "replication promote": async () => (await import("./replication/takeover.ts")).replicationPromote,
+  "replication failover": async () =>
+    (await import("./replication/takeover.ts")).replicationFailover,
+  "replication update-primary": async () =>
+    (await import("./replication/joining.ts")).replicationUpdatePrimary,
+  "replication revoke": async () => (await import("./replication/primary.ts")).replicationRevoke,
+  "replication disable": async () => (await import("./replication/primary.ts")).replicationDisable,
+  "replication recover": async () => (await import("./replication/takeover.ts")).replicationRecover,
+  "replication operation-token": async () =>
+    (await import("./replication/operation-token.ts")).replicationOperationToken,
+  "replication ticket": async () => (await import("./replication/primary.ts")).replicationTicket,
   "path-help": async () => (await import("./commands/path.ts")).pathHelp,
   attention: async () => (await import("./commands/attention.ts")).attentionShow,
   "attention snooze": async () => (await import("./commands/attention.ts")).attentionSnooze,
@@ -142,6 +160,7 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["evidence", "Reports that the server has signed"],
   ["namespace", "Namespaces"],
   ["snapshot", "Snapshots of everything stored: save, check, open"],
+  ["replication", "A second cluster that holds everything and takes over"],
   ["policy", "Policies: what tokens may do, and what governs every request"],
   ["acl", "Tokens: the first one, and all others"],
   ["acl token", "Create, list, read, change, renew and end tokens; `token` for short"],

@@ -490,6 +490,7 @@ export class Replication {
       state: status.state === "connecting" ? "idle" : status.state,
       connectionState: status.connectionState,
       lastRemoteIndex: status.lastRemoteIndex,
+      announced: status.highestAnnounced,
       startedAt: status.startedAt,
       lastSyncError: status.lastSyncError ?? "",
       primary: {

@@ -18,6 +18,8 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
  * @remedy Correct the variable that the text names.
  * @code field-absent The answer has no such field.
  * @remedy Use one of the fields that the text lists.
+ * @code join-failed A cluster has not become a secondary, although its token was good.
+ * @remedy Read the cause in the server's log; its data is as it was. Make another token, then try again.
  * @code kv-data-path A path of a versioned kv mount was read as if it had no versions.
  * @remedy Use `holdfast kv get`, or the path with data/ in it.
  * @code kv-deleted This version of the secret was deleted.

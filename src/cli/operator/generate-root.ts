@@ -16,10 +16,7 @@ import {
 } from "./shares.ts";
 import { showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { isUtf8 } from "node:buffer";
-import { fromBase64, wipe } from "@holdfast/shared/bytes";
-import { Failure } from "@holdfast/shared/failure";
-import { ownBytes } from "@holdfast/client/utf8";
+import { readOtp, uncover } from "./one-time-pad.ts";
 import * as seal from "@holdfast/client/api/seal";
 
 type Attempt = seal.GenerateRootStatusAnswer;
@@ -30,7 +27,8 @@ export const operatorGenerateRoot = command({
   description:
     "On a terminal, without flags: starts an attempt (or joins the running one), asks for shares " +
     "until there are enough, and prints the token. In steps: -init on one machine, a share on each " +
-    "holder's, then -decode with the one-time password that -init printed.",
+    "holder's, then -decode with the one-time password that -init printed. With -dr-token it is " +
+    "`holdfast replication operation-token`, on a disaster-recovery secondary.",
   examples: [
     "holdfast operator generate-root",
     "holdfast operator generate-root -init -pgp-key me.asc",
@@ -46,11 +44,20 @@ export const operatorGenerateRoot = command({
     otp: flag.string("One-time password: @FILE, or - for standard input", "@FILE|-"),
     pgpKey: flag.file("PGP public key to encrypt the token to, instead of a password"),
     decode: flag.string("Take the one-time password off this encoded token", "ENCODED"),
+    drToken: flag.switch("Make an operation token of a disaster-recovery secondary instead"),
   },
   args: { share: argument.optional(SHARE_HELP) },
-  async run(context, { init, status, cancel, nonce, otp, pgpKey, decode, share }) {
+  async run(context, { init, status, cancel, nonce, otp, pgpKey, decode, drToken, share }) {
     if ([init, status, cancel, decode !== undefined].filter(Boolean).length > 1) {
       throw new UsageError("-init, -status, -cancel and -decode exclude each other");
+    }
+    if (drToken) {
+      const { takeStep } = await import("../replication/operation-token.ts");
+      const step = init ? "start" : status ? "status" : cancel ? "cancel" : "";
+      const named = step === "" && decode !== undefined ? "decode" : step;
+      const next = named === "" && share !== undefined ? "share" : named;
+      const text = decode ?? share;
+      return takeStep(context, { step: next || undefined, text, nonce, otp, pgpKey });
     }
     const { client, out, files } = context;
     if (decode !== undefined) {
@@ -155,47 +162,4 @@ async function showToken({ out }: Context, encoded: string, otp: Secret<string>)
   const token = uncover(encoded, otp).reveal();
   await out.show({ token }, { pairs: [["Root Token", token]] });
   return 0;
-}
-
-async function readOtp(context: Context, value: string | undefined): Promise<Secret<string>> {
-  const { prompt, files, out } = context;
-  if (value === "-") return prompt.piped("one-time password");
-  if (value?.startsWith("@")) return new Secret(files.text(value.slice(1), 4096).trim());
-  if (value !== undefined) {
-    out.warn("a one-time password on the command line stays in the shell's history");
-    return new Secret(value);
-  }
-  if (!prompt.interactive) {
-    throw new UsageError(
-      "the one-time password is missing",
-      "give it with -otp @FILE, or -otp - for standard input",
-    );
-  }
-  const typed = await prompt.secret("One-time password");
-  if (typed === null || typed.reveal() === "") throw new UsageError("no password was given");
-  return typed;
-}
-
-// --- one time pad ---
-
-// Takes a one-time password off a token that the server covered with it.
-
-export function uncover(encoded: string, otp: Secret<string>): Secret<string> {
-  const token = fromBase64(encoded.trim());
-  const pad = ownBytes(otp.reveal());
-  try {
-    if (token === null) throw refused("the encoded token is not base64");
-    if (token.length !== pad.length) {
-      throw refused(`the one-time password has ${pad.length} bytes; it must have ${token.length}`);
-    }
-    for (let i = 0; i < token.length; i++) token[i] = token[i]! ^ pad[i]!;
-    if (!isUtf8(token)) throw refused("this is not the one-time password of this encoded token");
-    return new Secret(token.toString("utf8"));
-  } finally {
-    wipe(token, pad);
-  }
-}
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "otp-mismatch", message);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Secret } from "@holdfast/shared/secret";
-import { uncover } from "./generate-root.ts";
+import { uncover } from "./one-time-pad.ts";
 
 test("uncover() is the inverse of covering, and says what does not fit", () => {
   const token = "a-token";

@@ -32,6 +32,8 @@ export interface ReceivingFacts {
   readonly state: string;
   readonly connectionState: string;
   readonly lastRemoteIndex: bigint;
+  /** The highest index that the primary has told of. */
+  readonly announced: bigint;
   readonly startedAt: Instant | null;
   readonly lastSyncError: string;
   readonly primary: PeerFacts | null;
@@ -133,6 +135,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     ...(hasPrimary
       ? {
           last_remote_wal: Number(receiving?.lastRemoteIndex ?? store.index),
+          wal_lag: lagOf(receiving, store),
           last_start: timeText(receiving?.startedAt ?? null),
         }
       : {}),
@@ -149,6 +152,12 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     last_sync_error: receiving?.lastSyncError ?? "",
     ...treeStatus(store),
   };
+}
+
+/** In entries that the primary has told of. */
+function lagOf(receiving: ReceivingFacts | null, { index }: StoreFacts): number {
+  const announced = receiving?.announced ?? 0n;
+  return announced > index ? Number(announced - index) : 0;
 }
 
 function treeStatus(store: StoreFacts): JsonObject {

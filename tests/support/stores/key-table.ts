@@ -75,6 +75,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/snapshots/*", "none"],
   ["core/control/:x", "none"],
   ["core/replication/*", "none"],
+  ["core/control/:x", "none"],
 ];
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,0 +1,233 @@
+// Commands by which a cluster becomes a secondary, and follows another primary.
+
+import * as replication from "@holdfast/client/api/replication";
+import * as seal from "@holdfast/client/api/seal";
+import type { Client } from "@holdfast/client/client";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { AdvisedFailure } from "../advice/advised-failure.ts";
+import { command, type Context } from "../command.ts";
+import { argument } from "../line/argument.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+import { pause } from "../pause.ts";
+import {
+  ACTIVATION_HELP,
+  activationToken,
+  DR_TOKEN_FLAG,
+  DR_TOKEN_HELP,
+  operationCall,
+} from "./operation-secret.ts";
+import { confirmed, modeOf } from "./primary.ts";
+import { copyText, stateText, STREAMING } from "./status-view.ts";
+
+const PACE = SECOND / 5n;
+/** The data is exchanged after the answer; when that takes longer it has failed. */
+const EXCHANGE = MINUTE;
+const MAX_PEM = 64 * 1024;
+
+/** How the server reaches the primary's API, to unwrap a token there. */
+const UNWRAP_FLAGS = {
+  primaryAddress: flag.string("API of the primary, where a wrapped token names none", "URL"),
+  primaryCaCert: flag.file("Authorities of that API, PEM"),
+};
+
+export const replicationPublicKey = command({
+  name: "replication public-key",
+  summary: "Make the key that a token for this cluster is sealed to",
+  description:
+    "The private half stays here. Each call makes another one; the last counts. Needs `update` on " +
+    `sys/replication/dr/secondary/generate-public-key. ${DR_TOKEN_HELP}`,
+  examples: ["holdfast replication public-key"],
+  flags: DR_TOKEN_FLAG,
+  args: {},
+  async run(context, { drToken }) {
+    const { out, client } = context;
+    const { data } =
+      (await modeOf(context)) === "secondary"
+        ? await secondaryKey(context, drToken)
+        : await replication.generateDrPublicKey(client.inRoot());
+    await out.show(data, { text: data.secondary_public_key });
+    out.hint("Next: `holdfast replication token -public-key KEY ID` on the primary");
+  },
+});
+
+async function secondaryKey(context: Context, drToken: string | undefined) {
+  const { client, body } = await operationCall(context, drToken);
+  return replication.generateDrPublicKey(client, body);
+}
+
+export const replicationJoin = command({
+  name: "replication join",
+  summary: "Make this cluster a secondary: the primary's data takes the place of ALL of its own",
+  description:
+    "Everything that is stored here goes, secrets, tokens and key shares: afterwards it is unsealed with the shares of the primary, " +
+    "and run with operation tokens. Nothing is changed unless the token is good and the primary was reached. On a terminal it asks " +
+    "first; elsewhere it needs -yes. Then it shows how far the copy is until it streams; Ctrl-C leaves, and the copy goes on. Needs " +
+    "`update` on sys/replication/dr/secondary/enable.",
+  examples: [
+    "holdfast replication join",
+    "holdfast replication join -yes - < token",
+    "holdfast replication join -yes -primary-address https://a.example:8200 @token",
+  ],
+  flags: {
+    yes: flag.switch("Do not ask"),
+    noWait: flag.switch("Do not wait until it streams"),
+    ...UNWRAP_FLAGS,
+  },
+  args: { token: argument.optional(ACTIVATION_HELP) },
+  async run(context, { yes, noWait, token: typed, ...unwrapping }) {
+    const { out, prompt, settings } = context;
+    const { display } = settings.address.value;
+    if (!yes && !prompt.interactive) {
+      throw new UsageError(
+        `everything that ${display} has stored would be replaced, and there is nobody to ask`,
+        "add -yes if that is meant",
+      );
+    }
+    const token = await activationToken(context, typed);
+    const question = `Replace ALL data of ${display} (secrets, tokens, key shares) with the primary's?`;
+    if (!(await confirmed(context, yes, question, "Nothing was replaced."))) return 1;
+    const client = context.client.inRoot();
+    const input = { token: token.reveal(), ...unwrapInput(context, unwrapping) };
+    await replication.enableDrSecondary(client, input);
+    out.done("Success! This cluster is a secondary.");
+    if (noWait) out.hint("Next: `holdfast replication status` shows how far the copy is");
+    else await streaming(context, client.withToken(null));
+    return 0;
+  },
+});
+
+export const replicationUpdatePrimary = command({
+  name: "replication update-primary",
+  summary: "Follow another primary, or the same at another address; the data stays",
+  description:
+    "With a token of the primary: that one is followed from now on, and what only this cluster has written is given up and kept " +
+    "aside. With -at: the same primary, at the first of these addresses of cluster ports that proves to be it. With -none: nobody. " +
+    DR_TOKEN_HELP,
+  examples: [
+    "holdfast replication update-primary -dr-token dr-token @token",
+    "holdfast replication update-primary -at https://a.example:8201",
+  ],
+  flags: {
+    at: flag.string("Address of the primary's cluster port", "URL").repeated(),
+    none: flag.switch("Follow nobody"),
+    noWait: flag.switch("Do not wait until it streams"),
+    ...UNWRAP_FLAGS,
+    ...DR_TOKEN_FLAG,
+  },
+  args: { token: argument.optional(ACTIVATION_HELP) },
+  async run(context, { at, none, noWait, drToken, token: typed, ...unwrapping }) {
+    if ([at.length > 0, none, typed !== undefined].filter(Boolean).length > 1) {
+      throw new UsageError("a token, -at and -none exclude each other");
+    }
+    if (drToken === "-" && at.length === 0 && !none && !isElsewhere(typed)) {
+      throw new UsageError(
+        "one of the two tokens comes from standard input",
+        "give the activation token as @FILE, or the operation token as -dr-token FILE",
+      );
+    }
+    const { out } = context;
+    const named =
+      at.length > 0
+        ? { update_primary_addrs: at }
+        : { token: none ? "" : (await activationToken(context, typed)).reveal() };
+    const { client, body } = await operationCall(context, drToken);
+    const input = { ...named, ...unwrapInput(context, unwrapping), ...body };
+    await replication.updateDrPrimary(client, input);
+    out.done(none ? "Success! This cluster follows nobody." : "Success! The primary is followed.");
+    if (!none && !noWait) await streaming(context, client);
+  },
+});
+
+function isElsewhere(typed: string | undefined): boolean {
+  return typed !== undefined && typed !== "-";
+}
+
+interface Unwrapping {
+  readonly primaryAddress: string | undefined;
+  readonly primaryCaCert: string | undefined;
+}
+
+/** The certificates are read here, not on the server's machine. */
+function unwrapInput({ files }: Context, { primaryAddress, primaryCaCert }: Unwrapping) {
+  return {
+    ...(primaryAddress === undefined ? {} : { primary_api_addr: primaryAddress }),
+    ...(primaryCaCert === undefined ? {} : { ca_pem: files.text(primaryCaCert, MAX_PEM) }),
+  };
+}
+
+// --- until it streams ---
+
+/** Shows how far it is; ends when the log is followed. */
+async function streaming(context: Context, client: Client): Promise<void> {
+  const { out } = context;
+  const ended = await context.untilInterrupted((signal) => followed(context, client, signal));
+  if (ended === "sealed") {
+    out.hint("Next: run `holdfast operator unseal` with the key shares of the primary");
+  } else out.done("It has everything, and streams.");
+}
+
+async function followed(
+  context: Context,
+  client: Client,
+  signal: AbortSignal,
+): Promise<"streams" | "sealed"> {
+  const { clock, timers, out } = context;
+  const begun = clock.elapsed();
+  let complained = "";
+  try {
+    for (;;) {
+      const status = await statusOrNull(client);
+      if (status === null && (await isSealed(client))) return "sealed";
+      const state = textOf(status, "state");
+      const mode = textOf(status, "mode");
+      if (state === STREAMING) return "streams";
+      if (mode === "disabled" && clock.elapsed() - begun > EXCHANGE) throw notExchanged();
+      const error = textOf(status, "last_sync_error");
+      if (error !== "" && error !== complained) out.warn(error);
+      complained = error;
+      const copy = status === null ? null : copyText(status);
+      const text = mode === "secondary" ? stateText(state) : "exchanging the data";
+      context.progress(copy === null ? text : `${text}: ${copy}`);
+      await pause(timers, PACE, signal);
+    }
+  } finally {
+    context.quiet();
+  }
+}
+
+/** Null for what passes while data is exchanged. */
+async function statusOrNull(client: Client): Promise<JsonObject | null> {
+  return (await orNull(replication.readDrStatus(client)))?.data ?? null;
+}
+
+async function isSealed(client: Client): Promise<boolean> {
+  return (await orNull(seal.status(client)))?.data.sealed === true;
+}
+
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Failure && PASSING.has(error.kind)) return null;
+    throw error;
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(["unavailable", "sealed", "timed-out"]);
+
+function textOf(status: JsonObject | null, name: string): string {
+  const value = status?.[name];
+  return typeof value === "string" ? value : "";
+}
+
+function notExchanged(): AdvisedFailure {
+  return new AdvisedFailure(
+    "upstream",
+    "join-failed",
+    "this cluster has not become a secondary",
+    "the server's log says why; the data is as it was, and the token is spent: make another",
+  );
+}

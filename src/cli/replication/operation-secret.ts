@@ -1,0 +1,83 @@
+// The operation token or operator ticket with which a disaster-recovery secondary is run: from a file, standard input,
+// the environment or a prompt, never from the command line. Also other secrets that these commands take.
+
+import { settingFrom } from "@holdfast/client/node/environment";
+import type { Client } from "@holdfast/client/client";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Context } from "../command.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+
+const VARIABLE = "HOLDFAST_DR_OPERATION_TOKEN";
+const WHAT = "operation token";
+const TICKET = "hfot1.";
+const MAX_SECRET = 64 * 1024;
+
+export const DR_TOKEN_FLAG = {
+  drToken: flag.file(`File with the operation token or ticket, - for standard input (${VARIABLE})`),
+};
+
+export const DR_TOKEN_HELP =
+  "On a secondary it needs an operation token (`holdfast replication operation-token`) or an operator ticket " +
+  `(\`holdfast replication ticket\`, on the primary): by -dr-token FILE, ${VARIABLE}, or typed at a prompt.`;
+
+type Reading = Pick<Context, "prompt" | "files" | "settings">;
+
+export async function operationToken(
+  { prompt, files, settings }: Reading,
+  from: string | undefined,
+): Promise<Secret<string>> {
+  if (from === "-") return prompt.piped(WHAT);
+  if (from !== undefined) {
+    // Refused before it is taken for a file: the message about a missing one would name it.
+    if (isUuid(from.trim()) || from.startsWith(TICKET)) {
+      throw new UsageError(
+        `an ${WHAT} is not taken from the command line: it would stay in the shell's history`,
+        "give a file that holds it, or - for standard input",
+      );
+    }
+    return held(files.text(from, MAX_SECRET), "the file of -dr-token");
+  }
+  const setting = settingFrom(settings.env, VARIABLE);
+  if (setting !== null) return held(setting.value, setting.from);
+  if (!prompt.interactive) {
+    throw new UsageError(
+      `the ${WHAT} is missing`,
+      `give it with -dr-token FILE, -dr-token - for standard input, or ${VARIABLE}`,
+    );
+  }
+  return prompt.piped(WHAT);
+}
+
+/** What an operation on a secondary sends, and how: an ordinary token says nothing there. */
+export async function operationCall(
+  context: Context,
+  from: string | undefined,
+): Promise<{ readonly client: Client; readonly body: { readonly dr_operation_token: string } }> {
+  const token = await operationToken(context, from);
+  const client = context.client.inRoot().withToken(null);
+  return { client, body: { dr_operation_token: token.reveal() } };
+}
+
+export const ACTIVATION_HELP =
+  "Activation token, @FILE, or - for standard input; else you are asked";
+
+/** A token by which a cluster is let in. */
+export async function activationToken(
+  { prompt, files, out }: Pick<Context, "prompt" | "files" | "out">,
+  typed: string | undefined,
+): Promise<Secret<string>> {
+  if (typed?.startsWith("@")) return held(files.text(typed.slice(1), MAX_SECRET), typed.slice(1));
+  if (typed === undefined || typed === "-") return prompt.piped("activation token");
+  out.warn("a token on the command line stays in the shell's history; - reads it from a pipe");
+  return new Secret(typed);
+}
+
+function held(text: string, where: string): Secret<string> {
+  const trimmed = text.trim();
+  if (trimmed === "" || /\s/.test(trimmed)) {
+    throw new UsageError(`${where} must hold one token and no more`);
+  }
+  return new Secret(trimmed);
+}

@@ -1,0 +1,224 @@
+// `holdfast replication operation-token`: a token for a disaster-recovery secondary, made from key shares there.
+
+import * as replication from "@holdfast/client/api/replication";
+import { Secret } from "@holdfast/shared/secret";
+import { command, type Context } from "../command.ts";
+import { argument } from "../line/argument.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+import { readOtp, uncover } from "../operator/one-time-pad.ts";
+import {
+  askShares,
+  notRunning,
+  readPgpKey,
+  readShare,
+  SHARE_HELP,
+  tellProgress,
+} from "../operator/shares.ts";
+import { showValue } from "../terminal/value.ts";
+import { DR_TOKEN_FLAG, operationCall } from "./operation-secret.ts";
+
+type Attempt = replication.DrOperationTokenStatusAnswer;
+
+const NAME = "replication operation-token";
+
+export const replicationOperationToken = command({
+  name: NAME,
+  summary: "Make a token for operations on this secondary, from key shares",
+  description:
+    "On a terminal, without a word behind it: starts an attempt (or joins the running one), asks for shares of the primary until there " +
+    "are enough, and prints the token. In steps: `start` on one machine, `share` on each holder's, then `decode`. The token lasts until " +
+    "it is deleted or this cluster is promoted; five are good at a time.",
+  examples: [
+    "holdfast replication operation-token",
+    "holdfast replication operation-token start -pgp-key me.asc",
+    "holdfast replication operation-token share -nonce N - < share.txt",
+    "holdfast replication operation-token decode ENCODED",
+    "holdfast replication operation-token delete -dr-token token.txt",
+  ],
+  flags: {
+    nonce: flag.string("Nonce of the attempt", "NONCE"),
+    otp: flag.string("One-time password: @FILE, or - for standard input", "@FILE|-"),
+    pgpKey: flag.file("PGP public key to encrypt the token to, instead of a password"),
+    ...DR_TOKEN_FLAG,
+  },
+  args: {
+    step: argument.optional("start, share, status, decode, cancel or delete; else all of it", {
+      choices: ["start", "share", "status", "decode", "cancel", "delete"],
+    }),
+    text: argument.optional(
+      `Of \`share\`: ${SHARE_HELP.charAt(0).toLowerCase()}${SHARE_HELP.slice(1)}. Of \`decode\`: the encoded token`,
+    ),
+  },
+  withoutToken: true,
+  run: takeStep,
+});
+
+interface Step {
+  readonly step: string | undefined;
+  readonly text: string | undefined;
+  readonly nonce: string | undefined;
+  readonly otp: string | undefined;
+  readonly pgpKey: string | undefined;
+  readonly drToken?: string | undefined;
+}
+
+export async function takeStep(
+  context: Context,
+  { step, text, nonce, otp, pgpKey, drToken }: Step,
+): Promise<number> {
+  if (text !== undefined && step !== "share" && step !== "decode") {
+    throw new UsageError("only share and decode have something behind them");
+  }
+  const wanted = async () => ({
+    ...(pgpKey === undefined ? {} : { pgp_key: readPgpKey(context.files, pgpKey) }),
+    ...(otp === undefined ? {} : { otp: (await readOtp(context, otp)).reveal() }),
+  });
+  switch (step) {
+    case undefined:
+      return whole(context, nonce, await wanted());
+    case "start":
+      return showAttempt(context, await start(context, await wanted()));
+    case "share":
+      return share(context, nonce, text);
+    case "status":
+      return showAttempt(context, await current(context));
+    case "decode":
+      return decode(context, text, otp);
+    case "cancel":
+      return cancel(context, nonce);
+    case "delete":
+      return remove(context, drToken);
+    default:
+      throw new UsageError("STEP must be start, share, status, decode, cancel or delete");
+  }
+}
+
+async function whole(
+  context: Context,
+  nonce: string | undefined,
+  wanted: replication.DrOperationTokenStartInput,
+): Promise<number> {
+  const { out, prompt } = context;
+  prompt.needPerson("Share", "use `start` and `share` with - for standard input");
+  let attempt = await current(context);
+  let otp = wanted.otp ?? "";
+  if (!attempt.started) {
+    attempt = await start(context, wanted);
+    otp = otp === "" ? attempt.otp : otp;
+    // Told at once: should this end before the last share, the token could not be read without it.
+    if (otp !== "") out.hint(`One-time password, keep it until you have the token: ${otp}`);
+  }
+  const running = nonce ?? attempt.nonce;
+  out.hint(`Attempt ${running}\nEvery holder of a share should see this nonce.`);
+  await askShares(context, "Share of the primary", async (key) => {
+    attempt = await give(context, key, running);
+    return attempt.complete;
+  });
+  return ended(context, attempt, otp);
+}
+
+async function share(
+  context: Context,
+  nonce: string | undefined,
+  text: string | undefined,
+): Promise<number> {
+  const key = (await readShare(context, text)) ?? (await context.prompt.piped("share"));
+  const attempt = await current(context);
+  if (!attempt.started) throw notRunning("attempt");
+  return ended(context, await give(context, key, nonce ?? attempt.nonce), "");
+}
+
+async function ended(context: Context, attempt: Attempt, otp: string): Promise<number> {
+  const { encoded_token: encoded, complete } = attempt;
+  if (complete && otp !== "" && encoded !== "") {
+    return showToken(context, encoded, new Secret(otp));
+  }
+  await showAttempt(context, attempt);
+  if (!complete) {
+    context.out.hint(
+      `Next: \`holdfast ${NAME} share\` with more shares; \`cancel\` ends the attempt`,
+    );
+  }
+  return 0;
+}
+
+async function decode(
+  context: Context,
+  encoded: string | undefined,
+  otp: string | undefined,
+): Promise<number> {
+  // Before a password is asked for: what cannot be a token is not worth one.
+  if (encoded === undefined || !/^[A-Za-z0-9+/]{8,}={0,2}$/.test(encoded)) {
+    throw new UsageError("decode takes the encoded token, in base64, as the last share gave it");
+  }
+  return showToken(context, encoded, await readOtp(context, otp));
+}
+
+async function cancel(context: Context, nonce: string | undefined): Promise<number> {
+  if (!(await current(context)).started) throw notRunning("attempt");
+  const input = nonce === undefined ? {} : { nonce };
+  await replication.drOperationTokenCancel(context.client.inRoot(), input);
+  context.out.done("Success! The attempt is ended.");
+  return 0;
+}
+
+async function remove(context: Context, drToken: string | undefined): Promise<number> {
+  const { client, body } = await operationCall(context, drToken);
+  await replication.drOperationTokenDelete(client, body);
+  context.out.done("Success! The operation token is of no use any more.");
+  return 0;
+}
+
+async function start(
+  { client }: Context,
+  input: replication.DrOperationTokenStartInput,
+): Promise<Attempt> {
+  return (await replication.drOperationTokenStart(client.inRoot(), input)).data;
+}
+
+async function current({ client }: Context): Promise<Attempt> {
+  return (await replication.drOperationTokenStatus(client.inRoot())).data;
+}
+
+async function give(
+  { client, out }: Context,
+  key: Secret<string>,
+  nonce: string,
+): Promise<Attempt> {
+  const input = { key: key.reveal(), nonce };
+  const attempt = (await replication.drOperationTokenUpdate(client.inRoot(), input)).data;
+  if (!attempt.complete) tellProgress(out, attempt.progress, attempt.required);
+  return attempt;
+}
+
+async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> {
+  const { otp, pgp_fingerprint: fingerprint, encoded_token: encoded } = attempt;
+  const some = (name: string, value: string) => (value === "" ? [] : [[name, value] as const]);
+  await out.show(attempt, {
+    pairs: [
+      ["Nonce", attempt.nonce],
+      ["Started", attempt.started],
+      ["Progress", `${showValue(attempt.progress)}/${showValue(attempt.required)}`],
+      ["Complete", attempt.complete],
+      ...some("OTP", otp),
+      ...some("PGP Fingerprint", fingerprint),
+      ...some("Encoded Token", encoded),
+    ],
+  });
+  if (encoded !== "" && fingerprint === "") {
+    out.hint(`Next: run \`holdfast ${NAME} decode ENCODED\`; it asks for the password (-otp)`);
+  } else if (otp !== "") {
+    out.hint("Keep the OTP: it is shown this once, and only with it can the token be read.");
+  }
+  return 0;
+}
+
+async function showToken({ out }: Context, encoded: string, otp: Secret<string>): Promise<number> {
+  const token = uncover(encoded, otp).reveal();
+  await out.show({ token }, { pairs: [["Operation Token", token]] });
+  out.hint(
+    "Next: keep it in a file for -dr-token, or in HOLDFAST_DR_OPERATION_TOKEN; `delete` ends it",
+  );
+  return 0;
+}

@@ -1,0 +1,215 @@
+// Commands on the primary of a replication set: it begins one, lets clusters in and puts them out, and gives way.
+
+import * as replication from "@holdfast/client/api/replication";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { command, type Context } from "../command.ts";
+import { argument } from "../line/argument.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+import { plainTime } from "../terminal/relative-time.ts";
+import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
+
+export const CLUSTER_ADDRESS_FLAG = {
+  clusterAddress: flag.string("Where secondaries come, unless at the listener's own", "URL"),
+};
+
+export function addressInput(address: string | undefined) {
+  return address === undefined ? {} : { primary_cluster_addr: address };
+}
+
+export const replicationEnable = command({
+  name: "replication enable",
+  summary: "Make this cluster a primary of disaster-recovery replication",
+  description:
+    "Nothing changes for those who use it. It needs a cluster port: `cluster_address` of a tcp listener. Needs `update` on " +
+    "sys/replication/dr/primary/enable.",
+  examples: [
+    "holdfast replication enable",
+    "holdfast replication enable -cluster-address https://a.example:8201",
+  ],
+  flags: CLUSTER_ADDRESS_FLAG,
+  args: {},
+  async run({ client, out }, { clusterAddress }) {
+    await replication.enableDrPrimary(client.inRoot(), addressInput(clusterAddress));
+    out.done("Success! This cluster is a primary.");
+    out.hint(
+      "Next: `holdfast replication public-key` on the other cluster, then `holdfast replication token -public-key KEY ID` here",
+    );
+  },
+});
+
+export const replicationToken = command({
+  name: "replication token",
+  summary: "Make a token with which another cluster becomes a secondary",
+  description:
+    "ID names the secondary from then on. With -public-key the token is sealed to that cluster and of no use to anybody else; " +
+    "without, it is unwrapped once, at the API of this cluster, and whoever is first has it. Needs `update` and `sudo` on " +
+    "sys/replication/dr/primary/secondary-token.",
+  examples: [
+    "holdfast replication token -public-key KEY site-b > token",
+    "holdfast replication token -ttl 10m -field token site-b",
+  ],
+  flags: {
+    ttl: flag.duration("How long the token is good, 24h at most (30m)"),
+    publicKey: flag.string("Key of the cluster that is to join, by its `public-key`", "KEY"),
+  },
+  args: { id: argument.required("Name of the secondary") },
+  async run({ client, out }, { ttl, publicKey, id }) {
+    const input = {
+      id,
+      ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }),
+      ...(publicKey === undefined ? {} : { secondary_public_key: publicKey }),
+    };
+    const { data, wrapInfo } = await replication.makeDrSecondaryToken(client.inRoot(), input);
+    // A wrapped answer has no data of its own.
+    const token = wrapInfo?.token.reveal() ?? data?.token ?? "";
+    await out.show({ id, token }, { text: token });
+    out.hint(
+      `Next: \`holdfast replication join -\` on ${id}, with this token. It is a secret until it was used.`,
+    );
+  },
+});
+
+export const replicationRevoke = command({
+  name: "replication revoke",
+  summary: "Refuse a secondary from now on",
+  description:
+    "Its sessions end at once. What it has it keeps, keys included. On a terminal it asks first. Needs `update` on " +
+    "sys/replication/dr/primary/revoke-secondary.",
+  examples: ["holdfast replication revoke site-b", "holdfast replication revoke -yes site-b"],
+  flags: { yes: flag.switch("Do not ask") },
+  args: { id: argument.required("Name of the secondary") },
+  async run(context, { id, yes }) {
+    const { client, out } = context;
+    const known = await knownSecondaries(context);
+    if (known !== null && !known.includes(id)) {
+      out.hint(
+        `There is no secondary ${id}; ${known.length === 0 ? "there is none" : `known are ${known.join(", ")}`}.`,
+      );
+      return 3;
+    }
+    if (!(await confirmed(context, yes, `Revoke the secondary ${id}?`, "Nothing was revoked.")))
+      return 1;
+    await replication.revokeDrSecondary(client.inRoot(), { id });
+    out.done(`Success! Revoked the secondary ${id}.`);
+    out.hint(
+      "It still holds data and keys. Next, where it is not in good hands: `holdfast operator rotate`, `holdfast operator rekey`",
+    );
+    return 0;
+  },
+});
+
+export const replicationDemote = command({
+  name: "replication demote",
+  summary: "Make this primary a secondary without a primary: the first half of a failover",
+  description:
+    "It takes no more requests, and waits up to ten seconds until the secondaries have the last write; warnings say who has it. " +
+    "Its tokens are of no use until a cluster of the set is promoted. On a terminal it asks first. Needs `update` on " +
+    "sys/replication/dr/primary/demote.",
+  examples: ["holdfast replication demote", "holdfast replication demote -yes"],
+  flags: { yes: flag.switch("Do not ask") },
+  args: {},
+  async run(context, { yes }) {
+    const { client, out, settings } = context;
+    const { display } = settings.address.value;
+    const question = `Demote ${display}? Nobody is served until a secondary is promoted.`;
+    if (!(await confirmed(context, yes, question, "Nothing was demoted."))) return 1;
+    await replication.demoteDrPrimary(client.inRoot());
+    out.done("Success! This cluster is a secondary without a primary.");
+    out.hint(
+      "Next: `holdfast replication promote` on the secondary that takes over; then a token of it, and `holdfast replication update-primary` here",
+    );
+    return 0;
+  },
+});
+
+export const replicationDisable = command({
+  name: "replication disable",
+  summary: "End the part of this cluster in its replication set",
+  description:
+    "A primary goes on alone; its secondaries follow nobody. A secondary becomes a cluster of its own with the data that it " +
+    "has: tokens and leases are then good on both. Joining again takes the place of all data. On a terminal it asks first. " +
+    DR_TOKEN_HELP,
+  examples: [
+    "holdfast replication disable",
+    "holdfast replication disable -yes -dr-token token.txt",
+  ],
+  flags: { yes: flag.switch("Do not ask"), ...DR_TOKEN_FLAG },
+  args: {},
+  async run(context, { yes, drToken }) {
+    const { client, out, settings } = context;
+    const mode = await modeOf(context);
+    const { display } = settings.address.value;
+    const question =
+      mode === "secondary"
+        ? `Make ${display} a cluster of its own? It no longer takes over for its primary.`
+        : `End replication of ${display}? Its secondaries get nothing more.`;
+    if (!(await confirmed(context, yes, question, "Nothing was disabled."))) return 1;
+    if (mode === "secondary") {
+      const call = await operationCall(context, drToken);
+      await replication.disableDrSecondary(call.client, call.body);
+    } else {
+      await replication.disableDrPrimary(client.inRoot());
+    }
+    out.done("Success! This cluster is on its own.");
+    return 0;
+  },
+});
+
+export const replicationTicket = command({
+  name: "replication ticket",
+  summary: "Make a ticket for operations on the secondaries of this primary",
+  description:
+    "In place of an operation token, so that nobody has to find holders of key shares at night: it names what it is for, ends by " +
+    "itself, and changes a role once. A rekey ends all of them. Keep it where the primary is not. Needs `update` and `sudo` on " +
+    "sys/replication/dr/primary/operator-ticket.",
+  examples: [
+    "holdfast replication ticket promote",
+    "holdfast replication ticket -ttl 12h -field ticket promote update-primary > ticket",
+  ],
+  flags: { ttl: flag.duration("How long it is good, 24h at most (1h)") },
+  args: {
+    operations: argument.rest("What it is for: promote, update-primary, disable, recover, …"),
+  },
+  async run({ client, out, clock }, { ttl, operations }) {
+    if (operations.length === 0) {
+      throw new UsageError("OPERATIONS is missing: what it is for, such as promote");
+    }
+    const input = { operations, ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }) };
+    const { data } = await replication.drOperatorTicket(client.inRoot(), input);
+    await out.show(data, {
+      pairs: [
+        ["Ticket", data.ticket],
+        ["Id", data.id],
+        ["Operations", data.operations],
+        ["Expires", plainTime(data.expires_at, clock.now())],
+      ],
+    });
+  },
+});
+
+// --- asking ---
+
+/** What this cluster is; an empty text where that cannot be told. */
+export async function modeOf({ client }: Context): Promise<string> {
+  const { data } = await replication.readDrStatus(client.inRoot());
+  return typeof data["mode"] === "string" ? data["mode"] : "";
+}
+
+/** Null where this cluster is no primary: then the refusal of the server says it better. */
+async function knownSecondaries({ client }: Context): Promise<readonly string[] | null> {
+  const { data } = await replication.readDrStatus(client.inRoot());
+  const { known_secondaries: known } = data;
+  return Array.isArray(known) ? known.map(String) : null;
+}
+
+export async function confirmed(
+  { prompt, out }: Context,
+  yes: boolean,
+  question: string,
+  otherwise: string,
+): Promise<boolean> {
+  if (yes || !prompt.interactive || (await prompt.confirm(question))) return true;
+  out.hint(otherwise);
+  return false;
+}

@@ -1,0 +1,252 @@
+// What a cluster is among others, as a person on call reads it: what is the matter, and what to do next. Pure.
+
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { MILLISECOND, showDuration } from "@holdfast/shared/text/duration";
+import type { Instant } from "@holdfast/shared/world";
+import type { View } from "../terminal/output.ts";
+import { shortTime } from "../terminal/relative-time.ts";
+import { NONE, showValue } from "../terminal/value.ts";
+
+export interface StatusView {
+  readonly view: View;
+  /** Something does not replicate as it should. */
+  readonly troubled: boolean;
+  /** What is the matter and what to do, a sentence or two each. */
+  readonly advice: readonly string[];
+}
+
+export const STREAMING = "stream-wals";
+
+const STATES: ReadonlyMap<string, string> = new Map([
+  [STREAMING, "streaming"],
+  ["merkle-diff", "comparing with the primary"],
+  ["merkle-sync", "copying from the primary"],
+  ["idle", "idle: nothing is replicated"],
+  ["running", "running"],
+  ["fenced", "FENCED: another cluster was promoted"],
+]);
+
+export function statusView(status: JsonObject, now: Instant): StatusView {
+  const mode = textOf(status["mode"]);
+  if (mode === "primary") return primaryView(status, now);
+  if (mode === "secondary") return secondaryView(status, now);
+  return {
+    view: { pairs: [["This Cluster", "on its own: it replicates to nobody"]] },
+    troubled: false,
+    advice: [
+      "Next: `holdfast replication enable` makes it a primary; `holdfast replication join` a secondary, in place of all " +
+        "of its data.",
+    ],
+  };
+}
+
+/** A state in words, with the name that other tools know it by. */
+export function stateText(state: string): string {
+  const words = STATES.get(state);
+  return words === undefined || words === state ? state : `${words} (${state})`;
+}
+
+/** How far a copy is. */
+export function copyText(status: JsonObject): string | null {
+  const progress = status["merkle_sync_progress"];
+  if (!isObject(progress)) return null;
+  const [done, total] = [progress["sync_progress"], progress["sync_total_keys"]].map(numberOf);
+  return total === 0 ? `${done} rows` : `${done} of ${total} rows`;
+}
+
+// --- primary ---
+
+function primaryView(status: JsonObject, now: Instant): StatusView {
+  const fenced = status["state"] === "fenced";
+  const members = rowsOf(status["secondaries"]);
+  const known = Array.isArray(status["known_secondaries"]) ? status["known_secondaries"] : [];
+  const absent = known
+    .map(textOf)
+    .filter((id) => !members.some((member) => member["node_id"] === id));
+  const facts: View = {
+    pairs: [
+      ["This Cluster", "primary"],
+      ["State", stateText(textOf(status["state"]))],
+      ...(fenced ? [["Primary Now", status["conflicting_primary"]] as const] : []),
+      ["Replication Set", status["cluster_id"]],
+      ["Epoch", status["epoch"]],
+      ["Last Index", status["last_dr_wal"]],
+      ["Cluster Address", textOf(status["primary_cluster_addr"]) || "that of the listener"],
+      ...(known.length === 0 && !fenced ? [["Secondaries", "none"] as const] : []),
+    ],
+  };
+  const secondaries: View = {
+    columns: ["Secondary", "State", "Connection", "Behind", "Heartbeat"],
+    rows: [
+      ...members.map((member) => [
+        member["node_id"],
+        textOf(member["state"]) || NONE,
+        member["connection_status"],
+        behindText(member),
+        shortTime(member["last_heartbeat"], now),
+      ]),
+      ...absent.map((id) => [id, NONE, "not come yet", NONE, NONE]),
+    ],
+    whole: ["Secondary"],
+  };
+  const advice = fenced
+    ? [
+        "Another cluster of the set was promoted, and nothing is written here any more. Next: `holdfast replication demote` " +
+          "here, a token of the primary by `holdfast replication token`, then `holdfast replication update-primary` here.",
+      ]
+    : primaryAdvice(members, absent);
+  return {
+    view: known.length === 0 ? facts : { parts: [facts, secondaries] },
+    troubled: fenced || absent.length > 0 || members.some((member) => !streams(member)),
+    advice,
+  };
+}
+
+function primaryAdvice(members: readonly JsonObject[], absent: readonly string[]): string[] {
+  if (members.length === 0 && absent.length === 0) {
+    return ["Next: `holdfast replication token ID` makes a token for a secondary."];
+  }
+  return [
+    ...members.flatMap((member) => memberAdvice(member)),
+    ...absent.map(
+      (id) =>
+        `${id} was not heard of since this server leads. Next: \`holdfast replication join\` there with its token; where it had joined, ` +
+        "`holdfast replication status` there says what keeps it away.",
+    ),
+  ];
+}
+
+function memberAdvice(member: JsonObject): string[] {
+  const id = textOf(member["node_id"]);
+  if (member["connection_status"] !== "connected") {
+    return [
+      `${id} is disconnected. Next: look whether it runs and reaches the cluster port; \`holdfast replication status\` ` +
+        "there says what it waits for.",
+    ];
+  }
+  const state = textOf(member["state"]);
+  return state === STREAMING ? [] : [`${id} is ${stateText(state)}: wait until it streams.`];
+}
+
+function streams(member: JsonObject): boolean {
+  return member["connection_status"] === "connected" && member["state"] === STREAMING;
+}
+
+// --- secondary ---
+
+function secondaryView(status: JsonObject, now: Instant): StatusView {
+  const id = textOf(status["secondary_id"]);
+  const state = textOf(status["state"]);
+  const [primary] = rowsOf(status["primaries"]);
+  const error = textOf(status["last_sync_error"]);
+  const copy = copyText(status);
+  const divergent = numberOf(status["divergent_entries"]);
+  const view: View = {
+    pairs: [
+      ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
+      ["State", stateText(state)],
+      ...(copy === null ? [] : [["Copied", copy] as const]),
+      ["Behind", id === "" || primary === undefined ? NONE : behindText({ ...status, ...primary })],
+      ["Primary", primary === undefined ? NONE : addressText(primary, status)],
+      ["Connection", connectionText(status, primary)],
+      ["Last Heartbeat", shortTime(primary?.["last_heartbeat"], now)],
+      ...(primary === undefined
+        ? []
+        : [["Clock Skew", millisText(primary["clock_skew_ms"])] as const]),
+      ["Last Index", status["last_remote_wal"]],
+      ["Replication Set", status["cluster_id"]],
+      ["Epoch", status["epoch"]],
+      ...(divergent === 0
+        ? []
+        : [["Given Up", `${divergent} entries that only this cluster had`] as const]),
+      ...(status["corrupted_merkle_tree"] === true
+        ? [["Data", "DIFFERS from the primary"] as const]
+        : []),
+      ...(error === "" ? [] : [["Last Error", error] as const]),
+    ],
+  };
+  const connected = primary?.["connection_status"] === "connected";
+  const damaged = status["corrupted_merkle_tree"] === true;
+  return {
+    view,
+    troubled: state !== STREAMING || !connected || damaged,
+    advice: secondaryAdvice(status, { hasPrimary: id !== "", connected, damaged }),
+  };
+}
+
+function secondaryAdvice(
+  status: JsonObject,
+  {
+    hasPrimary,
+    connected,
+    damaged,
+  }: { readonly hasPrimary: boolean; readonly connected: boolean; readonly damaged: boolean },
+): string[] {
+  const state = textOf(status["state"]);
+  if (!hasPrimary) {
+    return [
+      "It keeps its data and follows nobody. Next: `holdfast replication update-primary` with a token of the primary, or " +
+        "`holdfast replication failover -plan` where it is to be the primary itself.",
+    ];
+  }
+  if (damaged) {
+    return [
+      "It was compared with the primary three times and still differs. Next: `holdfast replication recover`.",
+    ];
+  }
+  if (state === "merkle-sync" || state === "merkle-diff") {
+    return ["It cannot take over before it streams. Next: wait; the rows above say how far it is."];
+  }
+  if (state === STREAMING && connected) return [];
+  if (/revoked/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "The primary has revoked it. Next: where that was a mistake, a new token by `holdfast replication token` on the " +
+        "primary, then `holdfast replication update-primary` here.",
+    ];
+  }
+  return [
+    "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
+      "minute, and at once by `holdfast replication recover`. Where the primary is lost: `holdfast replication failover -plan`.",
+  ];
+}
+
+function connectionText(status: JsonObject, primary: JsonObject | undefined): string {
+  const channel = textOf(status["connection_state"]);
+  const seen = textOf(primary?.["connection_status"]);
+  return (
+    [seen, channel === "" || channel === "ready" ? "" : channel].filter(Boolean).join(", ") || NONE
+  );
+}
+
+function addressText(primary: JsonObject, status: JsonObject): string {
+  return textOf(primary["cluster_address"]) || textOf(status["primary_cluster_addr"]) || NONE;
+}
+
+// --- both ---
+
+/** In entries, and for how long where that says something. */
+function behindText(peer: JsonObject): string {
+  const lag = peer["wal_lag"];
+  const age = millisText(peer["replication_primary_canary_age_ms"]);
+  if (typeof lag !== "number") return NONE;
+  if (lag === 0) return "0 entries";
+  const entries = `${lag} ${lag === 1 ? "entry" : "entries"}`;
+  return age === NONE || age === "0s" ? entries : `${entries}, ${age}`;
+}
+
+function millisText(value: JsonValue | undefined): string {
+  const text = textOf(value);
+  return /^-?\d{1,15}$/.test(text) ? showDuration(BigInt(text) * MILLISECOND) : NONE;
+}
+
+function rowsOf(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter((one): one is JsonObject => isObject(one)) : [];
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return value === undefined || value === null || value === "" ? "" : showValue(value);
+}
+
+function numberOf(value: JsonValue | undefined): number {
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,28 @@
+// `holdfast replication status`
+
+import * as replication from "@holdfast/client/api/replication";
+import { command } from "../command.ts";
+import { statusView } from "./status-view.ts";
+
+// Apart from 1, for probes: the server answers, and does not replicate as it should.
+const TROUBLED = 2;
+
+export const replicationStatus = command({
+  name: "replication status",
+  summary: "Show what this cluster is among others, how far behind, and what to do",
+  description:
+    "Needs no token, also on a secondary. Exit code 0 when all is well, or this cluster replicates to nobody; 2 when a secondary does " +
+    "not stream, is away or has not come yet, or when this primary is fenced because another cluster was promoted; 1 when the server " +
+    "cannot be reached. Behind is in entries of the log, and the time since what is there was new.",
+  examples: ["holdfast replication status", "holdfast replication status -format=json"],
+  flags: {},
+  args: {},
+  withoutToken: true,
+  async run({ client, out, clock }) {
+    const { data } = await replication.readDrStatus(client.inRoot());
+    const { view, troubled, advice } = statusView(data, clock.now());
+    await out.show(data, view);
+    if (out.forPeople) for (const line of advice) out.hint(line);
+    return troubled ? TROUBLED : 0;
+  },
+});

@@ -1,0 +1,150 @@
+// Commands by which a secondary takes over, and what to do before and when something is stuck.
+
+import * as replication from "@holdfast/client/api/replication";
+import { command, type Context } from "../command.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+import type { View } from "../terminal/output.ts";
+import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
+import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed } from "./primary.ts";
+
+// Apart from 1, for rehearsals in a pipeline: it was told what is in the way.
+const NOT_READY = 2;
+
+type Rehearsal = replication.PromoteDrSecondaryAnswer;
+
+const CHECKS: ReadonlyMap<string, string> = new Map([
+  ["keys", "the keys here open the data"],
+  ["copied", "the first copy was completed"],
+  ["whole", "no synchronisation is half done"],
+  ["equal", "the last comparison found no difference"],
+  ["complete", "everything that the primary told of is here"],
+  ["primary-gone", "the primary was demoted, or is silent"],
+  ["audit", "an audit device can be written here"],
+  ["alone", "no other change of the role is under way"],
+]);
+
+export const replicationPromote = command({
+  name: "replication promote",
+  summary: "Make this secondary the primary",
+  description:
+    "Where the primary was demoted, or is silent and told of nothing that is missing here. -force goes on without the checks that may " +
+    "be left out, and loses what they tell; -dry-run changes nothing and shows every check. Afterwards tokens of the old primary are " +
+    `good here. On a terminal -force asks first. ${DR_TOKEN_HELP}`,
+  examples: [
+    "holdfast replication promote -dry-run",
+    "holdfast replication promote -dr-token token.txt",
+    "holdfast replication promote -force -yes -dr-token token.txt",
+  ],
+  flags: {
+    force: flag.switch("Go on without checks, and lose what they tell"),
+    dryRun: flag.switch("Change nothing; show what would happen (exit code 2 if refused)"),
+    yes: flag.switch("Do not ask"),
+    ...CLUSTER_ADDRESS_FLAG,
+    ...DR_TOKEN_FLAG,
+  },
+  args: {},
+  async run(context, { force, dryRun, yes, clusterAddress, drToken }) {
+    const { out, settings } = context;
+    const call = await operationCall(context, drToken);
+    if (dryRun) return showPlan(context, await rehearsed(call));
+    if (force && !yes) {
+      const { lost_from: from, lost_to: to } = await rehearsed(call);
+      const lost = from === undefined ? "" : ` Entries ${from} to ${to} are lost.`;
+      const question = `Promote ${settings.address.value.display} by force?${lost} A primary that still runs must not be written to any more.`;
+      if (!(await confirmed(context, yes, question, "Nothing was promoted."))) return 1;
+    }
+    const input = { ...call.body, ...addressInput(clusterAddress), ...(force ? { force } : {}) };
+    await replication.promoteDrSecondary(call.client, input);
+    out.done("Success! This cluster is the primary.");
+    out.hint(
+      "Next: send clients here; `holdfast replication token ID` for each cluster that is to follow, with `update-primary` there",
+    );
+    return 0;
+  },
+});
+
+export const replicationFailover = command({
+  name: "replication failover",
+  summary: "Show whether this secondary can take over now, as a checklist with commands",
+  description:
+    "-plan changes nothing: it is the rehearsal of `replication promote`. Exit code 0 when it would be promoted without force, 2 " +
+    `when not. ${DR_TOKEN_HELP}`,
+  examples: ["holdfast replication failover -plan"],
+  flags: { plan: flag.switch("Show the checklist"), ...DR_TOKEN_FLAG },
+  args: {},
+  async run(context, { plan, drToken }) {
+    if (!plan) {
+      throw new UsageError(
+        "a failover is not one command: it is decided between two clusters",
+        "-plan shows the checklist, and which commands are next",
+      );
+    }
+    return showPlan(context, await rehearsed(await operationCall(context, drToken)));
+  },
+});
+
+export const replicationRecover = command({
+  name: "replication recover",
+  summary: "Begin replication anew where this secondary waits or has stopped",
+  description: `It tries at once to reach its primary, and compares again. ${DR_TOKEN_HELP}`,
+  examples: ["holdfast replication recover -dr-token token.txt"],
+  flags: DR_TOKEN_FLAG,
+  args: {},
+  async run(context, { drToken }) {
+    const { client, body } = await operationCall(context, drToken);
+    await replication.recoverDrSecondary(client, body);
+    context.out.done("Success! Replication begins anew.");
+    context.out.hint("Next: `holdfast replication status`");
+  },
+});
+
+async function rehearsed({
+  client,
+  body,
+}: Awaited<ReturnType<typeof operationCall>>): Promise<Rehearsal> {
+  return (await replication.promoteDrSecondary(client, { ...body, dry_run: true })).data;
+}
+
+async function showPlan({ out }: Context, plan: Rehearsal): Promise<number> {
+  await out.show(plan, planView(plan));
+  return plan.ready === true ? 0 : NOT_READY;
+}
+
+export function planView({
+  ready,
+  ready_with_force: forced,
+  checks = [],
+  next = [],
+  ...lost
+}: Rehearsal): View {
+  const { lost_from: from, lost_to: to } = lost;
+  const verdict =
+    ready === true
+      ? "yes"
+      : forced === true
+        ? "only by force: read what that loses"
+        : "no, not even by force";
+  return {
+    parts: [
+      {
+        columns: ["", "Check", "What it means"],
+        rows: checks.map(({ name, ok, skipped_by_force: skipped, text }) => [
+          ok ? "[x]" : skipped ? "[!]" : "[ ]",
+          name,
+          ok ? (CHECKS.get(name) ?? "") : `${text}${skipped ? " (-force goes on)" : ""}`,
+        ]),
+      },
+      {
+        pairs: [
+          ["Can Take Over", verdict],
+          [
+            "Would Be Lost",
+            from === undefined ? "nothing that is known of" : `entries ${from} to ${to}`,
+          ],
+          ...next.map((line, i) => [`Next ${i + 1}`, line] as const),
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,208 @@
+// `holdfast replication …` against whole clusters with real TLS between them: a failover and back as people do it, and
+// what a person on call reads on the way.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import {
+  type Cluster,
+  inSync,
+  joined,
+  startCluster,
+  startPrimary,
+} from "../support/replication/clusters.ts";
+import { until } from "../support/until.ts";
+import { makeHome, type Ran, run, type RunOptions } from "./harness.ts";
+
+class Person {
+  readonly home: string;
+
+  constructor(t: TestContext) {
+    this.home = makeHome((call) => t.after(call));
+  }
+
+  /** With the token of `as`, where it is not the cluster's own. */
+  at(cluster: Cluster, line: string, options: RunOptions = {}, as = cluster): Promise<Ran> {
+    const env = {
+      HOLDFAST_ADDR: cluster.server.url,
+      HOLDFAST_TOKEN: as.token,
+      HOME: this.home,
+      ...options.env,
+    };
+    return run(["replication", ...line.split(" ")], { ...options, env });
+  }
+
+  async must(cluster: Cluster, line: string, options: RunOptions = {}, as = cluster): Promise<Ran> {
+    const ran = await this.at(cluster, line, options, as);
+    assert.equal(ran.code, 0, `${line}\n${ran.all}`);
+    return ran;
+  }
+
+  /** An operation token of this secondary in a file, by the ceremony. */
+  async operate(cluster: Cluster, share: string): Promise<string> {
+    const made = await this.must(cluster, "operation-token -field token", { typed: [share] });
+    return this.keep("dr-token", made.stdout);
+  }
+
+  keep(name: string, text: string): string {
+    const path = join(this.home, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+}
+
+async function pair(t: TestContext) {
+  const primary = await startPrimary(t);
+  await primary.put("x", { n: "1" });
+  const secondary = await joined(t, primary);
+  await inSync(primary, secondary);
+  return { primary, secondary, person: new Person(t), share: primary.opened.shares[0] ?? "" };
+}
+
+const words = ({ all }: Ran) => all.replaceAll(/\s+/g, " ");
+
+test("a cluster joins by a token that is sealed to it, fails over and back, by these commands alone", async (t) => {
+  const [a, b] = [await startCluster(t), await startCluster(t)];
+  const person = new Person(t);
+  const alone = await person.must(a, "status");
+  assert.match(words(alone), /on its own.*`holdfast replication enable`/);
+  await person.must(a, "enable");
+  const without = await person.must(a, "status");
+  assert.match(words(without), /Secondaries none.*`holdfast replication token ID`/);
+  const key = (await person.must(b, "public-key")).stdout.trim();
+  const token = (await person.must(a, `token -public-key ${key} site-b`)).stdout;
+  const awaited = await person.at(a, "status");
+  assert.equal(awaited.code, 2, awaited.all);
+  assert.match(words(awaited), /site-b <none> not come yet/);
+
+  const unasked = await person.at(b, "join -", { stdin: token });
+  assert.equal(unasked.code, 2, unasked.all);
+  assert.match(unasked.stderr, /-yes/);
+  const declined = await person.at(b, "join", { typed: [token.trim(), "n"] });
+  assert.equal(declined.code, 1, declined.all);
+  assert.match(words(declined), /Replace ALL data/);
+  assert.ok(!declined.all.includes(token.trim()), "what is typed is not shown");
+  assert.equal((await b.status())["mode"], "disabled");
+
+  const done = await person.must(b, "join -yes -", { stdin: token });
+  assert.match(done.stdout, /is a secondary\.\nIt has everything, and streams\./);
+  await until(async () => (await person.at(a, "status")).code === 0);
+  const seen = await person.must(a, "status", { columns: 80 });
+  assert.match(seen.stdout, /^site-b +stream-wals +connected +0 entries +\S/m);
+  for (const line of seen.stdout.split("\n")) assert.ok(line.length <= 80, line);
+  const own = await person.must(b, "status", { columns: 80 });
+  assert.match(own.stdout, /^This Cluster +secondary site-b$/m);
+  assert.match(own.stdout, /^State +streaming \(stream-wals\)$/m);
+  assert.match(own.stdout, /^Behind +0 entries$/m);
+  for (const line of own.stdout.split("\n")) assert.ok(line.length <= 80, line);
+
+  const [share = ""] = a.opened.shares;
+  let dr = await person.operate(b, share);
+  const early = await person.at(b, `failover -plan -dr-token ${dr}`);
+  assert.equal(early.code, 2, early.all);
+  assert.match(early.stdout, /^\[!\] +primary-gone +the primary is alive and connected/m);
+  assert.match(words(early), /Next 1 on the primary: holdfast replication demote/);
+  await person.must(a, "demote -yes");
+  const demoted = await person.at(a, "status");
+  assert.equal(demoted.code, 2);
+  assert.match(words(demoted), /without a primary.*update-primary/);
+  const ready = await person.must(b, `promote -dry-run -dr-token ${dr}`);
+  assert.match(words(ready), /Can Take Over yes Would Be Lost nothing/);
+  await person.must(b, `promote -dr-token ${dr}`);
+
+  // and a follows: its token of before is good at b, whose data is a's
+  dr = await person.operate(a, share);
+  const back = (await person.must(a, `public-key -dr-token ${dr}`)).stdout.trim();
+  const again = (await person.must(b, `token -public-key ${back} site-a`, {}, a)).stdout;
+  const file = person.keep("token", again);
+  const followed = await person.must(a, `update-primary -dr-token ${dr} @${file}`);
+  assert.match(followed.stdout, /It has everything, and streams/);
+  await inSync(b, a);
+});
+
+test("status of a secondary that is cut off, revoked or without its primary says so, with exit code 2", async (t) => {
+  const { primary, secondary, person } = await pair(t);
+  const unknown = await person.at(primary, "revoke -yes site-x");
+  assert.equal(unknown.code, 3, unknown.all);
+  assert.match(unknown.stderr, /known are site-b/);
+  await person.must(primary, "revoke -yes site-b");
+  await until(async () => (await secondary.status())["state"] === "idle");
+  const revoked = await person.at(secondary, "status");
+  assert.equal(revoked.code, 2, revoked.all);
+  assert.match(revoked.stdout, /^State +idle: nothing is replicated \(idle\)$/m);
+  const json = await person.at(secondary, "status -format=json");
+  assert.equal(json.code, 2);
+  assert.equal(JSON.parse(json.stdout).secondary_id, "site-b");
+  assert.equal(json.stderr, "");
+});
+
+test("a primary that was superseded by force is shown as fenced", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const dr = await person.operate(secondary, share);
+  const refused = await person.at(secondary, `promote -dr-token ${dr}`);
+  assert.equal(refused.code, 1, refused.all);
+  assert.match(words(refused), /primary-gone.*demote it first/);
+  await person.must(secondary, `promote -force -yes -dr-token ${dr}`);
+  await until(async () => (await primary.status())["state"] === "fenced");
+  const fenced = await person.at(primary, "status", { columns: 80 });
+  assert.equal(fenced.code, 2, fenced.all);
+  assert.match(words(fenced), /FENCED: another cluster was promoted.*replication demote/);
+});
+
+test("an operation token comes from a file, a pipe, the environment or a prompt, and never from the command line", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const started = await person.must(secondary, "operation-token start -format json");
+  const { nonce, otp } = JSON.parse(started.stdout) as { nonce: string; otp: string };
+  const running = await person.must(secondary, "operation-token status");
+  assert.match(running.stdout, /^Started +true$/m);
+  const other = await person.at(secondary, "operation-token share -nonce other -", {
+    stdin: share,
+  });
+  assert.equal(other.code, 1, other.all);
+  const last = `operation-token share -nonce ${nonce} -field encoded_token -`;
+  const encoded = (await person.must(secondary, last, { stdin: share })).stdout;
+  const decode = `operation-token decode -otp - -field token ${encoded}`;
+  const token = (await person.must(secondary, decode, { stdin: otp })).stdout;
+  const recover = "recover";
+  const clear = await person.at(secondary, `recover -dr-token ${token}`);
+  assert.equal(clear.code, 2, clear.all);
+  assert.ok(!clear.all.includes(token), clear.all);
+  const none = await person.at(secondary, recover);
+  assert.equal(none.code, 2, none.all);
+  assert.match(words(none), /HOLDFAST_DR_OPERATION_TOKEN/);
+  await person.must(secondary, `${recover} -dr-token -`, { stdin: `${token}\n` });
+  await person.must(secondary, recover, { env: { HOLDFAST_DR_OPERATION_TOKEN: token } });
+  const typed = await person.must(secondary, recover, { typed: [token] });
+  assert.ok(!typed.all.includes(token) && typed.raw.includes(true), "typed without echo");
+  const file = person.keep("dr-token", token);
+  await person.must(secondary, `operation-token delete -dr-token ${file}`);
+  assert.equal((await person.at(secondary, `recover -dr-token ${file}`)).code, 4);
+
+  await person.must(secondary, "operation-token start");
+  await person.must(secondary, "operation-token cancel");
+  assert.equal((await person.at(secondary, "operation-token cancel")).code, 3);
+  const ticket = (await person.must(primary, "ticket -ttl 1h -field ticket recover")).stdout;
+  const kept = person.keep("ticket", ticket);
+  await person.must(secondary, `recover -dr-token ${kept}`);
+  const beyond = await person.at(secondary, `failover -plan -dr-token ${kept}`);
+  assert.equal(beyond.code, 4, beyond.all);
+});
+
+test("generate-root -dr-token makes an operation token too, and disable ends the part of either side", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const env = { HOLDFAST_ADDR: secondary.server.url, HOME: person.home };
+  const made = await run(["operator", "generate-root", "-dr-token", "-field", "token"], {
+    env,
+    typed: [share],
+  });
+  assert.equal(made.code, 0, made.all);
+  const dr = person.keep("dr-token", made.stdout);
+  const declined = await person.at(secondary, `disable -dr-token ${dr}`, { typed: ["n"] });
+  assert.equal(declined.code, 1, declined.all);
+  await until(async () => (await secondary.status())["state"] === "stream-wals");
+  await person.must(secondary, `disable -yes -dr-token ${dr}`);
+  assert.equal((await secondary.status())["mode"], "disabled");
+  await person.must(primary, "disable -yes");
+  assert.equal((await primary.status())["mode"], "disabled");
+});
