@@ -52,6 +52,11 @@ export class ClusterProcess {
     return this.#server.call(method, path, options);
   }
 
+  /** Of its API, which is another one after each start. */
+  get address(): string {
+    return /addresses=(\S+)/.exec(this.log)?.[1] ?? "";
+  }
+
   get log(): string {
     return this.#server.log;
   }
