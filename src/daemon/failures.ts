@@ -53,6 +53,24 @@ export function devCloudsTokenless(message: string): Failure {
 }
 
 /**
+ * @code dev-replica-tokenless A paired cluster is made with a root token, and the store has none.
+ * @remedy Use --dev-replica without --dev-persist.
+ */
+export function devReplicaTokenless(): Failure {
+  const message = "--dev-replica needs a root token, and this store was left without one";
+  return new Failure("invalid", "dev-replica-tokenless", message);
+}
+
+/**
+ * @code dev-replica-failed The second cluster of --dev-replica has not caught up with the first.
+ * @remedy Look at the lines above; try again.
+ */
+export function devReplicaFailed(): Failure {
+  const message = "--dev-replica: the second cluster does not follow the first";
+  return new Failure("unavailable", "dev-replica-failed", message);
+}
+
+/**
  * @code dev-clouds-absent The stand-ins for the clouds are not part of this installation.
  * @remedy Use --dev-clouds in a checkout of the source.
  */

@@ -22,6 +22,8 @@ export interface DevFlags {
   readonly tls: boolean;
   /** Stand-ins for the clouds beside it. */
   readonly clouds: boolean;
+  /** A second cluster that follows this one. */
+  readonly replica: "dr" | null;
 }
 
 const OPTIONS = {
@@ -36,6 +38,7 @@ const OPTIONS = {
   "dev-persist": { type: "string" },
   "dev-tls": { type: "boolean" },
   "dev-clouds": { type: "boolean" },
+  "dev-replica": { type: "string" },
   "dev-insecure-listen": { type: "boolean" },
 } as const;
 
@@ -61,6 +64,8 @@ Never for real secrets.
   --dev-tls                 TLS with a certificate made for the occasion
   --dev-clouds              with stand-ins for both clouds, and engines that use
                             them (in a checkout)
+  --dev-replica dr          with a second cluster that follows this one, and the
+                            commands of a failover
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:
@@ -134,5 +139,12 @@ function devFlags(values: Parsed): DevFlags {
   const persist = values["dev-persist"] ?? null;
   if (persist === "") throw refused("--dev-persist takes a directory");
   const [tls, clouds] = [values["dev-tls"] === true, values["dev-clouds"] === true];
-  return { address, rootToken, persist, tls, clouds };
+  return { address, rootToken, persist, tls, clouds, replica: replicaOf(values) };
+}
+
+function replicaOf({ "dev-replica": replica, "dev-persist": persist }: Parsed): "dr" | null {
+  if (replica === undefined) return null;
+  if (replica !== "dr") throw refused("--dev-replica takes dr: disaster recovery");
+  if (persist === undefined) return "dr";
+  throw refused("--dev-replica goes without --dev-persist: the pair lies in memory");
 }

@@ -19,6 +19,7 @@ import {
   type DevPlace,
   openDev,
   prepareClouds,
+  prepareReplica,
   withoutClouds,
 } from "./dev/dev-mode.ts";
 import { dump } from "./diagnostics.ts";
@@ -27,7 +28,7 @@ import { FollowedFiles } from "./followed-files.ts";
 import { devWarnings, hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
 import type { Host } from "./host.ts";
 import { ProcessLog } from "./process-log.ts";
-import type { ServerModule, ServerPart } from "./server-part.ts";
+import type { ServerModule, ServerPart, ServerParts } from "./server-part.ts";
 import { serve } from "./serving.ts";
 import type { Signals } from "./signals.ts";
 import { BUILD_DATE, VERSION } from "../system/version.ts";
@@ -76,6 +77,7 @@ class ProcessLife {
   readonly #reloads = new Reloads(() => this.#reload());
   #config: Config;
   #server: ServerPart | null = null;
+  #replica: ServerPart | null = null;
 
   constructor(begun: Start, processLog: ProcessLog) {
     const { around, sources, loaded } = begun;
@@ -96,22 +98,11 @@ class ProcessLife {
 
   async run(): Promise<number> {
     const { around, dev } = this.#begun;
-    const { host, world, load } = around;
+    const { host, load } = around;
     const module = await load();
     try {
       this.#warn();
-      this.#server = await module.openServer(this.#config, {
-        world,
-        log: this.#log,
-        dial: this.#processLog.dial,
-        operatorFiles: new FollowedFiles(world.fs, host),
-        version: VERSION,
-        buildDate: BUILD_DATE,
-        // What is set for real clouds would go before what the stand-ins are told of by.
-        environment: dev?.flags.clouds === true ? withoutClouds(host.env) : host.env,
-        reload: () => this.#reloads.run(),
-        ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
-      });
+      this.#server = await module.openServer(this.#config, this.#parts());
     } catch (error) {
       this.#log.error("could not start", { cause: describe(error) });
       const code = error instanceof ConfigFailure ? BAD_CONFIGURATION : module.exitCodeOf(error);
@@ -125,6 +116,23 @@ class ProcessLife {
     return this.#live(this.#server, module);
   }
 
+  #parts(): ServerParts {
+    const { around, dev } = this.#begun;
+    const { host, world } = around;
+    return {
+      world,
+      log: this.#log,
+      dial: this.#processLog.dial,
+      operatorFiles: new FollowedFiles(world.fs, host),
+      version: VERSION,
+      buildDate: BUILD_DATE,
+      // What is set for real clouds would go before what the stand-ins are told of by.
+      environment: dev?.flags.clouds === true ? withoutClouds(host.env) : host.env,
+      reload: () => this.#reloads.run(),
+      ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
+    };
+  }
+
   async #live(server: ServerPart, module: ServerModule): Promise<number> {
     const { signals, around } = this.#begun;
     const { host, world } = around;
@@ -132,7 +140,7 @@ class ProcessLife {
     const startedAt = clock.elapsed();
     const { pidFile } = this.#config;
     try {
-      await this.#announce(server);
+      await this.#announce(server, module);
       if (pidFile !== null) fs.replace(pidFile, utf8(`${host.pid}\n`));
     } catch (error) {
       this.#log.error("could not start", { cause: describe(error) });
@@ -154,18 +162,27 @@ class ProcessLife {
         },
       });
     } finally {
+      await this.#replica?.stop().catch(() => {});
       this.#watch.stop();
       if (pidFile !== null) removePid(pidFile, host, world);
     }
   }
 
-  async #announce(server: ServerPart): Promise<void> {
-    const { dev, around } = this.#begun;
+  async #announce(server: ServerPart, module: ServerModule): Promise<void> {
+    const { dev, around, sources } = this.#begun;
     const { host, world } = around;
     if (dev !== null) {
       const keys = await openDev(server, dev.flags, dev.place, world.fs);
       await prepareClouds(server, keys, dev.place, world);
-      announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION });
+      const replica = await prepareReplica(server, keys, dev.place, {
+        module,
+        server: { ...this.#parts(), log: this.#log.child("replica"), dev: { rootToken: null } },
+        load: async (text) =>
+          (await loadConfig({ ...sources, inline: { name: "--dev-replica", text } })).config,
+        world,
+      });
+      this.#replica = replica?.server ?? null;
+      announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION, replica });
     }
     const { sealed, initialized, type } = server.keeper.status();
     const addresses = server.addresses.join(" ");

@@ -17,6 +17,8 @@ export interface Banner {
   readonly command: string;
   /** Where stand-ins for clouds show what they hold; empty when there are none. */
   readonly clouds: readonly string[];
+  /** The second cluster, and the file with a ticket for it; null where there is none. */
+  readonly replica: { readonly address: string; readonly ticket: string } | null;
 }
 
 const INDENT = 14; // where the values of the table stand
@@ -39,6 +41,29 @@ function cloudLines({ clouds, command }: Banner): string[] {
     `  ${command} exec clouda/creds/deploy -- \\`,
     "    sh -c 'env | grep AWS_'",
     `  ${command} lease revoke -yes -prefix clouda cloudb`,
+  ];
+}
+
+/** Each line is one step, and works as it stands. */
+function replicaLines({ replica, command, address }: Banner): string[] {
+  if (replica === null) return [];
+  const [a, b] = [address, replica.address].map((one) => `-address ${shellWord(one)}`);
+  return [
+    "",
+    "A second cluster follows this one, for disaster recovery, with the same unseal",
+    "key and root token:",
+    "",
+    `  Address     ${replica.address}`,
+    `  Ticket      ${replica.ticket}`,
+    "",
+    "A failover in five commands: write, look, demote, promote, read there:",
+    "",
+    `  export HOLDFAST_DR_OPERATION_TOKEN="$(cat ${shellWord(replica.ticket)})"`,
+    `  ${command} kv put ${a} secret/hello who=both`,
+    `  ${command} replication failover -plan ${b}`,
+    `  ${command} replication demote -yes ${a}`,
+    `  ${command} replication promote ${b}`,
+    `  ${command} kv get ${b} secret/hello`,
   ];
 }
 
@@ -71,6 +96,7 @@ export function showBanner(banner: Banner): string {
     `  ${command} kv put secret/hello who=world`,
     `  ${command} kv get secret/hello`,
     ...cloudLines(banner),
+    ...replicaLines(banner),
     "",
     "Stop with Ctrl-C.",
     "",

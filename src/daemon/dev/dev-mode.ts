@@ -16,7 +16,9 @@ import { showBanner } from "./banner.ts";
 import type { DevClouds } from "./dev-clouds.ts";
 import type { DevFlags } from "../flags.ts";
 import type { Host } from "../host.ts";
-import type { ServerPart } from "../server-part.ts";
+import type { Config } from "../../config/config.ts";
+import type { DevReplica } from "./dev-replica.ts";
+import type { ServerModule, ServerPart, ServerParts } from "../server-part.ts";
 import { offerToken } from "../token-file.ts";
 import type { Failure } from "@holdfast/shared/failure";
 
@@ -31,6 +33,8 @@ export interface DevPlace {
   /** The configuration as a document. */
   readonly document: string;
   readonly clouds: DevClouds | null;
+  /** Of the second cluster; null where there is none. */
+  readonly replica: { readonly directory: string; readonly document: string } | null;
 }
 
 /** Makes directory, certificate and stand-ins for clouds, and the configuration that names them. */
@@ -44,21 +48,42 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
   if (!temporary) world.fs.makeDirectory(directory);
   const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
-  const document = {
-    data_dir: literal(directory),
+  const document = (dataDir: string, address: string) => ({
+    data_dir: literal(dataDir),
     storage: temporary ? { memory: {} } : { sqlite: {} },
     listener: {
       tcp: {
-        address: flags.address,
+        address,
+        ...(flags.replica === null ? {} : { cluster_address: "127.0.0.1:0" }),
         ...(tls === null
           ? { tls_disable: true }
           : { tls_cert_file: literal(tls.certFile), tls_key_file: literal(tls.keyFile) }),
       },
     },
     ...(clouds === null ? {} : { cloudb_endpoints: clouds.cloudbEndpoints }),
+  });
+  const replicaDirectory = flags.replica === null ? null : host.makeTemporary();
+  return {
+    directory,
+    temporary,
+    authority: tls?.authorityFile ?? null,
+    document: JSON.stringify(document(directory, flags.address)),
+    clouds,
+    replica:
+      replicaDirectory === null
+        ? null
+        : {
+            directory: replicaDirectory,
+            document: JSON.stringify(document(replicaDirectory, besides(flags.address))),
+          },
   };
-  const authority = tls?.authorityFile ?? null;
-  return { directory, temporary, authority, document: JSON.stringify(document), clouds };
+}
+
+/** Where the second cluster listens: two ports further, or anywhere where the first does. */
+function besides(address: string): string {
+  const { host = "127.0.0.1", port = 0 } = parseHostPort(address) ?? {};
+  const next = port === 0 || port > 65_533 ? 0 : port + 2;
+  return `${host.includes(":") ? `[${host}]` : host}:${next}`;
 }
 
 /** A path is what it is: nothing in it is to be substituted. */
@@ -116,15 +141,48 @@ export async function prepareClouds(
   await configureDevClouds(clouds, { address, authority: pem, token: rootToken, timers });
 }
 
+/** The second cluster, where one is to be: null otherwise. */
+export async function prepareReplica(
+  server: ServerPart,
+  keys: DevKeys,
+  { replica, authority }: DevPlace,
+  parts: {
+    readonly module: ServerModule;
+    readonly server: ServerParts;
+    readonly load: (document: string) => Promise<Config>;
+    readonly world: World;
+  },
+): Promise<DevReplica | null> {
+  if (replica === null) return null;
+  const { module, load, world } = parts;
+  const { startDevReplica } = await import("./dev-replica.ts");
+  const pem =
+    authority === null ? null : (world.fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
+  return startDevReplica(server, keys, {
+    module,
+    server: parts.server,
+    config: await load(replica.document),
+    directory: replica.directory,
+    authority: pem,
+    world,
+  });
+}
+
 export function announceDev(
   server: ServerPart,
   keys: DevKeys,
   place: DevPlace,
-  parts: { readonly host: Host; readonly fs: Fs; readonly version: string },
+  parts: {
+    readonly host: Host;
+    readonly fs: Fs;
+    readonly version: string;
+    readonly replica: DevReplica | null;
+  },
 ): void {
-  const { host, fs, version } = parts;
+  const { host, fs, version, replica } = parts;
   const { unsealKey, rootToken } = keys;
-  const offered = rootToken === null ? null : offerToken(fs, host, rootToken, server.addresses);
+  const addresses = [...server.addresses, ...(replica?.server.addresses ?? [])];
+  const offered = rootToken === null ? null : offerToken(fs, host, rootToken, addresses);
   const text = showBanner({
     version,
     address: server.addresses[0] ?? "",
@@ -137,6 +195,10 @@ export function announceDev(
     // Never by npx: outside of a checkout it would ask the public registry for a package of this name.
     command: shellWord(join(host.root, "bin", "holdfast")),
     clouds: place.clouds?.states ?? [],
+    replica:
+      replica === null
+        ? null
+        : { address: replica.server.addresses[0] ?? "", ticket: replica.ticket },
   });
   host.out(text);
 }

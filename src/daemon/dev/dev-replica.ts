@@ -1,0 +1,108 @@
+// --dev-replica dr: a second cluster in this process, joined to the first as its disaster-recovery secondary, so that a failover can
+// be tried within a minute. It is told so by the API, as an operator would do it.
+
+import { join } from "node:path";
+import { utf8 } from "@holdfast/shared/bytes";
+import { Secret } from "@holdfast/shared/secret";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import type { Timers, World } from "@holdfast/shared/world";
+import * as replication from "@holdfast/client/api/replication";
+import { Client } from "@holdfast/client/client";
+import { NodeTransport } from "@holdfast/client/node/node-transport";
+import { parseServerAddress } from "@holdfast/client/server-address";
+import type { Config } from "../../config/config.ts";
+import { devReplicaFailed, devReplicaTokenless } from "../failures.ts";
+import type { ServerModule, ServerPart, ServerParts } from "../server-part.ts";
+import type { DevKeys } from "./dev-mode.ts";
+
+const ID = "replica";
+const PATIENCE = 30n * SECOND;
+const PACE = 50n * MILLISECOND;
+const ROUNDS = 600;
+const OPERATIONS = ["promote", "update-primary", "generate-public-key", "recover", "disable"];
+
+export interface DevReplica {
+  readonly server: ServerPart;
+  /** File with a ticket for its operations. */
+  readonly ticket: string;
+}
+
+export interface ReplicaParts {
+  readonly module: Pick<ServerModule, "openServer">;
+  readonly config: Config;
+  readonly server: ServerParts;
+  /** Of the replica alone. */
+  readonly directory: string;
+  /** PEM, with TLS. */
+  readonly authority: string | null;
+  readonly world: Pick<World, "fs" | "timers">;
+}
+
+/** Resolves when it streams. */
+export async function startDevReplica(
+  primary: ServerPart,
+  { rootToken }: DevKeys,
+  parts: ReplicaParts,
+): Promise<DevReplica> {
+  if (rootToken === null) throw devReplicaTokenless();
+  const { module, config, directory, world } = parts;
+  const server = await module.openServer(config, parts.server);
+  try {
+    const made = await server.keeper.init({ secretShares: 1, secretThreshold: 1 });
+    const [key = ""] = made.keysBase64.reveal();
+    await server.keeper.unseal({ key });
+    const own = made.rootToken?.reveal() ?? "";
+    const ticket = await paired(primary, server, [rootToken, own], parts);
+    const path = join(directory, "ticket");
+    world.fs.replace(path, utf8(`${ticket}\n`));
+    return { server, ticket: path };
+  } catch (error) {
+    await server.stop().catch(() => {});
+    throw error;
+  }
+}
+
+/** Gives a ticket for operations on the secondary. */
+async function paired(
+  primary: ServerPart,
+  secondary: ServerPart,
+  [rootToken, own]: readonly [string, string],
+  { authority, world }: ReplicaParts,
+): Promise<string> {
+  const { timers } = world;
+  const a = clientOf(primary, rootToken, authority, timers);
+  const b = clientOf(secondary, own, authority, timers);
+  try {
+    await replication.enableDrPrimary(a);
+    const { data: key } = await replication.generateDrPublicKey(b);
+    const { data: made } = await replication.makeDrSecondaryToken(a, { id: ID, ...key });
+    await replication.enableDrSecondary(b, { token: made.token ?? "" });
+    await streaming(b, timers);
+    const wanted = { operations: OPERATIONS, ttl: "24h" };
+    return (await replication.drOperatorTicket(a, wanted)).data.ticket;
+  } finally {
+    a.close();
+    b.close();
+  }
+}
+
+async function streaming(client: Client, timers: Timers): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const status = await replication.readDrStatus(client, { accept: [503] });
+    if (status.status === 200 && status.data["state"] === "stream-wals") return;
+    await new Promise<void>((resolve) => void timers.after(PACE, resolve));
+  }
+  throw devReplicaFailed();
+}
+
+function clientOf(
+  { addresses }: ServerPart,
+  token: string,
+  ca: string | null,
+  timers: Timers,
+): Client {
+  const tls = { ca, certificate: null, key: null, serverName: null, skipVerify: false };
+  const address = parseServerAddress(addresses[0] ?? "");
+  const transport = new NodeTransport({ address, tls, timeout: PATIENCE, timers });
+  return new Client({ transport, token: new Secret(token), namespace: "", region: "" });
+}

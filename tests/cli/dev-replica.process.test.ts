@@ -1,0 +1,56 @@
+// `holdfast server --dev --dev-replica dr` as a visitor uses it: every line of the banner is pasted into a shell, in its
+// order, and does what it says.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { makeHome } from "./harness.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "holdfast");
+const DEV = ["server", "--dev", "--dev-replica", "dr", "--dev-listen-address", "127.0.0.1:0"];
+
+async function devPair(t: TestContext, more: readonly string[] = []) {
+  const home = makeHome((call) => t.after(call));
+  const env = { PATH: process.env["PATH"], HOME: home };
+  const child = spawn(PROGRAM, [...DEV, ...more], { env, stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => child.kill("SIGKILL"));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let text = "";
+  await new Promise<void>((resolve, reject) => {
+    const take = (data: Buffer) => {
+      text += data.toString("utf8");
+      if (/\] {2}ready/.test(text)) resolve();
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${text}`)));
+  });
+  const pasted = text
+    .split("\n")
+    .flatMap((line) => /^ {2}((?:\/|export).*)$/.exec(line)?.[1] ?? []);
+  const setting = pasted.filter((line) => line.startsWith("export")).join("\n");
+  const shell = (line: string) =>
+    spawnSync("sh", ["-c", `${setting}\n${line}`], { env, cwd: home, encoding: "utf8" });
+  return { child, ended, text, pasted, shell };
+}
+
+test("five lines of the banner are a failover, and nothing is left when it ends", async (t) => {
+  const { child, ended, text, pasted, shell } = await devPair(t, ["--dev-tls"]);
+  const steps = pasted.slice(pasted.findLastIndex((line) => line.startsWith("export")) + 1);
+  assert.equal(steps.length, 5, text);
+  const printed = steps.map((line) => {
+    const { status, stdout, stderr } = shell(line);
+    // A plan is not for a primary that lives, and says so.
+    assert.equal(status, line.includes("-plan") ? 2 : 0, `${line}\n${stdout}${stderr}`);
+    return stdout;
+  });
+  assert.match(printed[1] ?? "", /^\[!\] +primary-gone/m);
+  assert.match(printed[4] ?? "", /^who +both$/m);
+  const [, ticket = ""] = /^ {2}Ticket +(\S+)$/m.exec(text) ?? [];
+  assert.ok(existsSync(ticket), text);
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  assert.ok(!existsSync(dirname(ticket)), "its directory is gone");
+});
