@@ -6,7 +6,7 @@ import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
-import type { Clock, Instant, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { Recurring } from "../base/recurring.ts";
@@ -44,6 +44,8 @@ import { TreeWork } from "./tree-work.ts";
 import { Roots } from "./status/roots.ts";
 import { minimalStatus, type ReceivingFacts, statusOf, type StatusFacts } from "./status/status.ts";
 import type { JsonObject } from "@holdfast/shared/json/json";
+
+const WARN_SKEW = 30n; // seconds
 
 /** What becomes of the rooms when the role changes. */
 export interface HouseSteps {
@@ -319,6 +321,7 @@ export class Replication {
     const checks = promotionChecks(this.#facts(role));
     const refusal = promotionRefusal(checks, force);
     if (refusal !== null) throw refusal;
+    const skew = this.#receiving?.status.clockSkew ?? 0n;
     return await this.#alone(async () => {
       const { store, house, clusterId, port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
@@ -342,6 +345,7 @@ export class Replication {
       return {
         warnings: [
           ...(force ? skipped(checks) : []),
+          ...skewWarnings(skew),
           "this cluster is the primary now: issue new tokens to the other secondaries",
         ],
       };
@@ -707,6 +711,17 @@ function addressOf(text: string): string {
   const address = clusterAddressText(text);
   if (address === null) throw failures.addressUnusable(text);
   return address;
+}
+
+/** Tokens and certificates end by the clock of whoever looks at them. */
+function skewWarnings(skew: Nanos): string[] {
+  const seconds = skew / SECOND;
+  if (seconds <= WARN_SKEW && seconds >= -WARN_SKEW) return [];
+  const where = seconds > 0n ? "behind" : "ahead of";
+  const by = seconds > 0n ? seconds : -seconds;
+  return [
+    `the clock here is ${by} seconds ${where} that of the primary of before: tokens end by this one from now on`,
+  ];
 }
 
 function demotionWarnings(final: string, finished: Finished | null): string[] {

@@ -204,7 +204,7 @@ test("keys go to a member with its own key, in the epoch of the set, and not to 
   assert.deepEqual(stage.fences, []);
 });
 
-test("a member gets another certificate when it is time, for a key that does not leave it", async () => {
+test("R-108: a member gets another certificate when it is time, for a key that does not leave it", async () => {
   const stage = await Stage.start();
   const activation = await stage.activated();
   const first = await stage.link(activation);

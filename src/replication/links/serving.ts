@@ -73,6 +73,11 @@ export class Serving {
       clusterAddresses: () => this.addresses,
       isKnown: (id: string) => this.#secondaries.known().some((one) => one.id === id),
       known: () => this.#secondaries.known().map(({ id }) => id),
+      joined: () =>
+        this.#secondaries
+          .known()
+          .filter(({ used }) => used !== null)
+          .map(({ id }) => id),
       confirm: async ({ clusterId }: { readonly clusterId: string }, peer: Peer) => {
         await this.#secondaries.confirm(peer, clusterId);
       },

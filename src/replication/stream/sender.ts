@@ -54,6 +54,8 @@ export interface SenderPorts {
   readonly isKnown: (id: string) => boolean;
   /** All that may come, whether they have come or not. */
   readonly known: () => readonly string[];
+  /** Of those the ones that have come once. */
+  readonly joined: () => readonly string[];
   /** Looks at who has come, beyond its certificate; throws where it is not taken. */
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
   /** A member speaks of a later epoch than ours: somebody else leads by now. */
@@ -165,13 +167,13 @@ export class Sender {
 
   /**
    * The last entry has been written: everybody is told so, and has ten seconds to make it durable. Resolves
-   * earlier when all known ones have.
+   * earlier when all that ever came have.
    */
   async finish(): Promise<Finished> {
     const { index, chain } = this.#store.head!;
     this.#final = { index, chain };
     const missing = () =>
-      this.#ports.known().filter((id) => (this.#members.get(id)?.acknowledged ?? -1n) < index);
+      this.#ports.joined().filter((id) => (this.#members.get(id)?.acknowledged ?? -1n) < index);
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#parts.timers.after(FINISH, resolve);
     const look = () => {
@@ -184,7 +186,7 @@ export class Sender {
     timer.cancel();
     this.#waiting.delete(look);
     const late = missing();
-    const acknowledged = this.#ports.known().filter((id) => !late.includes(id));
+    const acknowledged = this.#ports.joined().filter((id) => !late.includes(id));
     return { index, acknowledged, missing: late };
   }
 

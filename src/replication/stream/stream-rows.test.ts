@@ -130,7 +130,7 @@ describe("rows without entries", BOUND, () => {
     assert.equal(pair.calls.get("BeginDiff"), 2);
   });
 
-  test("one who is behind a trimmed log fetches what has changed, and nothing else", async () => {
+  test("R-96: one who is behind a trimmed log fetches what has changed, and nothing else", async () => {
     pair = await apart(2000);
     for (let i = 0; i < 5; i++) await pair.put(`shared/${i}`, "new");
     await pair.primary.store.write((tx) => tx.delete("shared/100"));
@@ -419,7 +419,7 @@ describe("the power fails", { timeout: 300_000 }, () => {
     }
   };
 
-  test("while rows are copied, at each commit", () =>
+  test("R-92: while rows are copied, at each commit", () =>
     atEveryCommit(
       async () => {
         const pair = await ReplicatedPair.make();
@@ -432,7 +432,7 @@ describe("the power fails", { timeout: 300_000 }, () => {
       1,
     ));
 
-  test("while a comparison mends, at each commit", () =>
+  test("R-92: while a comparison mends, at each commit", () =>
     atEveryCommit(async () => {
       const pair = await apart(600);
       await pair.primary.store.write((tx) => {

@@ -91,7 +91,7 @@ describe("the log", BOUND, () => {
     assert.equal(pair.hellos.length, 1);
   });
 
-  test("entries that are here already change nothing; gaps, other entries and forged ones are refused", async () => {
+  test("R-91: entries that are here already change nothing; gaps, other entries and forged ones are refused", async () => {
     pair = await following();
     pair.instead.set("StreamLog", () => {
       const batches: ((entries: Uint8Array[]) => Uint8Array[])[] = [

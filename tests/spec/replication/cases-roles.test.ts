@@ -81,6 +81,7 @@ test("R-51, R-52: writes around a demotion are either refused or on the other si
   const a = await startPrimary(t);
   const b = await joined(t, a);
   await inSync(a, b);
+  is(await a.dr("primary/secondary-token", { id: "unused" }), 200);
   const writes = new Map<string, Promise<Answer>>();
   let isOver = false;
   const writing = (async () => {
@@ -97,6 +98,7 @@ test("R-51, R-52: writes around a demotion are either refused or on the other si
   await writing;
   is(demoted, 200);
   assert.match(demoted.text, /everything is on: site-b/);
+  assert.doesNotMatch(demoted.text, /unused/); // who never came is not waited for
   await b.replication.promote(NOW);
   let taken = 0;
   for (const [path, answering] of writes) {

@@ -9,7 +9,7 @@ import {
   startPrimaryProcess,
 } from "../../support/replication/cluster-process.ts";
 
-test("either side is killed, and the link is cut: the secondary goes on where it was, and ends up equal", async (t) => {
+test("R-90, R-91: either side is killed, and the link is cut: the secondary goes on where it was, and ends up equal", async (t) => {
   const [primary, secondary] = await Promise.all([startPrimaryProcess(t), ClusterProcess.start(t)]);
   for (let i = 0; i < 20; i++) assert.equal((await primary.put(`a-${i}`, "x")).status, 200);
   await joinProcess(primary, secondary);

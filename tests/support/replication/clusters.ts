@@ -6,6 +6,8 @@ import type { TestContext } from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Replication } from "../../../src/replication/replication.ts";
 import { uncovered } from "../covered-token.ts";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import { SystemClock } from "../../../src/system/clock.ts";
 import { type Answer, at } from "../http-client.ts";
 import {
   type Opened,
@@ -17,6 +19,15 @@ import { until } from "../until.ts";
 import { freePort, TcpProxy } from "./tcp-proxy.ts";
 
 const DR = "/v1/sys/replication/dr";
+
+/** The system's, and somebody has set it. */
+export class ShiftedClock extends SystemClock {
+  ahead: Nanos = 0n;
+
+  override now(): Instant {
+    return super.now() + this.ahead;
+  }
+}
 
 export class Cluster {
   readonly server: TestServer;

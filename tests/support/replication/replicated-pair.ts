@@ -136,6 +136,7 @@ export class ReplicatedPair {
       clusterAddresses: () => ["https://a:8201"],
       isKnown: (id) => this.known.includes(id),
       known: () => this.known,
+      joined: () => this.known,
       confirm: async (hello) => void this.hellos.push(hello),
       superseded: (epoch) => void this.superseded.push(epoch),
       ...this.#options.sender,

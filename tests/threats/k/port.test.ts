@@ -52,7 +52,7 @@ describe("the cluster port", BOUND, () => {
     }
   }
 
-  test("T-K03: a certificate that was not made for this member of this set gets no answer", async () => {
+  test("T-K03, R-108: a certificate that was not made for this member of this set gets no answer", async () => {
     stage = await ClusterStage.start();
     const { world, authority } = stage;
     const paris = await stage.member("paris");
@@ -85,7 +85,7 @@ describe("the cluster port", BOUND, () => {
     assert.ok(await isTaken(withOwn(paris)), "still taken");
   });
 
-  test("T-K03: another name, protocol or version of TLS is refused, and no session goes on", async () => {
+  test("T-K03, R-108: another name, protocol or version of TLS is refused, and no session goes on", async () => {
     stage = await ClusterStage.start();
     const paris = withOwn(await stage.member("paris"));
     for (const [name, options] of Object.entries({
@@ -277,7 +277,7 @@ describe("the cluster port", BOUND, () => {
     assert.ok(aborted >= 3);
   });
 
-  test("T-K03: a certificate that expires while its session is open is refused with its next call", async () => {
+  test("T-K03, R-108: a certificate that expires while its session is open is refused with its next call", async () => {
     stage = await ClusterStage.start();
     const link = stage.link("paris", await stage.member("paris"));
     await link.open(SELF);
