@@ -131,6 +131,10 @@ test("status of a secondary that is cut off, revoked or without its primary says
   const revoked = await person.at(secondary, "status");
   assert.equal(revoked.code, 2, revoked.all);
   assert.match(revoked.stdout, /^State +idle: nothing is replicated \(idle\)$/m);
+  assert.match(
+    words(revoked),
+    /has revoked it\. Next: .*`holdfast replication update-primary` here/,
+  );
   const json = await person.at(secondary, "status -format=json");
   assert.equal(json.code, 2);
   assert.equal(JSON.parse(json.stdout).secondary_id, "site-b");
