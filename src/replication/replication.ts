@@ -240,7 +240,7 @@ export class Replication {
     const { now } = this.#role;
     if (now.mode === "demoting") throw failures.roleChanging();
     if (now.mode !== "primary") throw failures.notPrimary();
-    if (this.#serving === null) throw failures.fenced();
+    if (this.#serving === null) throw isFenced(now) ? failures.fenced() : failures.noClusterPort();
     return this.#serving;
   }
 

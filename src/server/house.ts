@@ -178,7 +178,11 @@ export class House {
   /** What becomes of the rooms when the role of the cluster changes. */
   get #roleSteps(): HouseSteps {
     return {
-      drained: () => this.#drained(),
+      drained: async () => {
+        const interrupted = this.life.interrupt(); // what only waits is answered
+        await this.#drained();
+        await interrupted;
+      },
       yield: async () => {
         this.#following = true;
         await this.life.yield();
