@@ -428,6 +428,12 @@ describe("the decision", () => {
     });
   }
 
+  test("R-106: one that is older than its primary is refused, and hears why", async () => {
+    const reason = "the primary is newer than this secondary";
+    assert.deepEqual(await decided(() => ({ storageFormat: 0 })), { kind: "refuse", reason });
+    assert.deepEqual(await decided(() => ({ storageFormat: 1 })), { kind: "resume" });
+  });
+
   test("the fork is where the timelines part, or where the shorter log ends", () => {
     const row = (epoch: number, first: string, cluster = "a") => ({
       epoch,

@@ -34,10 +34,15 @@ test("R-47: a secondary is not promoted while its primary lives, and is once it 
   const a = await startPrimary(t);
   const b = await joined(t, a);
   await inSync(a, b);
-  await assert.rejects(b.replication.promote(NOW), /check "primary-gone"/);
+  const body = { dr_operation_token: await b.operationToken(a.opened.shares) };
+  const refused = await b.dr("secondary/promote", body);
+  is(refused, 400, "replication_promotion_refused");
+  assert.match(refused.text, /primary-gone/);
   assert.equal((await b.status())["mode"], "secondary");
   is(await a.dr("primary/demote"), 200);
-  await b.replication.promote(NOW);
+  const { role } = b.replication;
+  assert.ok(role.mode === "secondary" && role.final === String(a.index)); // stored by then
+  is(await b.dr("secondary/promote", body), 200);
   assert.equal((await b.status())["mode"], "primary");
 });
 
@@ -118,8 +123,10 @@ test("R-60: a secondary that is disabled is a cluster of its own, with the data 
   await inSync(a, b);
   is(await b.dr("secondary/disable", {}, a.token), 403);
   assert.equal((await b.status())["mode"], "secondary");
-  const { warnings } = await b.replication.disableSecondary();
-  assert.match(warnings.join(), /joining a primary again/);
+  const body = { dr_operation_token: await b.operationToken(a.opened.shares) };
+  const disabled = await b.dr("secondary/disable", body);
+  is(disabled, 200);
+  assert.match(disabled.text, /joining a primary again/);
   assert.deepEqual(await b.status(), { mode: "disabled" });
   is(await read(b, a.token, "x"), 200);
   is(await write(b, a.token, "y"), 200);
