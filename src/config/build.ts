@@ -56,6 +56,7 @@ export function makeConfig(top: Top, making: Making): Config {
       overrideNeedsSudo: values.policy_override_requires_sudo,
       trace: !values.disable_policy_trace,
     },
+    replication: { statusAccess: values.replication.values.status_access },
     defaultLeaseTtl: values.default_lease_ttl,
     maxLeaseTtl: values.max_lease_ttl,
     compat: compatOf(top, making),

@@ -36,6 +36,10 @@ export interface Config {
     /** A denial shows which rules of a program failed. */
     readonly trace: boolean;
   };
+  readonly replication: {
+    /** What its status tells who has no token. */
+    readonly statusAccess: "open" | "minimal" | "authenticated";
+  };
   readonly defaultLeaseTtl: Nanos;
   readonly maxLeaseTtl: Nanos;
   /** Aliases for existing clients. */

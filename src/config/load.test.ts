@@ -67,6 +67,7 @@ test("a listener is all that must be said, and everything else has its default",
       anonymousSelf: false,
     },
     policies: { overrideNeedsSudo: false, trace: true },
+    replication: { statusAccess: "open" },
     defaultLeaseTtl: 768n * HOUR,
     maxLeaseTtl: 768n * HOUR,
     compat: true,
@@ -392,14 +393,14 @@ test("-config-lenient turns unknown keys into warnings, and nothing else", async
   assert.deepEqual(warnings.map(showProblem), [
     '/etc/h.hcl:3:1: there is no setting "log_levle" here; did you mean "log_level"?',
   ]);
-  const problems = await problemsOf(`${LISTENER}replication {}\nui = 7\n`, { lenient: true });
+  const problems = await problemsOf(`${LISTENER}ha_storage {}\nui = 7\n`, { lenient: true });
   assert.equal(problems.length, 2);
 });
 
 const refused: readonly [name: string, text: string, problem: RegExp][] = [
   ["etcd", 'storage "etcd" {}', /:2:9: "storage etcd" is not in this version: clusters/],
   ["raft", 'storage "raft" { path = "x" }', /"storage raft" is not in this version/],
-  ["replication", "replication { best_effort_wal_wait = 2 }", /:2:1: "replication" is not in this/],
+  ["waiting", "replication { best_effort_wal_wait = 2 }", /"best_effort_wal_wait" is not in/],
   ["plugins", 'plugin_directory = "/p"', /"plugin_directory" is not in this version: plugins/],
   ["first-run requests", 'initialize "a" { request "b" { path = "c" } }', /"initialize" is not in/],
   ["mlock", "disable_mlock = true", /"disable_mlock" is not in this version: locked memory/],

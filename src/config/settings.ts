@@ -136,7 +136,6 @@ const auditFields = {
   options: table("Options of the device, as in `sys/audit`", { reloads: true }),
 };
 
-const REPLICATION = "replication between clusters";
 const PLUGINS = "plugins";
 
 export const SETTINGS = {
@@ -314,7 +313,14 @@ export const SETTINGS = {
     usage_gauge_period: absent("a period: gauges are read when they are asked for"),
     otlp_endpoint: absent("traces over OTLP"),
   }),
-  replication: absent(REPLICATION),
+  replication: section("Replication between clusters", {
+    status_access: oneOf(
+      "What status tells who has no token: all but names, `mode` and `state`, or nothing; a secondary, which knows no tokens, always tells these two",
+      ["open", "minimal", "authenticated"],
+      "open",
+    ),
+    best_effort_wal_wait: absent("waiting for secondaries: a commit never waits for them"),
+  }),
   plugin_directory: absent(PLUGINS),
   plugin_file_uid: absent(PLUGINS),
   plugin_file_permissions: absent(PLUGINS),

@@ -19,7 +19,8 @@ const status = (of: string) =>
 
 /** Names of versions and clusters are for who holds a token that may do anything here. */
 function statusFor(replication: Replication, { caller }: RequestContext): Promise<JsonObject> {
-  return replication.status(caller?.type === "management");
+  if (caller === null) return replication.statusForAnybody();
+  return replication.status(caller.type === "management");
 }
 
 const ofNode = {
@@ -54,7 +55,7 @@ export const statusApi = [
     path: "/sys/replication/dr/status",
     summary: "Show what this cluster is in disaster-recovery replication",
     output: status("Disaster recovery"),
-    handler: (replication) => replication.status(false),
+    handler: (replication) => replication.statusForAnybody(),
   }),
 
   endpoint({
@@ -67,7 +68,7 @@ export const statusApi = [
     summary: "Show what this cluster is in performance replication",
     output: status("Performance"),
     handler: (replication) => {
-      replication.assertUnsealed();
+      replication.assertStatusOpen();
       return PERFORMANCE;
     },
   }),

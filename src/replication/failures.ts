@@ -268,3 +268,15 @@ export function noSuchTail(): Failure {
     "no such tail was given up here",
   );
 }
+
+/**
+ * @code replication-status-needs-token Status of replication is for callers with a token on this server.
+ * @remedy Read `sys/replication/status` with a token, or set `replication.status_access`.
+ */
+export function statusNeedsToken(): Failure {
+  return new Failure(
+    "denied",
+    "replication-status-needs-token",
+    "the status of replication needs a token here; read sys/replication/status with one",
+  );
+}

@@ -77,6 +77,8 @@ export interface ReplicationOptions {
   readonly clusterAddress: () => string;
   readonly port: () => ClusterPort | null;
   readonly house: HouseSteps;
+  /** What status tells who has no token. */
+  readonly statusAccess: "open" | "minimal" | "authenticated";
   /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
    *  so. */
   readonly takeKeys: (
@@ -446,6 +448,21 @@ export class Replication {
   /** `whole`: for who may know more than anybody. */
   async status(whole: boolean): Promise<JsonObject> {
     return statusOf(await this.#statusFacts(), whole);
+  }
+
+  /** For who has shown no token. */
+  async statusForAnybody(): Promise<JsonObject> {
+    const { statusAccess } = this.#options;
+    if (statusAccess === "open") return await this.status(false);
+    this.assertStatusOpen();
+    return await this.minimalStatus();
+  }
+
+  /** A secondary knows no tokens, and tells anybody what health tells too. */
+  assertStatusOpen(): void {
+    this.assertUnsealed();
+    const isClosed = this.#options.statusAccess === "authenticated";
+    if (isClosed && this.mode !== "secondary") throw failures.statusNeedsToken();
   }
 
   async minimalStatus(): Promise<JsonObject> {

@@ -412,6 +412,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       clusterAddress: host.clusterAddress,
       port: host.clusterPort,
       house: ground.roleSteps,
+      statusAccess: config.replication.statusAccess,
       dropAttempts: () => rooms.seal.keeper.dropAttempts(),
       sealKey: () => autoSeal()?.key ?? null,
       takeKeys: async (bundle, options) => {

@@ -221,3 +221,23 @@ test("R-61: a primary that is disabled and enabled again begins another set", as
   const { cluster_id: after } = await primary.status();
   assert.notEqual(after, before);
 });
+
+test("R-1: status_access narrows what is told to who shows no token", async (t) => {
+  const answersWith = async (status_access: string) => {
+    const primary = await startPrimary(t, { settings: { replication: { status_access } } });
+    const { token } = primary;
+    const alone = await status(primary, "dr/status");
+    const both = await status(primary, "status");
+    const whole = await primary.server.call("GET", `${STATUS}/status`, { token });
+    is(whole, 200);
+    assert.equal(typeof at(whole, "data", "dr", "cluster_id"), "string");
+    return { alone, both };
+  };
+  const minimal = await answersWith("minimal");
+  const little = { mode: "primary", state: "running" };
+  assert.deepEqual(at(minimal.alone, "data"), little);
+  assert.deepEqual(at(minimal.both, "data", "dr"), little);
+  const authenticated = await answersWith("authenticated");
+  is(authenticated.alone, 403, "replication_status_needs_token");
+  is(authenticated.both, 403, "replication_status_needs_token");
+});
