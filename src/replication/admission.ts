@@ -178,7 +178,7 @@ export class Admission {
     const places: Place[] = [];
     for (const address of addresses) {
       const named = clusterAddressText(address);
-      if (named === null) throw failures.addressUnusable(address);
+      if (named === null) throw failures.addressUnusable();
       const found = await locatePrimary(peers, "update_primary_addrs", named, signal);
       places.push(...found.map((at) => ({ named, at })));
     }

@@ -116,11 +116,11 @@ export function primaryUnknown(): Failure {
  * @code replication-address-unusable An address of a cluster port is not one.
  * @remedy Write it as https://host:port; the port is that of `cluster_address`.
  */
-export function addressUnusable(address: string): Failure {
+export function addressUnusable(): Failure {
   return new Failure(
     "invalid",
     "replication-address-unusable",
-    `${JSON.stringify(address.slice(0, 100))} is no address of a cluster port; expected https://host:port`,
+    "that is no address of a cluster port; expected https://host:port",
   );
 }
 

@@ -726,7 +726,7 @@ export class Replication {
 function addressOf(text: string): string {
   if (text === "") return "";
   const address = clusterAddressText(text);
-  if (address === null) throw failures.addressUnusable(text);
+  if (address === null) throw failures.addressUnusable();
   return address;
 }
 

@@ -21,7 +21,7 @@ export function linkTo(
   world: DialingWorld,
 ): PeerLink {
   const at = parseClusterAddress(address);
-  if (at === null) throw addressUnusable(address);
+  if (at === null) throw addressUnusable();
   return linkAt(at, member, world);
 }
 

@@ -84,13 +84,13 @@ export async function findPrimary(
   self: JoiningSelf,
 ): Promise<string> {
   const problems: string[] = [];
-  for (const { named, at } of places) {
+  for (const [i, { named, at }] of places.entries()) {
     const link = linkAt(at, upstream.member, self);
     try {
       await link.open({ clusterId: self.clusterId(), version: self.version });
       return named;
     } catch (error) {
-      problems.push(`${named}: ${describe(error)}`);
+      problems.push(`address ${i + 1}: ${describe(error)}`);
     } finally {
       await link.close();
     }
