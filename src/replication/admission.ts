@@ -137,7 +137,11 @@ export class Admission {
         "all data of before is gone, and all tokens with it; the primary's data is being copied",
         "unsealing this cluster needs the shares of the primary from now on",
       ],
-      exchange: () => exchange(data),
+      exchange: async () => {
+        // It took its time: what this cluster is may have changed meanwhile.
+        after(this.#replication.role, { do: "join", joined });
+        await exchange(data);
+      },
     };
   }
 

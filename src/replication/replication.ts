@@ -168,7 +168,9 @@ export class Replication {
     const role = this.#role.load();
     const promoted = this.#hasBegunEpoch(role);
     const following = follows(role) && !promoted;
-    if (following) await this.#options.store.follow();
+    const { store } = this.#options;
+    if (following) await store.follow();
+    else if (store.following) await store.lead(); // it was sealed in another role
     return { following, secondary: following && !isFenced(role) };
   }
 
@@ -209,8 +211,9 @@ export class Replication {
   /** Of a promotion that a crash has interrupted. */
   #hasBegunEpoch(role: Role): boolean {
     const { store, clusterId } = this.#options;
-    if (role.mode !== "secondary" || role.promoting === null) return false;
-    return store.timeline?.epochs.at(-1)?.cluster === clusterId();
+    const last = store.timeline?.epochs.at(-1);
+    if (role.mode !== "secondary" || role.promoting === null || last === undefined) return false;
+    return last.cluster === clusterId() && last.epoch > role.promoting.logEpoch;
   }
 
   // --- primary ---
@@ -328,7 +331,8 @@ export class Replication {
       const { store, house, clusterId, port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
       await this.#stopReceiving();
-      await this.#role.step({ do: "promoting", address: usual });
+      const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
+      await this.#role.step({ do: "promoting", promoting: { address: usual, logEpoch } });
       try {
         await store.lead();
         await store.startEpoch(clusterId());
@@ -538,7 +542,8 @@ export class Replication {
     return {
       opens: this.#opens(),
       copied: role.copied,
-      halfAdopted: store.adopting !== null || status?.isConsistent === false,
+      between:
+        store.adopting !== null ? "states" : status?.isConsistent === false ? "indexes" : null,
       equal: status?.isUnmended === true ? false : null,
       applied: store.index,
       announced: status?.highestAnnounced ?? 0n,

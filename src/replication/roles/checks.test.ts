@@ -7,7 +7,7 @@ import { type PromotionFacts, promotionChecks, promotionRefusal, skipped } from 
 const READY: PromotionFacts = {
   opens: true,
   copied: true,
-  halfAdopted: false,
+  between: null,
   equal: true,
   applied: 90n,
   announced: 90n,
@@ -26,7 +26,8 @@ const CASES: readonly (readonly [
 ])[] = [
   ["keys", { opens: false }, "invalid", false],
   ["copied", { copied: false }, "invalid", true],
-  ["whole", { halfAdopted: true }, "invalid", true],
+  ["whole", { between: "indexes" }, "invalid", true],
+  ["whole", { between: "states" }, "invalid", false],
   ["equal", { equal: false }, "invalid", true],
   ["complete", { announced: 95n }, "unavailable", true],
   ["primary-gone", { final: null }, "invalid", true],
@@ -40,7 +41,7 @@ test("whoever is ready is promoted", () => {
 });
 
 for (const [name, facts, kind, forced] of CASES) {
-  test(`check "${name}"`, () => {
+  test(`check "${name}": ${JSON.stringify(Object.values(facts)[0], (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))}`, () => {
     const checks = promotionChecks({ ...READY, ...facts });
     const failed = checks.filter(({ ok }) => !ok);
     assert.deepEqual(

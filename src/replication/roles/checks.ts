@@ -10,8 +10,8 @@ export interface PromotionFacts {
   readonly opens: boolean | null;
   /** Whether everything was copied once. */
   readonly copied: boolean;
-  /** Whether the store is between two states. */
-  readonly halfAdopted: boolean;
+  /** Whether the store is between two states, which nobody can lead, or has rows of several indexes. */
+  readonly between: "states" | "indexes" | null;
   /** Whether the last comparison with the primary was equal, and no damage is known; null where none was made. */
   readonly equal: boolean | null;
   /** The last index that is here, and the highest that the primary has told of. */
@@ -52,7 +52,7 @@ const SILENT_SECONDS = 15;
 
 /** In the order in which they are told. */
 export function promotionChecks(facts: PromotionFacts): readonly Check[] {
-  const { opens, copied, halfAdopted, equal, applied, announced, final, silentFor } = facts;
+  const { opens, copied, between, equal, applied, announced, final, silentFor } = facts;
   const behind = announced > applied;
   const gone = !facts.hasPrimary || (final !== null && applied >= final);
   const silent = silentFor !== null && silentFor >= SILENT_SECONDS;
@@ -61,8 +61,8 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
     check("copied", copied, true, "the first copy of the primary's data was never completed"),
     check(
       "whole",
-      !halfAdopted,
-      true,
+      between === null,
+      between === "indexes",
       "the data is between two states: a synchronisation is half done",
     ),
     check(

@@ -21,7 +21,7 @@ const STEPS: readonly Step[] = [
   { do: "disable-primary" },
   { do: "fence", epoch: epoch(9, "b", "8") },
   { do: "join", joined: joining(1) },
-  { do: "promoting", address: "" },
+  { do: "promoting", promoting: { address: "", logEpoch: 1 } },
   { do: "stay" },
   { do: "promote", cluster: "b", first: "10" },
   { do: "update-primary", joined: joining(9) },
@@ -150,7 +150,10 @@ test("a primary that was superseded, or one of another set, is refused", () => {
 
 test("a secondary that was promoted begins the next epoch of its set", () => {
   const heard = after(SECONDARY, { do: "heard", epoch: epoch(3, "a", "4"), known: [] });
-  const promoting = after(heard, { do: "promoting", address: "https://b:8201" });
+  const promoting = after(heard, {
+    do: "promoting",
+    promoting: { address: "https://b:8201", logEpoch: 3 },
+  });
   assert.deepEqual(after(promoting, { do: "promote", cluster: "b", first: "10" }), {
     mode: "primary",
     set: SET,

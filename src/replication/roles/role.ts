@@ -48,9 +48,15 @@ export interface Secondary {
   readonly final: string | null;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
   readonly mayRewind: boolean;
-  /** There while it takes over, with the address that secondaries will be told: after a crash it has, where its epoch
-   *  has begun, and else it has not. */
-  readonly promoting: string | null;
+  /** There while it takes over: after a crash it has, where a later epoch of the log has begun here, and else it has not. */
+  readonly promoting: Promoting | null;
+}
+
+export interface Promoting {
+  /** Where secondaries will be told to come; may be empty. */
+  readonly address: string;
+  /** Of the log, before. */
+  readonly logEpoch: number;
 }
 
 export type Role = Disabled | Primary | Demoting | Secondary;
@@ -70,7 +76,7 @@ export type Step =
   | { readonly do: "disable-primary" }
   | { readonly do: "fence"; readonly epoch: Epoch }
   | { readonly do: "join"; readonly joined: Joined }
-  | { readonly do: "promoting"; readonly address: string }
+  | { readonly do: "promoting"; readonly promoting: Promoting }
   | { readonly do: "stay" }
   | { readonly do: "promote"; readonly cluster: string; readonly first: string }
   | { readonly do: "update-primary"; readonly joined: Joined }
@@ -121,7 +127,7 @@ export function after(role: Role, step: Step): Role {
       if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
       return joined(step.joined, false);
     case "promoting":
-      return { ...secondary(role), promoting: step.address };
+      return { ...secondary(role), promoting: step.promoting };
     case "stay":
       return { ...secondary(role), promoting: null };
     case "promote": {
@@ -129,7 +135,7 @@ export function after(role: Role, step: Step): Role {
       if (promoting === null) throw failures.roleChanging();
       const { cluster, first } = step;
       const next = { number: epoch.number + 1, cluster, first };
-      return { mode: "primary", set, epoch: next, address: promoting, fenced: null };
+      return { mode: "primary", set, epoch: next, address: promoting.address, fenced: null };
     }
     case "update-primary": {
       const { set, epoch, copied } = secondary(role);

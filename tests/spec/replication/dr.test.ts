@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { jsonCodec } from "@holdfast/shared/codec";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 import { inSync, joined, startPrimary } from "../../support/replication/clusters.ts";
@@ -98,5 +99,31 @@ test("keys that the primary rotates or rekeys reach the secondary, which seals a
   for (const path of ["rotated", "rekeyed"]) {
     const read = await b.server.call("GET", `/v1/secret/data/${path}`, { token: a.token });
     assert.equal(read.status, 200, read.text);
+  }
+});
+
+test("a promotion that a crash interrupts is finished where its epoch had begun, and else it is none", async (t) => {
+  for (const begun of [false, true]) {
+    const a = await startPrimary(t);
+    assert.equal((await a.dr("primary/demote")).status, 200);
+    const { barrier, store, replication, keeper } = a.server.server;
+    // Its own epoch is the last of the log, as of a cluster that was never anything but the primary.
+    const logEpoch = store.timeline!.epochs.at(-1)!.epoch - (begun ? 1 : 0);
+    const promoting = { address: "", logEpoch };
+    const codec = jsonCodec<object>();
+    await barrier
+      .view("core/replication/dr/")
+      .write((tx) => tx.put("role", { ...replication.role, promoting }, codec));
+    await keeper.seal();
+    await a.server.unseal(a.opened.shares);
+    const status = await a.status();
+    assert.equal(status["mode"], begun ? "primary" : "secondary");
+    const { role } = a.server.server.replication;
+    assert.equal(role.mode === "secondary" && role.promoting !== null, false);
+    const written = await a.server.call("POST", "/v1/secret/data/x", {
+      token: a.token,
+      body: { data: { n: "1" } },
+    });
+    assert.equal(written.status, begun ? 200 : 503, written.text);
   }
 });
