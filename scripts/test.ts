@@ -139,7 +139,7 @@ async function run({ name, how, files: some }: Job): Promise<boolean> {
       ...how,
       // A test that hangs fails instead of holding up the run. The longest take ten seconds on a quiet
       // machine, and five times as long on a busy one.
-      "--test-timeout=300000",
+      "--test-timeout=600000",
       ...(chosen ? [] : [`--test-reporter=${reporter}`]),
       ...options,
       ...some,

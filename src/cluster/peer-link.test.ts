@@ -22,7 +22,7 @@ import { MemoryCarrier, STRAIGHT, type Way } from "./memory-carrier.ts";
 import { CarriedLink, type PeerLink } from "./peer-link.ts";
 import type { Peer } from "./verify.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 const number = message({ value: uint32(1) });
 const double = method("unary", "/test.Link/Double", number, number, { maxRequest: 20 });
 const wait = method("unary", "/test.Link/Wait", number, number);

@@ -21,7 +21,7 @@ import type { Serving } from "./server-session.ts";
 import { Status, StatusError } from "./status.ts";
 
 // A stream that stands still is a failure, and not the end of the run.
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 const line = message({ text: text(1), count: uint32(2) });
 const block = message({ bytes: bytes(1) });

@@ -30,7 +30,7 @@ import {
 import type { Serving } from "./server-session.ts";
 import { Status, StatusError } from "./status.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const MIB = 1024 * 1024;
 
 const block = message({ bytes: bytes(1) });

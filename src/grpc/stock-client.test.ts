@@ -10,7 +10,7 @@ import { message, text, uint32 } from "./message.ts";
 import { LARGEST_MESSAGE, method, serveBidirectional, serveStream, serveUnary } from "./method.ts";
 import { Status } from "./status.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 const line = message({ text: text(1), count: uint32(2) });
 const large = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE };

@@ -13,7 +13,7 @@ import { OutboundCalls } from "./outbound-calls.ts";
 
 const MIB = 1024 * 1024;
 // A stream that stands still is a failure, and not the end of the run.
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 async function site(
   t: TestContext,

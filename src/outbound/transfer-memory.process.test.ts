@@ -11,7 +11,7 @@ import { SystemTimers } from "../system/timers.ts";
 import { OutboundCalls } from "./outbound-calls.ts";
 
 const MIB = 1024 * 1024;
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 const common = { headers: {}, plain: true, signal: new AbortController().signal };
 
 function* pieces(count: number) {

@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { startServer } from "../support/servers/test-server.ts";
 import { makeHome, run } from "./harness.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 async function stage(t: TestContext) {
   const server = await startServer();

@@ -96,7 +96,7 @@ test("T-O05: no signal, flag or fault lets memory or environment out of the proc
   ] as const) {
     const args = [...flags, join(ROOT, "src", "main.ts"), "server", "--config", config];
     const env = { PATH: process.env["PATH"], HOME: home, ...variables };
-    const refused = spawnSync(process.execPath, args, { env, encoding: "utf8", timeout: 60_000 });
+    const refused = spawnSync(process.execPath, args, { env, encoding: "utf8", timeout: 300_000 });
     assert.equal(refused.status, 2, refused.stderr);
     assert.match(refused.stderr, text);
   }

@@ -27,7 +27,7 @@ import type { Outcome } from "../../core/incoming.ts";
 import type { ListenerSettings } from "../listener-settings.ts";
 
 // A stream that stands still is a failure, and not the end of the run.
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 describe("HTTP/2", () => {
   let authority: TestAuthority;

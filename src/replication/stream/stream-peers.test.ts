@@ -17,7 +17,7 @@ import { decide, type Decision, factsOf, forkOf } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import * as messages from "./messages.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
 
 async function turns(count = 40): Promise<void> {

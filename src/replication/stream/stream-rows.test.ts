@@ -13,7 +13,7 @@ import type { Peer } from "../../cluster/verify.ts";
 import { EngineError } from "../../storage/engines/engine.ts";
 import { trimLog } from "../../storage/trimming.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
 
 async function turns(count = 40): Promise<void> {

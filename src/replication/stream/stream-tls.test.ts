@@ -13,7 +13,7 @@ const SECOND = 1_000_000_000n;
 
 test(
   "a secondary over TLS: copy, log, large entries, a comparison, and the end",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await ClusterStage.start();
     t.after(() => stage.close());
@@ -69,7 +69,7 @@ test(
   },
 );
 
-test("a session outlives a disk that is full for minutes", { timeout: 120_000 }, async (t) => {
+test("a session outlives a disk that is full for minutes", { timeout: 300_000 }, async (t) => {
   const stage = await ClusterStage.start();
   t.after(() => stage.close());
   const member = await stage.member("paris");

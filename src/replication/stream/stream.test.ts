@@ -14,7 +14,7 @@ import { slotOf } from "../../storage/rows/merkle.ts";
 import { trimLog } from "../../storage/trimming.ts";
 import { type Batch, CREDIT, NO_WORDS, streamLog } from "./messages.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
 const MIB = 1024 * 1024;
 

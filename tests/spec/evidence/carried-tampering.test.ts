@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 import { BEFORE, COUNTS, Exchanged, LEFT, LETTER, WAITING } from "./exchanged-server.ts";
 import { TAMPERINGS } from "./tamperings.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const KNOWN = { isKnown: true };
 /** That the snapshot has: two leases, of which one has a receipt. */
 const STAYS = 1;

@@ -26,7 +26,7 @@ async function opened(t: TestContext) {
 
 test(
   "kill -9 after a restore with other keys, before anybody unseals: evidence goes on with the next number",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const source = await opened(t);
     const { body } = await takeSnapshot(source.address, source.token);

@@ -22,7 +22,7 @@ import {
   cloudcConfig,
 } from "../../support/snapshots/auto-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "case 112: what is missing, contradictory or out of bounds is refused with what would do",

@@ -27,7 +27,7 @@ import {
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "case 116: status before the first run, during one, after success and after failure",

@@ -22,7 +22,7 @@ import {
   secondsBetween,
 } from "../../support/snapshots/auto-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 async function fakes(t: TestContext, now?: () => number) {
   const options = now === undefined ? {} : { now };

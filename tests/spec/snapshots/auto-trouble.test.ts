@@ -17,7 +17,7 @@ import {
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test("older ones that cannot be deleted are told of, and the snapshot counts", BOUND, async (t) => {
   const server = await autoServer(t);

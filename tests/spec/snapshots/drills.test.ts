@@ -34,7 +34,7 @@ import { archiveOf } from "../../support/snapshots/packed-archive.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 /** Nothing is made or proven but what a test wants. */
 const RARELY = { interval: "3650d", drill: "off" };

@@ -13,7 +13,7 @@ import { configured, PROGRAM, StartedServer } from "../../support/servers/starte
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 async function started(t: TestContext) {
   const { home, config } = configured(t);

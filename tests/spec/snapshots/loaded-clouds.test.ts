@@ -6,7 +6,7 @@ import { cloudbServer } from "../../support/servers/cloudb-server.ts";
 import { absent, dataOf, keysOf, refused } from "../../support/servers/engine-server.ts";
 import { LoadedServer, loadedServer } from "../../support/snapshots/loaded-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test("a role of cloud A is read, listed and recovered as it was", BOUND, async (t) => {
   const loaded = await loadedServer(t);

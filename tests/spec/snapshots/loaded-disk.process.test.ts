@@ -9,7 +9,7 @@ import { configured, PROGRAM, StartedServer } from "../../support/servers/starte
 import { exchange, sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "kill -9 while one is loaded, and one is being loaded: both are gone, and others can be",

@@ -16,7 +16,7 @@ import {
 } from "../../support/servers/engine-server.ts";
 import { LOAD, loadedServer, refusedWith } from "../../support/snapshots/loaded-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "key/value with versions: data, versions, metadata, subkeys and lists as they were",

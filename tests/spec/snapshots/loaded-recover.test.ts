@@ -8,7 +8,7 @@ import { at } from "../../support/http-client.ts";
 import { absent, dataOf, done, grants, refused } from "../../support/servers/engine-server.ts";
 import { loadedServer, refusedWith } from "../../support/snapshots/loaded-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "a secret with versions comes back as a new version, also where it was removed or needs cas",

@@ -19,7 +19,7 @@ import {
 import { LOAD, loadedServer, refusedWith } from "../../support/snapshots/loaded-server.ts";
 import { sendSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "a snapshot is loaded, listed, told of and unloaded; nothing is left of it",

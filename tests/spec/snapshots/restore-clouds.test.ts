@@ -16,7 +16,7 @@ interface Receipt {
 
 test(
   "users that were made since the snapshot are removed, and those that it knows stay",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const server = await cloudaServer(t);
     await server.makeRole("r");
@@ -69,7 +69,7 @@ test(
 
 test(
   "a lease that had ended and is brought back where the provider refuses everything: six tries, told in attention, and gone when it can be",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const server = await cloudaServer(t);
     await server.makeRole("r");

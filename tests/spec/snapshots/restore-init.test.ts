@@ -11,7 +11,7 @@ import { startServer, type TestServer } from "../../support/servers/test-server.
 import { heldBack, sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const PATH = "sys/storage/raft/snapshot-init";
 
 async function archiveOfAnother(t: TestContext): Promise<Buffer> {

@@ -12,7 +12,7 @@ import {
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 async function restore(server: EngineServer, archive: Uint8Array): Promise<void> {
   const { epoch } = server.test.server.store.head!;

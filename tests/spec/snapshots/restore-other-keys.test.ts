@@ -16,7 +16,7 @@ import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-cal
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const CARRIED = "core/carried/";
 const SEALED = `${CARRIED}sealed/`;
 const LEFT = /leases and write-ahead records of the data that was replaced could not be taken over/;

@@ -14,7 +14,7 @@ import { startServer, type TestServer } from "../../support/servers/test-server.
 import { exchange, sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 
 async function filled(t: TestContext): Promise<EngineServer> {
   const server = await engineServer(t);

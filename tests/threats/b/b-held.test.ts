@@ -45,7 +45,7 @@ async function held(
 
 test(
   "T-B05: who is revoked while its body is held back does nothing with it",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await scene(t);
     await stage.must("POST", "/v1/sys/mounts/k", {
@@ -78,7 +78,7 @@ test(
 
 test(
   "T-B05: a token that ends or loses a right while its body is held back",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await scene(t);
     await stage.must("POST", "/v1/sys/mounts/k", {
@@ -122,20 +122,26 @@ test(
   },
 );
 
-test("T-B05: a token that runs out while its body is held back", { timeout: 60_000 }, async (t) => {
-  const clock = new MovableClock();
-  const stage = await scene(t, { world: { clock } });
-  await stage.must("POST", "/v1/sys/mounts/k", { body: { type: "kv", options: { version: "1" } } });
-  const body = { Name: "m", Type: "management", ExpirationTTL: "1m" };
-  const { json } = await stage.must("POST", "/acl/token", { body });
-  const { SecretID } = json as { readonly SecretID: string };
-  const passing = async () => void (clock.ahead += 2n * MINUTE);
-  assert.equal(await held(stage, ["POST", "/v1/k/x", SecretID, { a: 1 }], passing), 403);
-});
+test(
+  "T-B05: a token that runs out while its body is held back",
+  { timeout: 300_000 },
+  async (t) => {
+    const clock = new MovableClock();
+    const stage = await scene(t, { world: { clock } });
+    await stage.must("POST", "/v1/sys/mounts/k", {
+      body: { type: "kv", options: { version: "1" } },
+    });
+    const body = { Name: "m", Type: "management", ExpirationTTL: "1m" };
+    const { json } = await stage.must("POST", "/acl/token", { body });
+    const { SecretID } = json as { readonly SecretID: string };
+    const passing = async () => void (clock.ahead += 2n * MINUTE);
+    assert.equal(await held(stage, ["POST", "/v1/k/x", SecretID, { a: 1 }], passing), 403);
+  },
+);
 
 test(
   "T-B05: who is revoked while its request runs writes nothing more",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await scene(t);
     await stage.must("POST", "/v1/sys/mounts/w", {
@@ -176,7 +182,7 @@ test(
 
 test(
   "T-C02: a program judges a request as of when all of it is there",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const clock = new MovableClock();
     const stage = await scene(t, { world: { clock } });
@@ -200,7 +206,7 @@ test(
 
 test(
   "a mount that goes waits for nobody's body, and what was held back finds it gone",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await scene(t);
     for (const path of ["k", "l"]) {
@@ -236,7 +242,7 @@ test(
 
 test(
   "T-C02: what was held back is judged and recorded as of the mount that it goes to",
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const stage = await scene(t);
     const file = await stage.audit();

@@ -32,7 +32,7 @@ for (const { name, path, access } of STREAMED) {
   if (access.kind === "open") continue;
   test(
     `T-B05: ${name}: who is revoked or loses its policy while the body comes does nothing with it`,
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async (t) => {
       const server = await engineServer(t);
       await server.enable("kv", "kv", { options: { version: "1" } });
@@ -86,7 +86,7 @@ for (const { name, path, access } of STREAMED) {
   if (access.kind === "open") continue;
   test(
     `T-N03: ${name}: a body that drips is ended with 408, and its place is free`,
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async (t) => {
       const server = await engineServer(t);
       const { body: archive } = await takeSnapshot(server.test.url, server.root);

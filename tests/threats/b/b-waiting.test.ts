@@ -17,7 +17,7 @@ class MovableClock extends SystemClock {
   }
 }
 
-const LONG = { timeout: 120_000 };
+const LONG = { timeout: 300_000 };
 
 /** How many of them got through; the others were refused with this status. */
 async function served(all: readonly Promise<Answer>[], refusal: number): Promise<number> {

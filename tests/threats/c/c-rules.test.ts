@@ -6,7 +6,7 @@ import test from "node:test";
 import { keepsNobodyWaiting } from "../../support/processor-time.ts";
 import { EVERYTHING, rule, scene } from "../scene.ts";
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 test("T-C03: values with a star are bounded when a policy is written", TIMEOUT, async (t) => {
   const stage = await scene(t);

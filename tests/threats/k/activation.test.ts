@@ -20,7 +20,7 @@ import { madeBarrier } from "../../support/made/made-barrier.ts";
 import { ADDRESS, EPOCH } from "../../support/replication/set-stage.ts";
 import { askWho, ClusterStage, SELF } from "../../support/servers/cluster-stage.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const PLACE = { address: ADDRESS, epoch: EPOCH };
 
 /** A port in front of stored secondaries. */

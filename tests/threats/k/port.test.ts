@@ -24,7 +24,7 @@ import { FakeClock } from "../../support/fake-world.ts";
 import { askWho, ClusterStage, SELF, SET, who } from "../../support/servers/cluster-stage.ts";
 import { until } from "../../support/until.ts";
 
-const BOUND = { timeout: 120_000 };
+const BOUND = { timeout: 300_000 };
 const OTHER_KIND = { ...SET, kind: "performance" } as const;
 const HELLO = { ...NO_STANDING, ...SET, secondaryId: "paris", protocol: 1, ...SELF };
 

@@ -9,7 +9,7 @@ import { engineServer } from "../../support/servers/engine-server.ts";
 import { archiveOf, GZIP_HEAD, stored } from "../../support/snapshots/packed-archive.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 function named(tar: Buffer, name: string, type = "0"): Buffer {
   const out = Buffer.from(tar);
   out.fill(0, 0, 100).write(name, 0, "latin1");

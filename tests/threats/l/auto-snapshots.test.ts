@@ -24,7 +24,7 @@ import {
   cloudcConfig,
 } from "../../support/snapshots/auto-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 test(
   "T-L05: paths that lead out of the snapshot roots, and prefixes that are more than a name, are refused",

@@ -19,7 +19,7 @@ import {
   cloudcConfig,
 } from "../../support/snapshots/auto-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 
 /** Somebody who waits for what is sent to him. */
 async function listener(t: TestContext) {

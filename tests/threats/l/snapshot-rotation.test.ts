@@ -16,7 +16,7 @@ import {
   cloudcConfig,
 } from "../../support/snapshots/auto-server.ts";
 
-const BOUND = { timeout: 60_000 };
+const BOUND = { timeout: 300_000 };
 const FOREIGN = "nightly-1600000000000000000.snap";
 const BYTES = Buffer.from("nineteen bytes here");
 

@@ -195,7 +195,7 @@ suite("T-N08: no value of a declared field costs more than a moment", () => {
     all.flatMap((endpoint) => fieldsOf(endpoint).map(({ field }) => [field, membersOf(field)])),
   );
   for (const [what, text] of Object.entries(TEXTS)) {
-    test(what, { timeout: 120_000 }, async () => {
+    test(what, { timeout: 300_000 }, async () => {
       const awkward = new Awkward(text);
       const tell = async (of: string, work: () => unknown) => {
         if (cost(work) > SUSPECT) await keepsNobodyWaiting(of, () => quietly(work));

@@ -9,7 +9,7 @@ import { at } from "../../support/http-client.ts";
 import { keepsNobodyWaiting } from "../../support/processor-time.ts";
 import { EVERYTHING, rule, scene, type Scene } from "../scene.ts";
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 300_000 };
 
 async function filled(stage: Scene, paths: readonly string[], metadata?: JsonObject) {
   await stage.must("POST", "/v1/sys/mounts/w", { body: { type: "kv" } });
