@@ -15,7 +15,8 @@ export type ProbeCommand =
   | { readonly ask: "collect" } // garbage: what is left is what is kept
   | { readonly ask: "drop-json-limits" };
 
-/** The longest since the last reading, in ms, without the time in which the system ran others instead. */
+/** The longest since the last reading, in ms, without the time in which the system ran others instead, or the host of a virtual
+ *  machine did. */
 export interface ProbeReading {
   /** One synchronous stretch: from a call by the runtime to its end, microtasks included. */
   readonly stretch: number;
@@ -30,11 +31,16 @@ export interface ProbeReading {
 
 const PERIOD_MS = 5;
 const NANOS_PER_MILLI = 1e6;
+const TICK_MS = 10; // of the system's own counts
+/** Shorter ones are not worth a look at what was stolen. */
+const LONG_MS = 15;
 
 class LoopProbe {
   // Of this thread: time on a processor, time waiting for one, both in ns.
   readonly #file = openSync("/proc/thread-self/schedstat", "r");
-  readonly #bytes = Buffer.alloc(128);
+  readonly #counts = openSync("/proc/stat", "r");
+  readonly #bytes = Buffer.alloc(256);
+  #stolen = this.#stolenNow(); // at the last tick
   #tick = this.#moment();
   #entered = this.#tick;
   #stretch = 0;
@@ -46,7 +52,11 @@ class LoopProbe {
     const now = this.#moment();
     const { at, waited, idle } = this.#entered;
     const busy = now.at - at - (now.waited - waited) - (now.idle - idle);
-    this.#stretch = Math.max(this.#stretch, busy);
+    // Never less than what this thread has worked: what was stolen may have been stolen from another.
+    if (busy > this.#stretch) {
+      const stolen = busy > LONG_MS ? this.#stolenNow() - this.#stolen : 0;
+      this.#stretch = Math.max(this.#stretch, now.worked - this.#entered.worked, busy - stolen);
+    }
     this.#entered = now;
   }
 
@@ -56,6 +66,7 @@ class LoopProbe {
     this.#wall = Math.max(this.#wall, late);
     this.#turns.push(Math.max(0, late - (now.waited - this.#tick.waited)));
     this.#tick = now;
+    this.#stolen = this.#stolenNow();
   }
 
   read(): ProbeReading {
@@ -73,12 +84,22 @@ class LoopProbe {
 
   #moment() {
     const length = readSync(this.#file, this.#bytes, 0, this.#bytes.length, 0);
-    const waited = Number(this.#bytes.toString("latin1", 0, length).split(" ")[1]);
+    const [worked = 0, waited = 0] = this.#bytes
+      .toString("latin1", 0, length)
+      .split(" ")
+      .map(Number);
     return {
       at: performance.now(),
+      worked: worked / NANOS_PER_MILLI,
       waited: waited / NANOS_PER_MILLI,
       idle: performance.eventLoopUtilization().idle,
     };
+  }
+
+  /** In ms, from all processors: "cpu", spaces, then user, nice, system, idle, iowait, irq, softirq, steal. */
+  #stolenNow(): number {
+    const length = readSync(this.#counts, this.#bytes, 0, this.#bytes.length, 0);
+    return Number(this.#bytes.toString("latin1", 0, length).split(/\s+/, 9)[8]) * TICK_MS;
   }
 }
 

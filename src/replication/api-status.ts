@@ -5,9 +5,9 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { Replication } from "./replication.ts";
+import type { ClusterStatus } from "./status/cluster-status.ts";
 
-const endpoint = endpointsOf<Replication>();
+const endpoint = endpointsOf<ClusterStatus>();
 
 /** Performance replication is not there yet. */
 const PERFORMANCE: JsonObject = { mode: "disabled" };
@@ -18,9 +18,9 @@ const status = (of: string) =>
   );
 
 /** Names of versions and clusters are for who holds a token that may do anything here. */
-function statusFor(replication: Replication, { caller }: RequestContext): Promise<JsonObject> {
-  if (caller === null) return replication.statusForAnybody();
-  return replication.status(caller.type === "management");
+function statusFor(cluster: ClusterStatus, { caller }: RequestContext): Promise<JsonObject> {
+  if (caller === null) return cluster.forAnybody();
+  return cluster.of(caller.type === "management");
 }
 
 const ofNode = {
@@ -40,8 +40,8 @@ export const statusApi = [
     summary: "Show what this cluster is among others, of both kinds",
     rootOnly: true,
     output: out.object({ dr: status("Disaster recovery"), performance: status("Performance") }),
-    handler: async (replication, _input, context) => ({
-      dr: await statusFor(replication, context),
+    handler: async (cluster, _input, context) => ({
+      dr: await statusFor(cluster, context),
       performance: PERFORMANCE,
     }),
   }),
@@ -55,7 +55,7 @@ export const statusApi = [
     path: "/sys/replication/dr/status",
     summary: "Show what this cluster is in disaster-recovery replication",
     output: status("Disaster recovery"),
-    handler: (replication) => replication.statusForAnybody(),
+    handler: (cluster) => cluster.forAnybody(),
   }),
 
   endpoint({
@@ -67,8 +67,8 @@ export const statusApi = [
     path: "/sys/replication/performance/status",
     summary: "Show what this cluster is in performance replication",
     output: status("Performance"),
-    handler: (replication) => {
-      replication.assertStatusOpen();
+    handler: (cluster) => {
+      cluster.assertOpen();
       return PERFORMANCE;
     },
   }),

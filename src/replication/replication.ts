@@ -41,9 +41,7 @@ import {
 import { StoredRole } from "./roles/stored-role.ts";
 import type { Finished } from "./stream/sender.ts";
 import { TreeWork } from "./tree-work.ts";
-import { Roots } from "./status/roots.ts";
-import { minimalStatus, type ReceivingFacts, statusOf, type StatusFacts } from "./status/status.ts";
-import type { JsonObject } from "@holdfast/shared/json/json";
+import { ClusterStatus, type ClusterStatusOptions } from "./status/cluster-status.ts";
 
 const WARN_SKEW = 30n; // seconds
 
@@ -77,8 +75,7 @@ export interface ReplicationOptions {
   readonly clusterAddress: () => string;
   readonly port: () => ClusterPort | null;
   readonly house: HouseSteps;
-  /** What status tells who has no token. */
-  readonly statusAccess: "open" | "minimal" | "authenticated";
+  readonly statusAccess: ClusterStatusOptions["statusAccess"];
   /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
    *  so. */
   readonly takeKeys: (
@@ -111,9 +108,9 @@ export class Replication {
   readonly #options: ReplicationOptions;
   readonly #log: Log;
   readonly #role: StoredRole;
-  readonly #roots: Roots;
   readonly divergent: Divergent;
   readonly trees: TreeWork;
+  readonly status: ClusterStatus;
   #links: Links | null = null;
   #serving: Serving | null = null;
   #receiving: Receiving | null = null;
@@ -125,11 +122,17 @@ export class Replication {
     this.#options = options;
     this.#log = options.log.child("replication");
     this.#role = new StoredRole(options.view);
-    this.#roots = new Roots(options);
     this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
     this.trees = new TreeWork({
       ...options,
       hasReplicas: () => (this.#serving?.known.length ?? 0) > 0 || this.mode === "secondary",
+    });
+    this.status = new ClusterStatus(options, {
+      role: () => this.#role.now,
+      serving: () => this.#serving,
+      receiving: () => this.#receiving,
+      trees: this.trees,
+      divergent: this.divergent,
     });
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
@@ -425,111 +428,7 @@ export class Replication {
     });
   }
 
-  // --- status ---
-
-  /** What somebody should look at. */
-  get attention() {
-    const role = this.#role.now;
-    const away = (this.#serving?.members() ?? [])
-      .filter(({ isConnected }) => !isConnected)
-      .map(({ id }) => ({ name: id, text: "a secondary is not connected: it falls behind" }));
-    const status = this.#receiving?.status ?? null;
-    const isAlone = role.mode === "secondary" && role.id === "";
-    const stands =
-      status !== null && status.state !== "stream-wals" && status.lastSyncError !== null;
-    const own = isAlone
-      ? [{ name: "", text: "this secondary has no primary: it follows nobody" }]
-      : stands
-        ? [{ name: "", text: `this secondary does not stream: ${status.lastSyncError}` }]
-        : [];
-    return {
-      fenced: isFenced(role),
-      divergent: role.mode === "disabled" ? 0 : this.divergent.count,
-      behind: [...away, ...own],
-    };
-  }
-
-  /** `whole`: for who may know more than anybody. */
-  async status(whole: boolean): Promise<JsonObject> {
-    return statusOf(await this.#statusFacts(), whole);
-  }
-
-  /** For who has shown no token. */
-  async statusForAnybody(): Promise<JsonObject> {
-    const { statusAccess } = this.#options;
-    if (statusAccess === "open") return await this.status(false);
-    this.assertStatusOpen();
-    return await this.minimalStatus();
-  }
-
-  /** A secondary knows no tokens, and tells anybody what health tells too. */
-  assertStatusOpen(): void {
-    this.assertUnsealed();
-    const isClosed = this.#options.statusAccess === "authenticated";
-    if (isClosed && this.mode !== "secondary") throw failures.statusNeedsToken();
-  }
-
-  async minimalStatus(): Promise<JsonObject> {
-    return minimalStatus(await this.#statusFacts());
-  }
-
-  /** Without keys nobody knows what this cluster is. */
-  assertUnsealed(): void {
-    void this.#options.barrier.keysVersion;
-  }
-
-  async #statusFacts(): Promise<StatusFacts> {
-    this.assertUnsealed();
-    const { store, clock, clusterId } = this.#options;
-    const { trees } = this;
-    const { head } = store;
-    return {
-      role: this.#role.now,
-      store: {
-        index: store.index,
-        lastDr: head?.lastDr ?? 0n,
-        epoch: head?.epoch ?? 1,
-        root: await this.#roots.composite(),
-        corrupted: trees.corrupted || (this.#receiving?.status.isUnmended ?? false),
-        checkedAt: trees.checkedAt,
-        reindexedAt: trees.reindexedAt,
-        reindex: trees.isReindexing ? { stage: "building", done: 0, total: 0 } : null,
-        headTime: null,
-      },
-      clusterId: clusterId(),
-      now: clock.now(),
-      known: this.#serving?.known ?? [],
-      secondaries: this.#serving?.members() ?? [],
-      receiving: this.#receivingFacts(),
-    };
-  }
-
-  #receivingFacts(): ReceivingFacts | null {
-    const receiving = this.#receiving;
-    if (receiving === null) return null;
-    const { status } = receiving;
-    const { syncProgress: progress, lastHeartbeat } = status;
-    const role = this.#role.now;
-    const addresses = role.mode === "secondary" ? (role.known ?? [role.address]) : [];
-    return {
-      state: status.state === "connecting" ? "idle" : status.state,
-      connectionState: status.connectionState,
-      lastRemoteIndex: status.lastRemoteIndex,
-      announced: status.highestAnnounced,
-      startedAt: status.startedAt,
-      lastSyncError: status.lastSyncError ?? "",
-      primary: {
-        apiAddress: receiving.apiAddress,
-        clusterAddresses: addresses,
-        isConnected: status.connectionState === "ready",
-        lastHeartbeat,
-        echoDuration: status.echoDuration,
-        clockSkew: status.clockSkew,
-      },
-      progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
-      divergentEntries: this.divergent.count,
-    };
-  }
+  // --- what a promotion goes by ---
 
   #facts(role: Secondary): PromotionFacts {
     const { store, audits, clock } = this.#options;

@@ -32,7 +32,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     declares(
       "src/replication/api-status.ts",
       statusApi,
-      ({ replication }: ReplicationParts) => replication,
+      ({ replication }: ReplicationParts) => replication.status,
     ),
     declares(
       "src/replication/api-primary.ts",

@@ -51,7 +51,7 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
         return namespace === null ? [] : [{ namespace, accessor }];
       });
     },
-    replication: () => rooms.replication.replication.attention,
+    replication: () => rooms.replication.replication.status.attention,
     disk: () => store.room,
     certificates: () => certificates.now(),
     // Of the barrier: it is open before the seal says so, when the first look is taken.

@@ -13,7 +13,6 @@ import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
-import type { Operations } from "../core/seams.ts";
 import type { Room } from "../house/room.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import type { IntrospectionOptions } from "../introspection/introspection.ts";
@@ -23,7 +22,6 @@ import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { HouseSteps } from "../replication/replication.ts";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { NodeRole } from "../seal/health.ts";
-import type { SealKeeper } from "../seal/keeper.ts";
 import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
@@ -69,7 +67,7 @@ export interface ProcessGround {
   /** What the node and its cluster are. */
   readonly standing: Standing;
   /** Rooms beside those of the list. */
-  readonly furtherRooms: readonly ((needs: FurtherNeeds) => FurtherRoom)[];
+  readonly furtherRooms: readonly ((views: Views) => Room)[];
 }
 
 export interface Views {
@@ -90,17 +88,6 @@ export type DrMode = "disabled" | "primary" | "secondary";
 
 /** Of a cluster that has no others. */
 export const ALONE: Standing = { role: "active", drMode: "disabled" };
-
-/** What a room beside those of the list may be made of. */
-export interface FurtherNeeds extends Views {
-  readonly barrier: Barrier;
-  readonly keeper: SealKeeper;
-  readonly world: World;
-  readonly log: Log;
-}
-
-/** The operation tokens of a disaster-recovery secondary are some room's. */
-export type FurtherRoom = Room & { readonly operations?: Operations };
 
 /** The house before its rooms are there. */
 export interface Ground {

@@ -10,7 +10,6 @@ import { Barrier } from "../barrier/barrier.ts";
 import { FairTurns } from "../base/fair-turns.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
-import type { Operations } from "../core/seams.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
@@ -22,15 +21,13 @@ import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { DescribedMounts } from "./described-mounts.ts";
 import { builtInTypes } from "./engine-types.ts";
 import { barrierPart, storagePart } from "./foundations.ts";
-import type { FurtherRoom, Ground, PathQueries, ProcessGround } from "./ground.ts";
+import type { Ground, PathQueries, ProcessGround } from "./ground.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { whoGetsWhat } from "./who-gets-what.ts";
 
 /** Running requests have this long to end when the node seals. */
 const SEAL_GRACE = 10n * SECOND;
-
-const NO_OPERATIONS: Operations = { judge: () => null };
 
 export class House {
   readonly store: Store;
@@ -110,9 +107,7 @@ export class House {
       storagePart(store, host, () => this.rooms.replication.replication.retention),
       barrierPart(barrier),
       ...Object.values(this.rooms),
-      ...host.furtherRooms.map((make) =>
-        make({ ...views, barrier, keeper: this.rooms.seal.keeper, world, log }),
-      ),
+      ...host.furtherRooms.map((make) => make(views)),
     ];
     this.life = new HouseLife(this.parts);
     this.readings = Object.assign({}, ...this.parts.map(({ metrics = {} }) => metrics));
@@ -257,7 +252,7 @@ export class House {
         underWay: (caller) => tokens.tokens.underWay(caller),
         spent: (caller) => tokens.tokens.spent(caller),
       },
-      operations: operationsOf(this.parts),
+      operations: this.rooms.replication.operations,
       namespaces: namespaces.namespaces,
       mounts: mounts.mounts,
       leases: leases.leases,
@@ -288,11 +283,6 @@ export class House {
       mountAt: (namespace, segments) => routing().mountAt(namespace, segments),
     };
   }
-}
-
-/** Where no room has any, no operation token is good. */
-function operationsOf(rooms: readonly FurtherRoom[]): Operations {
-  return rooms.find(({ operations }) => operations !== undefined)?.operations ?? NO_OPERATIONS;
 }
 
 /** What a request for that capability is, on the wire. */

@@ -146,7 +146,13 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
   const dr = await person.operate(secondary, share);
   const refused = await person.at(secondary, `promote -dr-token ${dr}`);
   assert.equal(refused.code, 1, refused.all);
-  assert.match(words(refused), /primary-gone.*demote it first/);
+  assert.match(
+    words(refused),
+    /primary-gone.*demote it first.*Next: see `holdfast replication failover -plan`/,
+  );
+  const env = { HOLDFAST_ADDR: secondary.server.url, HOLDFAST_TOKEN: primary.token };
+  const ordinary = await run(["read", "sys/mounts"], { env: { ...env, HOME: person.home } });
+  assert.match(words(ordinary), /disaster-recovery secondary.*Next: send it to the primary/);
   await person.must(secondary, `promote -force -yes -dr-token ${dr}`);
   await until(async () => (await primary.status())["state"] === "fenced");
   const fenced = await person.at(primary, "status", { columns: 80 });
@@ -191,6 +197,10 @@ test("an operation token comes from a file, a pipe, the environment or a prompt,
   await person.must(secondary, `recover -dr-token ${kept}`);
   const beyond = await person.at(secondary, `failover -plan -dr-token ${kept}`);
   assert.equal(beyond.code, 4, beyond.all);
+  assert.match(
+    words(beyond),
+    /Next: give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN/,
+  );
 });
 
 test("generate-root -dr-token makes an operation token too, and disable ends the part of either side", async (t) => {

@@ -95,11 +95,27 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
   ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
 ]);
 
+const OPERATION_TOKEN =
+  "give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN: `holdfast replication operation-token` makes one from " +
+  "key shares, `holdfast replication ticket` on the primary another";
+
+/** By the code that the server names: what a cluster among others refuses. */
+const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
+  ["dr_secondary", "send it to the primary; `holdfast replication status` here says where that is"],
+  ["replication_role_changing", "try again in a second"],
+  ["missing_operation_token", OPERATION_TOKEN],
+  ["invalid_operation_token", OPERATION_TOKEN],
+  ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
+  ["replication_promotion_early", "see `holdfast replication failover -plan`"],
+]);
+
 function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
   }
+  const amongClusters = ON_CLUSTERS.get(error.code ?? "");
+  if (amongClusters !== undefined) return amongClusters;
   if (error.errors.some((text) => text.startsWith(NOT_LOADED))) {
     return "`holdfast snapshot loaded` shows which are; `holdfast snapshot load FILE` loads one";
   }

@@ -7,7 +7,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf, serve } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { invariant } from "@holdfast/shared/invariant";
-import type { FurtherRoom } from "../../../src/server/ground.ts";
+import type { Room } from "../../../src/house/room.ts";
 import { uncovered } from "../covered-token.ts";
 import { type Answer, at } from "../http-client.ts";
 import { PassingClock } from "../servers/sealed-node.ts";
@@ -126,7 +126,7 @@ export async function startSecondary(
   { shares = 3, threshold = 2, clock = new PassingClock(), inSet = true }: SecondaryOptions = {},
 ): Promise<SecondaryServer> {
   const role: TestRole = { mode: null };
-  const room = (): FurtherRoom => ({
+  const room = (): Room => ({
     name: "test",
     endpoints: serve(() => server, changes),
   });
