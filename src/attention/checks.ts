@@ -68,6 +68,8 @@ export interface Facts {
     readonly fenced: boolean;
     /** Entries that only this cluster had, and gave up. */
     readonly divergent: number;
+    /** Of what such a cluster had made outside: not handed over yet, and brought here where nobody can end it. */
+    readonly orphans: { readonly waiting: number; readonly left: number };
     /** Who is not where it should be, and how; for a secondary itself, its name is empty. */
     readonly behind: readonly { readonly name: string; readonly text: string }[];
   };
@@ -182,6 +184,20 @@ export const CHECKS: readonly Check[] = [
       const { divergent } = facts.replication();
       const text = `${divergent} entries that only this cluster had were given up for another primary`;
       return server(divergent > 0, text);
+    },
+  },
+  {
+    code: "replication.orphans",
+    severity: "act",
+    remedy:
+      "holdfast replication status; look at the provider for what begins with cloud_name_prefix",
+    find: (facts) => {
+      const { waiting, left } = facts.replication().orphans;
+      const text =
+        left > 0
+          ? `${left} leases and write-ahead records of a primary of before could not be taken over: nobody ends what they stand for`
+          : `${waiting} leases and write-ahead records that were given up here wait to be taken over by the primary`;
+      return server(waiting + left > 0, text);
     },
   },
   {

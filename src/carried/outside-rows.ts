@@ -2,10 +2,13 @@
 // records are taken over in the same steps: what is unknown and can be ended is put into the data that comes, the rest is
 // counted.
 
+import type { Codec } from "@holdfast/shared/codec";
 import type { Timers } from "@holdfast/shared/world";
-import type { Tx, View } from "../barrier/view.ts";
+import type { Page, Tx, View, ViewReads } from "../barrier/view.ts";
+import { compareKeys } from "../storage/key.ts";
 
-const ESSENTIAL = { essential: true }; // a full disk keeps nobody from ending what is outside
+/** What is read of the data that goes. */
+export type OutsideReads = Pick<ViewReads, "get" | "keys">;
 
 /** One kind of them, in the data that goes. Keys are below local/. */
 export interface OutsideKind<Row> {
@@ -23,36 +26,70 @@ export interface TakingOver {
   readonly timers: Timers;
   /** In the transaction that takes over rows of these keys. */
   readonly taken?: ((tx: Tx, keys: readonly string[]) => void) | undefined;
+  /** Default true: a full disk keeps nobody from ending what is outside. */
+  readonly essential?: boolean | undefined;
 }
 
 export interface TakenOver {
   readonly adopted: number;
+  /** Those that the data that comes has already: they stay as they are there. */
+  readonly known: number;
   readonly left: number;
 }
 
 export async function takeOver<Row>(
   kind: OutsideKind<Row>,
-  { to, timers, taken }: TakingOver,
+  { to, timers, taken, essential = true }: TakingOver,
 ): Promise<TakenOver> {
-  let [adopted, left] = [0, 0];
+  let [adopted, known, left] = [0, 0, 0];
   for (const keys of kind.pages()) {
     const unknown = keys.filter((key) => !isIn(to, key));
     const rows = unknown.flatMap((key) => {
       const row = kind.read(key);
       return row === null ? [] : [{ key, row }];
     });
+    let put = 0;
     if (rows.length > 0) {
-      await to.write((tx) => {
-        for (const { key, row } of rows) kind.put(tx, to, key, row);
-        const names = rows.map(({ key }) => key);
-        taken?.(tx, names);
-      }, ESSENTIAL);
+      put = await to.write(
+        (tx) => {
+          // Somebody else may have put one of them meanwhile: nothing is ever put over another.
+          const absent = rows.filter(({ key }) => !isIn(tx.on(to), key));
+          for (const { key, row } of absent) kind.put(tx, to, key, row);
+          const names = absent.map(({ key }) => key);
+          if (names.length > 0) taken?.(tx, names);
+          return names.length;
+        },
+        { essential },
+      );
     }
-    adopted += rows.length;
+    adopted += put;
+    known += keys.length - unknown.length + rows.length - put;
     left += unknown.length - rows.length;
     await timers.turn();
   }
-  return { adopted, left };
+  return { adopted, known, left };
+}
+
+/** Rows that somebody has brought, in memory. */
+export class RowsAtHand implements OutsideReads {
+  readonly #rows: ReadonlyMap<string, Uint8Array>;
+  readonly #keys: readonly string[];
+
+  constructor(rows: ReadonlyMap<string, Uint8Array>) {
+    this.#rows = rows;
+    this.#keys = [...rows.keys()].toSorted(compareKeys);
+  }
+
+  get<T>(key: string, codec: Codec<T>): T | null {
+    const value = this.#rows.get(key);
+    return value === undefined ? null : codec.decode(value);
+  }
+
+  keys(prefix: string, { after, limit }: Page): string[] {
+    const isNext = (key: string) =>
+      key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0);
+    return this.#keys.filter(isNext).slice(0, limit);
+  }
 }
 
 /** A row below local/ that other data does not know, as it is stored; null where nobody there could end what it stands for. */
@@ -75,6 +112,6 @@ export function* unknownRows<Row>(
   }
 }
 
-function isIn(data: View, key: string): boolean {
+function isIn(data: OutsideReads, key: string): boolean {
   return data.keys(key, { limit: 1 })[0] === key;
 }

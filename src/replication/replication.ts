@@ -5,7 +5,7 @@
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
@@ -15,7 +15,9 @@ import type { Store } from "../storage/store.ts";
 import { clusterAddressText } from "./addresses.ts";
 import * as failures from "./failures.ts";
 import type { KeyBundle } from "./joining/key-bundle.ts";
+import { AdoptedOrphans } from "./links/adopted-orphans.ts";
 import { Divergent } from "./links/divergent.ts";
+import { Orphans, type OutsideRows } from "./links/orphans.ts";
 import type { Links } from "./links/links.ts";
 import type { Receiving } from "./links/receiving.ts";
 import type { Serving } from "./links/serving.ts";
@@ -88,6 +90,8 @@ export interface ReplicationOptions {
   readonly dropAttempts: () => Promise<void>;
   /** Whether an audit device can be written, or none is configured. */
   readonly audits: () => boolean;
+  /** What of the data stands for something outside. */
+  readonly outside: OutsideRows;
 }
 
 /** What a change tells of itself. */
@@ -109,6 +113,8 @@ export class Replication {
   readonly #log: Log;
   readonly #role: StoredRole;
   readonly divergent: Divergent;
+  readonly #orphans: Orphans;
+  readonly #adopted: AdoptedOrphans;
   readonly trees: TreeWork;
   readonly status: ClusterStatus;
   #links: Links | null = null;
@@ -117,12 +123,31 @@ export class Replication {
   #changing: Promise<unknown> | null = null;
   #lastHeard: Instant | null = null;
   readonly #fencing: Recurring;
+  /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
+  readonly #taking: Recurring;
 
   constructor(options: ReplicationOptions) {
     this.#options = options;
     this.#log = options.log.child("replication");
     this.#role = new StoredRole(options.view);
     this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
+    const { view, barrier, outside, clock, timers } = options;
+    const log = this.#log;
+    this.#orphans = new Orphans({
+      view: view.sub("orphans/"),
+      local: barrier.view("local/"),
+      outside,
+      timers,
+      log,
+    });
+    this.#adopted = new AdoptedOrphans({ view, outside, clock, log });
+    this.#taking = new Recurring({
+      trouble: "could not take over what this cluster has made outside and given up",
+      run: (isOpen) => this.#takeOwn(isOpen),
+      pause: { first: SECOND, max: MINUTE },
+      timers,
+      log,
+    });
     this.trees = new TreeWork({
       ...options,
       hasReplicas: () => (this.#serving?.known.length ?? 0) > 0 || this.mode === "secondary",
@@ -133,6 +158,8 @@ export class Replication {
       receiving: () => this.#receiving,
       trees: this.trees,
       divergent: this.divergent,
+      orphans: this.#orphans,
+      adopted: this.#adopted,
     });
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
@@ -179,14 +206,18 @@ export class Replication {
 
   /** Finishes what a crash has left, and begins to work. */
   async lead(): Promise<void> {
+    this.#orphans.load();
+    this.#adopted.load();
     await this.#finishChange();
     const role = this.#role.now;
+    if (!follows(role)) this.#taking.open();
     if (role.mode === "primary" && !isFenced(role)) await this.#serve();
     if (role.mode === "secondary" && role.id !== "") await this.#receive();
   }
 
   async rest(): Promise<void> {
     await this.trees.close();
+    await this.#taking.close();
     await this.#stopServing("this cluster rests");
     await this.#stopReceiving();
   }
@@ -276,6 +307,7 @@ export class Replication {
       after(this.#role.now, { do: "demote" });
       const links = await this.#load();
       await house.drained();
+      await this.#taking.close();
       await house.yield();
       await this.#role.step({ do: "demote" });
       await store.follow();
@@ -295,6 +327,7 @@ export class Replication {
     await this.#alone(async () => {
       const { store, house } = this.#options;
       await this.#role.step({ do: "fence", epoch });
+      await this.#taking.close();
       await store.follow();
       await house.yield();
       await this.#stopServing("another cluster was promoted");
@@ -331,7 +364,7 @@ export class Replication {
     if (refusal !== null) throw refusal;
     const skew = this.#receiving?.status.clockSkew ?? 0n;
     return await this.#alone(async () => {
-      const { store, house, clusterId, port } = this.#options;
+      const { store, clusterId, port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
       await this.#stopReceiving();
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
@@ -346,7 +379,7 @@ export class Replication {
         throw error;
       }
       await this.#becomePrimary(this.#secondary());
-      await this.#orSeal(() => house.takeOver());
+      await this.#takeOver();
       await this.#serve();
       await this.#rotate();
       await this.#options.dropAttempts();
@@ -363,7 +396,7 @@ export class Replication {
 
   async disableSecondary(): Promise<Changed> {
     return await this.#alone(async () => {
-      const { store, house, clusterId, revokeOperationTokens, view } = this.#options;
+      const { store, clusterId, revokeOperationTokens, view } = this.#options;
       this.#secondary();
       if (store.adopting !== null) throw failures.halfCopied();
       const links = await this.#load();
@@ -374,7 +407,7 @@ export class Replication {
         links.forgetUpstream(tx);
         revokeOperationTokens(tx.on(view));
       });
-      await this.#orSeal(() => house.takeOver());
+      await this.#takeOver();
       await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "disabled" });
       return {
@@ -501,6 +534,7 @@ export class Replication {
       superseded: (epoch) => {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
+      adopted: this.#adopted,
       fenced: async (epoch) => {
         const { now } = this.#role;
         if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
@@ -535,6 +569,15 @@ export class Replication {
     this.#log.info("the primary of before has heard that this cluster leads");
   }
 
+  async #takeOwn(isOpen: () => boolean): Promise<void> {
+    const orphans = this.#orphans;
+    const { clusterId } = this.#options;
+    for (let rows = orphans.batch(); isOpen() && rows.length > 0; rows = orphans.batch()) {
+      await this.#adopted.take(rows, clusterId());
+      await orphans.settle(rows);
+    }
+  }
+
   async #stopServing(reason: string): Promise<void> {
     await this.#fencing.close();
     const serving = this.#serving;
@@ -546,7 +589,8 @@ export class Replication {
     const links = await this.#load();
     const upstream = links.storedUpstream(this.#options.view);
     if (upstream === null) throw failures.primaryUnknown();
-    this.#receiving = links.receiving(this.#options, this.#role, this.divergent, upstream);
+    const surplus = { divergent: this.divergent, orphans: this.#orphans };
+    this.#receiving = links.receiving(this.#options, this.#role, surplus, upstream);
     this.#receiving.open();
   }
 
@@ -583,7 +627,13 @@ export class Replication {
   /** The data is this cluster's alone again. */
   async #leadAgain(): Promise<void> {
     await this.#options.store.lead();
+    await this.#takeOver();
+  }
+
+  /** The rooms open: the data is this cluster's from here on. */
+  async #takeOver(): Promise<void> {
     await this.#orSeal(() => this.#options.house.takeOver());
+    this.#taking.open();
   }
 
   async #orSeal(work: () => Promise<void>): Promise<void> {

@@ -440,6 +440,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       },
       files: host.operatorFiles,
       carry: (to) => carryNodeRows(node, to),
+      outside: over.brought,
     }),
   };
 }

@@ -22,12 +22,23 @@ export function newLeaseId(random: Random, path: string, namespaceId: string): s
 
 /** Whether it could be the id of a lease of this namespace. Refuses one of another. */
 export function isLeaseIdOf(namespace: NamespaceRef, id: string): boolean {
-  if (id.length > MAX_ID || !isKeyText(id)) return false;
-  const found = LAST_PART.exec(id.slice(id.lastIndexOf("/") + 1));
-  if (found === null || !id.includes("/")) return false;
-  const [, named = ROOT_NAMESPACE.id] = found;
+  const named = namespaceOf(id);
+  if (named === null) return false;
   if (named !== namespace.id) throw failures.otherNamespace();
   return true;
+}
+
+/** The same, where nobody is to be told which of the two it is. */
+export function isLeaseIdIn(namespaceId: string, id: string): boolean {
+  return namespaceOf(id) === namespaceId;
+}
+
+/** Null for what is no id. */
+function namespaceOf(id: string): string | null {
+  if (id.length > MAX_ID || !isKeyText(id)) return null;
+  const found = LAST_PART.exec(id.slice(id.lastIndexOf("/") + 1));
+  if (found === null || !id.includes("/")) return null;
+  return found[1] ?? ROOT_NAMESPACE.id;
 }
 
 /** Whether text of a caller can be part of a storage key. */

@@ -143,13 +143,7 @@ export class LeaseRows {
 
   /** Null also for one that cannot be read: it must not keep others from being revoked. */
   readable(place: LeasePlace, tx?: Tx): Lease | null {
-    try {
-      return this.at(place, tx);
-    } catch (error) {
-      if (!(error instanceof Failure) || error.kind !== "damaged") throw error;
-      this.#log.error("a lease cannot be read", { cause: describe(error) });
-      return null;
-    }
+    return readableLease(this.#reads(tx), place, this.#log);
   }
 
   /** Of a mount, in the order in which they are due. */
@@ -230,6 +224,21 @@ export class LeaseRows {
 
   #reads(tx: Tx | undefined): ViewReads {
     return tx === undefined ? this.local : tx.on(this.local);
+  }
+}
+
+/** Null for one that is not there, and for one that cannot be read. */
+export function readableLease(
+  reads: Pick<ViewReads, "get">,
+  place: LeasePlace,
+  log: Log,
+): Lease | null {
+  try {
+    return reads.get(keys.recordKey(place), leaseCodec);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damaged") throw error;
+    log.error("a lease cannot be read", { cause: describe(error) });
+    return null;
   }
 }
 

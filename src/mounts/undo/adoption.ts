@@ -1,11 +1,12 @@
 // Write-ahead records that a copy of older data does not know: what they tell of is still there outside, or may be. They
 // are taken over to be undone at once, since nobody works on them any more.
 
-import { DAY } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Instant } from "@holdfast/shared/world";
 import type { View } from "../../barrier/view.ts";
-import type { OutsideKind } from "../../carried/outside-rows.ts";
+import type { OutsideKind, OutsideReads } from "../../carried/outside-rows.ts";
 import { ENTRIES, entryCodec, entryKey } from "../table/mount-record.ts";
 import { type StoredWriteAhead, writeAheadCodec } from "./write-ahead.ts";
 import { mountOf, writeAheadOf } from "./write-ahead-keys.ts";
@@ -42,7 +43,7 @@ export function hasMountEntry(uuid: string, hasKey: (key: string) => boolean): b
 
 export interface OutsideRecordsOptions {
   /** Of everything below local/ of the data that goes. */
-  readonly from: View;
+  readonly from: OutsideReads;
   /** Whose records are looked for. */
   readonly mounts: MountedIn;
   /** Whether the data that comes has this mount there. */
@@ -59,12 +60,18 @@ export function outsideRecords(options: OutsideRecordsOptions): OutsideKind<Stor
       return stays(mountUuid, namespaceId) ? readable(from, key) : null;
     },
     encode: (record) => writeAheadCodec.encode(record),
-    put: (tx, to, key, { kind, data }) =>
-      tx.on(to).put(key, { kind, data, created: String(now - DAY) }, writeAheadCodec),
+    put: (tx, to, key, { kind, data, created }) =>
+      tx.on(to).put(key, abandoned({ kind, data, created }, now), writeAheadCodec),
   };
 }
 
-function* keysOf(data: View, mounts: MountedIn): Generator<readonly string[]> {
+/** When it was written stays: engines tell by it what was made then. */
+function abandoned({ kind, data, created }: StoredWriteAhead, now: Instant): StoredWriteAhead {
+  const since = BigInt(created) < now ? created : String(now);
+  return { kind, data, created: since, abandoned: true };
+}
+
+function* keysOf(data: OutsideReads, mounts: MountedIn): Generator<readonly string[]> {
   for (const [uuid, namespaceId] of mounts) {
     const folder = writeAheadOf(namespaceId, uuid);
     for (let after: string | undefined; ;) {
@@ -78,11 +85,28 @@ function* keysOf(data: View, mounts: MountedIn): Generator<readonly string[]> {
 }
 
 /** Null for one that cannot be read: it keeps no other from being taken over. */
-function readable(data: View, key: string): StoredWriteAhead | null {
+function readable(data: OutsideReads, key: string): StoredWriteAhead | null {
   try {
     return data.get(key, writeAheadCodec);
   } catch (error) {
     if (error instanceof Failure && error.kind === "damaged") return null;
     throw error;
   }
+}
+
+const KEY = /^ns\/[^/]+\/mounts\/[^/]+\/wal\/([^/]+)$/;
+const MAX_KIND = 128;
+
+/** Whether a key below local/ is that of a write-ahead record. */
+export function isWriteAheadKey(key: string): boolean {
+  return KEY.test(key);
+}
+
+/** Whether what another cluster says of a record is one, of this key. */
+export function isWholeRecord(key: string, value: JsonValue): boolean {
+  const [, id = ""] = KEY.exec(key) ?? [];
+  if (!isUuid(id) || !isObject(value)) return false;
+  const { kind, data, created } = value;
+  if (typeof kind !== "string" || kind === "" || kind.length > MAX_KIND) return false;
+  return isObject(data) && typeof created === "string" && /^\d{1,19}$/.test(created);
 }

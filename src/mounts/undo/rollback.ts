@@ -166,7 +166,8 @@ export class Rollback {
     let orphans = 0;
     for (const record of recordsOf(mount)) {
       if (signal.aborted) return;
-      const due = record.created + minAge <= now && record.nextTry <= now;
+      const isOld = record.isAbandoned || record.created + minAge <= now;
+      const due = isOld && record.nextTry <= now;
       const left = end - clock.elapsed();
       if (due && left >= MIN_UNDOING) {
         await this.#undo(mount, record, { length: shorter(max, left), signal });

@@ -20,6 +20,8 @@ export interface NotedRecord extends WriteAheadRecord {
   readonly lastError: string;
   /** When the log last told of it as an orphan. */
   readonly reportedAt: Instant;
+  /** Nobody works on it any more, however young it is. */
+  readonly isAbandoned: boolean;
 }
 
 export interface StoredWriteAhead {
@@ -31,6 +33,7 @@ export interface StoredWriteAhead {
   readonly nextTry?: string;
   readonly lastError?: string;
   readonly toldAt?: string;
+  readonly abandoned?: boolean;
 }
 
 export const writeAheadCodec: Codec<StoredWriteAhead> = jsonCodec();
@@ -164,5 +167,6 @@ function noted(id: string, stored: StoredWriteAhead): NotedRecord {
     nextTry: BigInt(stored.nextTry ?? 0),
     lastError: stored.lastError ?? "",
     reportedAt: BigInt(stored.toldAt ?? 0),
+    isAbandoned: stored.abandoned ?? false,
   };
 }

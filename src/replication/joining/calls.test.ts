@@ -2,7 +2,7 @@
 // memory. Then the primary rekeys, its certificate is renewed, and somebody else leads.
 
 import assert from "node:assert/strict";
-import { createSecretKey, X509Certificate } from "node:crypto";
+import { createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
 import test from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { DAY } from "@holdfast/shared/text/duration";
@@ -24,6 +24,7 @@ import { Status, StatusError } from "../../grpc/status.ts";
 import { MemoryDisk, MemoryEngine } from "../../storage/engines/memory.ts";
 import { SystemRandom } from "../../system/random.ts";
 import { SystemTimers } from "../../system/timers.ts";
+import type { BroughtRow } from "../links/orphans.ts";
 import type { Epoch } from "../roles/role.ts";
 import { type Activation, readActivation } from "./activation.ts";
 import { makeToken } from "./activation-token.ts";
@@ -34,6 +35,7 @@ import {
   joiningCalls,
   renewCertificate,
   sendFence,
+  sendOrphans,
 } from "./calls.ts";
 import { makeJoinedStore, takeKeys } from "./joined-keys.ts";
 import { readKeysVersion, showKeysVersion } from "./key-bundle.ts";
@@ -54,11 +56,13 @@ const TWO = { secretShares: 3, secretThreshold: 2 };
 const EPOCH: Epoch = { number: 1, cluster: "cluster-a", first: "1" };
 const LATER: Epoch = { number: 2, cluster: "cluster-b", first: "9" };
 const CLUSTER = { name: "berlin-1", id: "0b8e2f3e-0000-4000-8000-000000000001" };
+const ROW: BroughtRow = { key: "leases/records/root/a/b", value: Buffer.from("secret of a lease") };
 const SELF = { clusterId: CLUSTER.id, version: "0.1.0" };
 
 class Stage {
   readonly clock = new FakeClock(BigInt(Date.now()) * 1_000_000n);
   readonly fences: Epoch[] = [];
+  readonly brought: { readonly from: string; readonly rows: readonly BroughtRow[] }[] = [];
   readonly node: TestNode;
   readonly shares: readonly string[];
   readonly secondaries: Secondaries;
@@ -86,6 +90,10 @@ class Stage {
     return readActivation(token.wrap, "dr", { now: this.clock.now() });
   }
 
+  get rootKey(): KeyObject {
+    return this.node.barrier.rootKey;
+  }
+
   /** A link that is open, as what the certificate proves. */
   async link(member: Membership): Promise<CarriedLink> {
     const peer = verifyMember(
@@ -106,6 +114,10 @@ class Stage {
       fenced: async (epoch: Epoch) => {
         this.fences.push(epoch);
         return epoch.number > EPOCH.number;
+      },
+      adopt: async (rows: readonly BroughtRow[], from: string) => {
+        this.brought.push({ from, rows });
+        return { adopted: rows.length, known: 0, left: 0 };
       },
     };
     const set = {
@@ -198,10 +210,11 @@ test("keys go to a member with its own key, in the epoch of the set, and not to 
     () => fetchFirstKeys(link, activation, privateKey, 1),
     () => fetchCertificate(link, activation, 1, stage.clock),
     () => sendFence(link, activation, LATER, stage.node.barrier.rootKey),
+    () => sendOrphans(link, activation, [ROW], { epoch: 1, rootKey: stage.rootKey, random }),
   ]) {
     await assert.rejects(call(), refused(Status.permissionDenied));
   }
-  assert.deepEqual(stage.fences, []);
+  assert.deepEqual([stage.fences, stage.brought], [[], []]);
 });
 
 test("R-108: a member gets another certificate when it is time, for a key that does not leave it", async () => {
@@ -247,6 +260,29 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   assert.equal(await sendFence(link, name, LATER, rootKey), true);
   assert.equal(await sendFence(link, name, EPOCH, rootKey), false);
   assert.deepEqual(stage.fences, [LATER, EPOCH]);
+});
+
+test("what was made outside is handed over with the keys of the set alone, and in its epoch", async () => {
+  const stage = await Stage.start();
+  const activation = await stage.activated();
+  const link = await stage.link(activation);
+  const { rootKey } = stage;
+  const refused = (status: number) => (error: unknown) =>
+    error instanceof StatusError && error.status === status;
+  const send = (by: object, of = activation.set) =>
+    sendOrphans(link, { set: of, kind: "dr" }, [ROW], { epoch: 1, rootKey, random, ...by });
+  const another = createSecretKey(Buffer.alloc(32, 3));
+  await assert.rejects(send({ rootKey: another }), refused(Status.permissionDenied));
+  await assert.rejects(send({}, "another set"), refused(Status.permissionDenied));
+  await assert.rejects(send({ epoch: 2 }), refused(Status.aborted));
+  assert.equal(stage.brought.length, 0);
+  assert.deepEqual(await send({}), { adopted: 1, known: 0, left: 0 });
+  const brought = stage.brought.at(-1);
+  assert.equal(brought?.from, "berlin");
+  assert.deepEqual(
+    brought.rows.map(({ key, value }) => [key, Buffer.from(value).toString()]),
+    [[ROW.key, "secret of a lease"]],
+  );
 });
 
 test("the version of keys is one text, and what is none is told apart", () => {

@@ -1,19 +1,22 @@
 // Calls between members of a set about keys, certificates and who leads: the first keys of a member, later ones, another
-// certificate, and the fence that a later primary puts before an earlier one.
+// certificate, the fence that a later primary puts before an earlier one, and what that one has left outside.
 
 import { type KeyObject, X509Certificate } from "node:crypto";
-import type { Clock, Random } from "@holdfast/shared/world";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import { makeMemberKey } from "../../cluster/authority.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { SetName } from "../../cluster/names.ts";
 import { type Peer, verifyMember } from "../../cluster/verify.ts";
 import { hpkePublicKey } from "../../crypto/hpke.ts";
-import { bytes, flag, message, text, uint32 } from "../../grpc/message.ts";
+import { bytes, flag, list, message, part, text, uint32 } from "../../grpc/message.ts";
 import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Epoch } from "../roles/role.ts";
-import { certificateUnusable, fenceUnproved } from "./failures.ts";
+import { type Adoption, BATCH_ROWS, type BroughtRow } from "../links/orphans.ts";
+import { openRows, sealRows } from "./brought-rows.ts";
+import { certificateUnusable, fenceUnproved, orphansUnreadable } from "./failures.ts";
 import { bundleOf, type KeyBundle, MAX_BUNDLE, openBundle, sealBundle } from "./key-bundle.ts";
 import type { Membership } from "./membership.ts";
 import { fenceProof, provesFence } from "./proofs.ts";
@@ -21,6 +24,7 @@ import type { Secondaries } from "./secondaries.ts";
 
 const SERVICE = "/holdfast.cluster.v1.Replication";
 const KIB = 1024;
+const HANDING: Nanos = 60n * SECOND;
 const KEYS = { maxRequest: KIB, maxResponse: MAX_BUNDLE + KIB, atOnce: 1 };
 const sealedKeys = message({ sealed: bytes(1) });
 
@@ -56,6 +60,17 @@ export const fence = method(
   { maxRequest: 4 * KIB, maxResponse: KIB, atOnce: 1 },
 );
 
+const sealedRow = message({ key: text(1), sealed: bytes(2) });
+
+/** What only that member has made outside. Whatever is there already stays as it is. */
+export const adoptOrphans = method(
+  "unary",
+  `${SERVICE}/AdoptOrphans`,
+  message({ epoch: uint32(1), rows: list(part(2, sealedRow), BATCH_ROWS) }),
+  message({ adopted: uint32(1), known: uint32(2), left: uint32(3) }),
+  { maxRequest: 4 * KIB * KIB, maxResponse: KIB, atOnce: 1 },
+);
+
 // --- at the primary ---
 
 export interface JoiningPorts {
@@ -67,6 +82,8 @@ export interface JoiningPorts {
   readonly checkEpoch: (epoch: number) => void;
   /** Somebody who has the keys of the set leads in a later epoch. Whether that is taken to be so. */
   readonly fenced: (epoch: Epoch) => Promise<boolean>;
+  /** Takes over rows that stand for something outside, where they are not there yet. */
+  readonly adopt: (rows: readonly BroughtRow[], from: string) => Promise<Adoption>;
 }
 
 export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<Peer>[] {
@@ -96,6 +113,13 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       if (!/^\d{1,20}$/.test(first)) throw fenceUnproved();
       if (!provesFence(proof, barrier.rootKey, { set, kind, epoch })) throw fenceUnproved();
       return { accepted: await ports.fenced(epoch) };
+    }),
+    serveUnary(adoptOrphans, async ({ epoch, rows }, { peer }) => {
+      checkEpoch(epoch);
+      secondaries.assertKnown(peer);
+      const opened = openRows(rows, of.set, barrier.rootKey);
+      if (opened === null) throw orphansUnreadable();
+      return await ports.adopt(opened, peer.id);
     }),
   ];
 }
@@ -167,4 +191,15 @@ export async function sendFence(
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
   return (await link.call(fence, { epoch: number, cluster, first, proof })).accepted;
+}
+
+/** Hands over rows that stand for something outside. They are the primary's when this resolves. */
+export async function sendOrphans(
+  link: PeerLink,
+  { set }: SetName,
+  rows: readonly BroughtRow[],
+  by: { readonly epoch: number; readonly rootKey: KeyObject; readonly random: Random },
+): Promise<Adoption> {
+  const sealed = sealRows(rows, set, by);
+  return await link.call(adoptOrphans, { epoch: by.epoch, rows: sealed }, { timeout: HANDING });
 }

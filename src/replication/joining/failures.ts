@@ -272,6 +272,15 @@ export function certificateUnusable(): Failure {
 }
 
 /**
+ * @code joining-orphans-unreadable What a member hands over of things outside is not sealed with the keys of the set.
+ * @remedy Nothing, after a rekey: it fetches the new keys and tries again. Else look at the certificate that it came with.
+ */
+export function orphansUnreadable(): Failure {
+  const message = "what was handed over is not sealed with the present keys of the set";
+  return new Failure("denied", "joining-orphans-unreadable", message);
+}
+
+/**
  * @code joining-fence-unproved Somebody says to lead by now, and cannot prove to have the keys of the set.
  * @remedy Look at the certificate that it came with. After a rekey the two clusters have other keys: demote this one by hand.
  */

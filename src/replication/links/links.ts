@@ -7,10 +7,9 @@ import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { ReplicationOptions } from "../replication.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
-import type { Divergent } from "./divergent.ts";
 import { sendFence } from "../joining/calls.ts";
 import { linkTo } from "./dialing.ts";
-import { Receiving } from "./receiving.ts";
+import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingWorld } from "./serving.ts";
 import {
   type Former,
@@ -38,15 +37,15 @@ export const links = {
     options: ReplicationOptions,
     port: ClusterPort,
     role: () => Primary,
-    heard: Pick<ServingWorld, "superseded" | "fenced">,
+    heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (
     options: ReplicationOptions,
     role: StoredRole,
-    divergent: Divergent,
+    surplus: Pick<ReceivingWorld, "divergent" | "orphans">,
     upstream: Upstream,
-  ): Receiving => new Receiving({ ...options, role, divergent }, upstream),
+  ): Receiving => new Receiving({ ...options, role, ...surplus }, upstream),
 
   /** Tells the primary of before who leads now. False where none of its addresses has taken it. */
   fence: async (options: ReplicationOptions, former: Former, epoch: Epoch): Promise<boolean> => {

@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import { HOUR } from "@holdfast/shared/text/duration";
+import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
@@ -15,7 +15,7 @@ import type { PeerLink } from "../../cluster/peer-link.ts";
 import { decodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
-import { fetchCertificate, fetchKeys } from "../joining/calls.ts";
+import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { type KeyBundle, showKeysVersion } from "../joining/key-bundle.ts";
 import { putMembership } from "../joining/membership.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
@@ -23,8 +23,10 @@ import { provesEpoch } from "../joining/proofs.ts";
 import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
+import type { Connection } from "../stream/receiving.ts";
 import { linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
+import type { Orphans } from "./orphans.ts";
 import type { Upstream } from "./upstream.ts";
 
 const MARK = "mark";
@@ -37,6 +39,7 @@ export interface ReceivingWorld {
   readonly view: View;
   readonly role: StoredRole;
   readonly divergent: Divergent;
+  readonly orphans: Orphans;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -55,14 +58,16 @@ export class Receiving {
   #upstream: Upstream;
   readonly #receiver: Receiver;
   readonly #renewing: Recurring;
+  readonly #handing: Recurring;
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
+  #connection: Connection | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
     this.#upstream = upstream;
-    const { store, clock, timers, log, random, barrier, view, role, divergent } = world;
+    const { store, clock, timers, log, random, barrier, view, role, divergent, orphans } = world;
     this.#closed.promise.catch(() => {}); // who waits for it hears of it
     const stored = view.get(MARK, markCodec);
     this.#mark = stored === null ? null : BigInt(stored.index);
@@ -70,6 +75,13 @@ export class Receiving {
       trouble: "could not renew the certificate of this secondary",
       run: () => this.#renew(),
       period: 12n * HOUR,
+      timers,
+      log,
+    });
+    this.#handing = new Recurring({
+      trouble: "could not hand over to the primary what was made outside and is given up",
+      run: (isOpen) => this.#handOver(isOpen),
+      pause: { first: SECOND, max: MINUTE },
       timers,
       log,
     });
@@ -98,12 +110,47 @@ export class Receiving {
           write: (index) => this.#writeMark(index),
         },
         mayRewind: () => this.#role.mayRewind,
-        giveUp: (surplus) => divergent.keep(store, surplus),
+        giveUp: async (surplus) => {
+          await divergent.keep(store, surplus);
+          await orphans.keep(surplus.keys);
+          this.#handing.wake();
+        },
+        giveUpAll: async () => {
+          if (!this.#hasLed) return;
+          await orphans.keepAll();
+          this.#handing.wake();
+        },
+        met: (connection) => {
+          this.#connection = connection;
+          if (connection !== null) this.#handing.wake();
+        },
         rewound: async () => void (await role.step({ do: "rewound" })),
         ended: (final) => this.#end(final.index),
         learned: (apiAddress, clusterAddresses) => this.#learn(apiAddress, clusterAddresses),
       },
     });
+  }
+
+  /** Until the primary has them, whatever comes between: they are kept here before anything is given up. */
+  async #handOver(isOpen: () => boolean): Promise<void> {
+    const { orphans, barrier, random, log } = this.#world;
+    const connection = this.#connection;
+    if (connection === null) return; // the next one is told of
+    const { link, epoch } = connection;
+    const { member } = this.#upstream;
+    for (let rows = orphans.batch(); isOpen() && rows.length > 0; rows = orphans.batch()) {
+      const by = { epoch, rootKey: barrier.rootKey, random };
+      const { adopted, known, left } = await sendOrphans(link, member, rows, by);
+      await orphans.settle(rows);
+      const fields = { event: "replication.orphans", adopted, known, left };
+      log.info("the primary has taken over what this cluster has made outside", fields);
+    }
+  }
+
+  /** Only who has led since has anything of its own outside. */
+  get #hasLed(): boolean {
+    const { store, clusterId } = this.#world;
+    return store.timeline?.epochs.at(-1)?.cluster === clusterId();
   }
 
   /** Another certificate, when two thirds of the present one's life are over. */
@@ -136,12 +183,15 @@ export class Receiving {
   open(): void {
     this.#receiver.open();
     this.#renewing.open();
+    this.#handing.open();
   }
 
   async close(): Promise<void> {
     this.#closed.reject(peerUnproven("this cluster stops to receive"));
     await this.#renewing.close();
+    const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
+    await handing;
   }
 
   retry(): void {

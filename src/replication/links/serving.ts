@@ -17,6 +17,7 @@ import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
+import type { AdoptedOrphans } from "./adopted-orphans.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
@@ -38,6 +39,7 @@ export interface ServingWorld {
   readonly superseded: (epoch: number) => void;
   /** Another cluster of the set was promoted, and has proved it. Whether that is taken to be so. */
   readonly fenced: (epoch: Epoch) => Promise<boolean>;
+  readonly adopted: AdoptedOrphans;
 }
 
 export class Serving {
@@ -178,7 +180,7 @@ export class Serving {
   }
 
   get #table(): ServiceTable<Peer> {
-    const { barrier, store, random, fenced } = this.#world;
+    const { barrier, store, random, fenced, adopted } = this.#world;
     const own = joiningCalls(
       { set: this.#set, kind: "dr" },
       {
@@ -192,6 +194,7 @@ export class Serving {
           }
         },
         fenced,
+        adopt: (rows, from) => adopted.take(rows, from),
       },
     );
     return new Map([...this.#sender.table, ...own.map((one) => [one.shape.path, one] as const)]);

@@ -7,7 +7,9 @@ import type { Barrier } from "../../barrier/barrier.ts";
 import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import type { Store } from "../../storage/store.ts";
 import { statusNeedsToken } from "../failures.ts";
+import type { AdoptedOrphans } from "../links/adopted-orphans.ts";
 import type { Divergent } from "../links/divergent.ts";
+import type { Orphans } from "../links/orphans.ts";
 import type { Receiving } from "../links/receiving.ts";
 import type { Serving } from "../links/serving.ts";
 import { isFenced, type Role } from "../roles/role.ts";
@@ -32,6 +34,8 @@ export interface AtWork {
   readonly receiving: () => Receiving | null;
   readonly trees: TreeWork;
   readonly divergent: Divergent;
+  readonly orphans: Orphans;
+  readonly adopted: AdoptedOrphans;
 }
 
 export class ClusterStatus {
@@ -47,7 +51,7 @@ export class ClusterStatus {
 
   /** What somebody should look at. */
   get attention() {
-    const { divergent } = this.#work;
+    const { divergent, orphans, adopted } = this.#work;
     const role = this.#work.role();
     const away = (this.#work.serving()?.members() ?? [])
       .filter(({ isConnected }) => !isConnected)
@@ -64,6 +68,7 @@ export class ClusterStatus {
     return {
       fenced: isFenced(role),
       divergent: role.mode === "disabled" ? 0 : divergent.count,
+      orphans: { waiting: orphans.waiting, left: adopted.counts.left },
       behind: [...away, ...own],
     };
   }
@@ -95,7 +100,7 @@ export class ClusterStatus {
   async #facts(): Promise<StatusFacts> {
     this.#assertUnsealed();
     const { store, clock, clusterId } = this.#options;
-    const { trees } = this.#work;
+    const { trees, orphans, adopted } = this.#work;
     const serving = this.#work.serving();
     const { head } = store;
     return {
@@ -112,6 +117,7 @@ export class ClusterStatus {
         headTime: this.#headTime(),
       },
       clusterId: clusterId(),
+      orphans: { waiting: orphans.waiting, ...adopted.counts },
       now: clock.now(),
       known: serving?.known ?? [],
       secondaries: serving?.members() ?? [],

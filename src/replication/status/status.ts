@@ -63,6 +63,8 @@ export interface StatusFacts {
   readonly role: Role;
   readonly store: StoreFacts;
   readonly clusterId: string;
+  /** Leases and write-ahead records of a tail that was given up: not handed over yet, taken over here, and left. */
+  readonly orphans: { readonly waiting: number; readonly adopted: number; readonly left: number };
   readonly now: Instant;
   readonly known: readonly string[];
   readonly secondaries: readonly SecondaryFacts[];
@@ -109,6 +111,8 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
       state: one.state,
       ...(whole ? { version: one.version } : {}),
     })),
+    orphans_adopted: facts.orphans.adopted,
+    orphans_left: facts.orphans.left,
     last_wal: Number(facts.store.index),
     last_dr_wal: Number(facts.store.lastDr),
     ...treeStatus(facts.store),
@@ -148,6 +152,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
           },
         }),
     divergent_entries: receiving?.divergentEntries ?? 0,
+    orphans_waiting: facts.orphans.waiting,
     seal_source: role.copied && !hasPrimary ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? "",
     ...treeStatus(store),

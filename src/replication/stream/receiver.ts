@@ -164,6 +164,7 @@ export class Receiver {
       progress.connection = "ready";
       const connection: Connection = { link, epoch: answer.epoch, signal };
       if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
+      ports.met?.(connection);
       const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
       try {
         await this.#follow(connection, readDecision(answer.decision));
@@ -177,6 +178,7 @@ export class Receiver {
         ? lost.signal.reason
         : error;
     } finally {
+      ports.met?.(null);
       await link.close();
     }
   }
@@ -239,6 +241,7 @@ export class Receiver {
         if (!(await addsUp(taker.copy()))) await this.#diff(taker);
         return;
       case "diff":
+        if (ports.mayRewind() && store.adopting === null) await ports.giveUpAll?.();
         return await this.#diff(taker);
       case "rewind": {
         const { fork, chain } = decision;
@@ -246,6 +249,7 @@ export class Receiver {
         if (!ports.mayRewind()) throw divergent(fork, store.index);
         // What lies above the fork is not kept any more: then all is compared.
         if (store.tail!.first > fork + 1n) {
+          await ports.giveUpAll?.();
           await this.#diff(taker);
           await ports.rewound(fork);
           this.#progress.divergent = null;

@@ -37,6 +37,10 @@ export interface ReceiverPorts {
   readonly mayRewind: () => boolean;
   /** Keeps what a rewind is about to give up; the entries are in the log. */
   readonly giveUp: (surplus: Surplus) => Promise<void>;
+  /** The same, where the entries are not in the log any more: nobody knows what they have changed. Default: nothing. */
+  readonly giveUpAll?: () => Promise<void>;
+  /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
+  readonly met?: (connection: Connection | null) => void;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
   /** The primary has given up its place, and everything that it wrote is here. */

@@ -90,7 +90,12 @@ function facts(change: Partial<Facts> = {}): Facts {
     snapshots: () => ({ configured: 1, late: [], failing: [] }),
     leftByRestores: () => ({ count: 0, isKnown: true, evidence: "whole" }),
     drills: () => ({ late: [], failed: [] }),
-    replication: () => ({ fenced: false, divergent: 0, behind: [] }),
+    replication: () => ({
+      fenced: false,
+      divergent: 0,
+      orphans: { waiting: 0, left: 0 },
+      behind: [],
+    }),
     ...change,
   };
 }
@@ -276,8 +281,9 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   assert.equal(ending?.find(certificate(20n * DAY), 0n)?.length, 1);
   assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
-  // Other clusters: replication/divergence.test.ts.
-  for (const code of ["fenced", "divergent", "lag"]) stage.seen.add(`replication.${code}`);
+  // Other clusters: replication/divergence.test.ts and orphans.test.ts.
+  for (const code of ["fenced", "divergent", "orphans", "lag"])
+    stage.seen.add(`replication.${code}`);
   // Rotations need a cloud: attention-rotations.test.ts.
   for (const code of ["rotation.failed", "rotation.overdue"]) stage.seen.add(code);
   stage.seen.add("restore.left").add("evidence.unproven"); // snapshots/restore-other-keys.test.ts

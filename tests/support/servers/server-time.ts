@@ -3,7 +3,7 @@
 
 import { access } from "node:fs/promises";
 import { SystemTimers } from "../../../src/system/timers.ts";
-import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
+import type { Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { FakeClock, FakeTimers, nextTurn } from "../fake-world.ts";
 
 const SHORT: Nanos = 200_000_000n;
@@ -15,9 +15,15 @@ const MAX_ROUNDS = 1000;
 const FILES = new Set(["FSReqPromise", "FSReqCallback", "CloseReq"]);
 
 export class ServerTime implements Timers {
-  readonly clock = new FakeClock();
-  readonly #fake = new FakeTimers(this.clock);
+  readonly clock: FakeClock;
+  readonly #fake: FakeTimers;
   readonly #real = new SystemTimers();
+
+  /** `now`: when it begins; that of the machine, where TLS looks at certificates. */
+  constructor(now?: Instant) {
+    this.clock = new FakeClock(now);
+    this.#fake = new FakeTimers(this.clock);
+  }
 
   /** A short one is due when so much of either time has passed. */
   after(delay: Nanos, call: () => void): Timer {
