@@ -323,7 +323,7 @@ export async function checkDrSecondary(
 export type ReindexDrSecondaryInput = {
   /** Log every key whose leaf was wrong */
   readonly diff?: boolean | undefined;
-  /** Also where keys would be dropped */
+  /** Also where records would be lost */
   readonly force?: boolean | undefined;
   /** Known from other servers; there is no flush to skip */
   readonly skip_flush?: boolean | undefined;
@@ -365,7 +365,7 @@ export async function checkReplication(
 export type ReindexReplicationInput = {
   /** Log every key whose leaf was wrong */
   readonly diff?: boolean | undefined;
-  /** Also where keys would be dropped */
+  /** Also where records would be lost */
   readonly force?: boolean | undefined;
   /** Known from other servers; there is no flush to skip */
   readonly skip_flush?: boolean | undefined;

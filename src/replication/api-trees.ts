@@ -22,6 +22,9 @@ const check = (name: string, path: string, who: Access) =>
     method: "POST",
     path,
     summary: "Check whether everything stored still adds up",
+    description:
+      "On a primary what is damaged is healed from a secondary that is connected, and on a secondary from its primary; the " +
+      "report tells what was found before.",
     access: who,
     rootOnly: true,
     input: {
@@ -30,7 +33,10 @@ const check = (name: string, path: string, who: Access) =>
     output: out.object({
       merkle_corruption_report: out.anyObject("What does not add up, by tree, page and subpage"),
     }),
-    handler: async (trees, { deep }) => ({ merkle_corruption_report: await trees.check(deep) }),
+    handler: async (trees, { deep }) => {
+      const { report, warnings } = await trees.check(deep);
+      return reply({ merkle_corruption_report: report }, { warnings });
+    },
   });
 
 const reindex = (name: string, path: string, who: Access) =>
@@ -40,13 +46,13 @@ const reindex = (name: string, path: string, who: Access) =>
     path,
     summary: "Make the trees anew from what is stored",
     description:
-      "Goes on after the answer; the status shows it. Keys that have vanished lose their leaves: where other clusters " +
-      "may have them this is refused, unless force is set.",
+      "Goes on after the answer; the status shows it. It believes what is stored: what is damaged or gone is first healed " +
+      "from another cluster, and where none has it this is refused, unless force is set.",
     access: who,
     rootOnly: true,
     input: {
       diff: wire.param("diff").boolean("Log every key whose leaf was wrong").default(false),
-      force: wire.param("force").boolean("Also where keys would be dropped").default(false),
+      force: wire.param("force").boolean("Also where records would be lost").default(false),
       skipFlush: wire
         .param("skip_flush")
         .boolean("Known from other servers; there is no flush to skip")

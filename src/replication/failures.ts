@@ -246,14 +246,15 @@ export function reindexRunning(): Failure {
 }
 
 /**
- * @code replication-reindex-drops Stored keys have vanished, and other clusters may still have them.
- * @remedy Promote a secondary that has them, or reindex with force, which drops them everywhere.
+ * @code replication-reindex-drops Stored records are damaged or have vanished, and other clusters may still have them.
+ * @remedy Check while a secondary is connected, which heals what it has; promote a secondary that has them; or reindex with
+ * force, which loses them everywhere.
  */
-export function wouldDropKeys(count: number): Failure {
+export function wouldLose(count: number): Failure {
   return new Failure(
     "conflict",
     "replication-reindex-drops",
-    `${count} stored keys have vanished here, and a secondary may still have them: force would drop them everywhere`,
+    `${count} stored records are damaged or gone here, and could not be healed: force would lose them everywhere`,
   );
 }
 

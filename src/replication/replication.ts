@@ -151,6 +151,9 @@ export class Replication {
     this.trees = new TreeWork({
       ...options,
       hasReplicas: () => (this.#serving?.known.length ?? 0) > 0 || this.mode === "secondary",
+      replicas: () => this.#serving?.replicas() ?? [],
+      follows: () => this.#receiving?.status.state === "stream-wals",
+      refetch: () => this.#receiving?.mend() ?? false,
     });
     this.status = new ClusterStatus(options, {
       role: () => this.#role.now,
@@ -544,6 +547,7 @@ export class Replication {
       },
     });
     this.#serving.open();
+    this.#options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
     if (links.storedFormer(this.#options.view) !== null) this.#fencing.open();
   }
 

@@ -13,7 +13,14 @@ async function stage(hasReplicas = false) {
   await store.write((tx) => {
     for (let i = 0; i < 50; i++) tx.put(`shared/${i}`, bytes(`v${i}`));
   });
-  const trees = new TreeWork({ store, ...world, hasReplicas: () => hasReplicas });
+  const trees = new TreeWork({
+    store,
+    ...world,
+    hasReplicas: () => hasReplicas,
+    replicas: () => [],
+    follows: () => false,
+    refetch: () => false,
+  });
   return { store, engine, trees };
 }
 
@@ -24,7 +31,7 @@ const NO_ROWS = {
 
 test("a whole store is told to be whole, by tree", async () => {
   const { trees } = await stage();
-  const report = await trees.check(true);
+  const { report } = await trees.check(true);
   assert.equal(report["corrupted_root"], false);
   assert.equal(report["corrupted_keys_count"], 0);
   const map = report["corrupted_tree_map"] as Record<string, Record<string, unknown>>;
@@ -49,7 +56,7 @@ test("a wrong sum is named by page and subpage, and mended by a reindex", async 
   const [row] = engine.sums().filter((sum) => sum.slot === slot);
   const wrong = { ...row!, sum: Buffer.alloc(32, 1) };
   await engine.commit({ ...NO_ROWS, sums: [wrong] });
-  const report = await trees.check(false);
+  const { report } = await trees.check(false);
   assert.equal(report["corrupted_root"], true);
   const map = report["corrupted_tree_map"] as Record<string, Record<string, unknown>>;
   const page = String((slot >> 8) & 255);

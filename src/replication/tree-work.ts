@@ -7,16 +7,20 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Timers } from "@holdfast/shared/world";
+import type { ReadView } from "../storage/engines/engine.ts";
 import type { CheckReport } from "../storage/repair/check.ts";
-import { reindexStore } from "../storage/repair/reindex.ts";
+import { type HealReport, healStore, type Replica } from "../storage/repair/heal.ts";
+import { type ReindexStage, reindexStore } from "../storage/repair/reindex.ts";
+import { ALL_SLOTS, type TreeName } from "../storage/rows/merkle.ts";
 import type { Store } from "../storage/store.ts";
-import { reindexRunning, wouldDropKeys } from "./failures.ts";
+import { reindexRunning, wouldLose } from "./failures.ts";
 
 /** Trees by the numbers that clients know. */
 const TREES = [
   { number: "1", name: "shared", type: "replicated" },
   { number: "2", name: "local", type: "local" },
 ] as const;
+const MAX_TOLD = 20; // keys in the log, for each time
 
 export interface TreeWorkOptions {
   readonly store: Store;
@@ -25,7 +29,22 @@ export interface TreeWorkOptions {
   readonly log: Log;
   /** Whether other clusters may have what is lost here. */
   readonly hasReplicas: () => boolean;
+  /** Those that can be asked now. */
+  readonly replicas: () => readonly Replica[];
+  /** On a secondary: whether the primary is followed now, so that what differs is fetched from it. */
+  readonly follows: () => boolean;
+  /** That it is fetched at once. False where the primary is not followed. */
+  readonly refetch: () => boolean;
 }
+
+/** What a check has found, for those who know other servers, and what became of it. */
+export interface Checked {
+  readonly report: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+/** As many checks at most, where one does not name all that is damaged. */
+const ROUNDS = 16;
 
 export class TreeWork {
   readonly #options: TreeWorkOptions;
@@ -34,6 +53,8 @@ export class TreeWork {
   #reindexedAt: Instant | null = null;
   #corrupted = false;
   #reindexing: Promise<void> | null = null;
+  #stage: ReindexStage | null = null;
+  #healed = 0;
 
   constructor(options: TreeWorkOptions) {
     this.#options = options;
@@ -52,8 +73,17 @@ export class TreeWork {
     return this.#corrupted;
   }
 
-  get isReindexing(): boolean {
-    return this.#reindexing !== null;
+  /** How far a reindex is, in slots and keys; null where none runs. */
+  get reindexing(): (ReindexStage & { readonly total: number }) | null {
+    if (this.#stage === null) return null;
+    const { head } = this.#options.store;
+    const rows = (head?.shared.count ?? 0) + (head?.local.count ?? 0);
+    return { ...this.#stage, total: ALL_SLOTS + rows };
+  }
+
+  /** Records that were damaged here and taken from another cluster, since the start. */
+  get healed(): number {
+    return this.#healed;
   }
 
   /** Waits for what runs; it is begun anew by hand. */
@@ -61,23 +91,24 @@ export class TreeWork {
     await this.#reindexing;
   }
 
-  /** `deep`: the stored values are hashed again as well. */
-  async check(deep: boolean): Promise<JsonObject> {
+  /** `deep`: the stored values are hashed again as well. What another cluster has is healed. */
+  async check(deep: boolean): Promise<Checked> {
     const { store, clock } = this.#options;
-    const report = await store.check({ deep });
+    const found = await store.check({ deep });
+    const pages = this.#wrongPages();
     this.#checkedAt = clock.now();
-    this.#corrupted = !report.ok;
-    if (!report.ok) {
-      this.#log.error("the trees do not add up", {
-        event: "replication.corruption-detected",
-        damaged: report.damaged,
-        subpages: report.wrongSubpages.length,
-      });
-    }
-    return this.#reportOf(report, deep);
+    const { healed, isWhole } = await this.#heal(found, deep);
+    this.#corrupted = !isWhole;
+    const isFetching = !isWhole && store.following && this.#options.refetch();
+    const warnings = [
+      ...(healed > 0 ? [`${healed} damaged records were healed from another cluster`] : []),
+      ...(isFetching ? ["what is damaged here is fetched from the primary"] : []),
+      ...(isWhole || isFetching ? [] : ["not everything that is damaged here could be healed"]),
+    ];
+    return { report: this.#reportOf(found, pages, { deep, healed }), warnings };
   }
 
-  /** Goes on after this has resolved. Refused while others may have what would be dropped here: they are asked first. */
+  /** Goes on after this has resolved. Refused while others may have what would be lost here: they are asked first. */
   async reindex({
     force,
     diff,
@@ -85,25 +116,52 @@ export class TreeWork {
     readonly force: boolean;
     readonly diff: boolean;
   }): Promise<void> {
-    if (this.#reindexing !== null) throw reindexRunning();
-    const { store, hasReplicas } = this.#options;
-    if (!force && hasReplicas()) {
-      const { missing } = await store.check({ deep: false });
-      if (missing.length > 0) throw wouldDropKeys(missing.length);
+    if (this.#stage !== null) throw reindexRunning();
+    this.#stage = { stage: "scanning", done: 0 };
+    try {
+      if (!force) await this.#assertNothingLost();
+    } catch (error) {
+      this.#stage = null;
+      throw error;
     }
     this.#reindexing = this.#run(diff).finally(() => {
       this.#reindexing = null;
+      this.#stage = null;
     });
   }
 
+  /** Leaves made from what is damaged would be believed by all others: on a primary nothing may be, on a secondary nothing
+   *  gone that the primary is not asked for. */
+  async #assertNothingLost(): Promise<void> {
+    const { store, hasReplicas, follows } = this.#options;
+    if (!hasReplicas()) return;
+    if (store.following) {
+      const { missing } = await store.check({ deep: false });
+      if (missing.length > 0 && !follows()) throw wouldLose(missing.length);
+      return;
+    }
+    const { left } = await this.#heal(await store.check({ deep: true }), true);
+    if (left > 0) throw wouldLose(left);
+  }
+
   async #run(diff: boolean): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, refetch } = this.#options;
+    const mending = {
+      viewing: <T>(run: (view: ReadView) => Promise<T>) => store.viewing(run),
+      mend: (fn: Parameters<Store["mend"]>[0]) => store.mend(fn, { following: store.following }),
+    };
     try {
-      const { mended, removed, sums } = await reindexStore(store, this.#options);
+      const { mended, removed, sums } = await reindexStore(
+        mending,
+        this.#options,
+        undefined,
+        (stage) => (this.#stage = stage),
+      );
       this.#reindexedAt = clock.now();
       this.#corrupted = false;
       const counts = { mended: mended.count, removed: removed.count, sums };
       this.#log.info("the trees were made anew", counts);
+      if (store.following && mended.count + removed.count > 0) refetch();
       if (!diff) return;
       for (const key of [...mended.keys, ...removed.keys])
         this.#log.warn("its leaf was wrong", { key });
@@ -112,28 +170,102 @@ export class TreeWork {
     }
   }
 
-  #reportOf(report: CheckReport, deep: boolean): JsonObject {
+  /** Of a primary; what a secondary lacks it fetches by comparing. Gives how many records are right again, and how many are not. */
+  async #heal(
+    first: CheckReport,
+    deep: boolean,
+  ): Promise<{ readonly healed: number; readonly left: number; readonly isWhole: boolean }> {
+    const { store, replicas, hasReplicas } = this.#options;
+    if (first.ok) return { healed: 0, left: 0, isWhole: true };
+    this.#log.error("the trees do not add up", {
+      event: "replication.corruption-detected",
+      damaged: first.damaged,
+      subpages: first.wrongSubpages.length,
+    });
+    let found = first;
+    let healed = 0;
+    for (let round = 0; round < ROUNDS && !found.ok; round++) {
+      if (store.following || !hasReplicas()) break;
+      const report = await healStore(store, found, replicas(), this.#options);
+      this.#tell(report);
+      if (report.healed.count + report.sums === 0) break;
+      healed += report.healed.count;
+      found = await store.check({ deep });
+    }
+    this.#healed += healed;
+    return { healed, left: found.damaged, isWhole: found.ok };
+  }
+
+  #tell({ healed, refused, silent }: HealReport): void {
+    if (healed.count > 0) {
+      this.#log.warn("damaged records were healed from another cluster", {
+        event: "replication.healed",
+        records: healed.count,
+        keys: healed.keys.slice(0, MAX_TOLD).join(" "),
+      });
+    }
+    for (const { replica, key } of refused.slice(0, MAX_TOLD)) {
+      this.#log.error("a secondary has sent another record than the one that was stored here", {
+        event: "replication.heal-refused",
+        secondary: replica,
+        key,
+      });
+    }
+    for (const { replica, cause } of silent) {
+      this.#log.warn("a secondary could not be asked for what is damaged here", {
+        secondary: replica,
+        cause: describe(cause),
+      });
+    }
+  }
+
+  /** Hashes of pages in memory that are not those of their sums. They are made anew. */
+  #wrongPages(): PagesByTree {
+    const { trees } = this.#options.store;
+    const found = { shared: trees.shared.mendHashes(), local: trees.local.mendHashes() };
+    const count = found.shared.length + found.local.length;
+    if (count > 0) {
+      this.#log.error("the trees in memory do not add up", {
+        event: "replication.corruption-detected",
+        pages: count,
+      });
+    }
+    return found;
+  }
+
+  #reportOf(
+    report: CheckReport,
+    wrongPages: PagesByTree,
+    { deep, healed }: { readonly deep: boolean; readonly healed: number },
+  ): JsonObject {
     const { trees } = this.#options.store;
     const maps = TREES.map(({ number, name, type }) => {
       const wrong = report.wrongSubpages.filter(({ tree }) => tree === name);
-      const pages = new Map<string, number[]>();
-      for (const { page, subpage } of wrong) {
-        pages.set(String(page), [...(pages.get(String(page)) ?? []), subpage]);
+      const pages = new Map<string, JsonObject>();
+      // A page whose own hash is wrong, whatever its subpages are.
+      for (const page of wrongPages[name])
+        pages.set(String(page), { corrupted: true, subpages: [] });
+      for (const [page, places] of Map.groupBy(wrong, (place) => String(place.page))) {
+        const corrupted = pages.has(page);
+        pages.set(page, { corrupted, subpages: places.map(({ subpage }) => subpage) });
       }
-      const tuples = [...pages].map(([page, subpages]) => [page, { corrupted: false, subpages }]);
       const row = {
         tree_type: type,
         root_hash: base64(trees[name].root()),
-        corrupted_subtree_root: wrong.length > 0,
-        corrupted_index_tuples_map: wrong.length === 0 ? null : Object.fromEntries(tuples),
+        corrupted_subtree_root: pages.size > 0,
+        corrupted_index_tuples_map: pages.size === 0 ? null : Object.fromEntries(pages),
       };
       return [number, row] as const;
     });
+    const areHashesRight = wrongPages.shared.length + wrongPages.local.length === 0;
     return {
-      corrupted_root: !report.ok,
+      corrupted_root: !report.ok || !areHashesRight,
       corrupted_tree_map: Object.fromEntries(maps) as JsonObject,
       ...(deep ? { corrupted_keys_count: report.damaged } : {}),
+      healed_keys_count: healed,
       last_corruption_check_epoch: showTime(this.#checkedAt ?? 0n),
     };
   }
 }
+
+type PagesByTree = Readonly<Record<TreeName, readonly number[]>>;

@@ -327,6 +327,11 @@ export class Store implements StoreReads {
     return this.#writing.write(fn, options);
   }
 
+  /** Transactions of our own have no more bytes than this from now on, where others must be able to apply them. */
+  takeAtMost(bytes: () => number | null): void {
+    this.#writing.takeAtMost(bytes);
+  }
+
   /** Whether somebody else writes the log: a role beside locked and unlocked. */
   get following(): boolean {
     return this.#life.following;

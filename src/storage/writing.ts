@@ -45,7 +45,13 @@ import {
 import { epochStart, withEpoch } from "./rows/epoch.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, slotOf } from "./rows/merkle.ts";
-import { ENTRY_BYTES, type StoreTx, Transaction } from "./transaction.ts";
+import {
+  ENTRY_BYTES,
+  sizeOf,
+  type StoreTx,
+  Transaction,
+  type TransactionLimits,
+} from "./transaction.ts";
 
 export interface WriteOptions {
   /** Takes from the reserve of a nearly full disk: revocations, seals. Default false. */
@@ -67,7 +73,9 @@ export interface Mending {
   leavesFrom(first: number): SlotLeaves;
 }
 
-export type MendedRows = Pick<Accepted, "leaves" | "sums"> & Partial<Pick<Accepted, "meta">>;
+/** With `changes` where rows come back that were lost. */
+export type MendedRows = Pick<Accepted, "leaves" | "sums"> &
+  Partial<Pick<Accepted, "meta" | "changes">>;
 type Rows = Pick<Accepted, "changes" | "leaves" | "sums" | "log" | "head">;
 export type WritingOptions = Omit<AcceptanceOptions, "moved">;
 
@@ -90,6 +98,7 @@ export class Writing {
   #inside = false; // a transaction's function
   #hashing = false; // the storage is used by hashLeaves alone
   #readAhead: ReadSums | null = null; // for the next unlock
+  #bytesElsewhere: () => number | null = () => null; // what others take at once
 
   constructor(options: WritingOptions) {
     const { engine, clock, timers, log, life, failStop, durable } = options;
@@ -120,6 +129,17 @@ export class Writing {
 
   get limits(): Limits {
     return this.#acceptance.limits;
+  }
+
+  /** In bytes; null where only the storage here bounds it. */
+  takeAtMost(bytes: () => number | null): void {
+    this.#bytesElsewhere = bytes;
+  }
+
+  #ownLimits(): TransactionLimits {
+    const { limits } = this.#acceptance;
+    const bytes = this.#bytesElsewhere() ?? limits.bytes;
+    return bytes < limits.bytes ? { ...limits, bytes } : limits;
   }
 
   /** Over what is durable; empty while locked. */
@@ -360,15 +380,26 @@ export class Writing {
       const rows = this.#failStop.orFail(() => fn(mending));
       if (rows === null) return this.#acceptance.whenDurable(this.#acceptance.waiters.last);
       invariant(!rows.meta?.has(heads.TIMELINE_ROW), "no repair changes the timeline");
+      const { changes = NOTHING.changes } = rows;
+      const mended = new Set(rows.leaves.map(({ key }) => key));
+      invariant(
+        changes.keys().every((key) => mended.has(key)),
+        "a row comes back with its leaf",
+      );
       const sequence = this.#acceptance.waiters.next();
       let bytes = 0;
       for (const { slot, key, leaf } of rows.leaves) {
         bytes += 2 * Buffer.byteLength(key) + 128;
         // A leaf that lies where its key does not belong says nothing about the key.
         if (!belongs(slot, key)) continue;
-        this.#acceptance.pending.put(key, { value: mending.value(key), leaf, sequence });
+        const change = changes.get(key);
+        const value = change === undefined ? mending.value(key) : change.value;
+        this.#acceptance.pending.put(key, { value, leaf, sequence });
       }
-      this.#acceptance.push({ ...NOTHING, ...rows, head: mending.tip.head, bytes, sequence });
+      for (const [key, change] of changes) bytes += sizeOf(key, change);
+      const foreign = changes.size > 0; // what is kept in memory of them may be wrong
+      const { head } = mending.tip;
+      this.#acceptance.push({ ...NOTHING, ...rows, foreign, head, bytes, sequence });
       return this.#acceptance.whenDurable(sequence);
     });
   }
@@ -424,12 +455,7 @@ export class Writing {
     if (state.at === "creating" && how.tip === undefined) throw failures.storeUninitialised();
     const tip = how.tip ?? (state.at === "unlocked" && !following ? state.held.tip : null);
     const index = (tip?.head.index ?? this.#acceptance.head?.index ?? 0n) + 1n;
-    const tx = new Transaction(
-      this.#acceptance.below,
-      index,
-      this.#clock.now(),
-      this.#acceptance.limits,
-    );
+    const tx = new Transaction(this.#acceptance.below, index, this.#clock.now(), this.#ownLimits());
     const result = this.#run(fn, tx);
     this.#failStop.assert(); // a read inside may have failed
     const { changes, control, bytes } = tx.finish();

@@ -198,6 +198,11 @@ export class Receiving {
     this.#receiver.retry();
   }
 
+  /** What is damaged here is fetched; false where the primary is not reached. */
+  mend(): boolean {
+    return this.#receiver.mend();
+  }
+
   get #role(): Secondary {
     const { now } = this.#world.role;
     if (now.mode !== "secondary") throw peerUnproven("this cluster is no secondary any more");

@@ -9,6 +9,7 @@ import { Recurring } from "../../base/recurring.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import type { ServiceTable } from "../../grpc/method.ts";
+import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import * as failures from "../failures.ts";
 import { joiningCalls } from "../joining/calls.ts";
@@ -126,6 +127,16 @@ export class Serving {
 
   members(): readonly MemberStatus[] {
     return this.#sender.members();
+  }
+
+  /** What one transaction may have, so that every secondary that has come can take it; null where none has. */
+  get transactionBytes(): number | null {
+    return this.#sender.transactionBytes;
+  }
+
+  /** Those that can be asked for what is damaged here. */
+  replicas(): readonly Replica[] {
+    return this.#sender.replicas();
   }
 
   /** Under the data key that all of them share. */

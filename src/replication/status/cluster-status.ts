@@ -113,7 +113,7 @@ export class ClusterStatus {
         corrupted: trees.corrupted || (this.#work.receiving()?.status.isUnmended ?? false),
         checkedAt: trees.checkedAt,
         reindexedAt: trees.reindexedAt,
-        reindex: trees.isReindexing ? { stage: "building", done: 0, total: 0 } : null,
+        reindex: trees.reindexing,
         headTime: this.#headTime(),
       },
       clusterId: clusterId(),

@@ -18,7 +18,7 @@ import type { Store } from "../../storage/store.ts";
 /** Which form stored rows and entries have; whoever is sent them must know it. */
 export const STORAGE_FORMAT = 1;
 /** What one transaction of a secondary must be able to hold. */
-const MIN_TRANSACTION = 1024n * 1024n;
+export const MIN_TRANSACTION: bigint = 1024n * 1024n;
 
 export type Decision =
   | { readonly kind: "resume" | "diff" | "copy" }

@@ -71,3 +71,12 @@ export function protocolBroken(what: string): Failure {
 export function noAddress(): Failure {
   return new Failure("unavailable", "replication-nowhere", "no address of a primary is known");
 }
+
+/**
+ * @code replication-member-silent A secondary that was asked for damaged records did not answer as it should.
+ * @remedy Look at the secondary, and check again.
+ */
+export function memberSilent(id: string): Failure {
+  const message = `the secondary ${id} was asked for what is damaged here, and did not answer as it should`;
+  return new Failure("upstream", "replication-member-silent", message);
+}

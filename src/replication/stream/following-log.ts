@@ -2,16 +2,20 @@
 // acknowledged and nothing else, and heads are compared. What comes while the disk is busy or full waits here, up to the credit.
 
 import { equalBytes } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
+import { StatusError } from "../../grpc/status.ts";
 import { decodeHead } from "../../storage/rows/head.ts";
 import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import { HASH_BYTES } from "../../storage/rows/merkle.ts";
 import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import type { CommittedEntry } from "../../storage/store.ts";
+import { answer } from "./answering.ts";
 import { protocolBroken, waitsForKeys } from "./failures.ts";
 import {
   type Batch,
   BATCH_ENTRIES,
   CREDIT,
+  type Heal,
   type Place,
   streamLog,
   type ToReceiver,
@@ -29,13 +33,15 @@ import {
 
 /** How a stream of the log ends. */
 export type StreamEnd =
-  | { readonly kind: "trimmed" | "diverged" | "again" | "closed" }
+  | { readonly kind: "trimmed" | "diverged" | "again" | "closed" | "suspect" }
   | { readonly kind: "differs"; readonly head: Uint8Array }
   | { readonly kind: "goodbye"; readonly reason: string };
 
 const AGAIN: StreamEnd = { kind: "again" };
 /** What one who is sealed may hold until a head comes with it. */
 const HELD_BYTES = 16 * 1024 * 1024;
+/** Questions that wait to be answered. */
+const MAX_QUESTIONS = 8;
 
 export class LogFollower {
   readonly #parts: ReceiverParts;
@@ -49,6 +55,7 @@ export class LogFollower {
   #over: { readonly error: unknown } | null = null; // how the stream ended; without an error: by itself
   #held: CommittedEntry[] = []; // without a head yet
   #heldBytes = 0;
+  #isSuspect = false;
 
   constructor(parts: ReceiverParts, progress: Progress, connection: Connection) {
     this.#parts = parts;
@@ -80,6 +87,12 @@ export class LogFollower {
     if (this.#isUnsealed) this.#wake?.();
   }
 
+  /** Somebody has found that what is here is not what it should be: the stream ends, so that it is looked at. */
+  suspect(): void {
+    this.#isSuspect = true;
+    this.#wake?.();
+  }
+
   get #isUnsealed(): boolean {
     return this.#isSealed && !this.#parts.store.locked;
   }
@@ -90,7 +103,10 @@ export class LogFollower {
       for await (const message of messages) {
         const bytes = message.batch === null ? 0 : sizeOf(message.batch);
         // An entry may be larger than all the credit: one such at a time.
-        if (this.#queuedBytes > CREDIT) throw protocolBroken("more than it may");
+        const questions = this.#queue.filter(({ heal }) => heal !== null).length;
+        if (this.#queuedBytes > CREDIT || questions > MAX_QUESTIONS) {
+          throw protocolBroken("more than it may");
+        }
         this.#queuedBytes += bytes;
         this.#queue.push(message);
         this.#wake?.();
@@ -104,6 +120,7 @@ export class LogFollower {
 
   async #work(): Promise<StreamEnd> {
     for (;;) {
+      if (this.#isSuspect) return { kind: "suspect" };
       const message = this.#queue.shift();
       if (message === undefined) {
         if (this.#over !== null) {
@@ -120,14 +137,27 @@ export class LogFollower {
   }
 
   async #take(message: ToReceiver): Promise<StreamEnd | null> {
-    const { batch, checkpoint, final } = message;
+    const { batch, checkpoint, final, heal } = message;
     if (message.goodbye !== "") return { kind: "goodbye", reason: message.goodbye.slice(0, 256) };
     if (message.trimmed > 0n) return { kind: "trimmed" };
     if (message.isDiverged) return { kind: "diverged" };
     if (batch !== null) return await this.#batch(batch);
     if (checkpoint.length > 0) return this.#compare(checkpoint);
     if (final !== null) await this.#end(final);
+    if (heal !== null) await this.#answer(heal);
     return null;
+  }
+
+  /** Whoever has asked may be gone by then: that ends nothing here. */
+  async #answer(heal: Heal): Promise<void> {
+    try {
+      await answer(heal, this.#parts, this.#connection);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      this.#parts.log.warn("the primary has asked for what it lost, and did not take the answer", {
+        cause: describe(error),
+      });
+    }
   }
 
   /** Kept before it is answered: whoever gave up its place hears that it was understood. */

@@ -13,6 +13,7 @@ import {
   BATCH_ENTRIES,
   CHUNK_BYTES,
   CREDIT,
+  type Heal,
   NO_WORDS,
   type Place,
   type Start,
@@ -51,6 +52,7 @@ export class LogSession implements Ended {
   readonly #over = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
+  readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
 
@@ -69,6 +71,22 @@ export class LogSession implements Ended {
   /** Whether the other side has answered that this was the last entry of all. */
   get isFinalHeard(): boolean {
     return this.#isFinalHeard;
+  }
+
+  /** Resolves when nothing is sent any more. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** A sealed one knows of no tree whether it is whole. */
+  get isSealed(): boolean {
+    return this.#isSealed;
+  }
+
+  /** Asks, once the entries up to `after` were sent: they are applied there before it is answered. */
+  ask(heal: Heal, after: bigint): void {
+    this.#questions.push({ heal, after });
+    this.wake();
   }
 
   wake(): void {
@@ -160,6 +178,11 @@ export class LogSession implements Ended {
 
   #message(): ToReceiver | null {
     if (this.#goodbye !== null) return { ...NO_WORDS, goodbye: this.#goodbye };
+    const [question] = this.#questions;
+    if (question !== undefined && this.#next > question.after) {
+      this.#questions.shift();
+      return { ...NO_WORDS, heal: question.heal };
+    }
     const isDue = this.#isDue();
     const head = isDue ? this.#headNow() : null;
     if (head !== null) {

@@ -30,6 +30,9 @@ export const BATCH_ENTRIES = 256;
 export const MAX_PAGES = 16;
 export const MAX_SLOTS = 1024;
 export const MAX_KEYS = 512;
+/** Slots that a primary may ask for at once, and how much of an answer it takes. */
+export const MAX_HEALED_SLOTS = 64;
+export const HEALED_BYTES: number = 32 * MIB;
 /** What a sender may have sent and not heard to be durable. */
 export const CREDIT: number = 8 * MIB;
 
@@ -41,7 +44,11 @@ const ADDRESSES = 16;
 
 const row = message({ key: text(1), scope: bytes(2), value: bytes(3), isAbsent: flag(4) });
 export type SentRow = MessageOf<typeof row>;
-const rows: Field<readonly SentRow[]> = list(part(1, row), CHUNK_ROWS);
+const rows: Field<readonly SentRow[]> = rowsAt(1);
+
+function rowsAt(number: number): Field<readonly SentRow[]> {
+  return list(part(number, row), CHUNK_ROWS);
+}
 
 /** Where the log stands, and with it the hashes of all pages: of the shared tree, then of the local one. */
 export const beginDiff = method(
@@ -112,6 +119,10 @@ export type Batch = MessageOf<typeof batch>;
 const place = message({ index: uint64(1), chain: bytes(2) });
 export type Place = MessageOf<typeof place>;
 
+/** Damage at the primary: what the secondary has at these keys, or which keys it has in these slots (four bytes each). */
+const heal = message({ id: uint64(1), keys: list(text(2), MAX_KEYS), slots: bytes(3) });
+export type Heal = MessageOf<typeof heal>;
+
 const toReceiver = message({
   batch: part(1, batch),
   /** The head after what was sent so far, as stored. */
@@ -123,6 +134,8 @@ const toReceiver = message({
   goodbye: text(5),
   /** The last entry of one who does not lead any more. */
   final: part(6, place),
+  /** It is answered by Healed. */
+  heal: part(7, heal),
 });
 export type ToReceiver = MessageOf<typeof toReceiver>;
 
@@ -133,6 +146,7 @@ export const NO_WORDS: ToReceiver = {
   isDiverged: false,
   goodbye: "",
   final: null,
+  heal: null,
 };
 
 export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSender, toReceiver, {
@@ -140,6 +154,22 @@ export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSende
   maxResponse: LARGEST_MESSAGE,
   atOnce: 2, // one that is about to end, and the one in its place
 });
+
+/** An answer to a question of the primary, in as many parts as it needs. */
+export const healed = method(
+  "unary",
+  `${SERVICE}/Healed`,
+  message({
+    epoch: uint32(1),
+    id: uint64(2),
+    rows: rowsAt(3),
+    keys: list(text(4), CHUNK_LEAVES),
+    isDone: flag(5),
+  }),
+  message({}),
+  { maxRequest: LARGEST_ROWS, maxResponse: KIB, atOnce: 1 },
+);
+export type Healed = MessageOf<(typeof healed)["request"]>;
 
 // ── the echo ──
 

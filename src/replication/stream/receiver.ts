@@ -102,6 +102,14 @@ export class Receiver {
     this.#follower?.look();
   }
 
+  /** Something here was found to be damaged: leaves and sums are made from the rows again, and what differs from the
+   *  primary's after that is fetched. False where it is not connected; then the first comparison finds it. */
+  mend(): boolean {
+    if (this.#progress.state !== "stream-wals" || this.#follower === null) return false;
+    this.#follower.suspect();
+    return true;
+  }
+
   get status(): ReceiverStatus {
     const { store, ports } = this.#parts;
     const progress = this.#progress;
@@ -271,6 +279,9 @@ export class Receiver {
         throw protocolBroken("another log than it said");
       case "trimmed":
         return await this.#diff(taker);
+      case "suspect": // the next stream begins with a comparison of heads
+        this.#progress.state = "merkle-diff";
+        return await taker.mendOwn();
       case "differs": {
         this.#progress.state = "merkle-diff";
         log.warn("the data here differs from the primary's", { index: String(store.index) });
@@ -288,6 +299,9 @@ export class Receiver {
       if (progress.rounds >= ROUNDS) {
         progress.rounds = 0;
         progress.isUnmended = true;
+        this.#parts.log.error("the data here differs from the primary's, and cannot be mended", {
+          event: "replication.corruption-detected",
+        });
         throw unmended();
       }
       // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.

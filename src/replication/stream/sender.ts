@@ -20,6 +20,7 @@ import { Slices } from "../../storage/commit/slices.ts";
 import { classOf, isLegalKey } from "../../storage/key.ts";
 import { decodeHead, encodeTimeline } from "../../storage/rows/head.ts";
 import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
+import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import { decide, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
@@ -27,6 +28,7 @@ import { LEAVING, LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
+import { Questions } from "./questions.ts";
 import {
   readChunk,
   readKeys,
@@ -84,7 +86,9 @@ export class Sender {
   readonly #tail: LogTail;
   readonly #members = new Map<string, Member>();
   readonly #waiting = new Set<() => void>(); // for acknowledgements
+  readonly #questions: Questions;
   #final: messages.Place | null = null;
+  #transactionBytes: number | null = null;
   #isClosed = false;
   readonly table: ServiceTable<Peer>;
 
@@ -93,6 +97,7 @@ export class Sender {
     this.#store = parts.store;
     this.#ports = parts.ports;
     this.#tail = new LogTail(parts.store);
+    this.#questions = new Questions(parts.timers);
     this.table = this.#served();
   }
 
@@ -105,6 +110,7 @@ export class Sender {
     this.#assertKnown(peer); // it took its time
     const decision = decide(hello, factsOf(this.#store));
     const member = this.#meet(hello, peer);
+    this.#transactionBytes = this.#leastBytes();
     if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
     // A copy goes on: it will need the log from where it began.
     if (decision.kind === "copy" && hello.half !== null) {
@@ -127,6 +133,33 @@ export class Sender {
     const now = this.#parts.clock.now();
     const { index } = this.#store;
     return Array.from(this.#members.values(), (member) => member.status(now, index));
+  }
+
+  /** The least that a transaction of any member takes, in bytes, of those that have come; null where none has. */
+  get transactionBytes(): number | null {
+    return this.#transactionBytes;
+  }
+
+  /** Every write looks at it, so it is kept. */
+  #leastBytes(): number | null {
+    const known = Array.from(this.#members.values(), ({ transactionBytes }) => transactionBytes);
+    const bytes = least(known.filter((one) => one !== null));
+    return bytes === null ? null : Number(bytes);
+  }
+
+  /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. */
+  replicas(): Replica[] {
+    const found = [...this.#members.values()].flatMap((member) => {
+      const { stream, id } = member;
+      const isAble = stream instanceof LogSession && !stream.isSealed && this.#ports.isKnown(id);
+      return isAble ? [{ member, stream }] : [];
+    });
+    const has = ({ acknowledged }: Member) => acknowledged ?? -1n;
+    return found
+      .toSorted((a, b) => Number(has(b.member) - has(a.member)))
+      .map(({ member, stream }) =>
+        this.#questions.replica(member.id, stream, () => this.#store.index),
+      );
   }
 
   /** The first index that a known secondary still needs; null where there is none. One that has not come yet needs
@@ -153,6 +186,7 @@ export class Sender {
   async drop(id: string, reason: string): Promise<void> {
     const member = this.#members.get(id);
     this.#members.delete(id);
+    this.#transactionBytes = this.#leastBytes();
     await this.#end(member === undefined ? [] : [member], reason);
   }
 
@@ -232,6 +266,10 @@ export class Sender {
         return this.#turns(readKeys(store, keys));
       }),
       serveBidirectional(messages.streamLog, (requests, call) => this.#stream(requests, call)),
+      serveUnary(messages.healed, async (request, call) => {
+        this.#questions.take(this.#admit(request.epoch, call).id, request);
+        return {};
+      }),
       serveUnary(messages.echo, async (request, call) => this.#echo(request, call)),
     ]);
   }

@@ -250,7 +250,7 @@ describe("rows without entries", BOUND, () => {
     await pair.atRest();
   });
 
-  test("what cannot be mended is tried three times, and again after ten minutes", async () => {
+  test("R-103: what cannot be mended is tried three times, and again after ten minutes", async () => {
     pair = await apart();
     for (let i = 0; i < 5; i++) await pair.put(`shared/${i}`, "new");
     await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
@@ -266,6 +266,8 @@ describe("rows without entries", BOUND, () => {
     assert.equal(pair.receiver.status.state, "idle");
     assert.match(pair.receiver.status.lastSyncError!, /three comparisons/);
     assert.equal(pair.calls.get("BeginDiff"), 3);
+    const events = pair.world.lines.filter((line) => line.includes("corruption-detected"));
+    assert.equal(events.length, 1, "it is told once");
     await pair.world.timers.advance(500n * SECOND);
     assert.equal(pair.calls.get("BeginDiff"), 3, "not yet");
     pair.instead.clear();

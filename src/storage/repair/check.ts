@@ -24,6 +24,7 @@ import {
   LeafHasher,
   sha256,
   slotOf,
+  type SubpagePlace,
   type TreeName,
   TREES,
   treeOf,
@@ -52,7 +53,7 @@ export interface CheckReport {
   /** The stored sums add up to the totals under the head's MAC. */
   readonly totalsMatch: boolean;
   /** Slots whose stored sum or count is not that of their leaves. */
-  readonly wrongSubpages: readonly { readonly tree: TreeName; page: number; subpage: number }[];
+  readonly wrongSubpages: readonly SubpagePlace[];
   /** Keys with a leaf but no row: vanished. Also those of leaves that lie in a foreign place. */
   readonly missing: readonly string[];
   /** Keys with a row but no leaf: put there by somebody else. */
@@ -240,7 +241,7 @@ async function* allLeaves(view: ReadView, slices: Slices, slot?: number) {
   }
 }
 
-function placeOf(slot: number) {
+function placeOf(slot: number): SubpagePlace {
   return { tree: treeOf(slot), page: (slot >> 8) & 255, subpage: slot & 255 };
 }
 

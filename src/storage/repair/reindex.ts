@@ -33,12 +33,20 @@ export type Mend = LeafChange & { readonly before: Leaf | null };
 /** What a reindex needs of a store; one that follows mends itself by a `mend` of its own. */
 export type Reindexed = Pick<Store, "viewing" | "mend">;
 
+/** What a reindex is about, and how far it is: first it looks for wrong sums, then it goes through slots and keys. */
+export interface ReindexStage {
+  readonly stage: "scanning" | "building";
+  readonly done: number;
+}
+
 export async function reindexStore(
   store: Reindexed,
   world: { readonly clock: Clock; readonly timers: Timers },
   signal?: AbortSignal,
+  see: (stage: ReindexStage) => void = () => {},
 ): Promise<ReindexReport> {
   const slices = new Slices(world, signal);
+  see({ stage: "scanning", done: 0 });
   const mended = new Named();
   const removed = new Named();
   let sums = 0;
@@ -46,6 +54,7 @@ export async function reindexStore(
   // Sums first: replacing a leaf subtracts the old one from its sum, which has to hold it.
   for (let first = 0; first < ALL_SLOTS; await slices.pause()) {
     const start = first;
+    see({ stage: "building", done: start });
     await store.mend((mending) => {
       const { bySlot, next } = mending.leavesFrom(start);
       const wrong = wrongSums(mending, start, next, bySlot, stored);
@@ -57,7 +66,9 @@ export async function reindexStore(
       return apply(mending, mends, wrong);
     });
   }
+  let looked = 0;
   await mendLeaves(store, slices, (mending, key, value) => {
+    see({ stage: "building", done: ALL_SLOTS + ++looked });
     const mends = wrongLeaf(mending, key, value);
     if (mends.length > 0) mended.add(key);
     return mends;

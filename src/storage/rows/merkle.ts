@@ -42,6 +42,17 @@ export function treeOf(slot: number): TreeName {
   return slot < SLOTS ? "shared" : "local";
 }
 
+/** The slot of a subpage, as a check names it. */
+export function slotAt({ tree, page, subpage }: SubpagePlace): number {
+  return (tree === "shared" ? 0 : SLOTS) + page * SUBPAGES + subpage;
+}
+
+export interface SubpagePlace {
+  readonly tree: TreeName;
+  readonly page: number;
+  readonly subpage: number;
+}
+
 /** Whether a stored row can be taken over; a damaged one may have any slot or length. */
 export function isSumRow({ slot, sum, count }: SumRow): boolean {
   return isSlot(slot) && sum.length === HASH_BYTES && count >= 0 && count < LANE_RANGE;
@@ -221,6 +232,18 @@ export class Tree {
       pairs.writeUInt32BE(page.counts[sub]!, sub * 36 + HASH_BYTES);
     }
     return (page.hash = sha256(pairs));
+  }
+
+  /** The pages whose kept hash is not that of their sums; it is made anew when somebody asks. */
+  mendHashes(): number[] {
+    const wrong: number[] = [];
+    for (const [number, page] of this.#pages.entries()) {
+      if (page === undefined || page.hash === null) continue;
+      const kept = page.hash;
+      page.hash = null;
+      if (!kept.equals(this.pageHash(number))) wrong.push(number);
+    }
+    return wrong;
   }
 
   root(): Buffer {
