@@ -12,6 +12,7 @@ import { millionRows } from "./stores/million.ts";
 import { policyRows } from "./policies/policies.ts";
 import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
+import { replicationRows } from "./replication/replication.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
 import { snapshotRows } from "./stores/snapshots.ts";
@@ -31,6 +32,7 @@ export const ROWS: readonly Row[] = [
   ...cloudRows,
   ...tokenRows,
   ...savedRows,
+  ...replicationRows,
   ...millionRows,
   ...snapshotRows,
   ...policyRows,

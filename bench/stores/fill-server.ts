@@ -22,7 +22,7 @@ export interface FillPlace {
 }
 
 const random = new SystemRandom();
-const world = {
+export const world = {
   clock: new SystemClock(),
   timers: new SystemTimers(),
   random,
@@ -30,11 +30,24 @@ const world = {
   net: new SystemNet(),
 };
 
-async function opened(data: string): Promise<Server> {
+/** Where others of a replication set come in, and where they are told to. */
+export interface ClusterPlace {
+  readonly port: number; // of loopback
+  readonly advertised: number;
+}
+
+export async function openedServer(data: string, cluster?: ClusterPlace): Promise<Server> {
+  const listener = { address: "127.0.0.1:0", tls_disable: true };
   const document = {
     data_dir: data,
     storage: { sqlite: {} },
-    listener: { tcp: { address: "127.0.0.1:0", tls_disable: true } },
+    listener: {
+      tcp: {
+        ...listener,
+        ...(cluster && { cluster_address: `127.0.0.1:${cluster.port}` }),
+      },
+    },
+    ...(cluster && { cluster_addr: `https://127.0.0.1:${cluster.advertised}` }),
   };
   const { config } = await loadConfig({
     paths: [],
@@ -55,7 +68,7 @@ export async function fillServer(
   fill: (server: Server, owner: Caller) => Promise<void>,
 ): Promise<void> {
   mkdirSync(data, { recursive: true, mode: 0o700 });
-  const server = await opened(data);
+  const server = await openedServer(data);
   const stranger = { url: server.addresses[0] ?? "", headers: {} };
   const shares = { secret_shares: 1, secret_threshold: 1 };
   const initial = keysFrom(await call(stranger, "PUT", "sys/init", shares));

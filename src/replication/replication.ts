@@ -310,15 +310,18 @@ export class Replication {
       after(this.#role.now, { do: "demote" });
       const links = await this.#load();
       await house.drained();
-      await this.#taking.close();
-      await house.yield();
-      await this.#role.step({ do: "demote" });
-      await store.follow();
-      const finished = (await this.#serving?.finish()) ?? null;
-      await this.#stopServing("the primary was demoted");
+      const finished = await this.#orSeal(async () => {
+        await this.#taking.close();
+        await house.yield();
+        await this.#role.step({ do: "demote" });
+        await store.follow();
+        const reached = (await this.#serving?.finish()) ?? null;
+        await this.#stopServing("the primary was demoted");
+        await this.#role.step({ do: "demoted", final: String(store.index) }, links.forgetPrimary);
+        await house.leave();
+        return reached;
+      });
       const final = String(store.index);
-      await this.#role.step({ do: "demoted", final }, links.forgetPrimary);
-      await house.leave();
       await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "secondary", final });
       return { warnings: demotionWarnings(final, finished) };
@@ -330,10 +333,12 @@ export class Replication {
     await this.#alone(async () => {
       const { store, house } = this.#options;
       await this.#role.step({ do: "fence", epoch });
-      await this.#taking.close();
-      await store.follow();
-      await house.yield();
-      await this.#stopServing("another cluster was promoted");
+      await this.#orSeal(async () => {
+        await this.#taking.close();
+        await store.follow();
+        await house.yield();
+        await this.#stopServing("another cluster was promoted");
+      });
       this.#tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
     });
   }
@@ -381,7 +386,7 @@ export class Replication {
         await this.#receiveAgain();
         throw error;
       }
-      await this.#becomePrimary(this.#secondary());
+      await this.#orSeal(() => this.#becomePrimary(this.#secondary()));
       await this.#takeOver();
       await this.#serve();
       await this.#rotate();
@@ -404,11 +409,13 @@ export class Replication {
       if (store.adopting !== null) throw failures.halfCopied();
       const links = await this.#load();
       await this.#stopReceiving();
-      await store.lead();
-      await store.startEpoch(clusterId()); // from here on its log is its own
-      await this.#role.step({ do: "disable-secondary" }, (tx) => {
-        links.forgetUpstream(tx);
-        revokeOperationTokens(tx.on(view));
+      await this.#orSeal(async () => {
+        await store.lead();
+        await store.startEpoch(clusterId()); // from here on its log is its own
+        await this.#role.step({ do: "disable-secondary" }, (tx) => {
+          links.forgetUpstream(tx);
+          revokeOperationTokens(tx.on(view));
+        });
       });
       await this.#takeOver();
       await this.#options.dropAttempts();
@@ -640,11 +647,12 @@ export class Replication {
     this.#taking.open();
   }
 
-  async #orSeal(work: () => Promise<void>): Promise<void> {
+  /** Half of a change is no role: what was stored is finished when the cluster is unsealed. */
+  async #orSeal<T>(work: () => Promise<T>): Promise<T> {
     try {
-      await work();
+      return await work();
     } catch (error) {
-      this.#log.error("could not open what the new role needs; sealing", {
+      this.#log.error("could not go over to the new role; sealing", {
         cause: describe(error),
       });
       this.#options.house.seal();

@@ -127,3 +127,23 @@ test("a promotion that a crash interrupts is finished where its epoch had begun,
     assert.equal(written.status, begun ? 200 : 503, written.text);
   }
 });
+
+test("a demotion that breaks off half way seals the cluster, and unsealing finishes it", async (t) => {
+  const a = await startPrimary(t);
+  await a.put("x", { n: "1" });
+  const left = t.mock.method(a.server.server.life, "leave", async () => {
+    throw new Error("a room did not close");
+  });
+  const demoted = await a.dr("primary/demote");
+  assert.equal(demoted.status, 500, demoted.text);
+  assert.equal(left.mock.callCount(), 1);
+  await until(async () => at(await a.server.call("GET", "/v1/sys/seal-status"), "sealed") === true);
+  left.mock.restore();
+  for (const key of a.opened.shares) {
+    const answer = await a.server.call("POST", "/v1/sys/unseal", { body: { key } });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  assert.equal((await a.status())["mode"], "secondary");
+  const refused = await a.server.call("GET", "/v1/secret/data/x", { token: a.token });
+  assert.equal(refused.status, 503, refused.text);
+});

@@ -1,0 +1,319 @@
+// Disaster recovery between two processes: how far a secondary is behind, how fast it catches up, copies and compares, what it
+// costs its primary, and how soon it is one.
+
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import { residentBytesOf } from "../api/api-usage.ts";
+import { median, quantile, roundMillis, rounds } from "../measure.ts";
+import type { Context, Figures, Row } from "../row.ts";
+import { trimmed } from "../stores/fill-server.ts";
+import { copiedStore } from "../stores/tokens-store.ts";
+import { type Pair, withPair } from "./pair.ts";
+
+const MIB = 2 ** 20;
+const PER_SECOND = 2000;
+const MAX_LAG_MS = 20;
+const TOKENS = 250_000; // each has four rows
+const QUICK_TOKENS = 1000;
+const CHANGED = 1000; // entries between two trees
+
+interface Lags {
+  readonly lags: number[];
+  readonly commits: number[];
+}
+
+/** Lag: from the moment in which a write is answered here to the one in which it is said to be durable there. */
+async function lagsFor(pair: Pair, millis: number): Promise<Lags> {
+  const waiting: { index: bigint; at: number }[] = [];
+  const [lags, commits]: [number[], number[]] = [[], []];
+  const look = () => {
+    const now = performance.now();
+    while (waiting[0] !== undefined && waiting[0].index <= pair.acknowledged) {
+      lags.push(Math.max(0, now - waiting.shift()!.at));
+    }
+  };
+  const looking = setInterval(look, 1);
+  const end = performance.now() + millis;
+  await pair.paced(
+    PER_SECOND,
+    () => performance.now() < end,
+    (index, took) => {
+      commits.push(took);
+      waiting.push({ index, at: performance.now() });
+    },
+  );
+  await pair.durable();
+  look();
+  clearInterval(looking);
+  return { lags, commits };
+}
+
+async function lag(context: Context): Promise<Figures> {
+  return await withPair(context.directory, async (pair) => {
+    await pair.join();
+    await pair.streams();
+    const found = await rounds(context, async () => {
+      const { lags, commits } = await lagsFor(pair, roundMillis(context, 3000));
+      const [p99, own] = [quantile(lags, 0.99), quantile(commits, 0.99)];
+      // A machine that makes the primary itself wait is no measure of the way between the two.
+      return { p50: median(lags), p99, own, share: p99 / Math.max(MAX_LAG_MS, 2 * own) };
+    });
+    return {
+      samples: found.map(({ p99 }) => p99),
+      also: [
+        { what: "p50", unit: "ms", samples: found.map(({ p50 }) => p50), budget: { atMost: 5 } },
+        {
+          what: "p99 of the primary's own commits",
+          unit: "ms",
+          samples: found.map(({ own }) => own),
+        },
+        {
+          what: "p99 / the greater of 20 ms and 2 × its commits' p99, best round",
+          unit: "×",
+          samples: [Math.min(...found.map(({ share }) => share))],
+          budget: { atMost: 1 },
+        },
+      ],
+    };
+  });
+}
+
+async function catchUp(context: Context): Promise<Figures> {
+  const count = context.quick ? 200 : 30_000;
+  return await withPair(context.directory, async (pair) => {
+    await pair.join();
+    await pair.streams();
+    const rate = async (busy: boolean) => {
+      await pair.durable();
+      await pair.away();
+      const first = pair.server.store.index;
+      await pair.writes(count);
+      await pair.back();
+      let caughtUp = false;
+      const writing = busy
+        ? pair.paced(
+            PER_SECOND,
+            () => !caughtUp,
+            () => {},
+          )
+        : Promise.resolve(0);
+      await pair.streams().catch(() => {});
+      // From the first that comes: what a start takes is another row's.
+      const began = performance.now();
+      const before = pair.acknowledged > first ? pair.acknowledged : first;
+      const end = pair.server.store.index;
+      const done = await pair.durable(end);
+      caughtUp = true;
+      await writing;
+      return Number(end - before) / ((done - began) / 1000);
+    };
+    const quiet = await rounds(context, () => rate(false));
+    const busy = await rounds(context, () => rate(true));
+    return {
+      samples: quiet,
+      also: [
+        {
+          what: "while the primary writes 2,000/s",
+          unit: "entries/s",
+          samples: busy,
+          budget: { atLeast: 2 * PER_SECOND },
+        },
+      ],
+    };
+  });
+}
+
+/** Of both processes while something goes on: the most that is added. In MiB. */
+async function grownWhile<T>(
+  pids: readonly number[],
+  work: Promise<T>,
+): Promise<{ readonly result: T; readonly grown: readonly number[] }> {
+  const before = pids.map(residentBytesOf);
+  const most = [...before];
+  let over = false;
+  void work.finally(() => (over = true)).catch(() => {}); // whoever waits for it hears of it
+  while (!over) {
+    pids.forEach((pid, i) => (most[i] = Math.max(most[i] ?? 0, residentBytesOf(pid))));
+    await pause(50);
+  }
+  return { result: await work, grown: most.map((bytes, i) => (bytes - (before[i] ?? 0)) / MIB) };
+}
+
+async function firstCopy(context: Context): Promise<Figures> {
+  const tokens = context.quick ? QUICK_TOKENS : TOKENS;
+  const store = await copiedStore(context, tokens, join(context.directory, "store"));
+  return await withPair(
+    join(context.directory, "pair"),
+    async (pair) => {
+      // Each joins anew; the first is as good as the others, and takes minutes.
+      const began = await pair.join();
+      const pids = [process.pid, pair.secondaryPid];
+      const { result, grown } = await grownWhile(pids, pair.streams());
+      const changed = await changedApart(context, pair);
+      return {
+        samples: [(result - began) / 1000],
+        also: [
+          {
+            what: "more memory of the primary",
+            unit: "MiB",
+            samples: [grown[0] ?? 0],
+            budget: { atMost: 150 },
+          },
+          {
+            what: "more memory of the secondary",
+            unit: "MiB",
+            samples: [grown[1] ?? 0],
+            budget: { atMost: 150 },
+          },
+          {
+            what: "comparison after 1,000 changes, log trimmed",
+            unit: "s",
+            samples: changed.map(({ seconds }) => seconds),
+            budget: { atMost: 3 },
+          },
+          {
+            what: "on the wire for it",
+            unit: "MB",
+            samples: changed.map(({ megabytes }) => megabytes),
+            budget: { atMost: 8 },
+          },
+        ],
+      };
+    },
+    { store, counted: true },
+  );
+}
+
+/** The secondary is away while a thousand entries change and the log is given up: both trees are compared. */
+async function changedApart(context: Context, pair: Pair) {
+  return await rounds(context, async () => {
+    await pair.equal();
+    await pair.away();
+    await pair.writes(CHANGED);
+    await trimmed(pair.server.store);
+    pair.way?.take();
+    const began = await pair.back();
+    const done = await pair.equal();
+    return { seconds: (done - began) / 1000, megabytes: (pair.way?.take() ?? 0) / 1e6 };
+  });
+}
+
+async function cost(context: Context): Promise<Figures> {
+  return await withPair(context.directory, async (pair) => {
+    await pair.join();
+    await pair.streams();
+    const once = async () => {
+      const before = process.cpuUsage();
+      const { commits } = await commitsFor(pair, roundMillis(context, 3000));
+      const { user, system } = process.cpuUsage(before);
+      return { micros: (user + system) / commits.length, p99: quantile(commits, 0.99) };
+    };
+    const found = await rounds(context, async () => {
+      await pair.durable();
+      const beside = await once();
+      await pair.durable();
+      const resident = residentBytesOf(process.pid);
+      await pair.away();
+      const alone = await once();
+      const grown = (resident - residentBytesOf(process.pid)) / MIB;
+      await pair.back();
+      return { micros: beside.micros - alone.micros, ratio: beside.p99 / alone.p99, grown };
+    });
+    return {
+      samples: found.map(({ micros }) => micros),
+      also: [
+        {
+          what: "p99 of the primary's commits, beside / alone",
+          unit: "×",
+          samples: found.map(({ ratio }) => ratio),
+          budget: { atMost: 1.1 },
+        },
+        {
+          what: "more memory than without",
+          unit: "MiB",
+          samples: found.map(({ grown }) => grown),
+          budget: { atMost: 24 },
+        },
+      ],
+    };
+  });
+}
+
+async function commitsFor(pair: Pair, millis: number): Promise<{ readonly commits: number[] }> {
+  const commits: number[] = [];
+  const end = performance.now() + millis;
+  await pair.paced(
+    PER_SECOND,
+    () => performance.now() < end,
+    (_, took) => commits.push(took),
+  );
+  return { commits };
+}
+
+async function promote(context: Context): Promise<Figures> {
+  const tokens = context.quick ? QUICK_TOKENS : TOKENS;
+  const store = await copiedStore(context, tokens, join(context.directory, "store"));
+  return await withPair(
+    join(context.directory, "pair"),
+    async (pair) => {
+      await pair.join();
+      await pair.streams();
+      const found: { answered: number; wrote: number }[] = [];
+      // There and back, so that each time another process takes over.
+      for (let i = 0; i < (context.quick ? 1 : 2); i++) {
+        found.push(await pair.failover(pair.primary, pair.secondary));
+        found.push(await pair.failover(pair.secondary, pair.primary));
+      }
+      return {
+        samples: found.map(({ wrote }) => wrote),
+        also: [
+          {
+            what: "until the promotion is answered",
+            unit: "ms",
+            samples: found.map(({ answered }) => answered),
+            budget: { atMost: 2000 },
+          },
+        ],
+      };
+    },
+    { store },
+  );
+}
+
+export const replicationRows: readonly Row[] = [
+  {
+    name: "replication/lag",
+    what: "behind at 2,000 writes/s, made in process, p99",
+    unit: "ms",
+    run: lag,
+  },
+  {
+    name: "replication/catch-up",
+    what: "30,000 entries from the log",
+    unit: "entries/s",
+    budget: { atLeast: 5000 },
+    run: catchUp,
+  },
+  {
+    name: "replication/first-copy",
+    what: "1,000,000 entries to an empty secondary",
+    unit: "s",
+    budget: { atMost: 100 },
+    run: firstCopy,
+  },
+  {
+    name: "replication/cost",
+    what: "for each entry and secondary, of the primary's processor",
+    unit: "µs",
+    budget: { atMost: 15 },
+    run: cost,
+  },
+  {
+    name: "replication/promote",
+    what: "1,000,000 entries, promote to the first write",
+    unit: "ms",
+    budget: { atMost: 3000 },
+    run: promote,
+  },
+];
