@@ -37,6 +37,8 @@ export interface Readings {
   readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly barrierEncryptions: () => number | null;
   readonly barrierIntegrityErrors: () => number;
+  /** Damaged records that were healed from another cluster, since the start. */
+  readonly recordsHealed: () => number;
   readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
   readonly auditDevicesHealthy: () => number | null;
   /** Leases there are, those that could not be revoked among them. */

@@ -44,6 +44,7 @@ test("what the rooms know is asked for at each scrape", () => {
     sources({
       sealState: () => state,
       openDescriptors: () => 12,
+      recordsHealed: () => 3,
       barrierOps: () => ({ seal: 5, open: 6, cached: 7 }),
       tokenCounts: () => [{ type: "client", scope: "local", count: 8 }],
     }),
@@ -55,6 +56,7 @@ test("what the rooms know is asked for at each scrape", () => {
     "holdfast_requests_in_flight 2",
     "holdfast_barrier_encryptions 77",
     "holdfast_barrier_integrity_errors 1",
+    "holdfast_replication_records_healed_total 3",
     'holdfast_barrier_ops_total{op="seal"} 5',
     'holdfast_barrier_ops_total{op="cached"} 7',
     'holdfast_storage_index{kind="last"} 9',

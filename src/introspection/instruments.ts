@@ -271,7 +271,17 @@ function readBarrier(registry: Registry, sources: InstrumentSources): void {
     "counter",
     () => sources.barrierIntegrityErrors(),
   );
-  const { barrierOps } = sources;
+  const { barrierOps, recordsHealed } = sources;
+  if (recordsHealed !== undefined) {
+    registry.reads(
+      {
+        name: "holdfast_replication_records_healed_total",
+        help: "Damaged records that were healed from another cluster.",
+      },
+      "counter",
+      () => recordsHealed(),
+    );
+  }
   if (barrierOps === undefined) return;
   registry.readsEach(
     { name: "holdfast_barrier_ops_total", help: "Entries sealed, opened, and found opened." },

@@ -79,6 +79,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       replication,
       admission,
       operations,
+      metrics: { recordsHealed: () => replication.trees.healed },
       whileFollowing: "leads",
       lead: () => replication.lead(),
       rest: () => replication.rest(),

@@ -268,6 +268,7 @@ export class ServerProcess {
       sealState: () => read().sealState?.() ?? "uninitialised",
       barrierEncryptions: () => read().barrierEncryptions?.() ?? null,
       barrierIntegrityErrors: () => read().barrierIntegrityErrors?.() ?? 0,
+      recordsHealed: () => read().recordsHealed?.() ?? 0,
       storageIndexes: () => read().storageIndexes?.() ?? null,
       auditDevicesHealthy: () => read().auditDevicesHealthy?.() ?? null,
       leases: () => (sealed() ? null : (read().leases?.() ?? null)),

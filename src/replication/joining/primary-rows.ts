@@ -45,6 +45,8 @@ export interface KnownSecondary {
   readonly clusterId: string;
   /** The key that keys of the set are sealed to, 32 bytes; null until it has registered one. */
   readonly publicKey: Uint8Array | null;
+  /** What one of its transactions holds, in bytes; null until it has said so. */
+  readonly transactionBytes: number | null;
 }
 
 // --- authority and port ---
@@ -97,13 +99,22 @@ interface StoredSecondary {
   readonly used: string | null;
   readonly cluster_id: string;
   readonly public_key: string | null;
+  readonly transaction_bytes?: number;
 }
 
 const stored = jsonCodec<StoredSecondary>();
 
 /** Without its id, which is in the key. */
 export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
-  encode: ({ certificates, created, activateBy, used, clusterId, publicKey }) =>
+  encode: ({
+    certificates,
+    created,
+    activateBy,
+    used,
+    clusterId,
+    publicKey,
+    transactionBytes: bytes,
+  }) =>
     stored.encode({
       certificates: certificates.map(({ serial, expires }) => ({
         serial,
@@ -114,6 +125,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       used: used === null ? null : showTime(used),
       cluster_id: clusterId,
       public_key: publicKey === null ? null : base64(publicKey),
+      ...(bytes === null ? {} : { transaction_bytes: bytes }),
     }),
   decode: (bytes) => {
     const row = stored.decode(bytes);
@@ -127,6 +139,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       used: row.used === null ? null : timeOf(row.used),
       clusterId: row.cluster_id,
       publicKey: row.public_key === null ? null : fromBase64(row.public_key),
+      transactionBytes: row.transaction_bytes ?? null,
     };
   },
 };

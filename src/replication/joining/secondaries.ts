@@ -125,7 +125,7 @@ export class Secondaries {
         if (isForgotten(other, now)) deleteSecondary(tx, other.id);
       }
       const certificates = [certificateOf(pair)];
-      const fresh = { used: null, clusterId: "", publicKey: null };
+      const fresh = { used: null, clusterId: "", publicKey: null, transactionBytes: null };
       putSecondary(tx, { id, certificates, created: now, activateBy, ...fresh });
     });
     return { pair, activateBy, ttl };
@@ -146,17 +146,24 @@ export class Secondaries {
     });
   }
 
-  /** At its hello: whether it may come, the first time or again, and as which cluster. */
-  async confirm(peer: Peer, clusterId: string): Promise<KnownSecondary> {
+  /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold is kept,
+   *  for as long as it is away. */
+  async confirm(
+    peer: Peer,
+    clusterId: string,
+    transactionBytes: number | null = null,
+  ): Promise<KnownSecondary> {
     if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
     const known = this.#memberOf(this.#view, peer);
-    if (known.used !== null && known.clusterId === clusterId) return known;
+    const bytes = transactionBytes ?? known.transactionBytes;
+    const isSame = known.clusterId === clusterId && known.transactionBytes === bytes;
+    if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
       const now = this.#now();
       const member = this.#memberOf(tx, peer);
       if (member.used === null && member.activateBy < now) throw failures.activationExpired();
       if (member.used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
-      const used = { ...member, used: member.used ?? now, clusterId };
+      const used = { ...member, used: member.used ?? now, clusterId, transactionBytes: bytes };
       putSecondary(tx, used);
       return used;
     });

@@ -6,6 +6,7 @@ import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
+import type { Hello } from "../../cluster/hello.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import type { ServiceTable } from "../../grpc/method.ts";
@@ -19,6 +20,7 @@ import { epochProof } from "../joining/proofs.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { AdoptedOrphans } from "./adopted-orphans.ts";
+import { transactionBytesOf } from "../stream/decision.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
@@ -53,6 +55,7 @@ export class Serving {
   readonly #counting: Recurring;
   readonly #set: string;
   readonly #role: () => Primary;
+  #transactionBytes: number | null = null;
 
   constructor(world: ServingWorld, port: ClusterPort, role: () => Primary) {
     this.#world = world;
@@ -81,8 +84,9 @@ export class Serving {
           .known()
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
-      confirm: async ({ clusterId }: { readonly clusterId: string }, peer: Peer) => {
-        await this.#secondaries.confirm(peer, clusterId);
+      confirm: async ({ clusterId, limits }: Hello, peer: Peer) => {
+        await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits));
+        this.#transactionBytes = this.#leastBytes();
       },
       superseded: world.superseded,
     };
@@ -129,9 +133,15 @@ export class Serving {
     return this.#sender.members();
   }
 
-  /** What one transaction may have, so that every secondary that has come can take it; null where none has. */
+  /** What one transaction may have, so that every known secondary can take it; null where none has come. */
   get transactionBytes(): number | null {
-    return this.#sender.transactionBytes;
+    return this.#transactionBytes;
+  }
+
+  /** Every write looks at it, so it is kept. */
+  #leastBytes(): number | null {
+    const all = this.#secondaries.known().flatMap(({ transactionBytes: one }) => one ?? []);
+    return all.length === 0 ? null : Math.min(...all);
   }
 
   /** Those that can be asked for what is damaged here. */
@@ -154,6 +164,7 @@ export class Serving {
 
   /** Also with another certificate of the port: then sessions begin anew. */
   open(): void {
+    this.#transactionBytes = this.#leastBytes();
     const { authority, server } = this.#secondaries.material;
     this.#port.serve({
       set: this.#set,
@@ -172,6 +183,7 @@ export class Serving {
   /** Durable, then it is told, then its sessions are cut, and only then does this resolve. */
   async revoke(id: string): Promise<boolean> {
     const serials = await this.#secondaries.revoke(id);
+    this.#transactionBytes = this.#leastBytes();
     await this.#sender.drop(id, "revoked");
     this.#elsewhere.forget(id);
     for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);

@@ -18,7 +18,12 @@ import type { Store } from "../../storage/store.ts";
 /** Which form stored rows and entries have; whoever is sent them must know it. */
 export const STORAGE_FORMAT = 1;
 /** What one transaction of a secondary must be able to hold. */
-export const MIN_TRANSACTION: bigint = 1024n * 1024n;
+const MIN_TRANSACTION = 1024n * 1024n;
+
+/** What a primary keeps to; null where that is not said. One that takes less than is needed is refused, and counts for nothing. */
+export function transactionBytesOf(limits: Hello["limits"]): number | null {
+  return limits === null || limits.bytes < MIN_TRANSACTION ? null : Number(limits.bytes);
+}
 
 export type Decision =
   | { readonly kind: "resume" | "diff" | "copy" }

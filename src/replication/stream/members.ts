@@ -2,7 +2,6 @@
 
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Hello } from "../../cluster/hello.ts";
-import { MIN_TRANSACTION } from "./decision.ts";
 import type { Measured } from "./echo-times.ts";
 import type { EchoSent } from "./messages.ts";
 
@@ -93,13 +92,6 @@ export class Member {
 
   get pinned(): bigint | null {
     return this.#pin;
-  }
-
-  /** What it takes in one transaction; null where it has not said. One that takes less than is needed is refused, and
-   *  counts for nothing. */
-  get transactionBytes(): bigint | null {
-    const { limits } = this.#hello;
-    return limits === null || limits.bytes < MIN_TRANSACTION ? null : limits.bytes;
   }
 
   /** The first index that it still needs; null where that is not known. */

@@ -88,7 +88,6 @@ export class Sender {
   readonly #waiting = new Set<() => void>(); // for acknowledgements
   readonly #questions: Questions;
   #final: messages.Place | null = null;
-  #transactionBytes: number | null = null;
   #isClosed = false;
   readonly table: ServiceTable<Peer>;
 
@@ -110,7 +109,6 @@ export class Sender {
     this.#assertKnown(peer); // it took its time
     const decision = decide(hello, factsOf(this.#store));
     const member = this.#meet(hello, peer);
-    this.#transactionBytes = this.#leastBytes();
     if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
     // A copy goes on: it will need the log from where it began.
     if (decision.kind === "copy" && hello.half !== null) {
@@ -133,18 +131,6 @@ export class Sender {
     const now = this.#parts.clock.now();
     const { index } = this.#store;
     return Array.from(this.#members.values(), (member) => member.status(now, index));
-  }
-
-  /** The least that a transaction of any member takes, in bytes, of those that have come; null where none has. */
-  get transactionBytes(): number | null {
-    return this.#transactionBytes;
-  }
-
-  /** Every write looks at it, so it is kept. */
-  #leastBytes(): number | null {
-    const known = Array.from(this.#members.values(), ({ transactionBytes }) => transactionBytes);
-    const bytes = least(known.filter((one) => one !== null));
-    return bytes === null ? null : Number(bytes);
   }
 
   /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. */
@@ -186,7 +172,6 @@ export class Sender {
   async drop(id: string, reason: string): Promise<void> {
     const member = this.#members.get(id);
     this.#members.delete(id);
-    this.#transactionBytes = this.#leastBytes();
     await this.#end(member === undefined ? [] : [member], reason);
   }
 

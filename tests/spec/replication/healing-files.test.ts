@@ -121,5 +121,9 @@ test("what was damaged on the primary's disk is healed from the secondary, which
   await inSync(healed, b);
   const roots = [healed, b].map(({ server }) => hex(server.server.store.trees.compositeRoot()));
   assert.equal(roots[0], roots[1]);
+  const metrics = await healed.server.call("GET", "/v1/sys/metrics?format=prometheus", {
+    token: a.token,
+  });
+  assert.match(metrics.text, /^holdfast_replication_records_healed_total 5$/m);
   assert.ok(healed.server.lines.some((line) => line.includes("replication.healed")));
 });

@@ -186,6 +186,8 @@ describe("a primary", BOUND, () => {
       assert.deepEqual(after, before, "nothing was taken");
       const line = pair.world.lines.find((one) => one.includes("heal-refused"));
       assert.equal(line !== undefined, i < 2);
+      const isSilent = pair.world.lines.some((one) => one.includes("could not be asked"));
+      assert.equal(isSilent, i === 3, "an answer to another question is none");
       if (line !== undefined) assert.ok(line.includes("paris") && line.includes(KEY), line);
       await pair.close();
     }

@@ -60,6 +60,12 @@ test("a primary takes no write that a secondary could not, until that one is rev
   assert.equal(refused.status, 413, refused.text);
   await a.put("small", { n: "1" });
   await inSync(a, b);
+  // It is kept for as long as that one is away.
+  await b.server.stop();
+  const sealed = await a.server.call("POST", "/v1/sys/seal", { token: a.token });
+  assert.ok(sealed.status < 300, sealed.text);
+  await a.server.unseal(a.opened.shares);
+  assert.equal((await write()).status, 413);
   assert.ok((await a.dr("primary/revoke-secondary", { id: "small" })).status < 300);
   assert.equal((await write()).status, 200);
 });
