@@ -58,7 +58,7 @@ export interface EngineType<E> {
   readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
   /** This node is the active one: work of its own, which writes or calls outside though no request asks for
    *  it, begins. Nothing of the kind begins before. Default: it has none. */
-  readonly lead?: (engine: E) => void;
+  readonly lead?: (engine: E, leading: Leading) => void;
   /** No longer: when it resolves, nothing of that work is under way. Default: it has none. */
   readonly rest?: (engine: E) => void | Promise<void>;
   /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
@@ -67,6 +67,13 @@ export interface EngineType<E> {
    *  time, before anybody who waits for the change is woken. What it keeps in memory of them it forgets or
    *  reads again; one that throws is opened anew. Default: it keeps nothing in memory that could be old. */
   readonly invalidate?: (engine: E, keys: readonly string[]) => void;
+}
+
+/** How a node came to lead. */
+export interface Leading {
+  /** When its cluster took the place of another, which may have done the same work until then and not have told of it;
+   *  null: it never has. */
+  readonly tookOverAt: bigint | null; // nanoseconds since 1970
 }
 
 export type EngineOptions = Readonly<Record<string, string>>;

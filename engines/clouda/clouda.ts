@@ -78,7 +78,7 @@ export const cloudaType: EngineType<CloudA> = {
     const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${more} more`;
     return `${managed.length} static ${managed.length === 1 ? "role" : "roles"}: ${list}`;
   },
-  lead: ({ staticRoles }) => staticRoles.lead(),
+  lead: ({ staticRoles }, leading) => staticRoles.lead(leading),
   rest: ({ staticRoles }) => staticRoles.rest(),
   close: (engine) => engine.close(),
   invalidate: (engine, keys) => engine.staticRoles.invalidate(keys),

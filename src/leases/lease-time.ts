@@ -1,7 +1,8 @@
 // The time that leases go by. A wall clock that is set back must not lengthen a lease, and one that is
 // set forward must not end all of them at once (T-J08): so it is the steady clock, which began at the
 // wall's time. Forward steps are followed as soon as they are small, or have lasted: a machine that was
-// suspended is ahead for good, a mistake is set right within minutes.
+// suspended is ahead for good, a mistake is set right within minutes. Who takes the place of another cluster goes on with the
+// time of that one, whatever the wall says here.
 
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Log } from "@holdfast/shared/log";
@@ -35,6 +36,12 @@ export class LeaseTime {
   atLeast(time: Instant): void {
     const behind = time - this.now();
     if (behind > 0n) this.#began += behind;
+  }
+
+  /** It is so late now: another clock has led until here. A wall that is ahead is followed as after any step. */
+  goOnAt(time: Instant): void {
+    this.#began = time - this.#clock.elapsed();
+    this.#aheadSince = null;
   }
 
   #wait(ahead: Nanos, elapsed: Nanos): void {

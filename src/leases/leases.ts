@@ -59,6 +59,8 @@ export interface LeasesOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
+  /** Asked when it opens: how late it was where leases have been looked after until now; null: nowhere else. Default null. */
+  readonly goesOnAt?: (() => Instant | null) | undefined;
   /** Default: there may be any number. */
   readonly limits?: LeaseLimits | undefined;
   /** Default: tokens have no private space. */
@@ -163,6 +165,8 @@ export class Leases {
 
   open(): void {
     this.#counts.clear();
+    const time = this.#options.goesOnAt?.() ?? null;
+    if (time !== null) this.#time.goOnAt(time);
     for (const [uuid, { seen, ...count }] of this.#rows.counts()) {
       this.#counts.set(uuid, count);
       this.#time.atLeast(seen);

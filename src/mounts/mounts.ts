@@ -58,15 +58,17 @@ export class Mounts implements PathsTaken, NamespaceContents {
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
     });
     const routes = this.#routes;
-    const { services = () => NO_SERVICES } = options;
+    const { services = () => NO_SERVICES, tookOver = () => null } = options;
     const parts = { shared, local, clock, timers, random, log, ttls };
-    const world: MountWorld = { ...parts, routes, services, leads: () => this.#leading };
+    const leads = () => this.#leading;
+    const world: MountWorld = { ...parts, routes, services, leads, tookOver };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
     const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
     this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
-    this.#rollback = new Rollback({ mounts: () => this.#table.all(), clock, timers, log });
+    const all = () => this.#table.all();
+    this.#rollback = new Rollback({ mounts: all, tookOver, clock, timers, log });
     const { leases, logins = { end: async () => {} }, requestsLeft } = options;
     const evacuation = { leases, logins, rollback: this.#rollback, requestsLeft, timers, log };
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });

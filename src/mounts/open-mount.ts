@@ -16,6 +16,7 @@ import { segmentsOf } from "./table/mount-path.ts";
 import { dataOf, type MountKind, type MountRecord } from "./table/mount-record.ts";
 import { type Life, MountStorage } from "./mount-storage.ts";
 import { passedHeaders } from "./passed-headers.ts";
+import type { TookOver } from "./ports.ts";
 import { WriteAheadLog } from "./undo/write-ahead.ts";
 import { writeAheadOf } from "./undo/write-ahead-keys.ts";
 
@@ -47,6 +48,8 @@ export interface MountWorld {
   readonly routes: EngineRoutes;
   /** Whether this node is the active one. */
   readonly leads: () => boolean;
+  /** When this cluster took the place of another; null: never. */
+  readonly tookOver: () => TookOver | null;
   readonly services: (mount: ServicesFor) => EngineServices;
 }
 
@@ -189,7 +192,7 @@ export class Mount {
     const engine = this.#engine;
     if (engine === null) return; // it is told when it is open
     try {
-      this.type?.lead?.(engine.value);
+      this.type?.lead?.(engine.value, { tookOverAt: this.#world.tookOver()?.at ?? null });
     } catch (error) {
       this.#tellTrouble("an engine did not begin its own work", error);
     }

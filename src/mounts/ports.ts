@@ -1,7 +1,7 @@
 // What the room of mounts is given, and what it is asked for and tells.
 
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -44,6 +44,16 @@ export interface MountsOptions {
   readonly maxMounts?: number;
   /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
   readonly services?: (mount: ServicesFor) => EngineServices;
+  /** When this cluster took the place of another. Default: it never has. */
+  readonly tookOver?: () => TookOver | null;
+}
+
+/** Until then another cluster led, and requests may still run there. */
+export interface TookOver {
+  /** By the clock of that one: what it wrote last is of about then. */
+  readonly since: Instant;
+  /** By the clock here. */
+  readonly at: Instant;
 }
 
 export interface NamespacesKnown extends PathsTaken {

@@ -11,6 +11,7 @@ import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { Recurring } from "../base/recurring.ts";
 import type { ClusterPort } from "../cluster/port.ts";
+import { decodeEntryHeader } from "../storage/rows/log-entry.ts";
 import type { Store } from "../storage/store.ts";
 import { clusterAddressText } from "./addresses.ts";
 import * as failures from "./failures.ts";
@@ -46,6 +47,12 @@ import { TreeWork } from "./tree-work.ts";
 import { ClusterStatus, type ClusterStatusOptions } from "./status/cluster-status.ts";
 
 const WARN_SKEW = 30n; // seconds
+
+/** Until then another cluster led: `since` by its clock, `at` by the clock here. */
+export interface TookOver {
+  readonly since: Instant;
+  readonly at: Instant;
+}
 
 /** What becomes of the rooms when the role changes. */
 export interface HouseSteps {
@@ -122,6 +129,11 @@ export class Replication {
   #receiving: Receiving | null = null;
   #changing: Promise<unknown> | null = null;
   #lastHeard: Instant | null = null;
+  /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
+  #came: Nanos;
+  #unwatch = () => {};
+  #tookOver: TookOver | null = null;
+  #goesOnAt: Instant | null = null;
   readonly #fencing: Recurring;
   /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
   readonly #taking: Recurring;
@@ -133,6 +145,7 @@ export class Replication {
     this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
     const { view, barrier, outside, clock, timers } = options;
     const log = this.#log;
+    this.#came = clock.elapsed();
     this.#orphans = new Orphans({
       view: view.sub("orphans/"),
       local: barrier.view("local/"),
@@ -189,6 +202,16 @@ export class Replication {
     return this.#changing !== null;
   }
 
+  /** When this cluster took the place of another, as far as its log tells; null where it never has. */
+  get tookOver(): TookOver | null {
+    return this.#tookOver;
+  }
+
+  /** How late it is by the log of whom it takes the place of; null but while it does. */
+  get goesOnAt(): Instant | null {
+    return this.#goesOnAt;
+  }
+
   /** What of the log others need; null where nobody does. */
   get retention() {
     return this.#serving?.retention ?? null;
@@ -202,6 +225,8 @@ export class Replication {
     const promoted = this.#hasBegunEpoch(role);
     const following = follows(role) && !promoted;
     const { store } = this.#options;
+    this.#tookOver = following ? null : storedPromotion(this.#options);
+    this.#came = this.#options.clock.elapsed();
     if (following) await store.follow();
     else if (store.following) await store.lead(); // it was sealed in another role
     return { following, secondary: following && !isFenced(role) };
@@ -314,7 +339,7 @@ export class Replication {
         await this.#taking.close();
         await house.yield();
         await this.#role.step({ do: "demote" });
-        await store.follow();
+        await this.#follow();
         const reached = (await this.#serving?.finish()) ?? null;
         await this.#stopServing("the primary was demoted");
         await this.#role.step({ do: "demoted", final: String(store.index) }, links.forgetPrimary);
@@ -331,11 +356,11 @@ export class Replication {
   /** Somebody else leads the set by now: nothing is written here any more. */
   async fence(epoch: Epoch): Promise<void> {
     await this.#alone(async () => {
-      const { store, house } = this.#options;
+      const { house } = this.#options;
       await this.#role.step({ do: "fence", epoch });
       await this.#orSeal(async () => {
         await this.#taking.close();
-        await store.follow();
+        await this.#follow();
         await house.yield();
         await this.#stopServing("another cluster was promoted");
       });
@@ -374,9 +399,11 @@ export class Replication {
     return await this.#alone(async () => {
       const { store, clusterId, port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
+      const receiving = this.#receiving;
       await this.#stopReceiving();
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
       await this.#role.step({ do: "promoting", promoting: { address: usual, logEpoch } });
+      const time = this.#timeOfLog(receiving);
       try {
         await store.lead();
         await store.startEpoch(clusterId());
@@ -387,7 +414,7 @@ export class Replication {
         throw error;
       }
       await this.#orSeal(() => this.#becomePrimary(this.#secondary()));
-      await this.#takeOver();
+      await this.#takeOver(time);
       await this.#serve();
       await this.#rotate();
       await this.#options.dropAttempts();
@@ -408,7 +435,9 @@ export class Replication {
       this.#secondary();
       if (store.adopting !== null) throw failures.halfCopied();
       const links = await this.#load();
+      const receiving = this.#receiving;
       await this.#stopReceiving();
+      const time = this.#timeOfLog(receiving);
       await this.#orSeal(async () => {
         await store.lead();
         await store.startEpoch(clusterId()); // from here on its log is its own
@@ -417,7 +446,7 @@ export class Replication {
           revokeOperationTokens(tx.on(view));
         });
       });
-      await this.#takeOver();
+      await this.#takeOver(time);
       await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "disabled" });
       return {
@@ -603,6 +632,17 @@ export class Replication {
     const surplus = { divergent: this.divergent, orphans: this.#orphans };
     this.#receiving = links.receiving(this.#options, this.#role, surplus, upstream);
     this.#receiving.open();
+    this.#unwatch();
+    this.#watchLog();
+  }
+
+  /** Entries that come are told by their index alone: some change no row. */
+  #watchLog(): void {
+    const { store, clock } = this.#options;
+    this.#unwatch = store.onIndex(store.index + 1n, () => {
+      this.#came = clock.elapsed();
+      this.#watchLog();
+    });
   }
 
   async #stopReceiving(): Promise<void> {
@@ -611,6 +651,7 @@ export class Replication {
     this.#lastHeard = receiving?.status.lastHeartbeat ?? this.#lastHeard;
     const final = receiving?.status.final ?? null;
     await receiving?.close();
+    this.#unwatch();
     const { now } = this.#role;
     const isOver = final !== null && this.#options.store.index >= final.index;
     if (isOver && now.mode === "secondary" && now.final !== String(final.index)) {
@@ -638,13 +679,36 @@ export class Replication {
   /** The data is this cluster's alone again. */
   async #leadAgain(): Promise<void> {
     await this.#options.store.lead();
-    await this.#takeOver();
+    await this.#takeOver(null);
   }
 
-  /** The rooms open: the data is this cluster's from here on. */
-  async #takeOver(): Promise<void> {
-    await this.#orSeal(() => this.#options.house.takeOver());
+  /** The rooms open: the data is this cluster's from here on. `time`: by the log of who led before; null: nobody did. */
+  async #takeOver(time: Instant | null): Promise<void> {
+    const { house, clock } = this.#options;
+    if (time !== null) this.#tookOver = { since: time, at: clock.now() };
+    this.#goesOnAt = time;
+    try {
+      await this.#orSeal(() => house.takeOver());
+    } finally {
+      this.#goesOnAt = null;
+    }
     this.#taking.open();
+  }
+
+  async #follow(): Promise<void> {
+    const { store, clock } = this.#options;
+    await store.follow();
+    this.#came = clock.elapsed(); // its last entry is of now
+    this.#tookOver = null;
+  }
+
+  /** The time of the last entry, and what has passed since it came. After a copy there may be none: then what the primary
+   *  itself has said. */
+  #timeOfLog(receiving: Receiving | null): Instant | null {
+    const { store, clock } = this.#options;
+    const time = entryTime(store, store.index);
+    if (time === null) return receiving?.timeThere ?? null;
+    return time + clock.elapsed() - this.#came;
   }
 
   /** Half of a change is no role: what was stored is finished when the cluster is unsealed. */
@@ -686,6 +750,20 @@ export class Replication {
   #tell(event: string, fields: Readonly<Record<string, string | number>>): void {
     this.#log.info("replication changed", { event: `replication.${event}`, ...fields });
   }
+}
+
+/** Of the last time that this cluster took over, where the log still reaches back so far. */
+function storedPromotion({ store, clusterId }: ReplicationOptions): TookOver | null {
+  const last = store.timeline?.epochs.at(-1);
+  if (last?.cluster !== clusterId()) return null;
+  const first = BigInt(last.first);
+  const [since, at] = [entryTime(store, first - 1n), entryTime(store, first)];
+  return since === null || at === null ? null : { since, at };
+}
+
+function entryTime(store: Pick<Store, "logs">, index: bigint): Instant | null {
+  const [row] = index < 1n ? [] : store.logs(index, 1);
+  return row?.index === index ? decodeEntryHeader(row.entry).time : null;
 }
 
 /** In its one form; empty where nobody has said one. */

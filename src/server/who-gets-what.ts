@@ -168,6 +168,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       routes: (endpoints) => new Router(endpoints),
       ttls: { usual: config.defaultLeaseTtl, max: config.maxLeaseTtl },
       services: engineServices(rooms, ground),
+      tookOver: () => rooms.replication.replication.tookOver,
       clock,
       timers,
       random,
@@ -182,6 +183,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       mounts: rooms.mounts.mounts,
       owners: rooms.tokens.tokens,
       isMounted: (namespace, path) => rooms.mounts.mounts.isMounted(namespace, path),
+      goesOnAt: () => rooms.replication.replication.goesOnAt,
       logins: {
         endBelow: (namespace, prefix, how) =>
           rooms.tokens.tokens.closing.endBelow(namespace, prefix, how),

@@ -194,7 +194,7 @@ export async function openEngine<E>(
     options: type.checkOptions(options),
   };
   const engine = await type.open(needs);
-  type.lead?.(engine);
+  type.lead?.(engine, { tookOverAt: null });
   return new TestedEngine(type, engine, needs);
 }
 

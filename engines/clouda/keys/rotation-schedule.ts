@@ -24,13 +24,16 @@ export class RotationSchedule {
   #lastBegun: Nanos | null = null;
   #timer: Timer | null = null;
   #open = false;
+  #notBefore: Nanos = 0n; // by the steady clock
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
   }
 
-  open(): void {
+  /** Begins nothing for so long. */
+  open(rest: Nanos = 0n): void {
     this.#open = true;
+    this.#notBefore = this.#options.clock.elapsed() + rest;
     this.#arm();
   }
 
@@ -64,7 +67,8 @@ export class RotationSchedule {
     if (!this.#open || next === null || this.#running.size >= MAX_AT_ONCE) return;
     const { clock, timers } = this.#options;
     const wait = next.due - clock.now();
-    const rest = this.#lastBegun === null ? 0n : this.#lastBegun + PACE - clock.elapsed();
+    const paced = this.#lastBegun === null ? 0n : this.#lastBegun + PACE;
+    const rest = (paced > this.#notBefore ? paced : this.#notBefore) - clock.elapsed();
     const delay = wait > rest ? wait : rest;
     this.#timer = timers.after(delay > LONGEST_SLEEP ? LONGEST_SLEEP : delay, () => this.#wake());
   }
@@ -73,7 +77,8 @@ export class RotationSchedule {
     this.#timer = null;
     const next = this.#earliest();
     const { clock } = this.#options;
-    if (this.#open && next !== null && next.due <= clock.now()) {
+    const isTime = next !== null && next.due <= clock.now();
+    if (this.#open && isTime && clock.elapsed() >= this.#notBefore) {
       this.#lastBegun = clock.elapsed();
       this.#running.set(next.name, this.#begin(next.name));
     }

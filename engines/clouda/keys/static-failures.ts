@@ -85,7 +85,21 @@ export class UserReplaced extends Failure {
   }
 }
 
-/** Neither gets well by itself soon. */
+/**
+ * @code static-key-unseen The key of a static role is not at the provider, since another cluster led before this one.
+ * @remedy Rotate the role by hand: that makes a key which is known here.
+ */
+export class KeyUnseen extends Failure {
+  constructor(username: string) {
+    const message =
+      `the stored key of user ${username} is not at the provider: another cluster may have replaced it before this ` +
+      "one took its place; rotate the static role by hand";
+    super("invalid", "static-key-unseen", message);
+  }
+}
+
+/** None of them gets well by itself soon. */
 export function isLasting(error: unknown): boolean {
-  return error instanceof UserReplaced || (error instanceof ProviderError && error.gone);
+  if (error instanceof UserReplaced || error instanceof KeyUnseen) return true;
+  return error instanceof ProviderError && error.gone;
 }

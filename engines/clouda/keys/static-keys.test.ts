@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import { type CloudAStage, cloudaStage } from "../../../tests/support/servers/clouda-stage.ts";
 import { retireOthers } from "./static-keys.ts";
@@ -113,4 +113,44 @@ test("S6: a period that is written while a key is made counts for that key", asy
   const { role, creds } = await stage.engine.staticRoles.read("app");
   assert.equal(role.rotationPeriod, 3600);
   assert.equal((creds.expiration - creds.createdAt) / SECOND, 3600n);
+});
+
+/** Time passes, and what is due is done. */
+function pass(stage: CloudAStage, length: bigint): Promise<void> {
+  const { timers } = stage.engine.needs;
+  return stage.timed(new Promise((resolve) => void timers.after(length, resolve)));
+}
+
+test("who takes the place of another cluster rotates a minute later, and only where the stored key is at the provider", async (t) => {
+  const { stage } = await adopted(t);
+  const { staticRoles } = stage.engine;
+  const takeOver = async () => {
+    await staticRoles.rest();
+    stage.clock.pass(25n * HOUR);
+    staticRoles.lead({ tookOverAt: stage.clock.now() });
+  };
+  const first = await current(stage);
+  await takeOver();
+  await pass(stage, 59n * SECOND);
+  assert.deepEqual(await current(stage), first);
+  await pass(stage, 5n * SECOND);
+  const second = await current(stage);
+  assert.notEqual(second.access_key, first.access_key);
+
+  stage.fake.control.removeKey("app", second.access_key);
+  const before = keys(stage);
+  await takeOver();
+  await pass(stage, 70n * SECOND);
+  assert.deepEqual([keys(stage), await current(stage)], [before, second]);
+  const { creds } = await staticRoles.read("app");
+  assert.match(creds.lastError, /is not at the provider: another cluster/);
+  await stage.write(`${PLACE}/rotate`);
+  const third = await current(stage);
+  assert.ok(keys(stage).includes(third.access_key));
+
+  // A key that was made since is this cluster's own: where somebody has removed it, another is made.
+  stage.fake.control.removeKey("app", third.access_key);
+  stage.clock.pass(25n * HOUR);
+  await pass(stage, 11n * MINUTE);
+  assert.notEqual((await current(stage)).access_key, third.access_key);
 });

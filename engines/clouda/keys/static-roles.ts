@@ -2,7 +2,7 @@
 // to be done is derived from storage when the mount opens and kept in step with it (static-rotation.ts).
 
 import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
-import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, Leading, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { NO_TERMS, sameTerms } from "../../cloud/rotation-terms.ts";
 import { accountOf, checkAccount } from "../provider/account.ts";
 import { notFound } from "../failures.ts";
@@ -67,8 +67,8 @@ export class StaticRoles {
   }
 
   /** Keys are replaced when they are due. */
-  lead(): void {
-    this.#rotation.lead();
+  lead(leading: Leading): void {
+    this.#rotation.lead(leading);
   }
 
   rest(): Promise<void> {

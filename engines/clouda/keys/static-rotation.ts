@@ -6,13 +6,14 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Leading } from "@holdfast/plugin-sdk/engine";
 import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { isMissed, retryTime } from "../../cloud/rotation-terms.ts";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { RotationConcerns } from "../../cloud/rotation-concerns.ts";
 import { RotationSchedule } from "./rotation-schedule.ts";
-import { isLasting } from "./static-failures.ts";
+import { isLasting, KeyUnseen } from "./static-failures.ts";
 import { type KeyParts, replaceKey, retireOthers } from "./static-keys.ts";
 import {
   after,
@@ -35,6 +36,8 @@ interface State {
 }
 
 const DEADLINE: Nanos = 90n * SECOND;
+/** After its cluster took the place of another, which may have rotated a moment before. */
+const REST_AT_FIRST: Nanos = 60n * SECOND;
 const FIRST_WAIT = 10; // seconds, doubled by every failure
 const LONGEST_WAIT = 15 * 60;
 const MAX_ERROR = 512; // characters
@@ -51,6 +54,7 @@ export class StaticRotation {
   readonly #schedule: RotationSchedule;
   /** Ends what is under way when the node rests; another one each time that it leads. */
   #resting = new AbortController();
+  #tookOverAt: Instant | null = null;
 
   constructor(parts: StaticParts, find: (name: string) => Promise<State | null>) {
     const { clock, timers } = parts.needs;
@@ -59,9 +63,12 @@ export class StaticRotation {
     this.#schedule = new RotationSchedule({ clock, timers, run: (name) => this.#due(name) });
   }
 
-  lead(): void {
+  lead({ tookOverAt }: Leading): void {
     this.#resting = new AbortController();
-    this.#schedule.open();
+    this.#tookOverAt = tookOverAt;
+    const end = tookOverAt === null ? 0n : tookOverAt + REST_AT_FIRST;
+    const rest = end - this.#parts.needs.clock.now();
+    this.#schedule.open(rest > REST_AT_FIRST ? REST_AT_FIRST : rest > 0n ? rest : 0n);
   }
 
   async rest(): Promise<void> {
@@ -145,13 +152,25 @@ export class StaticRotation {
       return this.#missed(role, creds, now);
     }
     try {
-      if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
-      else await this.#retire(state, signal);
+      if (creds.ended || creds.expiration <= now) {
+        await this.#checkSeen(state, signal);
+        await this.rotate(state, signal);
+      } else await this.#retire(state, signal);
     } catch (error) {
       // No failure of the rotation: when it leads again it is due again.
       if (this.#resting.signal.aborted) return;
       await this.#failed(role, error);
     }
+  }
+
+  /** Another cluster may have replaced the key before this one took its place: then nothing here knows whose keys there are
+   *  now, and none of them is ended by itself. */
+  async #checkSeen({ role, creds }: State, signal: AbortSignal): Promise<void> {
+    const took = this.#tookOverAt;
+    if (took === null || creds.ended || creds.createdAt >= took) return;
+    const provider = await this.#parts.clients.provider(signal);
+    const keys = await provider.accessKeys(role.username);
+    if (!keys.some(({ id }) => id === creds.accessKey)) throw new KeyUnseen(role.username);
   }
 
   #retire(state: State, signal: AbortSignal): Promise<void> {

@@ -5,11 +5,12 @@
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import { Recurring } from "../../base/recurring.ts";
 import { type Deadline, within } from "../deadline.ts";
 import * as failures from "../failures.ts";
 import type { Mount } from "../open-mount.ts";
+import type { TookOver } from "../ports.ts";
 import { isOrphan, type NotedRecord, ORPHAN_PAUSE, ORPHANED_AFTER } from "./write-ahead.ts";
 
 const TICK: Nanos = MINUTE;
@@ -27,6 +28,7 @@ const AT_ONCE = 16; // mounts
 
 export interface RollbackOptions {
   readonly mounts: () => Iterable<Mount>;
+  readonly tookOver: () => TookOver | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -166,7 +168,7 @@ export class Rollback {
     let orphans = 0;
     for (const record of recordsOf(mount)) {
       if (signal.aborted) return;
-      const isOld = record.isAbandoned || record.created + minAge <= now;
+      const isOld = record.isAbandoned || this.#isOld(record.created + minAge, now, minAge);
       const due = isOld && record.nextTry <= now;
       const left = end - clock.elapsed();
       if (due && left >= MIN_UNDOING) {
@@ -176,6 +178,14 @@ export class Rollback {
     }
     this.#orphans.set(mount.record.uuid, orphans);
     await type?.periodic?.(opened.ref.engine, signal);
+  }
+
+  /** Whether no request works on it any more. One that was young when this cluster took the place of another may be of a
+   *  request that still runs there: it has its whole time from then on. */
+  #isOld(end: Instant, now: Instant, minAge: Nanos): boolean {
+    const took = this.#options.tookOver();
+    if (end > now || took === null) return end <= now;
+    return end <= took.since || took.at + minAge <= now;
   }
 
   async #undo(

@@ -6,7 +6,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Clock, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Net, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
@@ -63,6 +63,7 @@ export class Receiving {
   #mark: bigint | null;
   #apiAddress = "";
   #connection: Connection | null = null;
+  #timeThere: { readonly time: Instant; readonly heard: Nanos } | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
@@ -120,6 +121,9 @@ export class Receiving {
           await orphans.keepAll();
           this.#handing.wake();
         },
+        heard: (time) => {
+          this.#timeThere = { time, heard: clock.elapsed() };
+        },
         met: (connection) => {
           this.#connection = connection;
           if (connection !== null) this.#handing.wake();
@@ -173,6 +177,12 @@ export class Receiving {
 
   get status(): ReceiverStatus {
     return this.#receiver.status;
+  }
+
+  /** How late it is at the primary, by what it said last; null where it has said nothing. */
+  get timeThere(): Instant | null {
+    const there = this.#timeThere;
+    return there === null ? null : there.time + this.#world.clock.elapsed() - there.heard;
   }
 
   /** Of the primary, as it says itself. */

@@ -339,6 +339,7 @@ export class Receiver {
       progress.measured = measure(before);
       progress.heard = t3;
       progress.headTime = answer.headTime;
+      ports.heard?.(answer.t2);
       progress.announce(answer.head);
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       this.#follower?.look();

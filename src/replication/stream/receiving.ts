@@ -41,6 +41,8 @@ export interface ReceiverPorts {
   readonly giveUpAll?: () => Promise<void>;
   /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
   readonly met?: (connection: Connection | null) => void;
+  /** How late it is at the primary, as it has just said. Default: nobody wants to know. */
+  readonly heard?: (time: Instant) => void;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
   /** The primary has given up its place, and everything that it wrote is here. */

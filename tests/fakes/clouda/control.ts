@@ -130,6 +130,14 @@ export class Control {
     return arn;
   }
 
+  /** The provider's console, or whoever else has the right: one key of a user is gone. */
+  removeKey(name: string, id: string): void {
+    const user = this.#user(name);
+    const key = user.keys.find((one) => one.id === id);
+    if (key === undefined) throw new Error(`user ${name} has no key ${id}`);
+    this.account.removeKey(user, key);
+  }
+
   /** The provider's console: gone with everything on it. */
   removeUser(name: string): void {
     const user = this.#user(name);
