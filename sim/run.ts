@@ -1,31 +1,22 @@
 // npm run sim -- --seeds N [--from S] [--jobs J] [--follow] [--plant NAME]    runs N seeds
 // npm run sim -- --seed S [--trace] [--follow] [--plant NAME]                 runs one, and shows what happened
 //
-// With --follow a second machine follows the first, and is compared with it.
+// With --follow a second machine follows the first, and is compared with it. With --clusters [--steps N] each seed is a walk of
+// two or three whole clusters that replicate.
 //
 // Exit code 1 when a seed is red; with a planted bug, when none is.
 
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { Worker } from "node:worker_threads";
+import { CLUSTER_PLANTS } from "./clusters/plants.ts";
 import { FAULTS } from "./faults.ts";
 import { PLANTS } from "./plants.ts";
-import type { SeedOptions } from "./scenario.ts";
-import { type Outcome, outcomeOf } from "./seed-worker.ts";
+import { runAll } from "./pool.ts";
+import type { Outcome } from "./seed-worker.ts";
 import { SECOND } from "./world.ts";
 
 const MAX_DETAILED = 3; // red seeds with all detail: many mostly have one cause
-const PROGRESS_EVERY = 10_000; // milliseconds
-
-interface Job {
-  readonly from: number;
-  readonly count: number;
-  readonly jobs: number;
-  readonly options: SeedOptions;
-  /** Stop at the first red seed. */
-  readonly untilRed: boolean;
-}
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -36,88 +27,46 @@ async function main(): Promise<number> {
       jobs: { type: "string", default: String(availableParallelism()) },
       plant: { type: "string" },
       follow: { type: "boolean", default: false },
+      clusters: { type: "boolean", default: false },
+      steps: { type: "string", default: "1000" },
       trace: { type: "boolean", default: false },
       "expect-red": { type: "boolean", default: false },
     },
   });
-  const { plant, trace, follow } = values;
-  if (plant !== undefined && PLANTS[plant] === undefined) {
-    console.error(
-      `no planted bug is called ${plant}; there are: ${Object.keys(PLANTS).join(", ")}`,
-    );
+  const { plant, trace, follow, clusters } = values;
+  const plants = Object.keys(clusters ? CLUSTER_PLANTS : PLANTS);
+  if (plant !== undefined && !plants.includes(plant)) {
+    console.error(`no planted bug is called ${plant}; there are: ${plants.join(", ")}`);
     return 2;
   }
   const from = Number(values.seed ?? values.from);
   const count = values.seed === undefined ? Number(values.seeds) : 1;
   const jobs = count === 1 ? 1 : Number(values.jobs);
-  if (![from, count, jobs].every(Number.isSafeInteger) || count < 1 || jobs < 1) {
-    console.error("--seeds, --from, --seed and --jobs take whole numbers");
+  const steps = Number(values.steps);
+  if (![from, count, jobs, steps].every(Number.isSafeInteger) || count < 1 || jobs < 1) {
+    console.error("--seeds, --from, --seed, --steps and --jobs take whole numbers");
     return 2;
   }
   const expectsRed = values["expect-red"] || plant !== undefined;
   const planted = plant === undefined ? {} : { plant };
   const print = trace ? { print: (line: string) => void process.stdout.write(line) } : {};
-  const options = { ...planted, ...print, follow };
+  const options = { ...planted, ...print, follow, clusters, steps };
 
   const began = performance.now();
   const outcomes = await runAll({ from, count, jobs, options, untilRed: expectsRed });
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
-  const how = (follow ? " --follow" : "") + (plant === undefined ? "" : ` --plant ${plant}`);
+  const kind = clusters ? ` --clusters --steps ${steps}` : follow ? " --follow" : "";
+  const how = kind + (plant === undefined ? "" : ` --plant ${plant}`);
   red.slice(0, MAX_DETAILED).forEach((outcome) => report(outcome, how));
   if (red.length > MAX_DETAILED) {
     const others = red.slice(MAX_DETAILED).map(({ seed }) => seed);
     console.log(`also red: ${others.join(" ")}`);
   }
-  if (plant === undefined && count > 1) reportCoverage(outcomes);
+  if (clusters) reportCounts(outcomes);
+  else if (plant === undefined && count > 1) reportCoverage(outcomes);
   summarise(outcomes, seconds);
   return expectsRed === red.length > 0 ? 0 : 1;
-}
-
-/** All outcomes in the order of their seeds, whichever thread they come from. */
-async function runAll({ from, count, jobs, options, untilRed }: Job): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  let next = from;
-  let reported = performance.now();
-  let stopped = false;
-  const take = () => (stopped || next >= from + count ? null : next++);
-  const add = (outcome: Outcome) => {
-    outcomes.push(outcome);
-    stopped ||= untilRed && outcome.red !== null;
-    if (performance.now() - reported < PROGRESS_EVERY) return;
-    reported = performance.now();
-    const red = outcomes.filter((one) => one.red !== null).length;
-    console.error(`${outcomes.length} of ${count} seeds, ${red} red`);
-  };
-  if (jobs === 1) {
-    for (let seed = take(); seed !== null; seed = take()) add(await outcomeOf(seed, options));
-  } else {
-    await Promise.all(Array.from({ length: jobs }, () => runWorker(options, take, add)));
-  }
-  return outcomes.sort((a, b) => a.seed - b.seed);
-}
-
-function runWorker(
-  options: SeedOptions,
-  take: () => number | null,
-  add: (outcome: Outcome) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./seed-worker.ts", import.meta.url), {
-      workerData: options,
-    });
-    const hand = () => {
-      const seed = take();
-      if (seed === null) worker.terminate().then(() => resolve(), reject);
-      else worker.postMessage(seed);
-    };
-    worker.on("error", reject);
-    worker.on("message", (outcome: Outcome) => {
-      add(outcome);
-      hand();
-    });
-    hand();
-  });
 }
 
 function report({ seed, red, hash }: Outcome, how: string): void {
@@ -137,6 +86,15 @@ function reportCoverage(outcomes: readonly Outcome[]): void {
   console.log(
     `met ${pairs.length - missed.length} of ${pairs.length} pairs operation × fault${never}`,
   );
+}
+
+function reportCounts(outcomes: readonly Outcome[]): void {
+  const all = new Map<string, number>();
+  for (const { counts = {} } of outcomes) {
+    for (const [name, count] of Object.entries(counts)) all.set(name, (all.get(name) ?? 0) + count);
+  }
+  const texts = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1)).map((one) => one.join(" "));
+  console.log(texts.join(", "));
 }
 
 function summarise(outcomes: readonly Outcome[], seconds: number): void {

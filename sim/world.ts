@@ -60,9 +60,12 @@ export class SimWorld {
   #now: Tick = 0;
   #order = 0;
   #taken = 0;
+  readonly #idle: () => Promise<void>;
 
-  constructor(prng: Prng) {
+  /** `idle` resolves when nothing runs any more that an event has begun. Default: after all promise callbacks. */
+  constructor(prng: Prng, idle: () => Promise<void> = nextTurn) {
     this.#ties = prng.fork("ties");
+    this.#idle = idle;
   }
 
   get now(): Tick {
@@ -108,7 +111,7 @@ export class SimWorld {
       event.call = null;
       call();
       // The one real wait of the simulator: when it is over, no promise callback is left to run.
-      await new Promise(setImmediate);
+      await this.#idle();
     }
     return true;
   }
@@ -209,4 +212,8 @@ export class SimRandom implements Random {
   uuid(): string {
     return formatUuid(this.bytes(16));
   }
+}
+
+async function nextTurn(): Promise<void> {
+  await new Promise(setImmediate);
 }

@@ -20,6 +20,7 @@ import { kill9 } from "./disk/kill9.ts";
 import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
+import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
 import { unwraps } from "./unwraps.ts";
@@ -55,6 +56,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   slow           clients that do not get on         --quick
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   cluster-port   strangers at the cluster port      --n N (100000)
+  replication    walks of clusters: simulated, then on processes  --n N (50)  --rounds N (200)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
   properties     random cases of tests, more often  --n N (20 times)
@@ -88,6 +90,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   slow: ["quick", "plant"],
   "login-flood": ["n", "rounds", "plant"],
   "cluster-port": ["n", "plant"],
+  replication: ["n", "rounds", "seed", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
   properties: ["n"],
@@ -205,6 +208,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     loginFlood({ n, rounds, say, ...(plant ? { plant: "same-address" } : {}) }),
   "cluster-port": ({ n = 100_000 }, plant) =>
     clusterPort({ n, say, ...(plant ? { plant: "patient" } : {}) }),
+  replication: ({ n = 50, rounds = 200 }, plant) =>
+    replication({ n, rounds, seed, say, ...(plant ? { plant: "early-ack" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
   properties: ({ n = 20 }) => properties({ times: n }),

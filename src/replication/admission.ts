@@ -164,9 +164,8 @@ export class Admission {
     const joined = joinedBy(activation);
     after(this.#replication.role, { do: "update-primary", joined });
     const { reachPrimary } = await import("./links/join.ts");
-    const { upstream, bundle } = await reachPrimary(activation, this.#options, { isEmpty: false });
-    await this.#options.takeKeys(bundle, { mayGiveUp: true });
-    return await this.#replication.updatePrimary(joined, upstream);
+    const reached = await reachPrimary(activation, this.#options, { isEmpty: false });
+    return await this.#replication.updatePrimary(joined, reached);
   }
 
   /** The first that proves to be the primary that is known already. Who may call this chooses where we dial: addresses where no

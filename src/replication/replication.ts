@@ -6,11 +6,10 @@ import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Clock, Instant, Nanos, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { Recurring } from "../base/recurring.ts";
-import type { ClusterPort } from "../cluster/port.ts";
 import { decodeEntryHeader } from "../storage/rows/log-entry.ts";
 import type { Store } from "../storage/store.ts";
 import { clusterAddressText } from "./addresses.ts";
@@ -21,8 +20,9 @@ import { Divergent } from "./links/divergent.ts";
 import { Orphans, type OutsideRows } from "./links/orphans.ts";
 import type { Links } from "./links/links.ts";
 import type { Receiving } from "./links/receiving.ts";
-import type { Serving } from "./links/serving.ts";
-import type { Upstream } from "./links/upstream.ts";
+import type { DialingWorld } from "./links/dialing.ts";
+import type { Serving, ServingPort } from "./links/serving.ts";
+import type { Reached } from "./links/join.ts";
 import {
   type Check,
   promotionChecks,
@@ -68,21 +68,18 @@ export interface HouseSteps {
   seal(): void;
 }
 
-export interface ReplicationOptions {
+export interface ReplicationOptions extends DialingWorld {
   readonly store: Store;
   readonly barrier: Barrier;
   /** Of core/replication/dr/. */
   readonly view: View;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly random: Random;
-  readonly net: Net;
   readonly log: Log;
   readonly version: string;
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
-  readonly port: () => ClusterPort | null;
+  readonly port: () => ServingPort | null;
   readonly house: HouseSteps;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
   /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
@@ -353,19 +350,31 @@ export class Replication {
     });
   }
 
-  /** Somebody else leads the set by now: nothing is written here any more. */
+  /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */
   async fence(epoch: Epoch): Promise<void> {
     await this.#alone(async () => {
-      const { house } = this.#options;
       await this.#role.step({ do: "fence", epoch });
       await this.#orSeal(async () => {
         await this.#taking.close();
         await this.#follow();
-        await house.yield();
-        await this.#stopServing("another cluster was promoted");
       });
       this.#tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
     });
+  }
+
+  /** Those rest that would write, and nobody is served. */
+  async #yieldFenced(): Promise<void> {
+    try {
+      await this.#alone(async () => {
+        if (!isFenced(this.#role.now)) return;
+        await this.#orSeal(async () => {
+          await this.#options.house.yield();
+          await this.#stopServing("another cluster was promoted");
+        });
+      });
+    } catch (error) {
+      this.#log.warn("a fenced primary could not come to rest", { cause: describe(error) });
+    }
   }
 
   // --- secondary ---
@@ -457,15 +466,20 @@ export class Replication {
     });
   }
 
-  /** Another primary, or the same with another token: its data stays. */
-  async updatePrimary(joined: Joined, upstream: Upstream): Promise<Changed> {
+  /** Another primary, or the same with another token: its data stays. Keys that only this cluster has made go. */
+  async updatePrimary(joined: Joined, { upstream, bundle }: Reached): Promise<Changed> {
     return await this.#alone(async () => {
       const links = await this.#load();
-      after(this.#role.now, { do: "update-primary", joined });
+      const step = { do: "update-primary", joined } as const;
+      after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
       await this.#stopReceiving();
-      await this.#role.step({ do: "update-primary", joined }, (tx) =>
-        links.putUpstream(tx, upstream),
-      );
+      try {
+        await this.#options.takeKeys(bundle, { mayGiveUp: true });
+        await this.#role.step(step, (tx) => links.putUpstream(tx, upstream));
+      } catch (error) {
+        await this.#receiveAgain();
+        throw error;
+      }
       await this.#receive();
       return { warnings: [`this cluster follows the primary at ${joined.address} from now on`] };
     });
@@ -577,22 +591,15 @@ export class Replication {
       fenced: async (epoch) => {
         const { now } = this.#role;
         if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
+        await this.fence(epoch); // whoever hears that it was taken does not come again
         // Later: the answer leaves by a session that ends with it.
-        this.#options.timers.after(100n * MILLISECOND, () => void this.#fenceOrTell(epoch));
+        this.#options.timers.after(100n * MILLISECOND, () => void this.#yieldFenced());
         return true;
       },
     });
     this.#serving.open();
     this.#options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
     if (links.storedFormer(this.#options.view) !== null) this.#fencing.open();
-  }
-
-  async #fenceOrTell(epoch: Epoch): Promise<void> {
-    try {
-      await this.fence(epoch);
-    } catch (error) {
-      this.#log.warn("a fence was not taken", { cause: describe(error) });
-    }
   }
 
   /** The primary of before is to hear of it, however long it was away. */

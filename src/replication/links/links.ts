@@ -1,7 +1,6 @@
 // Everything that speaks with other clusters, in one value: certificates, gRPC and TLS are loaded with it, and only by a
 // cluster that has others.
 
-import type { ClusterPort } from "../../cluster/port.ts";
 import { forgetPrimary } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { ReplicationOptions } from "../replication.ts";
@@ -10,7 +9,7 @@ import type { StoredRole } from "../roles/stored-role.ts";
 import { sendFence } from "../joining/calls.ts";
 import { linkTo } from "./dialing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
-import { Serving, type ServingWorld } from "./serving.ts";
+import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
 import {
   type Former,
   forgetFormer,
@@ -35,7 +34,7 @@ export const links = {
 
   serving: (
     options: ReplicationOptions,
-    port: ClusterPort,
+    port: ServingPort,
     role: () => Primary,
     heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),

@@ -6,7 +6,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Clock, Instant, Nanos, Net, Random, Timers } from "@holdfast/shared/world";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
@@ -24,7 +24,7 @@ import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
 import type { Connection } from "../stream/receiving.ts";
-import { linkTo } from "./dialing.ts";
+import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
 import type { Orphans } from "./orphans.ts";
 import type { Upstream } from "./upstream.ts";
@@ -32,7 +32,7 @@ import type { Upstream } from "./upstream.ts";
 const MARK = "mark";
 const markCodec = jsonCodec<{ readonly index: string }>();
 
-export interface ReceivingWorld {
+export interface ReceivingWorld extends DialingWorld {
   readonly store: Store;
   readonly barrier: Barrier;
   /** Of core/replication/dr/. */
@@ -40,10 +40,7 @@ export interface ReceivingWorld {
   readonly role: StoredRole;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly random: Random;
-  readonly net: Net;
   readonly log: Log;
   readonly version: string;
   readonly clusterId: () => string;

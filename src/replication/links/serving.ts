@@ -25,6 +25,9 @@ import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 
+/** What a primary needs of the port. */
+export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "forget">;
+
 export interface ServingWorld {
   readonly store: Store;
   readonly barrier: Barrier;
@@ -47,7 +50,7 @@ export interface ServingWorld {
 
 export class Serving {
   readonly #world: ServingWorld;
-  readonly #port: ClusterPort;
+  readonly #port: ServingPort;
   readonly #secondaries: Secondaries;
   readonly #sender: Sender;
   readonly #renewing: Recurring;
@@ -57,7 +60,7 @@ export class Serving {
   readonly #role: () => Primary;
   #transactionBytes: number | null = null;
 
-  constructor(world: ServingWorld, port: ClusterPort, role: () => Primary) {
+  constructor(world: ServingWorld, port: ServingPort, role: () => Primary) {
     this.#world = world;
     this.#port = port;
     this.#role = role;

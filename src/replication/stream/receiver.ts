@@ -6,8 +6,10 @@ import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
-import { encodeTimeline } from "../../storage/rows/head.ts";
-import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";
+import { decodeTimeline, encodeTimeline } from "../../storage/rows/head.ts";
+import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
+import type { Store } from "../../storage/store.ts";
+import { type Decision, forkOf, readDecision, STORAGE_FORMAT } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import {
   divergent,
@@ -175,7 +177,7 @@ export class Receiver {
       ports.met?.(connection);
       const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
       try {
-        await this.#follow(connection, readDecision(answer.decision));
+        await this.#follow(connection, readDecision(answer.decision), answer.timeline);
       } finally {
         lost.abort(new StatusError(Status.cancelled, "the session is over"));
         await echoing;
@@ -224,10 +226,14 @@ export class Receiver {
     };
   }
 
-  async #follow(connection: Connection, decision: Decision | null): Promise<void> {
+  async #follow(
+    connection: Connection,
+    decision: Decision | null,
+    timeline: Uint8Array,
+  ): Promise<void> {
     const taker = new RowTaker(this.#parts, this.#progress, connection);
     if (decision === null) throw protocolBroken("no decision");
-    await this.#prepare(taker, decision);
+    await this.#prepare(taker, decision, timeline);
     for (;;) {
       this.#progress.state = "stream-wals";
       this.#progress.lastRemote = this.#parts.store.index;
@@ -238,7 +244,7 @@ export class Receiver {
     }
   }
 
-  async #prepare(taker: RowTaker, decision: Decision): Promise<void> {
+  async #prepare(taker: RowTaker, decision: Decision, timeline: Uint8Array): Promise<void> {
     const { store, ports } = this.#parts;
     switch (decision.kind) {
       case "resume":
@@ -248,22 +254,41 @@ export class Receiver {
       case "copy":
         if (!(await addsUp(taker.copy()))) await this.#diff(taker);
         return;
-      case "diff":
+      case "diff": {
+        // The primary may not know any more where the two parted; its epochs tell.
+        const fork = forkFrom(store, timeline);
+        if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(taker, fork));
         if (ports.mayRewind() && store.adopting === null) await ports.giveUpAll?.();
         return await this.#diff(taker);
+      }
       case "rewind": {
         const { fork, chain } = decision;
-        this.#progress.divergent = { fork, head: store.index };
-        if (!ports.mayRewind()) throw divergent(fork, store.index);
-        // What lies above the fork is not kept any more: then all is compared.
-        if (store.tail!.first > fork + 1n) {
-          await ports.giveUpAll?.();
-          await this.#diff(taker);
-          await ports.rewound(fork);
-          this.#progress.divergent = null;
-        } else await taker.rewind(fork, chain);
+        const isKept = store.tail!.first <= fork + 1n;
+        return await this.#goBack(fork, () =>
+          isKept ? taker.rewind(fork, chain) : this.#compareAll(taker, fork),
+        );
       }
     }
+  }
+
+  /** Only where somebody has allowed it. */
+  async #goBack(fork: bigint, run: () => Promise<void>): Promise<void> {
+    const { store, ports } = this.#parts;
+    this.#progress.divergent = { fork, head: store.index };
+    if (!ports.mayRewind()) throw divergent(fork, store.index);
+    await run();
+    this.#progress.divergent = null;
+  }
+
+  /** Where it cannot be done entry by entry all is compared. What is left of the own entries is handed over before. */
+  async #compareAll(taker: RowTaker, fork: bigint): Promise<void> {
+    const { store, ports } = this.#parts;
+    const before = store.tail!.first - 1n;
+    const from = fork > before ? fork : before;
+    if (from < store.index) await ports.giveUp(await store.surplus(from));
+    if (store.adopting === null) await ports.giveUpAll?.();
+    await this.#diff(taker);
+    await ports.rewound(fork);
   }
 
   async #after(end: StreamEnd, taker: RowTaker): Promise<void> {
@@ -366,6 +391,21 @@ export class Receiver {
     timer?.cancel();
     signal.removeEventListener("abort", stop);
     this.#wake = null;
+  }
+}
+
+const ANY_INDEX = 2n ** 63n;
+
+/** The last index in common with a log of these epochs; null where there is nothing above it here. */
+function forkFrom({ timeline: own, index }: Store, sent: Uint8Array): bigint | null {
+  try {
+    const timeline = decodeTimeline(sent);
+    if (own === null || timeline.lineage !== own.lineage) return null;
+    const fork = forkOf({ timeline: own, index }, { timeline, index: ANY_INDEX });
+    return fork !== null && fork < index ? fork : null;
+  } catch (error) {
+    if (error instanceof MalformedBytes) throw protocolBroken("what is no timeline");
+    throw error;
   }
 }
 

@@ -367,6 +367,32 @@ describe("two logs that went apart", BOUND, () => {
     await pair.atRest();
     assert.equal(pair.calls.get("BeginDiff"), 1);
     assert.equal(pair.mayRewind, false);
+    assert.deepEqual(
+      pair.givenUp.map(({ fork, before }) => [fork, before.index]),
+      [[6n, 8n]],
+      "what is left of it",
+    );
+  });
+
+  test("where the primary does not know any more where they parted, what is given up is kept, and allowed, all the same", async () => {
+    await divided();
+    for (let i = 0; i < 20; i++) await pair.put(`shared/${i}`, "of the primary");
+    await trimLog(pair.primary.store, pair.world, { minEntries: 2n });
+    const { index } = pair.secondary.store;
+    pair.receiver.open();
+    await until(() => pair.receiver.status.divergent !== null);
+    await pair.world.timers.advance(120n * SECOND);
+    assert.deepEqual(pair.receiver.status.divergent, { fork: 1n, head: 8n });
+    assert.equal(pair.secondary.store.index, index);
+    pair.mayRewind = true;
+    pair.receiver.retry();
+    await pair.atRest();
+    assert.deepEqual(
+      pair.givenUp.map(({ fork, before }) => [fork, before.index]),
+      [[1n, 8n]],
+    );
+    assert.equal(pair.calls.get("BeginDiff"), 1);
+    assert.equal(pair.mayRewind, false);
   });
 });
 

@@ -135,7 +135,6 @@ export class RowTaker {
     }
     if (left.length === 0) await store.rewind(surplus, []);
     await ports.rewound(fork);
-    this.#progress.divergent = null;
   }
 
   /** Leaves and sums follow the rows again, whatever they were: then a comparison shows what is wrong. */

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { bundleOf } from "../../../src/replication/joining/key-bundle.ts";
+import type { Reached } from "../../../src/replication/links/join.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -222,4 +224,34 @@ test("R-63: a fence is taken once, an earlier one not after a later, and none of
   }
   const { state, conflicting_primary } = await a.status();
   assert.deepEqual([state, conflicting_primary], ["fenced", "c3"]);
+});
+
+test("who is told that a fence was taken finds it kept, whatever happens to that primary next", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  await b.replication.promote(FORCED);
+  await until(() => b.server.lines.some((line) => line.includes("has heard that this cluster")));
+  const { role } = a.replication;
+  assert.ok(role.mode === "primary" && role.fenced !== null);
+  assert.ok(a.server.server.store.following, "and nothing is written any more");
+  await until(async () => (await a.status())["state"] === "fenced");
+});
+
+test("a secondary that was promoted while it was on its way to another primary keeps its keys", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  const before = bundleOf(a.server.server);
+  await b.replication.promote(FORCED);
+  const { keysVersion } = b.server.server.barrier;
+  const epoch = { number: 9, cluster: "c9", first: "1" };
+  const { role } = b.replication;
+  assert.ok(role.mode === "primary");
+  const joining = { set: role.set, id: "b", address: "https://127.0.0.1:1", epoch };
+  const upstream = null as unknown as Reached["upstream"]; // nobody looks at it
+  await assert.rejects(b.replication.updatePrimary(joining, { bundle: before, upstream }), {
+    code: "replication-not-secondary",
+  });
+  assert.deepEqual(b.server.server.barrier.keysVersion, keysVersion);
 });

@@ -1,0 +1,46 @@
+// A sender that is not right in its memory: now and then an entry leaves it with another value than it was made with. Whoever
+// receives it must see that, and take it when it comes as it is.
+
+import { concat } from "@holdfast/shared/bytes";
+import type { Peer } from "../../src/cluster/verify.ts";
+import type { Served } from "../../src/grpc/method.ts";
+import { streamLog } from "../../src/replication/stream/messages.ts";
+import { decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
+import type { Prng } from "../prng.ts";
+import type { PortWatch } from "./network.ts";
+
+const ALTERED = 0.003;
+
+export function altering(prng: Prng): PortWatch {
+  return {
+    serve: (served) => (served.shape.path === streamLog.path ? alters(served, prng) : served),
+  };
+}
+
+function alters(served: Served<Peer>, prng: Prng): Served<Peer> {
+  return {
+    ...served,
+    async *run(requests, call) {
+      for await (const message of served.run(requests, call)) {
+        const answer = streamLog.response.decode(message);
+        const { batch } = answer;
+        if (batch === null || !prng.chance(ALTERED)) yield message;
+        else {
+          const [first, ...rest] = batch.entries;
+          const entries = [otherValue(first!), ...rest];
+          yield streamLog.response.encode({ ...answer, batch: { ...batch, entries } });
+        }
+      }
+    },
+  };
+}
+
+function otherValue(bytes: Uint8Array): Uint8Array {
+  const entry = decodeEntry(bytes);
+  const operations = entry.operations.map((operation) =>
+    operation.value === null
+      ? operation
+      : { ...operation, value: concat(operation.value, Uint8Array.of(1)) },
+  );
+  return encodeEntry({ ...entry, operations });
+}

@@ -1,0 +1,573 @@
+// One simulated cluster: a disk and a clock that outlive crashes, and on them, one life after the other, the production
+// store, barrier and replication. The rooms above them are one that writes and one that ends what is due.
+
+import type { KeyObject } from "node:crypto";
+import { bytesCodec } from "@holdfast/shared/codec";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import { Failure } from "@holdfast/shared/failure";
+import type { Fields, Log } from "@holdfast/shared/log";
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant, Nanos, Net } from "@holdfast/shared/world";
+import { Barrier } from "../../src/barrier/barrier.ts";
+import type { View } from "../../src/barrier/view.ts";
+import { secretKey } from "../../src/crypto/aead.ts";
+import { Admission, type JoinedData } from "../../src/replication/admission.ts";
+import { takeKeys } from "../../src/replication/joining/joined-keys.ts";
+import { Replication, type ReplicationOptions } from "../../src/replication/replication.ts";
+import { isFenced, type Role } from "../../src/replication/roles/role.ts";
+import { custodyUnder, openRootKey, putCustody, ROOT_KEY_PATH } from "../../src/seal/custody.ts";
+import { putCluster, storedCluster } from "../../src/seal/status.ts";
+import type { StorageEngine } from "../../src/storage/engines/engine.ts";
+import { Store, type StoreOptions } from "../../src/storage/store.ts";
+import { type Retention, trimLog } from "../../src/storage/trimming.ts";
+import type { Prng } from "../prng.ts";
+import { Violation } from "../state.ts";
+import type { Trace } from "../trace.ts";
+import { Life, SECOND, SimClock, SimRandom, SimTimers, type SimWorld } from "../world.ts";
+import { altering } from "./altering.ts";
+import { type EngineWorld, PowerDisk, PowerEngine } from "./disk.ts";
+import type { Ledger, Seen, Spot } from "./ledger.ts";
+import { type Host, type PortWatch, type SimNetwork, SimPort } from "./network.ts";
+
+/** A known bug, in the parts of one cluster that the simulator makes. */
+export interface ClusterPlant {
+  readonly engine?: (disk: PowerDisk, at: EngineWorld, follows: () => boolean) => StorageEngine;
+  readonly store?: (options: StoreOptions, prng: Prng) => Store;
+  readonly port?: (running: () => Running | null, world: SimWorld) => PortWatch;
+  readonly retention?: (retention: Retention) => Retention;
+  /** What every cluster calls itself in an epoch. */
+  readonly clusterId?: string;
+  /** Whether the room that ends what is due goes on when it should yield. */
+  readonly keepsEnding?: boolean;
+}
+
+export interface ClusterOptions {
+  readonly name: string;
+  readonly number: number;
+  readonly world: SimWorld;
+  readonly network: SimNetwork;
+  readonly prng: Prng;
+  readonly trace: Trace;
+  readonly ledger: Ledger;
+  readonly plant: ClusterPlant;
+  /** Keys that operators hold, of all clusters. */
+  readonly quorums: KeyObject[];
+  /** Who looks on at the port. */
+  readonly watch: (cluster: SimCluster) => PortWatch;
+  readonly report: (violation: unknown) => void;
+}
+
+/** A process that is up and unsealed. */
+export interface Running {
+  readonly life: Life;
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly replication: Replication;
+  readonly admission: Admission;
+  readonly timers: SimTimers;
+  readonly data: View;
+  /** Requests of clients that are being answered. */
+  readonly requests: Set<Promise<unknown>>;
+  readonly ending: Ending;
+}
+
+const KEYS = 40;
+/** Certificates are made for a time, so that the clocks of all clusters begin about here. */
+const BEGINS: Instant = 1_800_000_000n * BigInt(SECOND);
+
+export class SimCluster implements Host {
+  readonly name: string;
+  readonly host: string;
+  readonly address: string;
+  readonly clock: SimClock;
+  readonly seen: Seen;
+  /** What a primary was told to be durable here; null where nothing was. */
+  reported: Spot | null = null;
+  disk = new PowerDisk();
+  life: Life | null = null;
+  port: SimPort | null = null;
+  running: Running | null = null;
+  sealed = false;
+  #lives = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  readonly #options: ClusterOptions;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    const { name, number, world, prng } = options;
+    this.name = name;
+    this.host = `10.0.0.${number}`;
+    this.address = `https://${this.host}:8201`;
+    this.clock = new SimClock(world, prng.fork("clock"));
+    const skew = BigInt(prng.fork("skew").int(10 * SECOND));
+    this.clock.jump(BEGINS + skew - this.clock.now());
+    this.seen = { name, spot: null, mayGoBack: false };
+  }
+
+  get role(): Role | null {
+    return this.running?.replication.role ?? null;
+  }
+
+  /** Whether clients may write here, as far as it knows. */
+  get leads(): boolean {
+    const { running } = this;
+    const role = this.role;
+    if (running === null || role === null || running.replication.changing) return false;
+    return (role.mode === "primary" && !isFenced(role)) || role.mode === "disabled";
+  }
+
+  get isPrimary(): boolean {
+    return this.role?.mode === "primary" && this.leads;
+  }
+
+  // --- life ---
+
+  /** Starts a process. Does not resolve where it crashes. */
+  async boot(): Promise<void> {
+    const life = new Life(`${this.name} life ${++this.#lives}`);
+    this.life = life;
+    this.#options.network.cut(this); // whoever still waits for the process before
+    this.sealed = false;
+    this.#turn = Promise.resolve();
+    this.#options.trace.add(`${this.name} boots`);
+    await this.#open(life);
+  }
+
+  crash(how: "kill" | "power"): void {
+    const { life } = this;
+    if (life === null) return;
+    const { prng, network, trace } = this.#options;
+    trace.add(`${this.name} ${how}`);
+    life.end();
+    this.disk.cutPower(prng.fork(`cut ${this.#lives}`));
+    this.life = null;
+    this.running = null;
+    this.port = null;
+    // After a power failure the others find out by themselves.
+    if (how === "kill") network.lost(life);
+  }
+
+  /** Its rows become those of another time, as when somebody has put back an old disk. */
+  putBack(rows: PowerDisk["rows"]): void {
+    this.disk = new PowerDisk(rows.copy());
+  }
+
+  async seal(): Promise<void> {
+    const { running } = this;
+    if (running === null || this.sealed) return;
+    this.sealed = true;
+    this.running = null;
+    await running.ending.close();
+    await Promise.allSettled(running.requests);
+    await running.replication.rest();
+    await running.barrier.seal();
+    await running.store.close();
+  }
+
+  async unseal(): Promise<void> {
+    const { life } = this;
+    if (life === null || !this.sealed || this.running !== null) return;
+    await this.#open(life);
+    this.sealed = false;
+  }
+
+  async #open(life: Life, key: KeyObject | null = null): Promise<void> {
+    const { world, network, prng, plant, ledger, report } = this.#options;
+    const own = prng.fork(`${life.name} ${ledger.size}`);
+    const timers = new SimTimers(world, life);
+    const random = new SimRandom(own.fork("random"));
+    const log = this.#log();
+    let follows = () => false;
+    const engine = this.#engine(this.disk, life, own, () => follows());
+    const stored: StoreOptions = { engine, clock: this.clock, timers, log };
+    const store = plant.store?.(stored, own.fork("store")) ?? new Store(stored);
+    follows = () => store.following;
+    const barrier = new Barrier({
+      store,
+      clock: this.clock,
+      timers,
+      random,
+      log,
+      cacheBytes: 65536,
+    });
+    store.failed.catch((error: unknown) => {
+      if (!life.ended)
+        report(new Violation(`the storage of ${this.name} failed`, { cause: error }));
+    });
+    if (store.initialised) this.#unseal(store, barrier, key);
+    else await this.#create(barrier, random);
+    const node = barrier.view("core/");
+    const data = barrier.view("shared/sim/");
+    const ending = new Ending(this, data, timers, world, plant.keepsEnding ?? false, report);
+    const requests = new Set<Promise<unknown>>();
+    this.port = new SimPort([
+      altering(own.fork("altering")),
+      ...(plant.port === undefined ? [] : [plant.port(() => this.running, world)]),
+      this.#options.watch(this),
+    ]);
+    const options: ReplicationOptions = {
+      store,
+      barrier,
+      view: node.sub("replication/dr/"),
+      clock: this.clock,
+      timers,
+      random,
+      net: NO_NET,
+      log,
+      version: "0.1.0",
+      carrierTo: (at, member) => network.carrierTo(this, life, timers, at, member),
+      clusterId: () => plant.clusterId ?? storedCluster(node).id,
+      apiAddress: () => "",
+      clusterAddress: () => this.address,
+      port: () => this.port,
+      house: {
+        drained: async () => void (await Promise.allSettled(requests)),
+        yield: () => ending.close(),
+        leave: async () => {},
+        takeOver: async () => ending.open(),
+        seal: () => report(new Violation(`${this.name} could not open what its role needs`)),
+      },
+      statusAccess: "open",
+      takeKeys: (bundle, how) =>
+        this.#inTurn(async () => {
+          await takeKeys(bundle, { store, barrier, random }, null, how);
+        }),
+      revokeOperationTokens: () => {},
+      dropAttempts: async () => {},
+      audits: () => true,
+      outside: {
+        standsFor: () => false,
+        all: () => [],
+        adopt: async () => ({ adopted: 0, known: 0, left: 0 }),
+      },
+    };
+    const replication = new Replication(options);
+    const admission = new Admission({
+      ...options,
+      replication,
+      exchange: (joined) => this.#exchange(joined, life, own),
+      cluster: () => storedCluster(node),
+      sealKey: () => null,
+      wrap: () => {
+        throw new Violation("nothing is wrapped here");
+      },
+      calls: () => {
+        throw new Violation("nobody calls an API here");
+      },
+      files: { read: () => null, list: () => [] },
+      carry: async () => {},
+    });
+    const { following } = await replication.enter();
+    this.observe(store, replication.role);
+    store.onCommit(() => this.observe(store, replication.role, replication.changing));
+    const running = {
+      life,
+      store,
+      barrier,
+      replication,
+      admission,
+      timers,
+      data,
+      requests,
+      ending,
+    };
+    if (life.ended) return;
+    this.running = running;
+    await replication.lead();
+    if (!following && !isFollowing(replication.role)) ending.open();
+    this.#checkReported();
+  }
+
+  #engine(disk: PowerDisk, life: Life, own: Prng, follows: () => boolean): StorageEngine {
+    const { world, plant } = this.#options;
+    const at = { world, life, prng: own.fork("disk") };
+    return plant.engine?.(disk, at, follows) ?? new PowerEngine(disk, at);
+  }
+
+  async #create(barrier: Barrier, random: SimRandom): Promise<void> {
+    const { quorums } = this.#options;
+    const [rootKey, treeKey, unseals] = [random, random, random].map((from) =>
+      secretKey(from.bytes(32)),
+    ) as [KeyObject, KeyObject, KeyObject];
+    quorums.push(unseals);
+    const id = random.uuid();
+    const scheme = { shares: 1, threshold: 1, pgpFingerprints: [] };
+    const config = { type: "shamir", scheme, nonce: "", created: this.clock.now() } as const;
+    const identity = { lineage: random.bytes(16), cluster: id };
+    await barrier.create({ rootKey, treeKey }, identity, (tx, raw) => {
+      putCustody(tx, raw, random, custodyUnder({ key: unseals, config }, rootKey, null));
+      putCluster(tx, { id, name: this.name });
+    });
+  }
+
+  #unseal(store: Store, barrier: Barrier, key: KeyObject | null): void {
+    const { quorums } = this.#options;
+    const rootKey =
+      key ??
+      quorums
+        .map((quorum) => openRootKey(store, ROOT_KEY_PATH, quorum))
+        .find((found) => found !== null);
+    if (rootKey === undefined || !barrier.unseal(rootKey)) {
+      throw new Violation(`no key opens ${this.name}`);
+    }
+    barrier.activate();
+  }
+
+  /** Other data takes the place of what is here, all at once. */
+  async #exchange(joined: JoinedData, life: Life, own: Prng): Promise<void> {
+    const disk = new PowerDisk();
+    const engine = this.#engine(disk, life, own.fork("exchange"), () => true);
+    await joined.fill(engine, new AbortController().signal);
+    const key = await joined.finish(engine);
+    const { running } = this;
+    if (running === null) throw new Violation(`${this.name} was closed while it was filled`);
+    this.running = null;
+    await running.ending.close();
+    await Promise.allSettled(running.requests);
+    await running.replication.rest();
+    await running.barrier.seal();
+    await running.store.close();
+    this.disk = disk;
+    this.seen.spot = null; // another log begins
+    this.seen.mayGoBack = true;
+    this.reported = null;
+    await this.#open(life, key);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#turn.then(work);
+    this.#turn = next.catch(() => {});
+    return next;
+  }
+
+  // --- what is seen ---
+
+  observe(store: Store, role: Role, changing = false): void {
+    const { ledger, report } = this.#options;
+    const leads = changing || role.mode !== "secondary" || role.promoting !== null;
+    try {
+      ledger.observe(this.seen, store, leads);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  /** What somebody was told to be durable here, is: also after a crash. */
+  #checkReported(): void {
+    const { ledger, report } = this.#options;
+    const { reported, seen } = this;
+    if (reported === null || seen.spot === null || seen.mayGoBack) return;
+    if (ledger.isBefore(reported, seen.spot)) return;
+    report(
+      new Violation(
+        `${this.name} has said that entry ${reported.index} is durable, and has ${seen.spot.index}`,
+      ),
+    );
+  }
+
+  // --- clients ---
+
+  /** Resolves with false where it was refused. */
+  async write(number: number, prng: Prng): Promise<boolean> {
+    const { running } = this;
+    if (running === null || !this.leads) return false;
+    const { data, store } = running;
+    const inSet = this.role?.mode === "primary"; // what one on its own has is gone when it joins
+    const keys = Array.from({ length: 1 + prng.int(3) }, () => `k${prng.int(KEYS)}`);
+    const isDelete = prng.chance(0.15);
+    const length = prng.chance(0.05) ? 3000 : prng.int(60);
+    let index = 0n;
+    const request = data.write((tx) => {
+      ({ index } = tx);
+      for (const key of keys) {
+        if (isDelete) tx.delete(key);
+        else tx.put(key, Buffer.from(`${key} ${number} ${"x".repeat(length)}`), bytesCodec);
+      }
+      tx.put("last", Buffer.from(`last ${number}`), bytesCodec); // so that it has an entry
+    });
+    running.requests.add(request);
+    try {
+      await request;
+    } finally {
+      running.requests.delete(request);
+    }
+    const [row] = store.logs(index, 1);
+    if (row?.index !== index) return true; // trimmed already
+    const spot = this.#options.ledger.at(this.seen.spot!, index);
+    if (spot === null) throw new Violation(`an answer of ${this.name} is in no log`);
+    if (inSet) this.#options.ledger.answered.push({ ...spot, by: this.name });
+    return true;
+  }
+
+  /** Every value that is there opens, and is that of its key. */
+  read(prng: Prng): void {
+    const { running } = this;
+    if (running === null) return;
+    const key = `k${prng.int(KEYS)}`;
+    const value = running.data.get(key, bytesCodec);
+    if (value === null || Buffer.from(value).toString().startsWith(`${key} `)) return;
+    throw new Violation(`${this.name} reads a value of another key at ${key}`);
+  }
+
+  readAll(): void {
+    const { running } = this;
+    if (running === null) return;
+    try {
+      for (const { key, value } of running.data.records("", bytesCodec, { limit: 10_000 })) {
+        if (Buffer.from(value).toString().startsWith(`${key} `)) continue;
+        throw new Violation(`${this.name} reads a value of another key at ${key}`);
+      }
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      throw new Violation(`${this.name} cannot open what it holds`, { cause: error });
+    }
+  }
+
+  async trim(prng: Prng): Promise<void> {
+    const { running } = this;
+    if (running === null || running.store.adopting !== null) return;
+    const { store, timers, replication } = running;
+    const retention = {
+      ...replication.retention,
+      minEntries: BigInt(prng.chance(0.3) ? prng.int(6) : 20 + prng.int(200)),
+    };
+    const planted = this.#options.plant.retention?.(retention) ?? retention;
+    await trimLog(store, { clock: this.clock, timers }, planted);
+  }
+
+  // --- operators ---
+
+  /** A token for that cluster, sealed to a key of its own. */
+  async tokenFor(other: SimCluster, id: string): Promise<Secret<string>> {
+    const there = other.unsealed.admission;
+    const publicKey = await there.generatePublicKey();
+    const { admission } = this.unsealed;
+    const request = { id, ttl: TTL, publicKey };
+    const { data } = await admission.secondaryToken(request, NO_CONTEXT);
+    return new Secret((data as { token: string }).token);
+  }
+
+  async join(primary: SimCluster, id: string): Promise<void> {
+    const token = await primary.tokenFor(this, id);
+    const { admission } = this.unsealed;
+    const joining = await admission.enableSecondary({ ...UNWRAPPING, token }, NEVER);
+    await joining.exchange();
+  }
+
+  async follow(primary: SimCluster, id: string): Promise<void> {
+    const token = await primary.tokenFor(this, id);
+    const { admission } = this.unsealed;
+    this.seen.mayGoBack = true;
+    this.reported = null;
+    await admission.changePrimary({ ...UNWRAPPING, token, addresses: [] }, NEVER);
+  }
+
+  get unsealed(): Running {
+    if (this.running === null) throw new NotThere(`${this.name} is not there`);
+    return this.running;
+  }
+
+  #log(): Log {
+    const { report } = this.#options;
+    const quiet = () => {};
+    const look = (message: string, fields: Fields = {}) => {
+      if (!DAMAGE.some((text) => message.startsWith(text))) return;
+      const parts = Object.entries(fields).map(([key, value]) => `${key}=${String(value)}`);
+      report(new Violation(`${this.name} logs: ${message} ${parts.join()}`));
+    };
+    const log: Log = { debug: quiet, info: quiet, warn: look, error: look, child: () => log };
+    return log;
+  }
+}
+
+/** Nobody damages a disk here: whoever finds damage has made it. */
+const DAMAGE = [
+  "the data here differs",
+  "damage in storage",
+  "the trees do not add up",
+  "a watcher failed",
+  "could not trim",
+];
+
+/** Someone was wanted who is sealed or down. */
+export class NotThere extends Error {}
+
+const TTL: Nanos = 1_800_000_000_000n;
+const NEVER = new AbortController().signal;
+const UNWRAPPING = {
+  apiAddress: "",
+  caFile: "",
+  caPath: "",
+  caPem: "",
+  clientCertPem: "",
+} as const;
+const NO_CONTEXT = null as unknown as RequestContext; // of a wrapping, and nothing is wrapped
+const NO_NET: Net = {
+  connect: () => {
+    throw new Violation("there is no network but the simulated one");
+  },
+} as unknown as Net;
+
+function isFollowing(role: Role): boolean {
+  return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);
+}
+
+/** Ends what is due, in the data and in the world outside: only where the data is this cluster's. */
+export class Ending {
+  readonly #cluster: SimCluster;
+  readonly #data: View;
+  readonly #timers: SimTimers;
+  readonly #world: SimWorld;
+  readonly #keeps: boolean;
+  readonly #report: (violation: unknown) => void;
+  #isOpen = false;
+  #running: Promise<void> | null = null;
+
+  constructor(
+    cluster: SimCluster,
+    data: View,
+    timers: SimTimers,
+    world: SimWorld,
+    keeps: boolean,
+    report: (violation: unknown) => void,
+  ) {
+    this.#cluster = cluster;
+    this.#data = data;
+    this.#timers = timers;
+    this.#world = world;
+    this.#keeps = keeps;
+    this.#report = report;
+  }
+
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#arm();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#keeps) this.#isOpen = false;
+    await this.#running;
+  }
+
+  #arm(): void {
+    this.#timers.after(3n * BigInt(SECOND), () => {
+      if (!this.#isOpen) return;
+      this.#running = this.#end().finally(() => {
+        this.#running = null;
+        this.#arm();
+      });
+    });
+  }
+
+  async #end(): Promise<void> {
+    const { running, role } = this.#cluster;
+    if (running === null || role === null) return;
+    // The call outside: it cannot be taken back.
+    if (isFollowing(role) && !running.replication.changing) {
+      this.#report(new Violation(`${this.#cluster.name} ends leases, and is no primary`));
+    }
+    const text = `ended ${this.#world.now}`;
+    await this.#data.write((tx) => tx.put("ended", Buffer.from(text), bytesCodec)).catch(() => {});
+  }
+}

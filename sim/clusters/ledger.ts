@@ -1,0 +1,154 @@
+// What really happened: every entry that any cluster has made durable, by its chain, and which of them clients were answered
+// for. Two logs that part have one beginning here and two ends. No code of replication is used.
+
+import { equalBytes, hex } from "@holdfast/shared/bytes";
+import { decodeEntry, followsFrom } from "../../src/storage/rows/log-entry.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { Violation } from "../state.ts";
+
+/** A place in a log: the chain says whose. */
+export interface Spot {
+  readonly index: bigint;
+  readonly chain: string;
+}
+
+interface Known extends Spot {
+  readonly before: string;
+  readonly time: bigint;
+  readonly changes: readonly { readonly key: string; readonly value: Uint8Array | null }[];
+}
+
+/** How the log of one cluster is seen. */
+export interface Seen {
+  readonly name: string;
+  /** Null before anything was seen. */
+  spot: Spot | null;
+  /** Whether a token has said that it may give up what it has. */
+  mayGoBack: boolean;
+}
+
+export class Ledger {
+  readonly #known = new Map<string, Known>();
+  /** Clients were answered for these. */
+  readonly answered: (Spot & { readonly by: string })[] = [];
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Looks at what has become durable since the last time. Throws where it is nothing that may be. */
+  observe(seen: Seen, store: Store, leads: boolean): void {
+    const { head, tail } = store;
+    if (head === null || tail === null) return;
+    const now: Spot = { index: head.index, chain: hex(head.chain) };
+    const before = seen.spot;
+    if (before?.chain === now.chain && before.index === now.index) return;
+    const from = before === null || before.index + 1n < tail.first ? tail.first : before.index + 1n;
+    const isNext = before !== null && before.index < now.index && from === before.index + 1n;
+    if (isNext) this.#append(seen.name, store, before, leads);
+    else if (before === null) this.#first(seen.name, store);
+    const isKnown = this.#known.has(now.chain);
+    if (!isKnown) throw new Violation(`${seen.name} has a head that nobody has written`);
+    if (before !== null && !this.isBefore(before, now) && !seen.mayGoBack) {
+      throw new Violation(
+        `${seen.name} gave up entries of its own without a token: ${before.index} to ${now.index}`,
+      );
+    }
+    seen.spot = now;
+  }
+
+  /** Whether the log that ends at `end` has this entry. */
+  isBefore(spot: Spot, end: Spot): boolean {
+    return this.at(end, spot.index)?.chain === spot.chain;
+  }
+
+  /** The place with that index in the log that ends there. */
+  at(end: Spot, index: bigint): Spot | null {
+    let place: Spot | undefined = end;
+    while (place !== undefined && place.index > index) {
+      place = this.#known.get(this.#known.get(place.chain)?.before ?? "");
+    }
+    return place?.index === index ? place : null;
+  }
+
+  /** The last place that two logs have in common. */
+  fork(one: Spot, other: Spot): Spot | null {
+    let [a, b]: (Spot | undefined)[] = [one, other];
+    while (a !== undefined && b !== undefined && a.chain !== b.chain) {
+      if (a.index >= b.index) a = this.#known.get(this.#known.get(a.chain)?.before ?? "");
+      else b = this.#known.get(this.#known.get(b.chain)?.before ?? "");
+    }
+    return a ?? null;
+  }
+
+  timeOf({ chain }: Spot): bigint {
+    return this.#known.get(chain)?.time ?? 0n;
+  }
+
+  /** All rows after the entry, by their keys. */
+  rowsAt(end: Spot): Map<string, Uint8Array> {
+    const path: Known[] = [];
+    for (let at = this.#known.get(end.chain); at !== undefined; at = this.#known.get(at.before)) {
+      path.push(at);
+    }
+    const rows = new Map<string, Uint8Array>();
+    for (const { changes } of path.toReversed()) {
+      for (const { key, value } of changes) {
+        if (value === null) rows.delete(key);
+        else rows.set(key, value);
+      }
+    }
+    return rows;
+  }
+
+  /** Of a log that was never seen: with everything that it has. */
+  #first(name: string, store: Store): void {
+    const tail = store.tail!;
+    const place = { index: tail.first - 1n, chain: hex(tail.chainBefore) };
+    if (!this.#known.has(place.chain)) {
+      this.#known.set(place.chain, { ...place, before: "", time: 0n, changes: [] });
+    }
+    this.#append(name, store, place, true);
+  }
+
+  #append(name: string, store: Store, after: Spot, leads: boolean): void {
+    let before = after;
+    for (const { index, entry: bytes } of store.logs(after.index + 1n, Infinity)) {
+      const entry = decodeEntry(bytes);
+      const chain = hex(entry.chain);
+      if (index !== before.index + 1n) throw new Violation(`the log of ${name} has a hole`);
+      const known = this.#known.get(chain);
+      if (known === undefined) {
+        if (!leads) throw new Violation(`${name} has an entry ${index} that nobody has written`);
+        if (!followsFrom(entry, Buffer.from(before.chain, "hex"))) {
+          throw new Violation(`the chain of ${name} is broken at ${index}`);
+        }
+        const changes = entry.operations.map(({ key, value }) => ({
+          key,
+          value: value === null ? null : Uint8Array.from(value),
+        }));
+        this.#known.set(chain, { index, chain, before: before.chain, time: entry.time, changes });
+      } else if (known.before !== before.chain) {
+        throw new Violation(`the chain of ${name} is broken at ${index}`);
+      }
+      before = { index, chain };
+    }
+  }
+}
+
+/** Rows of all classes that leave a cluster, against what they should be. */
+export function assertRows(name: string, store: Store, expected: Map<string, Uint8Array>): void {
+  let count = 0;
+  for (const prefix of ["shared/", "local/"]) {
+    for (const { key, value } of store.rows(prefix, { limit: Number.MAX_SAFE_INTEGER })) {
+      count++;
+      const right = expected.get(key);
+      if (right === undefined || !equalBytes(right, value)) {
+        throw new Violation(`${name} holds a wrong value of ${key}`);
+      }
+    }
+  }
+  if (count !== expected.size) {
+    throw new Violation(`${name} holds ${count} rows, and not ${expected.size}`);
+  }
+}

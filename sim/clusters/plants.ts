@@ -1,0 +1,182 @@
+// Known bugs of replication, kept where the simulator makes the parts of a cluster: around its disk, its store and its port.
+// Production code has none of them. A walk that never finds one proves nothing.
+
+import type { Peer } from "../../src/cluster/verify.ts";
+import type { Served } from "../../src/grpc/method.ts";
+import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
+import { beginDiff } from "../../src/replication/stream/messages.ts";
+import { pagesNow } from "../../src/replication/stream/reading-rows.ts";
+import type { Batch } from "../../src/storage/engines/engine.ts";
+import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
+import { copyBatch } from "../../src/storage/engines/memory-rows.ts";
+import { chainEntry, decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
+import { type CommittedEntry, Store } from "../../src/storage/store.ts";
+import type { Prng } from "../prng.ts";
+import { EngineBehind } from "../stores/engine-behind.ts";
+import { MILLISECOND } from "../world.ts";
+import type { ClusterPlant } from "./cluster.ts";
+import { type EngineWorld, latencyOf, type PowerDisk, PowerEngine } from "./disk.ts";
+
+export interface PlantedWalk {
+  readonly summary: string;
+  readonly cluster: (prng: Prng) => ClusterPlant;
+}
+
+export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
+  "early-ack": {
+    summary: "a secondary acknowledges what is not durable yet",
+    cluster: () => ({ engine: (disk, at, follows) => new EarlyEngine(disk, at, follows) }),
+  },
+  "no-chain-check": {
+    summary: "a secondary applies what does not continue its log",
+    cluster: () => ({ store: (options) => new Unchained(options) }),
+  },
+  "cursor-apart": {
+    summary: "a secondary writes down how far it is before the rows",
+    cluster: () => ({ engine: (disk, at, follows) => new CursorFirst(disk, at, follows) }),
+  },
+  "trim-past-pin": {
+    summary: "the log is trimmed although somebody takes over rows and will need it",
+    cluster: () => ({ retention: () => ({ minEntries: 0n }) }),
+  },
+  "rewind-without-token": {
+    summary: "a secondary that has more than its primary gives it up by itself",
+    cluster: () => ({
+      port: () => ({
+        greet: (greet) => async (hello, peer) => {
+          const answer = await greet(hello, peer);
+          const kind = answer.decision?.kind;
+          if (kind !== "rewind" && kind !== "refuse") return answer;
+          return { ...answer, decision: { ...answer.decision!, kind: "diff" } };
+        },
+      }),
+    }),
+  },
+  "equal-epochs": {
+    summary: "an epoch is a number, and nobody knows whose",
+    cluster: () => ({ clusterId: "some cluster" }),
+  },
+  "fence-lets-expire": {
+    summary: "a fenced primary goes on ending leases",
+    cluster: () => ({ keepsEnding: true }),
+  },
+  "anchor-after-reading": {
+    summary:
+      "a comparison reads the hashes first, and later the place in the log that they are said to be of",
+    cluster: () => ({
+      port: (running, world) => ({
+        serve: on(beginDiff.path, (served) => ({
+          ...served,
+          async *run(requests, call) {
+            const store = running()?.store;
+            const pages = store === undefined || store.locked ? null : pagesNow(store);
+            await world.sleep(300 * MILLISECOND, running()?.life ?? null);
+            for await (const message of served.run(requests, call)) {
+              const answer = beginDiff.response.decode(message);
+              const old = pages !== null && answer.pages.length > 0 ? pages : answer.pages;
+              yield beginDiff.response.encode({ ...answer, pages: old });
+            }
+          },
+        })),
+      }),
+    }),
+  },
+  "old-keys": {
+    summary: "a member is sent the keys that it was sent before, whatever was rotated since",
+    cluster: () => {
+      const sent = new Map<string, Uint8Array>();
+      return {
+        port: () => ({
+          serve: (served) => {
+            if (served.shape.path !== getKeys.path && served.shape.path !== bootstrap.path) {
+              return served;
+            }
+            return {
+              ...served,
+              async *run(requests, call) {
+                for await (const answer of served.run(requests, call)) {
+                  const known = sent.get(call.peer.serial) ?? answer;
+                  sent.set(call.peer.serial, known);
+                  yield known;
+                }
+              },
+            };
+          },
+        }),
+      };
+    },
+  },
+  "revoked-goes-on": {
+    summary: "a certificate that is revoked is still good on a session that was open",
+    cluster: () => ({ port: () => ({ revokes: false }) }),
+  },
+};
+
+/** For one method alone. */
+function on(path: string, change: (served: Served<Peer>) => Served<Peer>) {
+  return (served: Served<Peer>) => (served.shape.path === path ? change(served) : served);
+}
+
+/** Whatever comes is made to fit. */
+class Unchained extends Store {
+  override apply(group: readonly CommittedEntry[], head: Uint8Array | null = null): Promise<void> {
+    let before = this.head!.chain;
+    const fitted = group.map(({ entry: bytes, leaves }) => {
+      const { epoch, index, time, operations, control } = decodeEntry(bytes);
+      const entry = chainEntry({ epoch, index, time, operations, control }, before);
+      before = entry.chain;
+      return { entry: encodeEntry(entry), leaves };
+    });
+    return super.apply(fitted, head);
+  }
+}
+
+/** While it follows, a commit is answered before it is on the disk. */
+class EarlyEngine extends EngineBehind {
+  readonly #disk: PowerDisk;
+  readonly #at: EngineWorld;
+  readonly #follows: () => boolean;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(disk: PowerDisk, at: EngineWorld, follows: () => boolean) {
+    super(new MemoryEngine(new MemoryDisk(disk.rows.copy())));
+    this.#disk = disk;
+    this.#at = at;
+    this.#follows = follows;
+  }
+
+  override async commit(batch: Batch): Promise<void> {
+    const { world, life, prng } = this.#at;
+    if (life.ended) return await new Promise(() => {});
+    const own = copyBatch(batch);
+    this.#disk.pending.push(own);
+    const arrived = this.#last.then(async () => {
+      await world.sleep(latencyOf(prng), life);
+      this.#disk.pending.splice(this.#disk.pending.indexOf(own), 1);
+      this.#disk.rows.apply(own);
+    });
+    this.#last = arrived;
+    if (!this.#follows()) await arrived;
+    else await world.sleep(0, life);
+    await super.commit(own);
+  }
+}
+
+/** While it follows, head and log come to the disk before the rows. */
+class CursorFirst extends PowerEngine {
+  readonly #follows: () => boolean;
+
+  constructor(disk: PowerDisk, at: EngineWorld, follows: () => boolean) {
+    super(disk, at);
+    this.#follows = follows;
+  }
+
+  override async commit(batch: Batch): Promise<void> {
+    if (!this.#follows() || batch.log.length === 0) return await super.commit(batch);
+    await super.commit({ ...batch, data: [], leaves: [], sums: [] });
+    const head = batch.meta.find(({ name }) => name === batch.expect.name);
+    const expect = head === undefined ? batch.expect : { name: head.name, value: head.value };
+    const none = { log: [], cutLogAbove: null, trimLogBelow: null, meta: [] };
+    await super.commit({ ...batch, ...none, expect });
+  }
+}

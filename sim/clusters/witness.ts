@@ -1,0 +1,111 @@
+// Looks on at a cluster port, and knows what must never pass there: a call of a certificate that is revoked, and a log that
+// was let go before whoever was promised it had come for it. What members acknowledge is written down.
+
+import { decodeHead } from "../../src/storage/rows/head.ts";
+import type { Peer } from "../../src/cluster/verify.ts";
+import type { Messages, Served } from "../../src/grpc/method.ts";
+import { beginDiff, streamLog } from "../../src/replication/stream/messages.ts";
+import type { SimCluster } from "./cluster.ts";
+import type { Ledger } from "./ledger.ts";
+import type { PortWatch } from "./network.ts";
+import { Violation } from "../state.ts";
+
+export interface WitnessOptions {
+  readonly ledger: Ledger;
+  /** The cluster that came with that certificate. */
+  readonly clusterOf: (peer: Peer) => SimCluster | null;
+  readonly report: (violation: unknown) => void;
+}
+
+export class Witness {
+  readonly #options: WitnessOptions;
+  /** By the primary and the member: whoever speaks for it was revoked. */
+  readonly #revoked = new Set<string>();
+  /** Where somebody has begun to take over rows: from there on the log is kept for it. */
+  readonly #promised = new Map<string, bigint>();
+
+  constructor(options: WitnessOptions) {
+    this.#options = options;
+  }
+
+  /** When this is called nobody may be served under that id any more. */
+  revoked(primary: SimCluster, id: string): void {
+    this.#revoked.add(`${primary.name} ${id}`);
+  }
+
+  watch(primary: SimCluster): PortWatch {
+    this.#promised.clear(); // what a process has promised ends with it
+    const { life } = primary;
+    return {
+      serve: (served) => ({
+        shape: served.shape,
+        run: (requests, call) => {
+          const place = `${primary.name} ${call.peer.id}`;
+          // What is on its way to a process that has ended arrives nowhere.
+          if (this.#revoked.has(place) && life?.ended === false) {
+            this.#options.report(
+              new Violation(`${primary.name} serves ${call.peer.id}, which is revoked`),
+            );
+          }
+          const { path } = served.shape;
+          if (path === beginDiff.path) return this.#begun(served, requests, call, place);
+          if (path === streamLog.path)
+            return this.#streamed(primary, served, requests, call, place);
+          return served.run(requests, call);
+        },
+      }),
+    };
+  }
+
+  async *#begun(
+    served: Served<Peer>,
+    requests: Messages,
+    call: Parameters<Served<Peer>["run"]>[1],
+    place: string,
+  ): AsyncGenerator<Uint8Array> {
+    for await (const answer of served.run(requests, call)) {
+      this.#promised.set(place, decodeHead(beginDiff.response.decode(answer).head).index);
+      yield answer;
+    }
+  }
+
+  async *#streamed(
+    primary: SimCluster,
+    served: Served<Peer>,
+    requests: Messages,
+    call: Parameters<Served<Peer>["run"]>[1],
+    place: string,
+  ): AsyncGenerator<Uint8Array> {
+    const begun: { from: bigint | null } = { from: null };
+    const heard = async function* (this: Witness): AsyncGenerator<Uint8Array> {
+      for await (const message of requests) {
+        const { start, ack } = streamLog.request.decode(message);
+        if (start !== null) begun.from = start.cursor?.index ?? null;
+        yield message;
+        if (ack !== null) this.#acknowledged(primary, call.peer, ack.durable);
+      }
+    }.bind(this);
+    for await (const answer of served.run(heard(), call)) {
+      const { trimmed } = streamLog.response.decode(answer);
+      const promised = this.#promised.get(place);
+      const { from } = begun;
+      if (trimmed > 0n && promised !== undefined && from !== null && from >= promised) {
+        this.#options.report(
+          new Violation(`${primary.name} has let go the log after ${from}, which it had promised`),
+        );
+      }
+      if (trimmed === 0n) this.#promised.delete(place);
+      yield answer;
+    }
+  }
+
+  #acknowledged(primary: SimCluster, peer: Peer, durable: bigint): void {
+    const { clusterOf, ledger } = this.#options;
+    const member = clusterOf(peer);
+    const head = primary.seen.spot;
+    if (member === null || head === null) return;
+    const spot = ledger.at(head, durable);
+    if (spot === null) return;
+    if (member.reported === null || member.reported.index < spot.index) member.reported = spot;
+  }
+}

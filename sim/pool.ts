@@ -1,0 +1,61 @@
+// Many seeds on several threads; each is a world of its own.
+
+import { Worker } from "node:worker_threads";
+import { type Outcome, outcomeOf, type RunOptions } from "./seed-worker.ts";
+
+const PROGRESS_EVERY = 10_000; // milliseconds
+
+export interface Job {
+  readonly from: number;
+  readonly count: number;
+  readonly jobs: number;
+  readonly options: RunOptions;
+  /** Stop at the first red seed. */
+  readonly untilRed: boolean;
+}
+
+/** All outcomes in the order of their seeds, whichever thread they come from. */
+export async function runAll({ from, count, jobs, options, untilRed }: Job): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let next = from;
+  let reported = performance.now();
+  let stopped = false;
+  const take = () => (stopped || next >= from + count ? null : next++);
+  const add = (outcome: Outcome) => {
+    outcomes.push(outcome);
+    stopped ||= untilRed && outcome.red !== null;
+    if (performance.now() - reported < PROGRESS_EVERY) return;
+    reported = performance.now();
+    const red = outcomes.filter((one) => one.red !== null).length;
+    console.error(`${outcomes.length} of ${count} seeds, ${red} red`);
+  };
+  if (jobs === 1) {
+    for (let seed = take(); seed !== null; seed = take()) add(await outcomeOf(seed, options));
+  } else {
+    await Promise.all(Array.from({ length: jobs }, () => runWorker(options, take, add)));
+  }
+  return outcomes.sort((a, b) => a.seed - b.seed);
+}
+
+function runWorker(
+  options: RunOptions,
+  take: () => number | null,
+  add: (outcome: Outcome) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./seed-worker.ts", import.meta.url), {
+      workerData: options,
+    });
+    const hand = () => {
+      const seed = take();
+      if (seed === null) worker.terminate().then(() => resolve(), reject);
+      else worker.postMessage(seed);
+    };
+    worker.on("error", reject);
+    worker.on("message", (outcome: Outcome) => {
+      add(outcome);
+      hand();
+    });
+    hand();
+  });
+}

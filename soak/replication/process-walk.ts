@@ -1,0 +1,232 @@
+// R12 on processes: two clusters as operators run them, and a walk over what operators do and what goes wrong: writes, planned and
+// forced failovers, revocations, rotated keys, kills, and connections that are cut. What was answered must be there in the end,
+// but for what a forced failover has given up.
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { Prng } from "../../sim/prng.ts";
+import { uncovered } from "../../tests/support/covered-token.ts";
+import { at } from "../../tests/support/http-client.ts";
+import {
+  type ClusterProcess,
+  ClusterProcess as Process,
+  equalProcesses,
+  joinProcess,
+  startPrimaryProcess,
+} from "../../tests/support/replication/cluster-process.ts";
+import { until } from "../../tests/support/until.ts";
+
+export interface ProcessWalkOptions {
+  readonly steps: number;
+  readonly seed: number;
+  readonly say: (line: string) => void;
+}
+
+const ATTEMPT = "/v1/sys/replication/dr/secondary/generate-operation-token";
+const KEYS = 20;
+
+/** Throws where something is not as it must be. Returns what was done. */
+export async function processWalk({ steps, seed, say }: ProcessWalkOptions): Promise<string> {
+  const last: (() => void | Promise<void>)[] = [];
+  const t = { after: (call: () => void) => void last.push(call) } as unknown as TestContext;
+  try {
+    const walk = await ProcessWalk.start(t, new Prng(`process walk ${seed}`), say);
+    return await walk.run(steps);
+  } finally {
+    for (const call of last.toReversed()) await call();
+  }
+}
+
+class ProcessWalk {
+  readonly #prng: Prng;
+  readonly #say: (line: string) => void;
+  #primary: ClusterProcess;
+  #secondary: ClusterProcess;
+  /** The last value that was answered for, by its path. */
+  readonly #answered = new Map<string, string>();
+  readonly #counts: Record<string, number> = {};
+  #number = 0;
+  #ids = 0;
+
+  private constructor(
+    prng: Prng,
+    say: (line: string) => void,
+    primary: ClusterProcess,
+    secondary: ClusterProcess,
+  ) {
+    this.#prng = prng;
+    this.#say = say;
+    this.#primary = primary;
+    this.#secondary = secondary;
+  }
+
+  static async start(
+    t: TestContext,
+    prng: Prng,
+    say: (line: string) => void,
+  ): Promise<ProcessWalk> {
+    const primary = await startPrimaryProcess(t);
+    const secondary = await Process.start(t);
+    await joinProcess(primary, secondary);
+    await equalProcesses(primary, secondary);
+    return new ProcessWalk(prng, say, primary, secondary);
+  }
+
+  async run(steps: number): Promise<string> {
+    for (let step = 0; step < steps; step++) {
+      const name = this.#pick();
+      this.#counts[name] = (this.#counts[name] ?? 0) + 1;
+      if (name !== "write") this.#say(`${step}: ${name}`);
+      await this.#act(name);
+    }
+    await this.#together();
+    return Object.entries(this.#counts)
+      .map((one) => one.join(" "))
+      .join(", ");
+  }
+
+  #pick(): string {
+    const roll = this.#prng.int(100);
+    if (roll < 78) return "write";
+    if (roll < 83) return "cut";
+    if (roll < 87) return "kill secondary";
+    if (roll < 91) return "kill primary";
+    if (roll < 93) return "rotate";
+    if (roll < 95) return "revoke";
+    if (roll < 98) return "planned failover";
+    return "forced failover";
+  }
+
+  async #act(name: string): Promise<void> {
+    const [primary, secondary] = [this.#primary, this.#secondary];
+    switch (name) {
+      case "write":
+        return await this.#write();
+      case "cut":
+        primary.way.cut();
+        for (let i = 0; i < 5; i++) await this.#write();
+        primary.way.heal();
+        return;
+      case "kill secondary":
+        await secondary.kill();
+        for (let i = 0; i < 5; i++) await this.#write();
+        return await secondary.startAgain();
+      case "kill primary":
+        await primary.kill();
+        return await primary.startAgain();
+      case "rotate": {
+        const { token } = primary;
+        const rotated = await primary.call("POST", "/v1/sys/rotate", { token });
+        assert.ok(rotated.status < 300, rotated.text);
+        return;
+      }
+      case "revoke": {
+        const { secondary_id: id } = await secondary.status();
+        const revoked = await primary.dr("primary/revoke-secondary", { id });
+        assert.ok(revoked.status < 300, revoked.text);
+        return await this.#follow(secondary, primary);
+      }
+      case "planned failover":
+        return await this.#plannedFailover();
+      case "forced failover":
+        return await this.#forcedFailover();
+    }
+  }
+
+  async #write(): Promise<void> {
+    const path = `k${this.#prng.int(KEYS)}`;
+    const value = `${++this.#number}`;
+    const answer = await this.#primary.put(path, value);
+    assert.equal(answer.status, 200, answer.text);
+    this.#answered.set(path, value);
+  }
+
+  /** Everything is there, and nothing is lost. */
+  async #plannedFailover(): Promise<void> {
+    await this.#together();
+    const [before, next] = [this.#primary, this.#secondary];
+    const demoted = await before.dr("primary/demote");
+    assert.equal(demoted.status, 200, demoted.text);
+    const token = await operationToken(next);
+    await until(async () => {
+      const promoted = await promote(next, { dr_operation_token: token });
+      return promoted.status === 200;
+    });
+    [this.#primary, this.#secondary] = [next, before];
+    await this.#checkAnswers();
+    await this.#follow(before, next);
+  }
+
+  /** What came to the primary after the cut is lost, and the cluster that gives it up says so. */
+  async #forcedFailover(): Promise<void> {
+    await this.#together();
+    const [before, next] = [this.#primary, this.#secondary];
+    before.way.cut();
+    const kept = new Map(this.#answered);
+    const tail = 1 + this.#prng.int(4);
+    for (let i = 0; i < tail; i++) await this.#write();
+    const divergent = await entriesOf(before);
+    const token = await operationToken(next);
+    const promoted = await promote(next, { force: true, dr_operation_token: token });
+    assert.equal(promoted.status, 200, promoted.text);
+    before.way.heal();
+    await until(async () => (await before.status())["state"] === "fenced");
+    const refused = await before.put("k0", "too late");
+    assert.notEqual(refused.status, 200, "a fenced primary has written");
+    const demoted = await before.dr("primary/demote");
+    assert.equal(demoted.status, 200, demoted.text);
+    this.#answered.clear();
+    for (const [path, value] of kept) this.#answered.set(path, value);
+    [this.#primary, this.#secondary] = [next, before];
+    await this.#follow(before, next);
+    await this.#together();
+    const more = (await entriesOf(before)) - divergent;
+    assert.ok(more >= tail, `${tail} entries were given up, and ${more} are reported`);
+  }
+
+  async #follow(secondary: ClusterProcess, primary: ClusterProcess): Promise<void> {
+    const token = await operationToken(secondary);
+    const operation = { dr_operation_token: token };
+    const key = await secondary.dr("secondary/generate-public-key", operation);
+    assert.equal(key.status, 200, key.text);
+    const secondary_public_key = at(key, "data", "secondary_public_key");
+    const id = `site-${++this.#ids}`;
+    const created = await primary.dr("primary/secondary-token", { id, secondary_public_key });
+    assert.equal(created.status, 200, created.text);
+    const body = { token: at(created, "data", "token"), ...operation };
+    const moved = await secondary.dr("secondary/update-primary", body);
+    assert.equal(moved.status, 200, moved.text);
+  }
+
+  /** Roots are equal soon after everything is healed. */
+  async #together(): Promise<void> {
+    this.#primary.way.heal();
+    await equalProcesses(this.#primary, this.#secondary);
+    await this.#checkAnswers();
+  }
+
+  async #checkAnswers(): Promise<void> {
+    for (const [path, value] of this.#answered) {
+      assert.equal(await this.#primary.value(path), value, `${path} is not what was answered`);
+    }
+  }
+}
+
+async function operationToken(cluster: ClusterProcess): Promise<string> {
+  const begun = await cluster.call("POST", `${ATTEMPT}/attempt`);
+  assert.equal(begun.status, 200, begun.text);
+  const body = { key: cluster.shares[0], nonce: at(begun, "nonce") };
+  const done = await cluster.call("POST", `${ATTEMPT}/update`, { body });
+  assert.equal(done.status, 200, done.text);
+  return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
+}
+
+function promote(cluster: ClusterProcess, body: object) {
+  return cluster.dr("secondary/promote", body);
+}
+
+/** Entries that it has given up and keeps. */
+async function entriesOf(cluster: ClusterProcess): Promise<number> {
+  const { divergent_entries } = await cluster.status();
+  return Number(divergent_entries ?? 0);
+}
