@@ -63,6 +63,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   const absent = known
     .map(textOf)
     .filter((id) => !members.some((member) => member["node_id"] === id));
+  const left = numberOf(status["orphans_left"]);
   const facts: View = {
     pairs: [
       ["This Cluster", "primary"],
@@ -72,6 +73,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ["Epoch", status["epoch"]],
       ["Last Index", status["last_dr_wal"]],
       ["Cluster Address", textOf(status["primary_cluster_addr"]) || "that of the listener"],
+      ...(left === 0 ? [] : [["Left Outside", `${left} leases that nobody here can end`] as const]),
       ...(known.length === 0 && !fenced ? [["Secondaries", "none"] as const] : []),
     ],
   };
@@ -141,6 +143,7 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
   const error = textOf(status["last_sync_error"]);
   const copy = copyText(status);
   const divergent = numberOf(status["divergent_entries"]);
+  const waiting = numberOf(status["orphans_waiting"]);
   const view: View = {
     pairs: [
       ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
@@ -159,6 +162,9 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
       ...(divergent === 0
         ? []
         : [["Given Up", `${divergent} entries that only this cluster had`] as const]),
+      ...(waiting === 0
+        ? []
+        : [["Outside", `${waiting} leases wait to be taken over by the primary`] as const]),
       ...(status["corrupted_merkle_tree"] === true
         ? [["Data", "DIFFERS from the primary"] as const]
         : []),
