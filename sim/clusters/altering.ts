@@ -9,7 +9,7 @@ import { decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
 import type { Prng } from "../prng.ts";
 import type { PortWatch } from "./network.ts";
 
-const ALTERED = 0.003;
+const ALTERED = 0.01;
 
 export function altering(prng: Prng): PortWatch {
   return {

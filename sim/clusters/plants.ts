@@ -11,7 +11,6 @@ import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { copyBatch } from "../../src/storage/engines/memory-rows.ts";
 import { chainEntry, decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
 import { type CommittedEntry, Store } from "../../src/storage/store.ts";
-import type { Prng } from "../prng.ts";
 import { EngineBehind } from "../stores/engine-behind.ts";
 import { MILLISECOND } from "../world.ts";
 import type { ClusterPlant } from "./cluster.ts";
@@ -19,7 +18,9 @@ import { type EngineWorld, latencyOf, type PowerDisk, PowerEngine } from "./disk
 
 export interface PlantedWalk {
   readonly summary: string;
-  readonly cluster: (prng: Prng) => ClusterPlant;
+  readonly cluster: () => ClusterPlant;
+  /** Steps that lead to it, as often as this. Default: as in any walk. */
+  readonly often?: Readonly<Record<string, number>>;
 }
 
 export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
@@ -37,6 +38,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   },
   "trim-past-pin": {
     summary: "the log is trimmed although somebody takes over rows and will need it",
+    often: { trim: 25, join: 8, update: 8, slow: 5 },
     cluster: () => ({ retention: () => ({ minEntries: 0n }) }),
   },
   "rewind-without-token": {
@@ -54,6 +56,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   },
   "equal-epochs": {
     summary: "an epoch is a number, and nobody knows whose",
+    often: { both: 10, join: 8 },
     cluster: () => ({ clusterId: "some cluster" }),
   },
   "fence-lets-expire": {
@@ -63,6 +66,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   "anchor-after-reading": {
     summary:
       "a comparison reads the hashes first, and later the place in the log that they are said to be of",
+    often: { trim: 15, update: 10, revoke: 5, power: 4 },
     cluster: () => ({
       port: (running, world) => ({
         serve: on(beginDiff.path, (served) => ({
@@ -83,6 +87,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   },
   "old-keys": {
     summary: "a member is sent the keys that it was sent before, whatever was rotated since",
+    often: { rotate: 10, trim: 15, cut: 5, power: 4 },
     cluster: () => {
       const sent = new Map<string, Uint8Array>();
       return {
@@ -108,6 +113,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   },
   "revoked-goes-on": {
     summary: "a certificate that is revoked is still good on a session that was open",
+    often: { revoke: 8, recover: 6, join: 6 },
     cluster: () => ({ port: () => ({ revokes: false }) }),
   },
 };

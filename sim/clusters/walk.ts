@@ -76,6 +76,7 @@ class Walk {
   readonly #ids = new Map<string, Admitted>(); // by the id that somebody was admitted with
   readonly #tasks = new Set<Task>();
   readonly #counts: Record<string, number> = {};
+  readonly #often: Readonly<Record<string, number>>;
   /** Heads of clusters that were told to give up what they have, when they were. */
   readonly #tails = new Map<string, readonly Tail[]>();
   /** All of them, and where what was left of their logs began. */
@@ -99,8 +100,9 @@ class Walk {
       clusterOf: ({ id }: Peer) => this.#ids.get(id)?.cluster ?? null,
       report: (violation) => this.report(violation),
     });
-    const planted: ClusterPlant =
-      plant === undefined ? {} : (CLUSTER_PLANTS[plant]?.cluster(prng.fork("plant")) ?? {});
+    const bug = plant === undefined ? undefined : CLUSTER_PLANTS[plant];
+    const planted: ClusterPlant = bug?.cluster() ?? {};
+    this.#often = bug?.often ?? {};
     const quorums: ConstructorParameters<typeof SimCluster>[0]["quorums"] = [];
     const count = 2 + prng.fork("count").int(2);
     this.#clusters = ["a", "b", "c"].slice(0, count).map(
@@ -174,9 +176,10 @@ class Walk {
   // --- steps ---
 
   #step(prng: Prng): void {
-    const roll = prng.next() * 100;
+    const weights = STEPS.map(([name, weight]) => [name, this.#often[name] ?? weight] as const);
+    const roll = prng.next() * weights.reduce((all, [, weight]) => all + weight, 0);
     let sum = 0;
-    for (const [name, weight] of STEPS) {
+    for (const [name, weight] of weights) {
       sum += weight;
       if (roll >= sum) continue;
       this.#trace.add(`step ${this.#taken}: ${name}`);
@@ -710,7 +713,7 @@ class Walk {
   }
 }
 
-/** In hundredths. */
+/** How often each is taken, against the others. */
 const STEPS = [
   ["write", 62],
   ["read", 5],

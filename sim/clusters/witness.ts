@@ -36,17 +36,21 @@ export class Witness {
   watch(primary: SimCluster): PortWatch {
     this.#promised.clear(); // what a process has promised ends with it
     const { life } = primary;
+    const look = (id: string) => {
+      // What is on its way to a process that has ended arrives nowhere.
+      if (!this.#revoked.has(`${primary.name} ${id}`) || life?.ended !== false) return;
+      this.#options.report(new Violation(`${primary.name} serves ${id}, which is revoked`));
+    };
     return {
+      greet: (greet) => (hello, peer) => {
+        look(peer.id);
+        return greet(hello, peer);
+      },
       serve: (served) => ({
         shape: served.shape,
         run: (requests, call) => {
           const place = `${primary.name} ${call.peer.id}`;
-          // What is on its way to a process that has ended arrives nowhere.
-          if (this.#revoked.has(place) && life?.ended === false) {
-            this.#options.report(
-              new Violation(`${primary.name} serves ${call.peer.id}, which is revoked`),
-            );
-          }
+          look(call.peer.id);
           const { path } = served.shape;
           if (path === beginDiff.path) return this.#begun(served, requests, call, place);
           if (path === streamLog.path)

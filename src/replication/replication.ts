@@ -357,23 +357,19 @@ export class Replication {
       await this.#orSeal(async () => {
         await this.#taking.close();
         await this.#follow();
+        await this.#options.house.yield();
       });
       this.#tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
     });
   }
 
-  /** Those rest that would write, and nobody is served. */
-  async #yieldFenced(): Promise<void> {
+  async #dismiss(): Promise<void> {
     try {
       await this.#alone(async () => {
-        if (!isFenced(this.#role.now)) return;
-        await this.#orSeal(async () => {
-          await this.#options.house.yield();
-          await this.#stopServing("another cluster was promoted");
-        });
+        if (isFenced(this.#role.now)) await this.#stopServing("another cluster was promoted");
       });
     } catch (error) {
-      this.#log.warn("a fenced primary could not come to rest", { cause: describe(error) });
+      this.#log.warn("a fenced primary still serves", { cause: describe(error) });
     }
   }
 
@@ -593,7 +589,7 @@ export class Replication {
         if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
         await this.fence(epoch); // whoever hears that it was taken does not come again
         // Later: the answer leaves by a session that ends with it.
-        this.#options.timers.after(100n * MILLISECOND, () => void this.#yieldFenced());
+        this.#options.timers.after(100n * MILLISECOND, () => void this.#dismiss());
         return true;
       },
     });

@@ -234,6 +234,9 @@ export class Receiver {
     const taker = new RowTaker(this.#parts, this.#progress, connection);
     if (decision === null) throw protocolBroken("no decision");
     await this.#prepare(taker, decision, timeline);
+    const { store, ports } = this.#parts;
+    // It is on the primary's log now: what comes later is given up by another permission.
+    if (!store.locked && ports.mayRewind()) await ports.rewound(store.index);
     for (;;) {
       this.#progress.state = "stream-wals";
       this.#progress.lastRemote = this.#parts.store.index;

@@ -358,6 +358,15 @@ describe("two logs that went apart", BOUND, () => {
     assert.equal(pair.givenUp.length, 0);
   });
 
+  test("a permission that nobody needed is used up when the log goes on", async () => {
+    await divided({ epoch: false, entries: 0 });
+    pair.mayRewind = true;
+    pair.receiver.open();
+    await pair.atRest();
+    assert.equal(pair.mayRewind, false);
+    assert.equal(pair.givenUp.length, 0);
+  });
+
   test("where what is given up is not kept any more, all is compared", async () => {
     await divided();
     await trimLog(pair.secondary.store, pair.world, { minEntries: 2n });
