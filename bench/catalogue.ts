@@ -13,6 +13,7 @@ import { policyRows } from "./policies/policies.ts";
 import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
 import { replicationRows } from "./replication/replication.ts";
+import { statusRows } from "./replication/status.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
 import { snapshotRows } from "./stores/snapshots.ts";
@@ -33,6 +34,7 @@ export const ROWS: readonly Row[] = [
   ...tokenRows,
   ...savedRows,
   ...replicationRows,
+  ...statusRows,
   ...millionRows,
   ...snapshotRows,
   ...policyRows,
