@@ -20,7 +20,8 @@ const BUDGET = { atMost: 50 };
 
 interface Found {
   readonly writes: number; // for each second
-  readonly primary: number; // ms
+  readonly write: number; // ms
+  readonly primary: number;
   readonly secondary: number;
   readonly behind: number; // entries, the most that was seen
 }
@@ -34,6 +35,7 @@ async function statusUnderLoad(context: Context): Promise<Figures> {
       also: [
         { what: "p99 of the secondary's", unit: "ms", samples: of("secondary"), budget: BUDGET },
         { what: "writes meanwhile", unit: "/s", samples: of("writes") },
+        { what: "p99 of these", unit: "ms", samples: of("write") },
         { what: "entries behind, at most", unit: "", samples: of("behind") },
       ],
     };
@@ -63,6 +65,7 @@ async function round(context: Context, primary: Caller, secondary: Caller): Prom
   const { latencies } = await loading;
   return {
     writes: latencies.length / (millis / 1000),
+    write: quantile(latencies, 0.99),
     primary: quantile(times.primary, 0.99),
     secondary: quantile(times.secondary, 0.99),
     behind,

@@ -6,6 +6,11 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
 import { needInput, oneSegment } from "../request-path.ts";
 
+export type ReadReplicationStatusInput = {
+  /** With lag_history of each secondary: the last hour, a point every ten seconds */
+  readonly history?: boolean | undefined;
+};
+
 export type ReadReplicationStatusAnswer = {
   /** Disaster recovery: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees */
   readonly dr: JsonObject;
@@ -16,17 +21,27 @@ export type ReadReplicationStatusAnswer = {
 /** Show what this cluster is among others, of both kinds */
 export async function readReplicationStatus(
   client: Caller,
+  query: ReadReplicationStatusInput = {},
   options?: CallOptions,
 ): Promise<Answer<ReadReplicationStatusAnswer>> {
-  return client.call({ method: "GET", path: "sys/replication/status", answer: "data" }, options);
+  return client.call(
+    { method: "GET", path: "sys/replication/status", query, answer: "data" },
+    options,
+  );
 }
+
+export type ReadDrStatusInput = ReadReplicationStatusInput;
 
 /** Show what this cluster is in disaster-recovery replication */
 export async function readDrStatus(
   client: Caller,
+  query: ReadDrStatusInput = {},
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
-  return client.call({ method: "GET", path: "sys/replication/dr/status", answer: "data" }, options);
+  return client.call(
+    { method: "GET", path: "sys/replication/dr/status", query, answer: "data" },
+    options,
+  );
 }
 
 /** Show what this cluster is in performance replication */
@@ -75,6 +90,17 @@ export async function disableDrPrimary(
 ): Promise<Answer<undefined>> {
   return client.call(
     { method: "POST", path: "sys/replication/dr/primary/disable", answer: "nothing" },
+    options,
+  );
+}
+
+/** Begin replication of this primary anew: its secondaries connect again */
+export async function recoverReplication(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/recover", answer: "nothing" },
     options,
   );
 }
@@ -252,8 +278,14 @@ export type PromoteDrSecondaryAnswer = {
   readonly lost_from?: number;
   /** Last index that would be lost */
   readonly lost_to?: number;
+  /** How many that are */
+  readonly lost_entries?: number;
+  /** For how long the primary was not heard of: what it has written since is not known here, and would be lost too */
+  readonly unheard_seconds?: number;
   /** What to do next, in order */
   readonly next?: readonly string[];
+  /** Id of the signed report of a rehearsal */
+  readonly evidence?: string;
 };
 
 /** Make this secondary the primary */
@@ -410,10 +442,14 @@ export async function listDivergent(
 export type ReadDivergentInput = {
   /** Name of the tail */
   readonly id: string;
+  /** Only entries after this index */
+  readonly after?: number | undefined;
 };
 
 export type ReadDivergentAnswer = {
-  /** The first 1000 of them */
+  /** Whether there are more after the last of them */
+  readonly more: boolean;
+  /** The first 1000 of them, in order */
   readonly entries: readonly {
     /** Index */
     readonly index: number;
@@ -432,9 +468,9 @@ export async function readDivergent(
   input: ReadDivergentInput,
   options?: CallOptions,
 ): Promise<Answer<ReadDivergentAnswer>> {
-  const { id } = needInput(input);
+  const { id, ...query } = needInput(input);
   return client.call(
-    { method: "GET", path: `sys/replication/divergent/${oneSegment(id)}`, answer: "data" },
+    { method: "GET", path: `sys/replication/divergent/${oneSegment(id)}`, query, answer: "data" },
     options,
   );
 }

@@ -284,9 +284,9 @@ export type HealthAnswer = {
   readonly ha_connection_healthy: boolean;
   /** Age of the last heartbeat */
   readonly last_request_forwarding_heartbeat_ms: number;
-  /** Difference to the active node's clock */
+  /** How far the clock of the replication primary is ahead */
   readonly clock_skew_ms: number;
-  /** Time of a round trip to the active node */
+  /** Time of a round trip to it */
   readonly echo_duration_ms: number;
   /** Lag behind the replication primary */
   readonly replication_primary_canary_age_ms: number;

@@ -2,6 +2,7 @@
 // access, the place where it runs, OpenAPI, help, the client's types and the table of the access tests
 // are derived from it; a list of paths kept anywhere else is a defect.
 
+import type { Failure } from "../failure.ts";
 import { invariant } from "../invariant.ts";
 import type { JsonObject } from "../json/json.ts";
 import { type Access, isOfDrSecondary, drOperationOf } from "./access.ts";
@@ -46,6 +47,9 @@ export interface Declaration<
   readonly answers?: "always" | "unsealed";
   /** Answers on a disaster-recovery secondary too. Default: what its access says is done there. */
   readonly onDrSecondary?: boolean;
+  /** What a disaster-recovery secondary says to it where waiting or asking elsewhere does not help. Default: that it is
+   *  one. */
+  readonly refusedOnDrSecondary?: (() => Failure) | null;
   /** On which node of a cluster it runs: on the one that was asked, whatever that is; on any that has
    *  followed the others far enough; on the active one, to which others hand it on. Default: what answers
    *  in every state runs here, other reads anywhere, all else on the active node; and there alone what
@@ -187,6 +191,7 @@ export function endpointsOf<Room>() {
       anyStatus: false,
       bodyStream: null,
       fromSnapshot: false,
+      refusedOnDrSecondary: null,
       ...declared,
       input: withOperationToken(declared),
       runs,

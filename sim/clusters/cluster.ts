@@ -206,6 +206,8 @@ export class SimCluster implements Host {
       this.#options.watch(this),
     ]);
     const options: ReplicationOptions = {
+      acceptFence: true,
+      sign: async () => ({ id: "" }), // evidence is another room's
       store,
       barrier,
       view: node.sub("replication/dr/"),
@@ -243,6 +245,8 @@ export class SimCluster implements Host {
     };
     const replication = new Replication(options);
     const admission = new Admission({
+      wrapAddress: "",
+      spendTicket: () => {},
       ...options,
       replication,
       exchange: (joined) => this.#exchange(joined, life, own),
@@ -459,7 +463,10 @@ export class SimCluster implements Host {
     const { admission } = this.unsealed;
     this.seen.mayGoBack = true;
     this.reported = null;
-    await admission.changePrimary({ ...UNWRAPPING, token, addresses: [] }, NEVER);
+    await admission.changePrimary(
+      { ...UNWRAPPING, token, addresses: [] },
+      { signal: NEVER, caller: null },
+    );
   }
 
   get unsealed(): Running {

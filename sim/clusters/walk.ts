@@ -650,7 +650,7 @@ class Walk {
       for (const { unsealed } of this.#clusters) {
         const { divergent } = unsealed.replication;
         for (const { id } of divergent.tails()) {
-          for (const { index, time } of divergent.entries(id, 100_000))
+          for (const { index, time } of divergent.entries(id, { after: 0n, max: 100_000 }))
             kept.add(`${index} ${time}`);
         }
       }

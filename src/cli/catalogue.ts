@@ -124,6 +124,13 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "replication revoke": async () => (await import("./replication/primary.ts")).replicationRevoke,
   "replication disable": async () => (await import("./replication/primary.ts")).replicationDisable,
   "replication recover": async () => (await import("./replication/takeover.ts")).replicationRecover,
+  "replication merkle-check": async () =>
+    (await import("./replication/trees.ts")).replicationMerkleCheck,
+  "replication reindex": async () => (await import("./replication/trees.ts")).replicationReindex,
+  "replication divergent list": async () =>
+    (await import("./replication/divergent.ts")).divergentList,
+  "replication divergent export": async () =>
+    (await import("./replication/divergent.ts")).divergentExport,
   "replication operation-token": async () =>
     (await import("./replication/operation-token.ts")).replicationOperationToken,
   "replication ticket": async () => (await import("./replication/primary.ts")).replicationTicket,
@@ -161,6 +168,7 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["namespace", "Namespaces"],
   ["snapshot", "Snapshots of everything stored: save, check, open"],
   ["replication", "A second cluster that holds everything and takes over"],
+  ["replication divergent", "What only this cluster had when another was promoted"],
   ["policy", "Policies: what tokens may do, and what governs every request"],
   ["acl", "Tokens: the first one, and all others"],
   ["acl token", "Create, list, read, change, renew and end tokens; `token` for short"],

@@ -39,6 +39,13 @@ export interface Config {
   readonly replication: {
     /** What its status tells who has no token. */
     readonly statusAccess: "open" | "minimal" | "authenticated";
+    /** Of the log that is kept for secondaries. */
+    readonly logBytes: number;
+    readonly logAge: Nanos;
+    /** Another cluster that proves that it leads is believed. */
+    readonly acceptFence: boolean;
+    /** 0: they do not end by themselves. */
+    readonly operationTokenMaxAge: Nanos;
   };
   readonly defaultLeaseTtl: Nanos;
   readonly maxLeaseTtl: Nanos;

@@ -285,7 +285,9 @@ export class Judging {
 function checkOnDrSecondary({ endpoint, namespace, route, restricted }: RequestState): void {
   const answers = route.methods.values().some(({ onDrSecondary }) => onDrSecondary);
   if (restricted && answers) throw failures.restricted();
-  if (endpoint?.onDrSecondary !== true || namespace === null) throw failures.drSecondary();
+  if (endpoint?.onDrSecondary !== true || namespace === null) {
+    throw endpoint?.refusedOnDrSecondary?.() ?? failures.drSecondary();
+  }
 }
 
 function nobodysToken({ endpoint }: RequestState): Failure {

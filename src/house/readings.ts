@@ -33,13 +33,47 @@ export interface DrillReading {
   readonly counts: readonly { readonly result: string; readonly count: number }[];
 }
 
+/** A secondary, as its primary or it itself sees it. */
+export interface PeerReading {
+  /** As the primary has named it. */
+  readonly id: string;
+  readonly connected: boolean;
+  readonly remoteIndex: number | null;
+  /** What is missing there, and for how long. */
+  readonly lagEntries: number | null;
+  readonly lagSeconds: number | null;
+  /** In seconds. */
+  readonly heartbeatAge: number | null;
+}
+
+/** Of disaster-recovery replication. */
+export interface ReplicationReading {
+  readonly role: "disabled" | "primary" | "secondary" | "fenced";
+  readonly peers: readonly PeerReading[];
+  /** Since the start: how logs were gone on with when clusters met. */
+  readonly resumed: readonly { readonly result: string; readonly count: number }[];
+  /** Rows that were copied or mended. */
+  readonly rows: number;
+  /** Of the last comparison. */
+  readonly diffSeconds: number | null;
+  readonly checkFailures: number;
+}
+
 export interface Readings {
   readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly barrierEncryptions: () => number | null;
   readonly barrierIntegrityErrors: () => number;
   /** Damaged records that were healed from another cluster, since the start. */
   readonly recordsHealed: () => number;
-  readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
+  readonly storageIndexes: () => {
+    readonly last: bigint;
+    readonly oldest: bigint | null;
+    /** The last that matters to disaster-recovery secondaries, and to clusters that share data. */
+    readonly lastDr?: bigint;
+    readonly lastShared?: bigint;
+    /** Of the log that is kept. */
+    readonly logBytes?: bigint;
+  } | null;
   readonly auditDevicesHealthy: () => number | null;
   /** Leases there are, those that could not be revoked among them. */
   readonly leases: () => { readonly leases: number; readonly irrevocable: number } | null;
@@ -56,4 +90,5 @@ export interface Readings {
   readonly snapshots: () => readonly SnapshotReading[];
   readonly automatedSnapshots: () => AutomatedReading | null;
   readonly drills: () => DrillReading | null;
+  readonly replication: () => ReplicationReading | null;
 }

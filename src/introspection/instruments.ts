@@ -16,6 +16,7 @@ import type { Clock } from "@holdfast/shared/world";
 import type { DrillReading, Readings, SnapshotReading } from "../house/readings.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { EngineInstruments } from "./engine-instruments.ts";
+import { readReplication } from "./replication-instruments.ts";
 
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
@@ -34,7 +35,7 @@ const DEVICE = { name: "device", values: ["file", "socket", "syslog"] };
 const RESULT = { name: "result", values: ["ok", "failed"] };
 const STORAGE_OP = { name: "op", values: ["get", "scan", "commit"] };
 const BARRIER_OP = { name: "op", values: ["seal", "open", "cached"] };
-const INDEX_KIND = { name: "kind", values: ["last", "oldest"] };
+const INDEX_KIND = { name: "kind", values: ["last", "oldest", "last_dr", "last_performance"] };
 const GOVERNING_KIND = { name: "kind", values: ["rgp", "egp"] };
 const LEVEL = { name: "level", values: ["advisory", "soft-mandatory", "hard-mandatory"] };
 const LEASE_STATE = { name: "state", values: ["live", "irrevocable"] };
@@ -147,6 +148,7 @@ export class Instruments {
     readTokens(registry, sources);
     readSnapshots(registry, sources);
     readDrills(registry, sources);
+    readReplication(registry, sources);
     readRuntime(registry, sources);
   }
 
@@ -202,17 +204,25 @@ function readNode(registry: Registry, sources: InstrumentSources): void {
     () => sources.requestsInFlight(),
   );
   registry.readsEach(
-    { name: "holdfast_storage_index", help: "Index of a write: the last, the oldest in the log." },
+    {
+      name: "holdfast_storage_index",
+      help: "Index of a write: the last, the oldest in the log, the last for each kind of secondary.",
+    },
     "gauge",
     [INDEX_KIND],
     () => {
       const indexes = sources.storageIndexes();
       if (indexes === null) return [];
-      const { last, oldest } = indexes;
-      return [
-        { at: ["last"], value: Number(last) },
-        ...(oldest === null ? [] : [{ at: ["oldest"] as const, value: Number(oldest) }]),
+      const { last, oldest, lastDr = null, lastShared = null } = indexes;
+      const known: [string, bigint | null][] = [
+        ["last", last],
+        ["oldest", oldest],
+        ["last_dr", lastDr],
+        ["last_performance", lastShared],
       ];
+      return known.flatMap(([kind, index]) =>
+        index === null ? [] : [{ at: [kind] as const, value: Number(index) }],
+      );
     },
   );
   registry.reads(

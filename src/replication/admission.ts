@@ -5,14 +5,15 @@ import type { KeyObject } from "node:crypto";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Secret } from "@holdfast/shared/secret";
 import { type Reply, reply } from "@holdfast/shared/endpoint/reply";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Fs, Nanos } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
+import type { Tx } from "../barrier/view.ts";
 import type { PeerCalls } from "../outbound/peer-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
 import type { Activation } from "./joining/activation.ts";
-import type { Replication, Changed, ReplicationOptions } from "./replication.ts";
+import type { Also, Changed, Replication, ReplicationOptions } from "./replication.ts";
 import type { Place } from "./links/join.ts";
 import { after, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
@@ -43,10 +44,14 @@ export interface AdmissionOptions extends ReplicationOptions {
   readonly sealKey: () => KeyObject | null;
   /** Kept for one who unwraps it, as a JWT. */
   readonly wrap: (data: JsonObject, ttl: Nanos, context: RequestContext) => Promise<Reply>;
+  /** Where a wrapped token says that it is unwrapped; empty where nobody has configured that. */
+  readonly wrapAddress: string;
   /** How the API of a primary is called. */
   readonly calls: () => Promise<PeerCalls>;
   /** Files that the operator names. */
   readonly files: Pick<Fs, "read" | "list">;
+  /** A ticket is not taken again; nothing happens with an operation token. */
+  readonly spendTicket: (tx: Tx, caller: Caller) => void;
   /** What goes along to the new data: reports and the ends of audit chains. */
   readonly carry: (to: Barrier) => Promise<void>;
 }
@@ -77,9 +82,9 @@ export class Admission {
     if (address === undefined) throw failures.noClusterPort();
     const request = { id, ttl, publicKey: publicKey === "" ? undefined : publicKey };
     const token = await makeToken(secondaries, request, { address, epoch }, random);
-    return token.form === "encrypted"
-      ? reply({ token: token.text })
-      : await wrap(token.wrap, token.ttl, context);
+    if (token.form === "encrypted") return reply({ token: token.text });
+    const wrapped = await wrap(token.wrap, token.ttl, context);
+    return this.#options.wrapAddress === "" ? wrapped.with({ warnings: [NO_ADDRESS] }) : wrapped;
   }
 
   async revoke(id: string): Promise<void> {
@@ -152,25 +157,33 @@ export class Admission {
       readonly token?: Secret<string> | undefined;
       readonly addresses: readonly string[];
     },
-    signal: AbortSignal,
+    { signal, caller }: Pick<RequestContext, "signal" | "caller">,
   ): Promise<Changed> {
     const { addresses } = input;
+    // A ticket makes one change; where nothing was changed it is as good as before.
+    const spend: Also = (tx) => {
+      if (caller !== null) this.#options.spendTicket(tx, caller);
+    };
     const token = input.token?.reveal();
     if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
-    if (addresses.length > 0) return await this.#findPrimary(addresses, signal);
+    if (addresses.length > 0) return await this.#findPrimary(addresses, spend, signal);
     if (token === undefined) throw failures.primaryUnnamed();
-    if (token === "") return await this.#replication.forgetPrimary();
+    if (token === "") return await this.#replication.forgetPrimary(spend);
     const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
     after(this.#replication.role, { do: "update-primary", joined });
     const { reachPrimary } = await import("./links/join.ts");
     const reached = await reachPrimary(activation, this.#options, { isEmpty: false });
-    return await this.#replication.updatePrimary(joined, reached);
+    return await this.#replication.updatePrimary(joined, reached, spend);
   }
 
   /** The first that proves to be the primary that is known already. Who may call this chooses where we dial: addresses where no
    *  cluster is are refused. */
-  async #findPrimary(addresses: readonly string[], signal: AbortSignal): Promise<Changed> {
+  async #findPrimary(
+    addresses: readonly string[],
+    spend: Also,
+    signal: AbortSignal,
+  ): Promise<Changed> {
     const { view, calls } = this.#options;
     const { storedUpstream } = await import("./links/upstream.ts");
     const { findPrimary } = await import("./links/join.ts");
@@ -186,7 +199,7 @@ export class Admission {
       places.push(...found.map((at) => ({ named, at })));
     }
     const found = await findPrimary(places, upstream, this.#options);
-    return await this.#replication.movePrimary(found);
+    return await this.#replication.movePrimary(found, spend);
   }
 
   async #activation(token: string, how: Unwrapping, signal: AbortSignal): Promise<Activation> {
@@ -207,6 +220,9 @@ export class Admission {
     return await unwrapAt(request, { calls: await calls(), clock, fs });
   }
 }
+
+const NO_ADDRESS =
+  "this server has no api_addr, so the token does not say where it is unwrapped: name that with primary_api_addr where it is used";
 
 /** Where the rows of this room lie. */
 const ROWS = "core/replication/dr/";

@@ -69,6 +69,20 @@ export const primaryApi = [
   }),
 ];
 
+export const recoverApi = [
+  endpoint({
+    name: "recoverReplication",
+    method: "POST",
+    path: "/sys/replication/recover",
+    summary: "Begin replication of this primary anew: its secondaries connect again",
+    access: access.capability,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: async (replication) => reply(undefined, await replication.recover()),
+  }),
+];
+
 export const admissionApi = [
   admitting({
     name: "makeDrSecondaryToken",

@@ -7,7 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { clusterAddress } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
-import type { Rehearsed, Replication } from "./replication.ts";
+import type { Replication, SignedRehearsal } from "./replication.ts";
 
 const endpoint = endpointsOf<Replication>();
 const joining = endpointsOf<Admission>();
@@ -47,7 +47,8 @@ export const secondaryApi = [
     path: `${BASE}/promote`,
     summary: "Make this secondary the primary",
     description:
-      "With dry_run nothing is changed: the answer lists every check, what would be lost, and what to do next.",
+      "With dry_run nothing is changed: the answer lists every check, what would be lost, and what to do next, and names the " +
+      "signed report of it (sys/evidence).",
     access: access.drOperation("promote"),
     rootOnly: true,
     input: {
@@ -64,10 +65,17 @@ export const secondaryApi = [
       checks: out.optional(out.list(check, "Every check, in the order in which they are made")),
       lost_from: out.optional(out.integer("First index that would be lost")),
       lost_to: out.optional(out.integer("Last index that would be lost")),
+      lost_entries: out.optional(out.integer("How many that are")),
+      unheard_seconds: out.optional(
+        out.integer(
+          "For how long the primary was not heard of: what it has written since is not known here, and would be lost too",
+        ),
+      ),
       next: out.optional(out.list(out.string("Command"), "What to do next, in order")),
+      evidence: out.optional(out.string("Id of the signed report of a rehearsal")),
     }),
     handler: async (replication, { address, force, dryRun }) => {
-      if (dryRun) return rehearsal(replication.rehearse());
+      if (dryRun) return rehearsal(await replication.rehearseSigned());
       return reply({}, await replication.promote({ address, force }));
     },
   }),
@@ -157,13 +165,14 @@ export const joiningApi = [
       ...unwrapping,
     },
     output: out.nothing,
-    handler: async (admission, input, { signal }) =>
-      reply(undefined, await admission.changePrimary(input, signal)),
+    handler: async (admission, input, context) =>
+      reply(undefined, await admission.changePrimary(input, context)),
   }),
 ];
 
-function rehearsal({ checks, ready, readyWithForce, lost }: Rehearsed) {
-  return {
+function rehearsal(found: SignedRehearsal) {
+  const { checks, ready, readyWithForce, lost, unheard, next, evidence } = found;
+  const data = {
     ready,
     ready_with_force: readyWithForce,
     checks: checks.map(({ name, ok, forced, text: why }) => ({
@@ -172,18 +181,17 @@ function rehearsal({ checks, ready, readyWithForce, lost }: Rehearsed) {
       skipped_by_force: forced,
       text: why,
     })),
-    ...(lost === null ? {} : { lost_from: Number(lost.from), lost_to: Number(lost.to) }),
-    next: nextCommands({ checks, ready, readyWithForce, lost }),
+    ...(lost === null
+      ? {}
+      : {
+          lost_from: Number(lost.from),
+          lost_to: Number(lost.to),
+          lost_entries: Number(lost.to - lost.from + 1n),
+        }),
+    ...(unheard === null ? {} : { unheard_seconds: unheard }),
+    next: [...next],
+    ...(evidence === null ? {} : { evidence }),
   };
-}
-
-function nextCommands({ checks, ready, readyWithForce }: Rehearsed): string[] {
-  const primaryLives = checks.some(({ name, ok }) => name === "primary-gone" && !ok);
-  const demote = primaryLives ? ["on the primary: holdfast replication demote"] : [];
-  if (ready) return ["here: holdfast replication promote"];
-  if (readyWithForce) {
-    const force = "here, where the primary is lost: holdfast replication promote --force";
-    return [...demote, "here: holdfast replication promote --dry-run", force];
-  }
-  return ["here: mend what the checks name, then holdfast replication promote --dry-run"];
+  const warnings = evidence === null ? ["this rehearsal could not be signed for"] : [];
+  return reply(data, { warnings });
 }

@@ -3,6 +3,7 @@
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { ClusterStatus } from "./status/cluster-status.ts";
@@ -18,16 +19,24 @@ const status = (of: string) =>
   );
 
 /** Names of versions and clusters are for who holds a token that may do anything here. */
-function statusFor(cluster: ClusterStatus, { caller }: RequestContext): Promise<JsonObject> {
-  if (caller === null) return cluster.forAnybody();
-  return cluster.of(caller.type === "management");
+function statusFor(
+  cluster: ClusterStatus,
+  { caller }: RequestContext,
+  withHistory: boolean,
+): Promise<JsonObject> {
+  if (caller === null) return cluster.forAnybody(withHistory);
+  return cluster.of(caller.type === "management", withHistory);
 }
+
+const history = wire
+  .query("history")
+  .boolean("With lag_history of each secondary: the last hour, a point every ten seconds")
+  .default(false);
 
 const ofNode = {
   onDrSecondary: true,
   audited: false,
   runs: "here",
-  input: {},
 } as const;
 
 export const statusApi = [
@@ -39,9 +48,10 @@ export const statusApi = [
     path: "/sys/replication/status",
     summary: "Show what this cluster is among others, of both kinds",
     rootOnly: true,
+    input: { history },
     output: out.object({ dr: status("Disaster recovery"), performance: status("Performance") }),
-    handler: async (cluster, _input, context) => ({
-      dr: await statusFor(cluster, context),
+    handler: async (cluster, input, context) => ({
+      dr: await statusFor(cluster, context, input.history),
       performance: PERFORMANCE,
     }),
   }),
@@ -54,8 +64,9 @@ export const statusApi = [
     method: "GET",
     path: "/sys/replication/dr/status",
     summary: "Show what this cluster is in disaster-recovery replication",
+    input: { history },
     output: status("Disaster recovery"),
-    handler: (cluster) => cluster.forAnybody(),
+    handler: (cluster, input) => cluster.forAnybody(input.history),
   }),
 
   endpoint({
@@ -66,6 +77,7 @@ export const statusApi = [
     method: "GET",
     path: "/sys/replication/performance/status",
     summary: "Show what this cluster is in performance replication",
+    input: {},
     output: status("Performance"),
     handler: (cluster) => {
       cluster.assertOpen();

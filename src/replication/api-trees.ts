@@ -121,8 +121,15 @@ export const divergentApi = [
     summary: "Show what the entries of such a tail have changed",
     access: access.sudoOr("read"),
     rootOnly: true,
-    input: { id: wire.path("id").string("Name of the tail") },
+    input: {
+      id: wire.path("id").string("Name of the tail"),
+      after: wire
+        .query("after")
+        .integer("Only entries after this index", { min: 0, max: Number.MAX_SAFE_INTEGER })
+        .default(0),
+    },
     output: out.object({
+      more: out.boolean("Whether there are more after the last of them"),
       entries: out.list(
         out.object({
           index: out.integer("Index"),
@@ -130,18 +137,20 @@ export const divergentApi = [
           changed: out.list(out.string("Key"), "What it has put"),
           deleted: out.list(out.string("Key"), "What it has deleted"),
         }),
-        `The first ${MAX_ENTRIES} of them`,
+        `The first ${MAX_ENTRIES} of them, in order`,
       ),
     }),
-    handler: ({ divergent }, { id }) => {
-      if (!divergent.tails().some((tail) => tail.id === id)) throw noSuchTail();
-      const entries = [...divergent.entries(id, MAX_ENTRIES)].map(({ index, time, keys }) => ({
+    handler: ({ divergent }, { id, after }) => {
+      const tail = divergent.tails().find((one) => one.id === id);
+      if (tail === undefined) throw noSuchTail();
+      const found = [...divergent.entries(id, { after: BigInt(after), max: MAX_ENTRIES })];
+      const entries = found.map(({ index, time, keys }) => ({
         index: Number(index),
         time: showTime(time),
         changed: keys.filter(({ deleted }) => !deleted).map(({ key }) => key),
         deleted: keys.filter(({ deleted }) => deleted).map(({ key }) => key),
       }));
-      return { entries };
+      return { entries, more: (found.at(-1)?.index ?? tail.head) < tail.head };
     },
   }),
 ];

@@ -281,3 +281,15 @@ export function statusNeedsToken(): Failure {
     "the status of replication needs a token here; read sys/replication/status with one",
   );
 }
+
+/**
+ * @code replication-secondary-ambiguous The id is not that of one secondary alone.
+ * @remedy Name it by the id of its token, which `known_secondaries` in the status shows.
+ */
+export function ambiguousSecondary(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-secondary-ambiguous",
+    "that id is of several secondaries: name one of known_secondaries",
+  );
+}

@@ -23,13 +23,13 @@ import type { Receiving } from "./links/receiving.ts";
 import type { DialingWorld } from "./links/dialing.ts";
 import type { Serving, ServingPort } from "./links/serving.ts";
 import type { Reached } from "./links/join.ts";
+import { promotionChecks, type PromotionFacts, promotionRefusal, skipped } from "./roles/checks.ts";
 import {
-  type Check,
-  promotionChecks,
-  type PromotionFacts,
-  promotionRefusal,
-  skipped,
-} from "./roles/checks.ts";
+  rehearsalReport,
+  type RehearsalReport,
+  type Rehearsed,
+  rehearsed,
+} from "./roles/rehearsal.ts";
 import {
   after,
   follows,
@@ -44,6 +44,7 @@ import {
 import { StoredRole } from "./roles/stored-role.ts";
 import type { Finished } from "./stream/sender.ts";
 import { TreeWork } from "./tree-work.ts";
+import { ReplicationFigures } from "./figures.ts";
 import { ClusterStatus, type ClusterStatusOptions } from "./status/cluster-status.ts";
 
 const WARN_SKEW = 30n; // seconds
@@ -82,6 +83,10 @@ export interface ReplicationOptions extends DialingWorld {
   readonly port: () => ServingPort | null;
   readonly house: HouseSteps;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
+  /** Whether another cluster that proves to lead the set is believed. */
+  readonly acceptFence: boolean;
+  /** Signs for a rehearsal. */
+  readonly sign: (report: RehearsalReport) => Promise<{ readonly id: string }>;
   /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
    *  so. */
   readonly takeKeys: (
@@ -98,24 +103,24 @@ export interface ReplicationOptions extends DialingWorld {
   readonly outside: OutsideRows;
 }
 
+/** What is written in the transaction of a change besides. */
+export type Also = (tx: Tx) => void;
+
 /** What a change tells of itself. */
 export interface Changed {
   readonly warnings: readonly string[];
 }
 
-export interface Rehearsed {
-  readonly checks: readonly Check[];
-  /** Whether it would be promoted now, and with force. */
-  readonly ready: boolean;
-  readonly readyWithForce: boolean;
-  /** Entries that the primary has told of and that are not here. */
-  readonly lost: { readonly from: bigint; readonly to: bigint } | null;
+/** A rehearsal, and the signed report of it; null where it could not be signed. */
+export interface SignedRehearsal extends Rehearsed {
+  readonly evidence: string | null;
 }
 
 export class Replication {
   readonly #options: ReplicationOptions;
   readonly #log: Log;
   readonly #role: StoredRole;
+  readonly #figures = new ReplicationFigures();
   readonly divergent: Divergent;
   readonly #orphans: Orphans;
   readonly #adopted: AdoptedOrphans;
@@ -160,6 +165,7 @@ export class Replication {
     });
     this.trees = new TreeWork({
       ...options,
+      figures: this.#figures,
       hasReplicas: () => (this.#serving?.known.length ?? 0) > 0 || this.mode === "secondary",
       replicas: () => this.#serving?.replicas() ?? [],
       follows: () => this.#receiving?.status.state === "stream-wals",
@@ -173,6 +179,8 @@ export class Replication {
       divergent: this.divergent,
       orphans: this.#orphans,
       adopted: this.#adopted,
+      figures: this.#figures,
+      unpromotable: () => this.#unpromotable(),
     });
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
@@ -376,16 +384,22 @@ export class Replication {
   // --- secondary ---
 
   rehearse(): Rehearsed {
+    return rehearsed(this.#facts(this.#secondary()), this.#receiving?.apiAddress ?? "");
+  }
+
+  /** The same, and signed for: whoever has to show later that it was tried has something in hand. */
+  async rehearseSigned(): Promise<SignedRehearsal> {
     const role = this.#secondary();
     const facts = this.#facts(role);
-    const checks = promotionChecks(facts);
-    const { applied, announced } = facts;
-    return {
-      checks,
-      ready: promotionRefusal(checks, false) === null,
-      readyWithForce: promotionRefusal(checks, true) === null,
-      lost: announced > applied ? { from: applied + 1n, to: announced } : null,
-    };
+    const found = rehearsed(facts, this.#receiving?.apiAddress ?? "");
+    const { clock, sign } = this.#options;
+    try {
+      const { id } = await sign(rehearsalReport(found, role, facts, clock.now()));
+      return { ...found, evidence: id };
+    } catch (error) {
+      this.#log.warn("a rehearsal could not be signed for", { cause: describe(error) });
+      return { ...found, evidence: null };
+    }
   }
 
   async promote({
@@ -463,7 +477,11 @@ export class Replication {
   }
 
   /** Another primary, or the same with another token: its data stays. Keys that only this cluster has made go. */
-  async updatePrimary(joined: Joined, { upstream, bundle }: Reached): Promise<Changed> {
+  async updatePrimary(
+    joined: Joined,
+    { upstream, bundle }: Reached,
+    also: Also = () => {},
+  ): Promise<Changed> {
     return await this.#alone(async () => {
       const links = await this.#load();
       const step = { do: "update-primary", joined } as const;
@@ -471,7 +489,10 @@ export class Replication {
       await this.#stopReceiving();
       try {
         await this.#options.takeKeys(bundle, { mayGiveUp: true });
-        await this.#role.step(step, (tx) => links.putUpstream(tx, upstream));
+        await this.#role.step(step, (tx) => {
+          links.putUpstream(tx, upstream);
+          also(tx);
+        });
       } catch (error) {
         await this.#receiveAgain();
         throw error;
@@ -482,21 +503,24 @@ export class Replication {
   }
 
   /** The same primary at another address. */
-  async movePrimary(address: string): Promise<Changed> {
+  async movePrimary(address: string, also: Also = () => {}): Promise<Changed> {
     return await this.#alone(async () => {
-      await this.#role.step({ do: "move-primary", address });
+      await this.#role.step({ do: "move-primary", address }, also);
       await this.#stopReceiving();
       await this.#receive();
       return { warnings: [`this cluster follows the primary at ${address} from now on`] };
     });
   }
 
-  async forgetPrimary(): Promise<Changed> {
+  async forgetPrimary(also: Also = () => {}): Promise<Changed> {
     return await this.#alone(async () => {
       const links = await this.#load();
       this.#secondary();
       await this.#stopReceiving();
-      await this.#role.step({ do: "forget-primary" }, links.forgetUpstream);
+      await this.#role.step({ do: "forget-primary" }, (tx) => {
+        links.forgetUpstream(tx);
+        also(tx);
+      });
       return { warnings: ["this cluster has no primary now: it keeps its data and waits for one"] };
     });
   }
@@ -505,14 +529,28 @@ export class Replication {
   async recover(): Promise<Changed> {
     return await this.#alone(async () => {
       const { now } = this.#role;
+      if (now.mode === "disabled") throw failures.notPrimary();
+      if (isFenced(now)) throw failures.fenced();
       if (now.mode === "secondary") await this.#receiveAgain();
+      else {
+        await this.#stopServing("replication begins anew");
+        await this.#serve();
+      }
       return { warnings: ["replication begins anew"] };
     });
   }
 
   // --- what a promotion goes by ---
 
-  #facts(role: Secondary): PromotionFacts {
+  /** By what is in memory: whether an entry opens is looked at by those who promote. */
+  #unpromotable(): readonly string[] {
+    const role = this.#role.now;
+    if (role.mode !== "secondary") return [];
+    const checks = promotionChecks(this.#facts(role, () => null));
+    return checks.flatMap(({ name, ok }) => (ok ? [] : [name]));
+  }
+
+  #facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {
     const { store, audits, clock } = this.#options;
     const status = this.#receiving?.status ?? null;
     this.#lastHeard = status?.lastHeartbeat ?? this.#lastHeard;
@@ -521,7 +559,7 @@ export class Replication {
     const silence = since === null ? 0n : clock.now() - since;
     const finalPlace = status?.final?.index ?? null;
     return {
-      opens: this.#opens(),
+      opens: opens(),
       copied: role.copied,
       between:
         store.adopting !== null ? "states" : status?.isConsistent === false ? "indexes" : null,
@@ -579,7 +617,7 @@ export class Replication {
         return { ...now, mode: "primary" } as Primary;
       throw failures.notPrimary();
     };
-    this.#serving = links.serving(this.#options, port, role, {
+    this.#serving = links.serving({ ...this.#options, figures: this.#figures }, port, role, {
       superseded: (epoch) => {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
@@ -587,6 +625,14 @@ export class Replication {
       fenced: async (epoch) => {
         const { now } = this.#role;
         if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
+        if (!this.#options.acceptFence) {
+          this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
+            epoch: epoch.number,
+            cluster: epoch.cluster,
+            remedy: "demote this cluster, or disable its role",
+          });
+          return false;
+        }
         await this.fence(epoch); // whoever hears that it was taken does not come again
         // Later: the answer leaves by a session that ends with it.
         this.#options.timers.after(100n * MILLISECOND, () => void this.#dismiss());
@@ -595,6 +641,7 @@ export class Replication {
     });
     this.#serving.open();
     this.#options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
+    this.status.open();
     if (links.storedFormer(this.#options.view) !== null) this.#fencing.open();
   }
 
@@ -623,6 +670,7 @@ export class Replication {
 
   async #stopServing(reason: string): Promise<void> {
     await this.#fencing.close();
+    await this.status.close();
     const serving = this.#serving;
     this.#serving = null;
     await serving?.close(reason);
@@ -633,8 +681,10 @@ export class Replication {
     const upstream = links.storedUpstream(this.#options.view);
     if (upstream === null) throw failures.primaryUnknown();
     const surplus = { divergent: this.divergent, orphans: this.#orphans };
-    this.#receiving = links.receiving(this.#options, this.#role, surplus, upstream);
+    const world = { ...this.#options, figures: this.#figures };
+    this.#receiving = links.receiving(world, this.#role, surplus, upstream);
     this.#receiving.open();
+    this.status.open();
     this.#unwatch();
     this.#watchLog();
   }
@@ -649,6 +699,7 @@ export class Replication {
   }
 
   async #stopReceiving(): Promise<void> {
+    await this.status.close();
     const receiving = this.#receiving;
     this.#receiving = null;
     this.#lastHeard = receiving?.status.lastHeartbeat ?? this.#lastHeard;

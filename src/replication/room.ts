@@ -3,7 +3,7 @@
 import type { Tx, View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
-import { admissionApi, primaryApi } from "./api-primary.ts";
+import { admissionApi, primaryApi, recoverApi } from "./api-primary.ts";
 import { joiningApi, secondaryApi } from "./api-secondary.ts";
 import { statusApi } from "./api-status.ts";
 import { divergentApi, treesApi } from "./api-trees.ts";
@@ -14,9 +14,10 @@ import type { Role } from "./roles/role.ts";
 
 export interface ReplicationNeeds extends Omit<
   AdmissionOptions,
-  "view" | "replication" | "revokeOperationTokens"
+  "view" | "replication" | "revokeOperationTokens" | "spendTicket"
 > {
   readonly keeper: OperationsNeeds["keeper"];
+  readonly operationTokenMaxAge: OperationsNeeds["operationTokenMaxAge"];
   /** Of everything below core/. */
   readonly node: View;
 }
@@ -36,7 +37,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     ),
     declares(
       "src/replication/api-primary.ts",
-      primaryApi,
+      [...primaryApi, ...recoverApi],
       ({ replication }: ReplicationParts) => replication,
     ),
     declares(
@@ -74,15 +75,24 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     });
     const revokeOperationTokens = (tx: Tx) => operations.revokeAll(tx);
     const replication: Replication = new Replication({ ...needs, view, revokeOperationTokens });
-    const admission = new Admission({ ...needs, revokeOperationTokens, view, replication });
+    const admission = new Admission({
+      ...needs,
+      revokeOperationTokens,
+      spendTicket: (tx, caller) => operations.spend(tx, caller),
+      view,
+      replication,
+    });
     return {
       replication,
       admission,
       operations,
-      metrics: { recordsHealed: () => replication.trees.healed },
       whileFollowing: "leads",
       lead: () => replication.lead(),
       rest: () => replication.rest(),
+      metrics: {
+        recordsHealed: () => replication.trees.healed,
+        replication: () => replication.status.reading,
+      },
     };
   },
 };

@@ -14,6 +14,7 @@ import { type ReindexStage, reindexStore } from "../storage/repair/reindex.ts";
 import { ALL_SLOTS, type TreeName } from "../storage/rows/merkle.ts";
 import type { Store } from "../storage/store.ts";
 import { reindexRunning, wouldLose } from "./failures.ts";
+import type { ReplicationFigures } from "./figures.ts";
 
 /** Trees by the numbers that clients know. */
 const TREES = [
@@ -27,6 +28,7 @@ export interface TreeWorkOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
+  readonly figures?: ReplicationFigures;
   /** Whether other clusters may have what is lost here. */
   readonly hasReplicas: () => boolean;
   /** Those that can be asked now. */
@@ -177,6 +179,7 @@ export class TreeWork {
   ): Promise<{ readonly healed: number; readonly left: number; readonly isWhole: boolean }> {
     const { store, replicas, hasReplicas } = this.#options;
     if (first.ok) return { healed: 0, left: 0, isWhole: true };
+    this.#options.figures?.damaged();
     this.#log.error("the trees do not add up", {
       event: "replication.corruption-detected",
       damaged: first.damaged,

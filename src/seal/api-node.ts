@@ -5,7 +5,9 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
+import type { Nanos } from "@holdfast/shared/world";
 import { anyState, type SealServices } from "./api.ts";
 import { HEALTH_CODES, healthStatus } from "./health.ts";
 
@@ -16,6 +18,10 @@ const codeOf = (name: keyof typeof HEALTH_CODES, state: string) =>
     .query(name)
     .integer(`Status when the node is ${state}`, { min: 100, max: 599 })
     .default(HEALTH_CODES[name]);
+
+function millis(nanos: Nanos = 0n): number {
+  return Number(nanos / MILLISECOND);
+}
 
 export const nodeApi = [
   endpoint({
@@ -59,8 +65,8 @@ export const nodeApi = [
       last_wal: out.integer("Index of the last durable write"),
       ha_connection_healthy: out.boolean("Whether the active node was heard of lately"),
       last_request_forwarding_heartbeat_ms: out.integer("Age of the last heartbeat"),
-      clock_skew_ms: out.integer("Difference to the active node's clock"),
-      echo_duration_ms: out.integer("Time of a round trip to the active node"),
+      clock_skew_ms: out.integer("How far the clock of the replication primary is ahead"),
+      echo_duration_ms: out.integer("Time of a round trip to it"),
       replication_primary_canary_age_ms: out.integer("Lag behind the replication primary"),
       removed_from_cluster: out.boolean("Whether the node was removed from its cluster"),
       acl_bootstrap_open: out.boolean("Whether anybody may still take the first management token"),
@@ -90,9 +96,9 @@ export const nodeApi = [
           last_wal: Number(facts.lastWal),
           ha_connection_healthy: facts.activeReachable,
           last_request_forwarding_heartbeat_ms: 0,
-          clock_skew_ms: 0,
-          echo_duration_ms: 0,
-          replication_primary_canary_age_ms: 0,
+          clock_skew_ms: millis(facts.heartbeat?.clockSkew),
+          echo_duration_ms: millis(facts.heartbeat?.echoDuration),
+          replication_primary_canary_age_ms: millis(facts.heartbeat?.age),
           removed_from_cluster: facts.removed,
           acl_bootstrap_open: facts.bootstrapOpen,
           last_proven_restore:

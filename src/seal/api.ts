@@ -3,7 +3,7 @@
 
 import { showDuration } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
-import type { Clock, Instant } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
@@ -27,6 +27,13 @@ export interface SealServices {
     readonly region: string;
     readonly lastWal: bigint;
     readonly bootstrapOpen: boolean;
+    /** Of a secondary: how it stands to its primary; null for everybody else, and while sealed. */
+    readonly heartbeat: {
+      readonly clockSkew: Nanos;
+      readonly echoDuration: Nanos;
+      /** How old its data is. */
+      readonly age: Nanos;
+    } | null;
     /** When a stored snapshot was last proven to restore; null before, and while sealed. */
     readonly lastProvenRestore: Instant | null;
   };

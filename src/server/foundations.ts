@@ -95,8 +95,20 @@ export function storagePart(
     name: "storage",
     endpoints: [],
     metrics: {
-      storageIndexes: () =>
-        store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
+      storageIndexes: () => {
+        const { head, tail } = store;
+        if (!store.initialised) return null;
+        const last = store.index;
+        if (head === null || tail === null) return { last, oldest: null };
+        const logBytes = head.logBytes - tail.logBytesBefore;
+        return {
+          last,
+          oldest: tail.first,
+          lastDr: head.lastDr,
+          lastShared: head.lastPerf,
+          logBytes,
+        };
+      },
     },
     whileFollowing: "leads",
     lead: async () => {

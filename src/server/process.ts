@@ -246,7 +246,11 @@ export class ServerProcess {
       reload: (what) => this.#reloadPart(what),
       loggers: new LogLevels(dial, () => this.#current.log.level),
       leads: this.#parts.leads ?? (() => true),
-      logRetention: this.#parts.logRetention ?? {},
+      logRetention: {
+        bytes: BigInt(config.replication.logBytes),
+        age: config.replication.logAge,
+        ...this.#parts.logRetention,
+      },
       standing: this.#parts.standing ?? ALONE,
       furtherRooms: this.#parts.rooms ?? [],
       restores: new RestoreBook(world.clock),
@@ -278,6 +282,7 @@ export class ServerProcess {
       snapshots: () => read().snapshots?.() ?? [],
       automatedSnapshots: () => (sealed() ? null : (read().automatedSnapshots?.() ?? null)),
       drills: () => (sealed() ? null : (read().drills?.() ?? null)),
+      replication: () => (sealed() ? null : (read().replication?.() ?? null)),
     });
   }
 

@@ -22,7 +22,7 @@ import type { EndedLease } from "../leases/ports.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import { wasThere } from "../namespaces/then.ts";
-import { AUDIT_CHECKPOINT, SNAPSHOT_DRILL } from "../signed/kinds.ts";
+import { AUDIT_CHECKPOINT, FAILOVER_REHEARSAL, SNAPSHOT_DRILL } from "../signed/kinds.ts";
 import { noteLeft } from "../snapshots/restore/left-outside.ts";
 import { tellOutside } from "../snapshots/restore/restore-book.ts";
 import { storedCluster } from "../seal/status.ts";
@@ -89,6 +89,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         performanceMode: "disabled",
         region,
         bootstrapOpen: !sealed && drMode() !== "secondary" && rooms.tokens.tokens.bootstrapOpen,
+        heartbeat: sealed ? null : rooms.replication.replication.status.heartbeat,
         lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,
       }),
     }),
@@ -414,7 +415,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       clusterAddress: host.clusterAddress,
       port: host.clusterPort,
       house: ground.roleSteps,
-      statusAccess: config.replication.statusAccess,
+      ...config.replication,
+      sign: (report) => rooms.evidence.evidence.sign({ kind: FAILOVER_REHEARSAL, ...report }),
       dropAttempts: () => rooms.seal.keeper.dropAttempts(),
       sealKey: () => autoSeal()?.key ?? null,
       takeKeys: async (bundle, options) => {
@@ -435,6 +437,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       exchange: host.exchange,
       wrap: async (data, ttl, context) =>
         reply(undefined, await rooms.wrapping.wrapping.wrap(reply(data), ttl, context, "jwt")),
+      wrapAddress: config.apiAddr ?? "",
       calls: async () => {
         const { PeerCalls } = await import("../outbound/peer-calls.ts");
         const { outboundAllow: allow } = config;

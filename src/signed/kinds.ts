@@ -37,12 +37,22 @@ export const SNAPSHOT_DRILL = {
   ],
 } as const satisfies ReportKind;
 
+export const FAILOVER_REHEARSAL = {
+  kind: "replication.rehearsal",
+  notProven: [
+    "what the primary has written since this secondary last heard of it",
+    "that a promotion at any other time finds the same",
+    "that clients would have reached this cluster, or that people hold what its promotion needs",
+  ],
+} as const satisfies ReportKind;
+
 /** Every kind, by its name. */
 export const REPORT_KINDS: readonly ReportKind[] = [
   KEY_MADE,
   AUDIT_CHECKPOINT,
   LEASES_ENDED,
   SNAPSHOT_DRILL,
+  FAILOVER_REHEARSAL,
 ];
 
 /** Of every report, whatever it is about. */

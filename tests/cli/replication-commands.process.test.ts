@@ -2,16 +2,19 @@
 // what a person on call reads on the way.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import {
   type Cluster,
   inSync,
   joined,
+  rejoined,
   startCluster,
   startPrimary,
 } from "../support/replication/clusters.ts";
+import { CertificateFiles, TestAuthority } from "../support/certificates.ts";
+import { at } from "../support/http-client.ts";
 import { until } from "../support/until.ts";
 import { makeHome, type Ran, run, type RunOptions } from "./harness.ts";
 
@@ -102,13 +105,21 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   const early = await person.at(b, `failover -plan -dr-token ${dr}`);
   assert.equal(early.code, 2, early.all);
   assert.match(early.stdout, /^\[!\] +primary-gone +the primary is alive and connected/m);
-  assert.match(words(early), /Next 1 on the primary: holdfast replication demote/);
+  assert.match(words(early), /Next 1 on the primary \(http\S+\): holdfast replication demote/);
   await person.must(a, "demote -yes");
   const demoted = await person.at(a, "status");
   assert.equal(demoted.code, 2);
   assert.match(words(demoted), /without a primary.*update-primary/);
   const ready = await person.must(b, `promote -dry-run -dr-token ${dr}`);
   assert.match(words(ready), /Can Take Over yes Would Be Lost nothing/);
+  const [, report = ""] = /Signed Report +(\S+)/.exec(ready.stdout) ?? [];
+  const env = { HOLDFAST_ADDR: b.server.url, HOME: person.home };
+  const held = readFileSync(dr, "utf8").trim();
+  const signed = await run(["evidence", "read", report], {
+    env: { ...env, HOLDFAST_TOKEN: held },
+  });
+  assert.equal(signed.code, 0, signed.all);
+  assert.match(signed.stdout, /replication\.rehearsal/);
   await person.must(b, `promote -dr-token ${dr}`);
 
   // and a follows: its token of before is good at b, whose data is a's
@@ -219,4 +230,79 @@ test("generate-root -dr-token makes an operation token too, and disable ends the
   assert.equal((await secondary.status())["mode"], "disabled");
   await person.must(primary, "disable -yes");
   assert.equal((await primary.status())["mode"], "disabled");
+});
+
+test("trees are checked and made anew on either side, and replication begins anew", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const dr = await person.operate(secondary, share);
+  for (const [cluster, how] of [
+    [primary, ""],
+    [secondary, ` -dr-token ${dr}`],
+  ] as const) {
+    const checked = await person.must(cluster, `merkle-check -deep${how}`, { columns: 80 });
+    assert.match(checked.stdout, /^replicated +yes +none$/m);
+    assert.match(checked.stdout, /^All Adds Up +yes$/m);
+    assert.match(checked.stdout, /^Damaged Values +0$/m);
+    await person.must(cluster, `reindex -diff${how}`);
+    await person.must(cluster, `recover${how}`);
+    assert.equal((await person.at(cluster, `divergent list${how}`)).code, 3);
+  }
+  for (const cluster of [primary, secondary]) {
+    await until(async () => (await cluster.status())["last_reindex_epoch"] !== "0");
+  }
+  const declined = await person.at(primary, "reindex -force", { typed: ["n"] });
+  assert.equal(declined.code, 1, declined.all);
+  await inSync(primary, secondary);
+  const history = await person.must(secondary, "status -history", { columns: 80 });
+  assert.match(history.stdout, /^site-b +\S+Z? +0 +\S+$/m);
+});
+
+test("a wrapped token is unwrapped at the API of the primary, by the certificate that the command is given", async (t) => {
+  const authority = await TestAuthority.make();
+  const files = new CertificateFiles();
+  t.after(() => files.remove());
+  files.write(await authority.issue("localhost"));
+  const { certFile, keyFile } = files;
+  const plain = { address: "127.0.0.1:0", tls_disable: true };
+  const secure = { address: "127.0.0.1:0", tls_cert_file: certFile, tls_key_file: keyFile };
+  const a = await startPrimary(t, { settings: { listener: [{ tcp: plain }, { tcp: secure }] } });
+  const b = await startCluster(t, { settings: { outbound_allow: ["127.0.0.1"] } });
+  const person = new Person(t);
+  const api = a.server.server.addresses.find((one) => one.startsWith("https:")) ?? "";
+  const token = (await person.must(a, "token -field token site-b")).stdout;
+  assert.equal(token.split(".").length, 3);
+  const ca = person.keep("ca.pem", authority.pem);
+  const untrusted = await person.at(b, `join -yes -primary-address ${api} -`, { stdin: token });
+  assert.equal(untrusted.code, 1, untrusted.all);
+  assert.equal((await b.status())["mode"], "disabled");
+  const how = `-primary-address ${api} -primary-ca-cert ${ca}`;
+  const done = await person.must(b, `join -yes ${how} -`, { stdin: token });
+  assert.match(done.stdout, /It has everything, and streams/);
+  await inSync(a, b);
+});
+
+test("what only a superseded primary had is listed and exported, page by page", async (t) => {
+  const { primary: a, secondary: b, person, share } = await pair(t);
+  await b.replication.rest(); // cut off
+  for (let i = 0; i < 3; i++) await a.put(`alone-${i}`, { n: "1" });
+  await b.replication.promote({ force: true, address: "" });
+  await until(async () => (await a.status())["state"] === "fenced");
+  await person.must(a, "demote -yes");
+  await rejoined(b, a, "site-a", a.opened.shares);
+  await inSync(b, a);
+  const dr = await person.operate(a, share);
+  const listed = await person.must(a, `divergent list -dr-token ${dr}`, { columns: 80 });
+  const [tail = ""] = /^\d+-\d+-\d+/m.exec(listed.stdout) ?? [];
+  assert.notEqual(tail, "", listed.all);
+  const exported = await person.must(a, `divergent export -dr-token ${dr} ${tail}`);
+  const lines = exported.stdout.trim().split("\n");
+  const entries = lines.map((line) => JSON.parse(line) as { index: number; changed: string[] });
+  assert.ok(entries.length >= 3, exported.all);
+  assert.ok(entries.every(({ index }, i) => i === 0 || index === entries[i - 1]!.index + 1));
+  const first = entries[0]?.index ?? 0;
+  const path = `/v1/sys/replication/divergent/${tail}?after=${first}`;
+  const rest = await a.server.call("GET", path, { token: readFileSync(dr, "utf8").trim() });
+  const left = at(rest, "data", "entries") as { index: number }[];
+  assert.deepEqual([left.length, left[0]?.index], [entries.length - 1, first + 1]);
+  assert.equal((await person.at(a, `divergent export -dr-token ${dr} 1-1-1`)).code, 3);
 });

@@ -6,7 +6,7 @@ import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import type { View } from "../terminal/output.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
-import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed } from "./primary.ts";
+import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed, modeOf } from "./primary.ts";
 
 // Apart from 1, for rehearsals in a pipeline: it was told what is in the way.
 const NOT_READY = 2;
@@ -68,8 +68,8 @@ export const replicationFailover = command({
   name: "replication failover",
   summary: "Show whether this secondary can take over now, as a checklist with commands",
   description:
-    "-plan changes nothing: it is the rehearsal of `replication promote`. Exit code 0 when it would be promoted without force, 2 " +
-    `when not. ${DR_TOKEN_HELP}`,
+    "-plan changes nothing: it is the rehearsal of `replication promote`, and a report of it is signed as evidence. Exit code 0 when it " +
+    `would be promoted without force, 2 when not. ${DR_TOKEN_HELP}`,
   examples: ["holdfast replication failover -plan"],
   flags: { plan: flag.switch("Show the checklist"), ...DR_TOKEN_FLAG },
   args: {},
@@ -86,14 +86,18 @@ export const replicationFailover = command({
 
 export const replicationRecover = command({
   name: "replication recover",
-  summary: "Begin replication anew where this secondary waits or has stopped",
-  description: `It tries at once to reach its primary, and compares again. ${DR_TOKEN_HELP}`,
+  summary: "Begin replication anew where it waits or has stopped",
+  description:
+    "A secondary tries at once to reach its primary, and compares again; those of a primary connect anew. Needs `update` on " +
+    `sys/replication/recover. ${DR_TOKEN_HELP}`,
   examples: ["holdfast replication recover -dr-token token.txt"],
   flags: DR_TOKEN_FLAG,
   args: {},
   async run(context, { drToken }) {
-    const { client, body } = await operationCall(context, drToken);
-    await replication.recoverDrSecondary(client, body);
+    if ((await modeOf(context)) === "secondary") {
+      const { client, body } = await operationCall(context, drToken);
+      await replication.recoverDrSecondary(client, body);
+    } else await replication.recoverReplication(context.client.inRoot());
     context.out.done("Success! Replication begins anew.");
     context.out.hint("Next: `holdfast replication status`");
   },
@@ -116,9 +120,10 @@ export function planView({
   ready_with_force: forced,
   checks = [],
   next = [],
+  evidence,
   ...lost
 }: Rehearsal): View {
-  const { lost_from: from, lost_to: to } = lost;
+  const { lost_from: from, lost_to: to, lost_entries: count, unheard_seconds: unheard } = lost;
   const verdict =
     ready === true
       ? "yes"
@@ -140,9 +145,18 @@ export function planView({
           ["Can Take Over", verdict],
           [
             "Would Be Lost",
-            from === undefined ? "nothing that is known of" : `entries ${from} to ${to}`,
+            from === undefined ? "nothing that is known of" : `${count} entries, ${from} to ${to}`,
           ],
+          ...(unheard === undefined
+            ? []
+            : [
+                [
+                  "And",
+                  `what the primary has written in the last ${unheard} seconds, unheard of here`,
+                ] as const,
+              ]),
           ...next.map((line, i) => [`Next ${i + 1}`, line] as const),
+          ...(evidence === undefined ? [] : [["Signed Report", evidence] as const]),
         ],
       },
     ],

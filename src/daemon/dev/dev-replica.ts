@@ -88,7 +88,7 @@ async function paired(
 
 async function streaming(client: Client, timers: Timers): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const status = await replication.readDrStatus(client, { accept: [503] });
+    const status = await replication.readDrStatus(client, {}, { accept: [503] });
     if (status.status === 200 && status.data["state"] === "stream-wals") return;
     await new Promise<void>((resolve) => void timers.after(PACE, resolve));
   }

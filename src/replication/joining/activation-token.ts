@@ -190,7 +190,7 @@ function wrappedToken(jwt: string, payload: string, now: Instant): WrappedToken 
   if (type !== "wrapping" || typeof address !== "string" || !isCount(exp)) {
     throw failures.tokenUnreadable();
   }
-  if (exp < seconds(now)) throw failures.tokenExpired();
+  if (exp < seconds(now)) throw failures.tokenExpired(seconds(now) - exp);
   return { form: "wrapped", jwt, address };
 }
 
@@ -222,7 +222,7 @@ function openEncrypted(token: string, { kind, key, clock }: TokenReader): Activa
   const now = clock.now();
   const end = isObject(data) ? data["exp"] : undefined;
   if (!isCount(end)) throw failures.tokenUnreadable();
-  if (end < seconds(now)) throw failures.tokenExpired();
+  if (end < seconds(now)) throw failures.tokenExpired(seconds(now) - end);
   const activation = readActivation(data, kind, { now, more: ["exp"] });
   if (activation.set !== set || activation.id !== id) throw failures.tokenUnreadable();
   return activation;

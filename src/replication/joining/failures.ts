@@ -147,8 +147,13 @@ export function tokenUnreadable(): Failure {
  * @code joining-token-expired An activation token has ended.
  * @remedy Make another one on the primary; check the clocks of both machines.
  */
-export function tokenExpired(): Failure {
-  return new Failure("invalid", "joining-token-expired", "the activation token has expired");
+export function tokenExpired(seconds: number): Failure {
+  return new Failure(
+    "invalid",
+    "joining-token-expired",
+    `the activation token has expired, ${seconds} seconds ago by the clock of this server: make another one, or set this clock ` +
+      "right if it is ahead of the primary's",
+  );
 }
 
 /**

@@ -85,9 +85,13 @@ export class Divergent {
   }
 
   /** What each entry of a tail has changed, in order. */
-  *entries(id: string, max: number): Generator<DivergentEntry> {
-    for (const name of this.#view.list(`${id}/`, { limit: max + 1 })) {
-      if (name === ABOUT) continue;
+  *entries(
+    id: string,
+    { after, max }: { readonly after: bigint; readonly max: number },
+  ): Generator<DivergentEntry> {
+    const page = { limit: max + 1, ...(after === 0n ? {} : { after: `${padded(after)}/` }) };
+    const names = this.#view.list(`${id}/`, page).filter((name) => name !== ABOUT);
+    for (const name of names.slice(0, max)) {
       const parts = this.#view.records(`${id}/${name}`, bytesCodec, { limit: 1000 });
       const entry = decodeEntry(concat(...parts.map(({ value }) => value)));
       const keys = entry.operations.map((operation) => ({

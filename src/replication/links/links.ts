@@ -1,6 +1,7 @@
 // Everything that speaks with other clusters, in one value: certificates, gRPC and TLS are loaded with it, and only by a
 // cluster that has others.
 
+import type { ReplicationFigures } from "../figures.ts";
 import { forgetPrimary } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { ReplicationOptions } from "../replication.ts";
@@ -21,6 +22,8 @@ import {
   type Upstream,
 } from "./upstream.ts";
 
+type LinkOptions = ReplicationOptions & { readonly figures: ReplicationFigures };
+
 export const links = {
   makePrimary,
   enablePrimary,
@@ -33,14 +36,14 @@ export const links = {
   storedFormer,
 
   serving: (
-    options: ReplicationOptions,
+    options: LinkOptions,
     port: ServingPort,
     role: () => Primary,
     heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (
-    options: ReplicationOptions,
+    options: LinkOptions,
     role: StoredRole,
     surplus: Pick<ReceivingWorld, "divergent" | "orphans">,
     upstream: Upstream,

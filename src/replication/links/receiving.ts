@@ -15,6 +15,7 @@ import type { PeerLink } from "../../cluster/peer-link.ts";
 import { decodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
+import type { ReplicationFigures } from "../figures.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { type KeyBundle, showKeysVersion } from "../joining/key-bundle.ts";
 import { putMembership } from "../joining/membership.ts";
@@ -42,6 +43,7 @@ export interface ReceivingWorld extends DialingWorld {
   readonly orphans: Orphans;
   readonly random: Random;
   readonly log: Log;
+  readonly figures: ReplicationFigures;
   readonly version: string;
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
@@ -88,6 +90,7 @@ export class Receiving {
       clock,
       timers,
       log,
+      figures: world.figures,
       random,
       ports: {
         open: (address) => linkTo(address, this.#upstream.member, world),

@@ -13,6 +13,7 @@ import type { ServiceTable } from "../../grpc/method.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import * as failures from "../failures.ts";
+import type { ReplicationFigures } from "../figures.ts";
 import { joiningCalls } from "../joining/calls.ts";
 import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
 import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
@@ -37,6 +38,7 @@ export interface ServingWorld {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
+  readonly figures: ReplicationFigures;
   readonly version: string;
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
@@ -93,7 +95,7 @@ export class Serving {
       },
       superseded: world.superseded,
     };
-    this.#sender = new Sender({ store, clock, timers, log, ports });
+    this.#sender = new Sender({ store, clock, timers, log, ports, figures: world.figures });
     this.#elsewhere = new CountedElsewhere(world.barrier);
     this.#counting = new Recurring({
       trouble: "could not count what secondaries have sealed",
@@ -152,8 +154,9 @@ export class Serving {
     return this.#sender.replicas();
   }
 
-  /** Under the data key that all of them share. */
+  /** Under the data key that all of them share. Who is gone is noticed on the way. */
   #countSealed(): void {
+    this.#sender.tellNews();
     for (const { id, keysVersion, encryptions } of this.#sender.members()) {
       const term = readKeysVersion(keysVersion)?.term;
       if (term !== undefined) this.#elsewhere.note(id, { term, encryptions: Number(encryptions) });
@@ -184,13 +187,25 @@ export class Serving {
   }
 
   /** Durable, then it is told, then its sessions are cut, and only then does this resolve. */
-  async revoke(id: string): Promise<boolean> {
+  async revoke(named: string): Promise<boolean> {
+    const id = this.#idOf(named);
     const serials = await this.#secondaries.revoke(id);
     this.#transactionBytes = this.#leastBytes();
     await this.#sender.drop(id, "revoked");
     this.#elsewhere.forget(id);
     for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
     return serials.length > 0;
+  }
+
+  /** By its own id; else by that of its cluster, or of the set where it is the only one, which status shows under similar
+   *  names. */
+  #idOf(named: string): string {
+    const known = this.#secondaries.known();
+    if (known.some(({ id }) => id === named)) return named;
+    const ofCluster = known.filter(({ clusterId }) => clusterId !== "" && clusterId === named);
+    const meant = named === this.#set ? known : ofCluster;
+    if (meant.length > 1) throw failures.ambiguousSecondary();
+    return meant[0]?.id ?? named;
   }
 
   /** The last entry is written: who has it within ten seconds. */

@@ -28,3 +28,11 @@ export function operationUnknown(known: readonly string[]): Failure {
   const message = `operations must name one or several of ${known.join(", ")}`;
   return new Failure("invalid", "operation-unknown", message);
 }
+
+/**
+ * @code operation-ticket-spent An operator ticket has done its work already.
+ * @remedy Make another one on the primary.
+ */
+export function ticketSpent(): Failure {
+  return new Failure("denied", "operation-ticket-spent", "this operator ticket was used already");
+}

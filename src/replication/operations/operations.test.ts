@@ -29,7 +29,12 @@ const CLUSTER = { name: "berlin-1", id: "0b8e2f3e-0000-4000-8000-000000000001" }
 const TWO = { secretShares: 3, secretThreshold: 2 };
 const ADDRESS = "192.0.2.1";
 
-function operationsOf(node: TestNode, mode: "primary" | "secondary" | "disabled", set = SET) {
+function operationsOf(
+  node: TestNode,
+  mode: "primary" | "secondary" | "disabled",
+  set = SET,
+  operationTokenMaxAge = 0n,
+) {
   const { barrier, keeper, clock, log } = node;
   const core = barrier.view("core/");
   return new Operations({
@@ -39,6 +44,7 @@ function operationsOf(node: TestNode, mode: "primary" | "secondary" | "disabled"
     clock,
     random,
     log,
+    operationTokenMaxAge,
     role: () => ({ mode, set }),
   });
 }
@@ -263,4 +269,27 @@ test("only a primary issues tickets, and for what there is", async () => {
     assert.throws(() => there.issue(names, HOUR), failure("invalid", /one or several of promote,/));
   }
   assert.deepEqual(there.issue(["seal", "promote", "seal"], DAY).operations, ["promote", "seal"]);
+});
+
+test("an operation token ends where its age is bounded, and is good until then", async () => {
+  const { secondary, shares, here } = await pair();
+  const { clock } = secondary;
+  const bounded = operationsOf(secondary, "secondary", SET, HOUR);
+  const token = await tokenOf(here, shares);
+  assert.notEqual(bounded.judge(token, "promote", clock.now()), null);
+  clock.ahead += HOUR;
+  assert.equal(bounded.judge(token, "promote", clock.now()), null);
+  assert.notEqual(here.judge(token, "promote", clock.now()), null);
+});
+
+test("of two requests with one ticket the second changes nothing", async () => {
+  const { here, there, secondary } = await pair();
+  const core = secondary.barrier.view("core/");
+  const { text } = there.issue(["update-primary"], MINUTE);
+  const caller = holder(here.judge(text, "update-primary", secondary.clock.now()));
+  await core.write((tx) => here.spend(tx, caller));
+  await assert.rejects(
+    core.write((tx) => here.spend(tx, caller)),
+    failure("denied", /used already/),
+  );
 });

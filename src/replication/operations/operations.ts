@@ -5,6 +5,7 @@ import type { DrOperation } from "@holdfast/shared/endpoint/access";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { DR_OPERATIONS } from "@holdfast/shared/endpoint/access";
 import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { DAY, HOUR, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
@@ -43,6 +44,8 @@ export interface OperationsNeeds {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How long operation tokens are good; 0: until somebody deletes them. */
+  readonly operationTokenMaxAge: Nanos;
   /** What this cluster is, and in which set. */
   readonly role: () => {
     readonly mode: "disabled" | "primary" | "secondary";
@@ -95,6 +98,8 @@ export class Operations {
     if (found === null) return null;
     const { accessor, created } = found;
     const age = now - created;
+    const { operationTokenMaxAge: maxAge } = this.#needs;
+    if (maxAge > 0n && age >= maxAge) return null;
     const warnings =
       age < OLD
         ? []
@@ -127,15 +132,34 @@ export class Operations {
     this.#limits.start.take(address);
     if (isArmored(options.pgpKey ?? "")) throw failures.armored();
     const attempt = await this.#generation.start(options);
-    this.#log.info("an attempt at an operation token was started", { address });
+    this.#log.info("an attempt at an operation token was started", {
+      event: "operation-token.started",
+      address,
+    });
     return attempt;
   }
 
   async update(share: { key: string; nonce: string }, address: string): Promise<RootAttempt> {
     this.#limits.share.take(address);
-    const attempt = await this.#generation.update(share);
-    if (attempt.complete) this.#log.warn("an operation token was issued", { address });
+    const attempt = await this.#update(share, address);
+    if (attempt.complete) {
+      this.#log.warn("an operation token was issued", { event: "operation-token.issued", address });
+    }
     return attempt;
+  }
+
+  async #update(share: { key: string; nonce: string }, address: string): Promise<RootAttempt> {
+    try {
+      return await this.#generation.update(share);
+    } catch (error) {
+      const code = error instanceof Failure ? error.code : "internal";
+      this.#log.warn("a share for an operation token was refused", {
+        event: "operation-token.failed",
+        address,
+        code,
+      });
+      throw error;
+    }
   }
 
   /** Anybody may, as anybody may start one. A nonce makes sure that it is this attempt. */
@@ -150,7 +174,10 @@ export class Operations {
   async delete(caller: Caller): Promise<void> {
     if (caller.name === TICKET_NAME) await this.#rows.write((tx) => this.spend(tx, caller));
     else await this.#tokens.delete(caller.accessor);
-    this.#log.info(`an ${caller.name} was deleted`, { accessor: caller.accessor });
+    this.#log.info(`an ${caller.name} was deleted`, {
+      event: "operation-token.deleted",
+      accessor: caller.accessor,
+    });
   }
 
   /** One that is not to be taken again, in whatever transaction it has done its work. Nothing happens with an operation
@@ -158,6 +185,8 @@ export class Operations {
   spend(tx: Tx, { name, accessor, expires }: Caller): void {
     if (name !== TICKET_NAME || expires === null) return;
     const rows = tx.on(this.#rows);
+    // Another request with the same one was quicker.
+    if (rows.get(SPENT + accessor, spentCodec) !== null) throw failures.ticketSpent();
     for (const { key, value } of rows.records(SPENT, spentCodec, { limit: MAX_SPENT })) {
       if (BigInt(value.expires) <= tx.time) rows.delete(key);
     }

@@ -2,11 +2,14 @@
 // attention. Of the role, the store and the sessions as they are now.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { Clock, Instant, Timers } from "@holdfast/shared/world";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
-import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
+import { Recurring } from "../../base/recurring.ts";
+import type { ReplicationReading } from "../../house/readings.ts";
 import type { Store } from "../../storage/store.ts";
 import { statusNeedsToken } from "../failures.ts";
+import type { ReplicationFigures } from "../figures.ts";
 import type { AdoptedOrphans } from "../links/adopted-orphans.ts";
 import type { Divergent } from "../links/divergent.ts";
 import type { Orphans } from "../links/orphans.ts";
@@ -14,14 +17,23 @@ import type { Receiving } from "../links/receiving.ts";
 import type { Serving } from "../links/serving.ts";
 import { isFenced, type Role } from "../roles/role.ts";
 import type { TreeWork } from "../tree-work.ts";
+import { LAG_STEP, LagHistory } from "./lag-history.ts";
+import { readingOf } from "./reading.ts";
 import { Roots } from "./roots.ts";
-import { minimalStatus, type ReceivingFacts, statusOf, type StatusFacts } from "./status.ts";
+import {
+  canaryAge,
+  minimalStatus,
+  type ReceivingFacts,
+  statusOf,
+  type StatusFacts,
+} from "./status.ts";
 
 export interface ClusterStatusOptions {
   readonly store: Store;
   readonly barrier: Pick<Barrier, "keysVersion">;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly log: Log;
   readonly clusterId: () => string;
   /** What somebody without a token is told: everything, mode and state, or nothing. */
   readonly statusAccess: "open" | "minimal" | "authenticated";
@@ -36,17 +48,69 @@ export interface AtWork {
   readonly divergent: Divergent;
   readonly orphans: Orphans;
   readonly adopted: AdoptedOrphans;
+  readonly figures: ReplicationFigures;
+  /** Which checks keep this secondary from being promoted now. */
+  readonly unpromotable: () => readonly string[];
+}
+
+export interface Heartbeat {
+  readonly clockSkew: Nanos;
+  readonly echoDuration: Nanos;
+  readonly age: Nanos;
 }
 
 export class ClusterStatus {
   readonly #options: ClusterStatusOptions;
   readonly #work: AtWork;
   readonly #roots: Roots;
+  readonly #history = new LagHistory();
+  readonly #watching: Recurring;
 
   constructor(options: ClusterStatusOptions, work: AtWork) {
     this.#options = options;
     this.#work = work;
     this.#roots = new Roots(options);
+    this.#watching = new Recurring({
+      trouble: "could not note how far behind secondaries are",
+      run: async () => this.#history.note(options.clock.now(), this.reading.peers),
+      period: LAG_STEP,
+      timers: options.timers,
+      log: options.log.child("replication"),
+    });
+  }
+
+  /** From here on it is noted how far behind others are. */
+  open(): void {
+    this.#watching.open();
+  }
+
+  async close(): Promise<void> {
+    await this.#watching.close();
+  }
+
+  /** For a scrape, and for the history. */
+  get reading(): ReplicationReading {
+    const { store, clock } = this.#options;
+    const facts = {
+      role: this.#work.role(),
+      index: store.index,
+      now: clock.now(),
+      secondaries: this.#work.serving()?.members() ?? [],
+      receiving: this.#receivingFacts(),
+    };
+    return readingOf(facts, this.#work.figures);
+  }
+
+  /** What a secondary knows of its primary's clock, and how old its data is; null for everybody else. */
+  get heartbeat(): Heartbeat | null {
+    const receiving = this.#receivingFacts();
+    const primary = receiving?.primary ?? null;
+    if (receiving === null || primary === null) return null;
+    return {
+      clockSkew: primary.clockSkew ?? 0n,
+      echoDuration: primary.echoDuration ?? 0n,
+      age: canaryAge(primary, receiving.behindFor, this.#options.clock.now()),
+    };
   }
 
   /** What somebody should look at. */
@@ -73,16 +137,16 @@ export class ClusterStatus {
     };
   }
 
-  /** `whole`: for who may know more than anybody. */
-  async of(whole: boolean): Promise<JsonObject> {
-    return statusOf(await this.#facts(), whole);
+  /** `whole`: for who may know more than anybody. `withHistory`: with the lag of the last hour. */
+  async of(whole: boolean, withHistory = false): Promise<JsonObject> {
+    return statusOf(await this.#facts(withHistory), whole);
   }
 
   /** For who has shown no token. */
-  async forAnybody(): Promise<JsonObject> {
-    if (this.#options.statusAccess === "open") return await this.of(false);
+  async forAnybody(withHistory = false): Promise<JsonObject> {
+    if (this.#options.statusAccess === "open") return await this.of(false, withHistory);
     this.assertOpen();
-    return minimalStatus(await this.#facts());
+    return minimalStatus(await this.#facts(false));
   }
 
   /** A secondary knows no tokens, and tells anybody what health tells too. */
@@ -97,7 +161,7 @@ export class ClusterStatus {
     void this.#options.barrier.keysVersion;
   }
 
-  async #facts(): Promise<StatusFacts> {
+  async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
     const { store, clock, clusterId } = this.#options;
     const { trees, orphans, adopted } = this.#work;
@@ -114,7 +178,6 @@ export class ClusterStatus {
         checkedAt: trees.checkedAt,
         reindexedAt: trees.reindexedAt,
         reindex: trees.reindexing,
-        headTime: this.#headTime(),
       },
       clusterId: clusterId(),
       orphans: { waiting: orphans.waiting, ...adopted.counts },
@@ -122,14 +185,9 @@ export class ClusterStatus {
       known: serving?.known ?? [],
       secondaries: serving?.members() ?? [],
       receiving: this.#receivingFacts(),
+      unpromotable: this.#work.unpromotable(),
+      history: withHistory ? (id) => this.#history.of(id) : null,
     };
-  }
-
-  /** When the newest entry that is here was written; null where the log has none. */
-  #headTime(): Instant | null {
-    const { store } = this.#options;
-    const [row] = store.logs(store.index, 1);
-    return row === undefined ? null : decodeEntryHeader(row.entry).time;
   }
 
   #receivingFacts(): ReceivingFacts | null {
@@ -144,6 +202,7 @@ export class ClusterStatus {
       connectionState: status.connectionState,
       lastRemoteIndex: status.lastRemoteIndex,
       announced: status.highestAnnounced,
+      behindFor: status.behindFor,
       startedAt: status.startedAt,
       lastSyncError: status.lastSyncError ?? "",
       primary: {

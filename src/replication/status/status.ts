@@ -24,6 +24,8 @@ export interface SecondaryFacts extends PeerFacts {
   readonly version: string;
   readonly acknowledged: bigint | null;
   readonly lag: bigint | null;
+  /** For how long it lacks what it lacks; null where that is nothing. */
+  readonly behindFor: Nanos | null;
   readonly state: string;
 }
 
@@ -34,6 +36,8 @@ export interface ReceivingFacts {
   readonly lastRemoteIndex: bigint;
   /** The highest index that the primary has told of. */
   readonly announced: bigint;
+  /** For how long some of that is missing; null where nothing is. */
+  readonly behindFor: Nanos | null;
   readonly startedAt: Instant | null;
   readonly lastSyncError: string;
   readonly primary: PeerFacts | null;
@@ -55,8 +59,6 @@ export interface StoreFacts {
     readonly done: number;
     readonly total: number;
   } | null;
-  /** When the newest entry that is here was written. */
-  readonly headTime: Instant | null;
 }
 
 export interface StatusFacts {
@@ -69,6 +71,10 @@ export interface StatusFacts {
   readonly known: readonly string[];
   readonly secondaries: readonly SecondaryFacts[];
   readonly receiving: ReceivingFacts | null;
+  /** Of a secondary: the checks that keep it from being promoted now. */
+  readonly unpromotable: readonly string[];
+  /** Of the last hour, by the name of a secondary; null where nobody asks for it. */
+  readonly history: ((id: string) => JsonObject) | null;
 }
 
 /** `whole`: for who may know more than anybody. */
@@ -92,7 +98,7 @@ export function minimalStatus(facts: StatusFacts): JsonObject {
 }
 
 function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonObject {
-  const { known, secondaries, now } = facts;
+  const { known, secondaries, now, history } = facts;
   return {
     mode: "primary",
     cluster_id: role.set,
@@ -105,11 +111,12 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
       cluster_id: one.clusterId,
-      ...peerStatus(one, now, lagTime(one, facts)),
+      ...peerStatus(one, now, canaryAge(one, one.behindFor, now)),
       last_remote_wal: Number(one.acknowledged ?? 0n),
       wal_lag: Number(one.lag ?? 0n),
       state: one.state,
       ...(whole ? { version: one.version } : {}),
+      ...(history === null ? {} : { lag_history: history(one.id) }),
     })),
     orphans_adopted: facts.orphans.adopted,
     orphans_left: facts.orphans.left,
@@ -120,11 +127,12 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
 }
 
 function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): JsonObject {
-  const { receiving, now, store } = facts;
+  const { receiving, now, store, unpromotable, history } = facts;
   const hasPrimary = role.id !== "";
   const primary = receiving?.primary ?? null;
   const progress = receiving?.progress ?? null;
-  const age = primary === null ? 0n : canaryAge(primary, facts);
+  const behindFor = receiving?.behindFor ?? null;
+  const age = primary === null ? 0n : canaryAge(primary, behindFor, now);
   return {
     mode: "secondary",
     cluster_id: role.set,
@@ -139,7 +147,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     ...(hasPrimary
       ? {
           last_remote_wal: Number(receiving?.lastRemoteIndex ?? store.index),
-          wal_lag: lagOf(receiving, store),
+          wal_lag: entriesBehind(receiving, store.index),
           last_start: timeText(receiving?.startedAt ?? null),
         }
       : {}),
@@ -155,12 +163,15 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     orphans_waiting: facts.orphans.waiting,
     seal_source: role.copied && !hasPrimary ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? "",
+    promotable: unpromotable.length === 0,
+    promotable_reasons: [...unpromotable],
+    ...(history === null ? {} : { lag_history: history(role.id) }),
     ...treeStatus(store),
   };
 }
 
 /** In entries that the primary has told of. */
-function lagOf(receiving: ReceivingFacts | null, { index }: StoreFacts): number {
+export function entriesBehind(receiving: ReceivingFacts | null, index: bigint): number {
   const announced = receiving?.announced ?? 0n;
   return announced > index ? Number(announced - index) : 0;
 }
@@ -198,17 +209,11 @@ function peerStatus(peer: PeerFacts, now: Instant, age: Nanos): JsonObject {
   };
 }
 
-/** How old what is here is: the age of the newest entry while some are missing, else the time since the last heartbeat. */
-function canaryAge(peer: PeerFacts, { now, receiving, store }: StatusFacts): Nanos {
-  const behind = receiving !== null && receiving.lastRemoteIndex > store.index;
-  const since = behind ? store.headTime : peer.lastHeartbeat;
-  return since === null || since > now ? 0n : now - since;
-}
-
-function lagTime(one: SecondaryFacts, { now, store }: StatusFacts): Nanos {
-  const behind = one.lag !== null && one.lag > 0n;
-  const since = behind ? store.headTime : one.lastHeartbeat;
-  return since === null || since > now ? 0n : now - since;
+/** How old what is there is: for how long something is missing, else the time since the last heartbeat. */
+export function canaryAge(peer: PeerFacts, behindFor: Nanos | null, now: Instant): Nanos {
+  const { lastHeartbeat: since } = peer;
+  const silent = since === null || since > now ? 0n : now - since;
+  return behindFor !== null && behindFor > silent ? behindFor : silent;
 }
 
 function millis(nanos: Nanos | null): string {

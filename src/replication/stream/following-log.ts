@@ -171,7 +171,7 @@ export class LogFollower {
   }
 
   async #batch(batch: Batch): Promise<StreamEnd | null> {
-    const { store } = this.#parts;
+    const { store, clock } = this.#parts;
     const bytes = sizeOf(batch);
     const entries = this.#unknown(batch);
     const end = store.locked
@@ -180,6 +180,7 @@ export class LogFollower {
     if (end !== null) return end;
     const { index } = store; // durable: whatever is applied is
     this.#progress.lastRemote = index;
+    if (index >= this.#progress.announced) this.#progress.completeAt = clock.elapsed();
     this.#queuedBytes -= bytes; // before anybody is told that there is room
     this.#outbox.push({
       start: null,

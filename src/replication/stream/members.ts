@@ -27,6 +27,8 @@ export interface MemberStatus {
   /** The last index that it has said to be durable there; null where it has said nothing yet. */
   readonly acknowledged: bigint | null;
   readonly lag: bigint | null;
+  /** For how long it lacks what it lacks; null where that is nothing, or not known. */
+  readonly behindFor: Nanos | null;
   /** As it says itself. */
   readonly state: string;
   readonly keysVersion: string;
@@ -47,6 +49,7 @@ export class Member {
   #since: Instant | null;
   #acknowledged: bigint | null = null;
   #pin: bigint | null = null;
+  #wasConnected = false; // at the last look
   stream: Ended | null = null;
 
   constructor(id: string, hello: Hello, now: Instant) {
@@ -100,9 +103,18 @@ export class Member {
     return this.#acknowledged === null ? null : this.#acknowledged + 1n;
   }
 
-  status(now: Instant, head: bigint): MemberStatus {
+  /** Whether it is connected, where that is news since the last time. */
+  news(now: Instant): boolean | null {
+    const isConnected = this.#isHeard(now);
+    if (isConnected === this.#wasConnected) return null;
+    this.#wasConnected = isConnected;
+    return isConnected;
+  }
+
+  status(now: Instant, head: bigint, waiting: (index: bigint) => Nanos): MemberStatus {
     const { clusterId, version, apiAddress, clusterAddresses, limits } = this.#hello;
     const echo = this.#echo;
+    const acknowledged = this.#acknowledged;
     const isConnected = this.#isHeard(now);
     return {
       id: this.id,
@@ -116,8 +128,9 @@ export class Member {
       lastHeartbeat: this.#heard,
       echoDuration: this.#measured?.duration ?? null,
       clockSkew: this.#measured?.skew ?? null,
-      acknowledged: this.#acknowledged,
-      lag: this.#acknowledged === null ? null : head - this.#acknowledged,
+      acknowledged,
+      lag: acknowledged === null ? null : head - acknowledged,
+      behindFor: acknowledged === null || acknowledged >= head ? null : waiting(acknowledged),
       state: short(echo?.state ?? "idle"),
       keysVersion: short(echo?.keysVersion ?? ""),
       encryptions: echo?.encryptions ?? 0n,

@@ -29,7 +29,6 @@ import {
   Progress,
   type ReceiverParts,
   type ReceiverState,
-  sleep,
 } from "./receiving.ts";
 import { isCopied, RowTaker } from "./taking-rows.ts";
 
@@ -39,6 +38,7 @@ const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
 const ROUNDS = 3;
+const EVENT = "replication";
 /** What a primary says to one that it does not take any more. */
 export const REVOKED = "revoked";
 
@@ -63,6 +63,8 @@ export interface ReceiverStatus {
   readonly clockSkew: Nanos | null;
   /** When the newest entry there was written. */
   readonly headTime: Instant;
+  /** For how long something is missing that the primary has told of; null where nothing is. */
+  readonly behindFor: Nanos | null;
 }
 
 export class Receiver {
@@ -74,10 +76,15 @@ export class Receiver {
   #wake: (() => void) | null = null;
   #startedAt: Instant | null = null;
   #follower: LogFollower | null = null;
+  #news: (() => void) | null = null; // something has changed that the primary should hear
 
   constructor(parts: ReceiverParts & { readonly random: Random }) {
     this.#parts = parts;
     this.#random = parts.random;
+    this.#progress.onState = (now, before) => {
+      this.#tellState(now, before);
+      this.#news?.();
+    };
   }
 
   open(): void {
@@ -131,7 +138,33 @@ export class Receiver {
       echoDuration: progress.measured?.duration ?? null,
       clockSkew: progress.measured?.skew ?? null,
       headTime: progress.headTime,
+      behindFor: this.#behindFor(),
     };
+  }
+
+  #behindFor(): Nanos | null {
+    const { clock, store } = this.#parts;
+    const { announced, completeAt } = this.#progress;
+    if (announced <= store.index) return null;
+    return completeAt === null ? 0n : clock.elapsed() - completeAt;
+  }
+
+  /** As those outside see it: to connect is to be idle. */
+  #tellState(now: ReceiverState, before: ReceiverState): void {
+    const { log } = this.#parts;
+    const [state, was] = [wireState(now), wireState(before)];
+    if (state === was) return;
+    log.info("replication changed", { event: `${EVENT}.state-changed`, state, was });
+    if (isSync(state) === isSync(was)) return;
+    const { error, rows } = this.#progress;
+    const fields = { rows: rows.done, index: String(this.#parts.store.index) };
+    if (isSync(state)) log.info("rows are compared or copied", { event: `${EVENT}.sync-started` });
+    else if (state === "stream-wals") {
+      log.info("rows are those of the primary", { event: `${EVENT}.sync-finished`, ...fields });
+    } else {
+      const cause = error ?? "it was stopped";
+      log.warn("rows are not all there", { event: `${EVENT}.sync-failed`, ...fields, cause });
+    }
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -233,6 +266,7 @@ export class Receiver {
   ): Promise<void> {
     const taker = new RowTaker(this.#parts, this.#progress, connection);
     if (decision === null) throw protocolBroken("no decision");
+    this.#parts.figures?.met(decision);
     await this.#prepare(taker, decision, timeline);
     const { store, ports } = this.#parts;
     // It is on the primary's log now: what comes later is given up by another permission.
@@ -276,8 +310,13 @@ export class Receiver {
 
   /** Only where somebody has allowed it. */
   async #goBack(fork: bigint, run: () => Promise<void>): Promise<void> {
-    const { store, ports } = this.#parts;
+    const { store, ports, log } = this.#parts;
     this.#progress.divergent = { fork, head: store.index };
+    log.warn("entries here are not those of the primary", {
+      event: `${EVENT}.divergence-detected`,
+      fork: String(fork),
+      head: String(store.index),
+    });
     if (!ports.mayRewind()) throw divergent(fork, store.index);
     await run();
     this.#progress.divergent = null;
@@ -295,7 +334,7 @@ export class Receiver {
   }
 
   async #after(end: StreamEnd, taker: RowTaker): Promise<void> {
-    const { store, log } = this.#parts;
+    const { store, log, figures } = this.#parts;
     switch (end.kind) {
       case "again":
         return;
@@ -306,13 +345,18 @@ export class Receiver {
       case "diverged":
         throw protocolBroken("another log than it said");
       case "trimmed":
+        figures?.resumed("trimmed");
         return await this.#diff(taker);
       case "suspect": // the next stream begins with a comparison of heads
         this.#progress.state = "merkle-diff";
         return await taker.mendOwn();
       case "differs": {
         this.#progress.state = "merkle-diff";
-        log.warn("the data here differs from the primary's", { index: String(store.index) });
+        figures?.damaged();
+        log.warn("the data here differs from the primary's", {
+          event: `${EVENT}.corruption-detected`,
+          index: String(store.index),
+        });
         await taker.mendOwn();
         if (store.differsFrom(end.head).length > 0) await this.#diff(taker);
       }
@@ -323,6 +367,7 @@ export class Receiver {
    *  ever. A comparison that was cut off does not count. */
   async #diff(taker: RowTaker): Promise<void> {
     const progress = this.#progress;
+    const { clock, figures } = this.#parts;
     for (let isWhole = false; !isWhole; progress.rounds++) {
       if (progress.rounds >= ROUNDS) {
         progress.rounds = 0;
@@ -334,15 +379,19 @@ export class Receiver {
       }
       // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.
       if (progress.rounds > 0) await taker.mendOwn();
+      const begun = clock.elapsed();
       isWhole = await addsUp(taker.diff());
+      figures?.compared(Number(clock.elapsed() - begun) / 1e9);
     }
   }
 
   /** Tells how we are, hears how the primary is, and notices when nobody answers. */
   async #echoes({ link, epoch, signal }: Connection): Promise<void> {
-    const { clock, timers, store, ports } = this.#parts;
+    const { clock, store, ports } = this.#parts;
     const progress = this.#progress;
-    for (let before: EchoTimes | null = null; ; await sleep(timers, ECHO_EVERY, signal)) {
+    let sent = progress.state;
+    for (let before: EchoTimes | null = null; ; await this.#untilEcho(sent, signal)) {
+      sent = progress.state;
       const { version, apiAddress = "", clusterAddresses = [] } = ports.self();
       const t0 = clock.now();
       const answer: EchoAnswer = await link.call(
@@ -351,7 +400,7 @@ export class Receiver {
           epoch,
           t0,
           before,
-          state: progress.state,
+          state: sent,
           applied: store.index,
           durable: store.index,
           apiAddress,
@@ -369,11 +418,21 @@ export class Receiver {
       progress.headTime = answer.headTime;
       ports.heard?.(answer.t2);
       progress.announce(answer.head);
+      if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       this.#follower?.look();
       ports.learned(answer.apiAddress, answer.clusterAddresses);
       if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
     }
+  }
+
+  /** Until the next is due, or the state is another than was told: then others need not wait to see it. */
+  async #untilEcho(sent: ReceiverState, signal: AbortSignal): Promise<void> {
+    await this.#waited(ECHO_EVERY, signal, (wake) => {
+      this.#news = wake;
+      if (this.#progress.state !== sent) wake?.();
+    });
+    signal.throwIfAborted();
   }
 
   /** A fifth more or less, so that not all come at once. */
@@ -382,18 +441,28 @@ export class Receiver {
     return (pause * 4n) / 5n + (pause * 2n * share) / (5n * 65_536n);
   }
 
-  /** Until then, or until somebody says so; below zero only that. */
   async #pause(length: Nanos, signal: AbortSignal): Promise<void> {
+    await this.#waited(length, signal, (wake) => {
+      this.#wake = wake;
+    });
+  }
+
+  /** Until then, or until somebody calls what is handed to `keep`; below zero only that. */
+  async #waited(
+    length: Nanos,
+    signal: AbortSignal,
+    keep: (wake: (() => void) | null) => void,
+  ): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = length < 0n ? null : this.#parts.timers.after(length, resolve);
-    const stop = () => resolve();
-    signal.addEventListener("abort", stop, { once: true });
+    const wake = () => resolve();
+    keep(wake);
+    const timer = length < 0n ? null : this.#parts.timers.after(length, wake);
+    signal.addEventListener("abort", wake, { once: true });
     await promise;
     timer?.cancel();
-    signal.removeEventListener("abort", stop);
-    this.#wake = null;
+    signal.removeEventListener("abort", wake);
+    keep(null);
   }
 }
 
@@ -410,6 +479,14 @@ function forkFrom({ timeline: own, index }: Store, sent: Uint8Array): bigint | n
     if (error instanceof MalformedBytes) throw protocolBroken("what is no timeline");
     throw error;
   }
+}
+
+function wireState(state: ReceiverState): ReceiverState {
+  return state === "connecting" ? "idle" : state;
+}
+
+function isSync(state: ReceiverState): boolean {
+  return state === "merkle-diff" || state === "merkle-sync";
 }
 
 /** False where the rows that were taken over are not those that they should be. */

@@ -8,6 +8,7 @@ import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { Cursor, HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
+import type { ReplicationFigures } from "../figures.ts";
 import type { Measured } from "./echo-times.ts";
 import type { Place } from "./messages.ts";
 
@@ -57,6 +58,7 @@ export interface ReceiverParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly ports: ReceiverPorts;
+  readonly figures?: ReplicationFigures;
 }
 
 export type ReceiverState = "idle" | "connecting" | "stream-wals" | "merkle-diff" | "merkle-sync";
@@ -72,7 +74,9 @@ export interface Connection {
 
 /** What is shown of a receiver; its parts write it down as they go. */
 export class Progress {
-  state: ReceiverState = "idle";
+  #state: ReceiverState = "idle";
+  /** Called when it has become another one. */
+  onState: (now: ReceiverState, before: ReceiverState) => void = () => {};
   connection: ConnectionState = "idle";
   error: string | null = null;
   /** The last index that came, or that rows were taken over at. */
@@ -90,8 +94,20 @@ export class Progress {
   measured: Measured | null = null;
   heard: Instant | null = null;
   headTime: Instant = 0n;
+  /** When everything was last here that the primary has told of; null before. */
+  completeAt: Nanos | null = null;
   /** Since the session began something came that was right: the next attempt need not wait long. */
   isGetting = false;
+
+  get state(): ReceiverState {
+    return this.#state;
+  }
+
+  set state(next: ReceiverState) {
+    const before = this.#state;
+    this.#state = next;
+    if (next !== before) this.onState(next, before);
+  }
 
   announce(index: bigint): void {
     if (index > this.announced) this.announced = index;

@@ -22,9 +22,11 @@ import { decodeHead, encodeTimeline } from "../../storage/rows/head.ts";
 import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
+import type { ReplicationFigures } from "../figures.ts";
 import { decide, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
+import { CommitTimes } from "./commit-times.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
@@ -41,6 +43,8 @@ import {
 const FINISH: Nanos = 10n * SECOND;
 const MAX_MEMBERS = 128; // of those that came since we lead: some have been revoked since
 const WARN_SKEW: Nanos = 2n * SECOND;
+const CONNECTED = "replication.secondary-connected";
+const DISCONNECTED = "replication.secondary-disconnected";
 
 /** What a sender is told by those around it. */
 export interface SenderPorts {
@@ -70,6 +74,7 @@ export interface SenderParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly ports: SenderPorts;
+  readonly figures?: ReplicationFigures;
 }
 
 /** Who has the last entry of all. */
@@ -84,6 +89,7 @@ export class Sender {
   readonly #parts: SenderParts;
   readonly #ports: SenderPorts;
   readonly #tail: LogTail;
+  readonly #times: CommitTimes;
   readonly #members = new Map<string, Member>();
   readonly #waiting = new Set<() => void>(); // for acknowledgements
   readonly #questions: Questions;
@@ -97,18 +103,21 @@ export class Sender {
     this.#ports = parts.ports;
     this.#tail = new LogTail(parts.store);
     this.#questions = new Questions(parts.timers);
+    this.#times = new CommitTimes(parts.store, parts.clock);
     this.table = this.#served();
   }
 
   /** As a served set wants it. */
   readonly greet = async (hello: Hello, peer: Peer): Promise<Greeting> => {
-    const { ports } = this.#parts;
+    const { ports, figures } = this.#parts;
     this.#assertKnown(peer);
     if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch);
     await ports.confirm(hello, peer);
     this.#assertKnown(peer); // it took its time
     const decision = decide(hello, factsOf(this.#store));
     const member = this.#meet(hello, peer);
+    if (hello.cursor !== null) figures?.met(decision);
+    this.tellNews();
     if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
     // A copy goes on: it will need the log from where it began.
     if (decision.kind === "copy" && hello.half !== null) {
@@ -130,7 +139,22 @@ export class Sender {
   members(): MemberStatus[] {
     const now = this.#parts.clock.now();
     const { index } = this.#store;
-    return Array.from(this.#members.values(), (member) => member.status(now, index));
+    const waiting = (after: bigint) => this.#times.waiting(after);
+    return Array.from(this.#members.values(), (member) => member.status(now, index, waiting));
+  }
+
+  /** Who has come and who was not heard of for too long, once each. */
+  tellNews(): void {
+    const { clock, log } = this.#parts;
+    const now = clock.now();
+    for (const member of this.#members.values()) {
+      const isConnected = member.news(now);
+      if (isConnected === null) continue;
+      const fields = { secondary: member.id };
+      if (isConnected) {
+        log.info("a secondary is connected", { event: CONNECTED, ...fields });
+      } else log.warn("a secondary is gone", { event: DISCONNECTED, ...fields });
+    }
   }
 
   /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. */
@@ -214,6 +238,7 @@ export class Sender {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#tail.close();
+    this.#times.close();
     await this.#end(this.#members.values(), reason);
   }
 

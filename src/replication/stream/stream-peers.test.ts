@@ -61,6 +61,7 @@ describe("a secondary and its primary", BOUND, () => {
         clockSkew: 3n * SECOND,
         acknowledged: 10n,
         lag: 0n,
+        behindFor: null,
         state: "stream-wals",
         keysVersion: "1",
         encryptions: 7n,
@@ -73,6 +74,28 @@ describe("a secondary and its primary", BOUND, () => {
     await pair.receiver.close();
     await pair.world.timers.advance(16n * SECOND);
     assert.equal(pair.sender.members()[0]!.isConnected, false);
+  });
+
+  test("the primary hears at once that a secondary streams, and for how long it lacks what it lacks", async () => {
+    pair = await filled();
+    pair.receiver.open();
+    await pair.atRest();
+    await turns();
+    assert.equal(pair.sender.members()[0]!.state, "stream-wals"); // and no time has passed
+    await pair.receiver.close();
+    await pair.world.timers.advance(SECOND);
+    await pair.put("shared/later", "1");
+    await pair.world.timers.advance(7n * SECOND);
+    await pair.put("shared/later", "2");
+    assert.deepEqual(
+      pair.sender.members().map(({ lag, behindFor }) => ({ lag, behindFor })),
+      [{ lag: 2n, behindFor: 7n * SECOND }],
+    );
+    await pair.world.timers.advance(16n * SECOND);
+    pair.sender.tellNews();
+    pair.sender.tellNews();
+    const gone = pair.world.lines.filter((line) => line.includes("secondary-disconnected"));
+    assert.equal(gone.length, 1);
   });
 
   test("who has not come yet needs the whole log; a hello for something else changes nothing in the book", async () => {

@@ -79,7 +79,7 @@ export class RowTaker {
         next.catch(() => {}); // whoever waits for it hears of it
       }
       await this.#adopt(rows, (last) => COPY + last);
-      this.#progress.rows.done += rows.length;
+      this.#took(rows.length);
       if (chunk.isDone) return await this.#finish(anchor, chunk.index);
     }
   }
@@ -131,7 +131,7 @@ export class RowTaker {
       pending = rows;
       await ports.marks.write(index);
       await this.#split(pending, (some) => store.rewind(surplus, some));
-      this.#progress.rows.done += pending.length;
+      this.#took(pending.length);
     }
     if (left.length === 0) await store.rewind(surplus, []);
     await ports.rewound(fork);
@@ -249,11 +249,11 @@ export class RowTaker {
     for (let at = 0; at < gone.length; at += MAX_KEYS) {
       await this.#adopt(gone.slice(at, at + MAX_KEYS).map(absent), () => DIFF);
     }
-    this.#progress.rows.done += gone.length;
+    this.#took(gone.length);
     for await (const sent of this.#fetched(wanted)) {
       if (sent.index > index) index = sent.index;
       await this.#adopt(sent.rows, () => DIFF);
-      this.#progress.rows.done += sent.rows.length;
+      this.#took(sent.rows.length);
     }
     this.#progress.announce(index);
     return index;
@@ -298,6 +298,11 @@ export class RowTaker {
       if (next !== some.length) throw protocolBroken("fewer rows than keys");
       at += some.length;
     }
+  }
+
+  #took(rows: number): void {
+    this.#progress.rows.done += rows;
+    this.#parts.figures?.took(rows);
   }
 
   #adopt(rows: readonly AdoptedRow[], cursor: (last: string) => string): Promise<void> {

@@ -6,7 +6,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import { ARCHIVE_BODY } from "../manual/api-snapshot.ts";
-import { alreadyInitialised, notAllowed } from "./failures.ts";
+import { alreadyInitialised, notAllowed, notOnSecondary } from "./failures.ts";
 import type { RestoreStatus } from "./restore-book.ts";
 import type { Restores } from "./restores.ts";
 
@@ -29,6 +29,7 @@ export const restoreApi = [
     rootOnly: true,
     runs: "active",
     family: "bare",
+    refusedOnDrSecondary: notOnSecondary,
     bodyStream: ARCHIVE_BODY,
     input: {},
     output: out.nothing,
@@ -52,6 +53,7 @@ export const restoreApi = [
     rootOnly: true,
     runs: "active",
     family: "bare",
+    refusedOnDrSecondary: notOnSecondary,
     bodyStream: ARCHIVE_BODY,
     input: {},
     output: out.nothing,

@@ -81,3 +81,14 @@ export function spoolChanged(): Failure {
   const message = "what is read back from the disk is not what was received";
   return new Failure("damaged", "restore-changed", message);
 }
+
+/**
+ * @code restore-secondary Nothing is restored on a secondary: the data there is its primary's.
+ * @remedy Restore on the primary, and the secondaries follow; or promote or disable this one first.
+ */
+export function notOnSecondary(): Failure {
+  const message =
+    "this cluster is a disaster-recovery secondary, whose data is its primary's: restore on the primary, or promote or disable " +
+    "this one first";
+  return new Failure("invalid", "restore-secondary", message);
+}

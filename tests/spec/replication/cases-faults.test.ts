@@ -114,7 +114,11 @@ test("R-127: nothing is restored on a secondary", async (t) => {
   await inSync(a, b);
   for (const path of ["snapshot", "snapshot-force"]) {
     const url = `/v1/sys/storage/raft/${path}`;
-    is(await b.server.call("POST", url, { token: a.token, body: "no archive" }), 503);
+    for (const token of [a.token, undefined]) {
+      const refused = await b.server.call("POST", url, { token, body: "no archive" });
+      is(refused, 400);
+      assert.equal(refused.headers["x-service-error"], "restore_secondary");
+    }
   }
   await a.put("x", { n: "1" });
   await inSync(a, b);

@@ -107,7 +107,7 @@ test("R-54: what only the old primary has written is given up when a token says 
   assert.equal((await a.status())["divergent_entries"], lost);
   const [tail] = a.replication.divergent.tails();
   assert.equal(tail?.fork, fork);
-  const entries = [...a.replication.divergent.entries(tail.id, 100)];
+  const entries = [...a.replication.divergent.entries(tail.id, { after: 0n, max: 100 })];
   assert.equal(entries.length, lost);
   assert.ok(entries.every(({ keys }) => keys.length > 0));
 });

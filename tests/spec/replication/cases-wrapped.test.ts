@@ -48,6 +48,7 @@ test("R-9: a wrapped token is a JWT for half an hour that says where it is unwra
   const primary = await startPrimary(t, { settings: { api_addr } });
   const made = await wrappedToken(primary);
   assert.equal(at(made, "data"), null);
+  assert.equal(at(made, "warnings"), null);
   assert.equal(at(made, "wrap_info", "ttl"), 1800);
   const token = String(at(made, "wrap_info", "token"));
   const [, payload = "", ...more] = token.split(".");
@@ -71,7 +72,9 @@ test("R-9: a wrapped token is a JWT for half an hour that says where it is unwra
 
 test("R-11: it is unwrapped once, with everything that a secondary needs", async (t) => {
   const primary = await startPrimary(t);
-  const token = String(at(await wrappedToken(primary), "wrap_info", "token"));
+  const made = await wrappedToken(primary);
+  assert.match(JSON.stringify(at(made, "warnings")), /primary_api_addr/); // nobody has said where
+  const token = String(at(made, "wrap_info", "token"));
   const unwrap = () => primary.server.call("POST", "/v1/sys/wrapping/unwrap", { token });
   const first = await unwrap();
   is(first, 200);
@@ -91,7 +94,9 @@ test("R-12: a token that has ended changes nothing where it is used", async (t) 
   const other = await startCluster(t, { ...LISTED, world: { clock } });
   const token = String(at(await wrappedToken(primary), "wrap_info", "token"));
   clock.ahead = 31n * MINUTE;
-  is(await other.dr("secondary/enable", { token, ...how }), 400);
+  const late = await other.dr("secondary/enable", { token, ...how });
+  is(late, 400);
+  assert.match(late.text, /ago by the clock of this server.*if it is ahead of the primary's/);
   assert.deepEqual(await other.status(), { mode: "disabled" });
   is(await other.server.call("GET", "/v1/sys/mounts", { token: other.token }), 200);
 });

@@ -1,0 +1,138 @@
+// The rehearsal of a failover: every check, what would be lost, and the commands that come next; and what is signed of it.
+// Pure.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import {
+  type Check,
+  type CheckName,
+  promotionChecks,
+  type PromotionFacts,
+  promotionRefusal,
+} from "./checks.ts";
+import type { Secondary } from "./role.ts";
+
+export interface Rehearsed {
+  readonly checks: readonly Check[];
+  /** Whether it would be promoted now, and with force. */
+  readonly ready: boolean;
+  readonly readyWithForce: boolean;
+  /** Entries that the primary has told of and that are not here. */
+  readonly lost: { readonly from: bigint; readonly to: bigint } | null;
+  /** For how long the primary was not heard of, in seconds: what it has written since nobody here knows. Null while it
+   *  is connected, and where there is none. */
+  readonly unheard: number | null;
+  /** Commands, in order. */
+  readonly next: readonly string[];
+}
+
+export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed {
+  const checks = promotionChecks(facts);
+  const { applied, announced, hasPrimary, silentFor, final } = facts;
+  const ready = promotionRefusal(checks, false) === null;
+  const readyWithForce = promotionRefusal(checks, true) === null;
+  const isOver = final !== null && applied >= final;
+  return {
+    checks,
+    ready,
+    readyWithForce,
+    lost: announced > applied ? { from: applied + 1n, to: announced } : null,
+    unheard: hasPrimary && !isOver ? silentFor : null,
+    next: nextCommands(checks, { ready, readyWithForce, primaryApi }),
+  };
+}
+
+const HERE = "here: holdfast replication";
+
+/** What mends a check that does not hold, in the order in which it is done. */
+const MENDING: readonly (readonly [CheckName, string])[] = [
+  ["keys", `${HERE} recover (the keys of the set are fetched again)`],
+  ["copied", `${HERE} status, until it streams`],
+  ["whole", `${HERE} status, until it streams`],
+  ["equal", `${HERE} merkle-check -deep, then: holdfast replication recover`],
+  ["audit", "here: make the place writable that the audit devices of the primary write to"],
+  ["alone", `${HERE} status, until the other change is over`],
+];
+
+function nextCommands(
+  checks: readonly Check[],
+  {
+    ready,
+    readyWithForce,
+    primaryApi,
+  }: {
+    readonly ready: boolean;
+    readonly readyWithForce: boolean;
+    readonly primaryApi: string;
+  },
+): string[] {
+  const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
+  const mending = new Set(MENDING.flatMap(([name, line]) => (failed.has(name) ? [line] : [])));
+  const where = primaryApi === "" ? "" : ` (${primaryApi})`;
+  const afterwards = [
+    `${HERE} token -public-key KEY ID, for each cluster that is to follow`,
+    "there: holdfast replication update-primary",
+  ];
+  const demote = `on the primary${where}: holdfast replication demote`;
+  if (ready) return [`${HERE} promote`, ...afterwards];
+  const steps = [
+    ...mending,
+    ...(failed.has("primary-gone") ? [demote] : []),
+    ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
+    `${HERE} promote`,
+  ];
+  const lost = "here, where the primary is lost: holdfast replication promote -force";
+  return [...steps, ...(readyWithForce ? [lost] : []), ...afterwards];
+}
+
+/** As evidence takes it. */
+export interface RehearsalReport {
+  readonly subject: JsonObject;
+  readonly result: JsonObject & { readonly state: string };
+  readonly statement: string;
+}
+
+export function rehearsalReport(
+  { checks, ready, readyWithForce, lost, unheard, next }: Rehearsed,
+  { set, id, address, epoch }: Pick<Secondary, "set" | "id" | "address" | "epoch">,
+  { applied, announced }: Pick<PromotionFacts, "applied" | "announced">,
+  now: Instant,
+): RehearsalReport {
+  const failed = checks.filter(({ ok }) => !ok);
+  const state = ready ? "ready" : readyWithForce ? "only-by-force" : "not-ready";
+  return {
+    subject: { set, secondary: id, primary_cluster_addr: address, epoch: epoch.number },
+    result: {
+      state,
+      applied: Number(applied),
+      announced: Number(announced),
+      lost_from: lost === null ? null : Number(lost.from),
+      lost_to: lost === null ? null : Number(lost.to),
+      unheard_seconds: unheard,
+      checks: checks.map(({ name, ok, forced, text }) => ({
+        name,
+        ok,
+        skipped_by_force: forced,
+        text,
+      })),
+      next: [...next],
+    },
+    statement: statementOf(state, failed, lost, showTime(now)),
+  };
+}
+
+function statementOf(
+  state: string,
+  failed: readonly Check[],
+  lost: Rehearsed["lost"],
+  at: string,
+): string {
+  if (state === "ready") {
+    return `On ${at} this secondary would have been promoted: all checks held, and nothing that the primary had told of was missing.`;
+  }
+  const how = state === "only-by-force" ? "only by force" : "not even by force";
+  const missing = lost === null ? "" : ` Entries ${lost.from} to ${lost.to} would have been lost.`;
+  const names = failed.map(({ name, text }) => `${name} (${text})`).join("; ");
+  return `On ${at} this secondary would have been promoted ${how}. What did not hold: ${names}.${missing}`;
+}
