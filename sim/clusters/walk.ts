@@ -481,7 +481,7 @@ class Walk {
     );
     await this.#until(
       "everybody is there",
-      () => this.#clusters.every(({ life, running }) => life !== null && running !== null),
+      () => this.#clusters.every(({ running }) => running?.replication.changing === false),
       () => {
         for (const cluster of this.#clusters) {
           if (cluster.life === null) this.#spawn(() => cluster.boot());
