@@ -56,7 +56,7 @@ test("leases and write-ahead records of a tail that is given up are taken over b
   assert.equal(outside.objects.length, 5);
 
   await site.forced(a, b);
-  const late = await issuedBy(b, a.token);
+  const late = await site.timed(issuedBy(b, a.token));
   await site.followed(a, b);
   const begun = site.time.clock.elapsed();
   await site.passUntil(() => outside.objects.length === 3);
@@ -120,7 +120,6 @@ test("where the log does not reach back to the fork, everything is compared, and
   await site.passUntil(async () => (await trimLog(store, world, retention)) > 0);
   await site.forced(a, b);
   await site.followed(a, b);
-  assert.equal(a.replication.divergent.count, 0, "nobody has those entries any more");
   await site.passUntil(() => !site.outside.has(since.object));
   assert.ok(site.outside.has(kept.object));
   await inSync(b, a);

@@ -10,7 +10,6 @@ import { type Answer, at } from "../http-client.ts";
 import { ServerTime } from "../servers/server-time.ts";
 import { countingEngine } from "../stores/counting-engine.ts";
 import { Outside } from "../stores/outside.ts";
-import { until } from "../until.ts";
 import {
   type Cluster,
   type ClusterOptions,
@@ -64,10 +63,11 @@ export class OutsideSite {
 
   /** The first follows the second. */
   async followed(a: Cluster, b: Cluster): Promise<void> {
-    const demoted = await a.dr("primary/demote");
+    const demoted = await this.timed(a.dr("primary/demote"));
     assert.equal(demoted.status, 200, demoted.text);
     await rejoined(b, a, "site-a", a.opened.shares);
-    await until(async () => (await a.status())["state"] === "stream-wals");
+    // An attempt may fail and come again: that takes time.
+    await this.passUntil(async () => (await a.status())["state"] === "stream-wals");
   }
 
   /** Lets time pass, in steps, until something holds. */
