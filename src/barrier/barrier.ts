@@ -38,6 +38,8 @@ import { type Sealer, type Tx, View } from "./view.ts";
 
 export const KEYRING_PATH = "core/keyring";
 export const TREE_KEY_PATH = "core/tree-key";
+/** Far more than one key seals; stored counts stay whole numbers whatever others say. */
+const MAX_ELSEWHERE = 2 ** 48;
 const UPGRADES = "core/upgrade/";
 
 const PERIOD: Nanos = 300n * SECOND; // of counting and of looking whether a rotation is due
@@ -432,7 +434,8 @@ export class Barrier {
   /** Another cluster of the set has sealed that many more entries under a data key. */
   countElsewhere(term: number, more: number): void {
     const { newest } = this.#unsealed();
-    if (newest.term === term) newest.elsewhere += more; // no older one seals any more
+    if (newest.term !== term) return; // no older one seals any more
+    newest.elsewhere = Math.min(newest.elsewhere + Math.max(0, more), MAX_ELSEWHERE);
   }
 
   // --- entries ---

@@ -25,7 +25,9 @@ export function mayHaveChanged(
   { caller }: RequestState,
   { node, asOf, now }: { readonly node: NodeState; readonly asOf: bigint; now: () => bigint },
 ): boolean {
-  if (node.sealed || node.index !== asOf) return true;
+  // A change of role writes nothing that has an index.
+  if (node.sealed || node.drSecondary || node.changing === true) return true;
+  if (node.index !== asOf) return true;
   return caller !== null && caller.expires !== null && caller.expires <= now();
 }
 

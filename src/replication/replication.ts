@@ -5,7 +5,7 @@
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { DAY, MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
@@ -137,6 +137,7 @@ export class Replication {
   #tookOver: TookOver | null = null;
   #goesOnAt: Instant | null = null;
   readonly #fencing: Recurring;
+  readonly #tidying: Recurring;
   /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
   readonly #taking: Recurring;
 
@@ -181,6 +182,13 @@ export class Replication {
       adopted: this.#adopted,
       figures: this.#figures,
       unpromotable: () => this.#unpromotable(),
+    });
+    this.#tidying = new Recurring({
+      trouble: "could not remove what was given up long ago",
+      run: () => this.divergent.tidy(),
+      period: DAY,
+      timers: options.timers,
+      log: this.#log,
     });
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
@@ -246,9 +254,11 @@ export class Replication {
     if (!follows(role)) this.#taking.open();
     if (role.mode === "primary" && !isFenced(role)) await this.#serve();
     if (role.mode === "secondary" && role.id !== "") await this.#receive();
+    this.#tidying.open();
   }
 
   async rest(): Promise<void> {
+    await this.#tidying.close();
     await this.trees.close();
     await this.#taking.close();
     await this.#stopServing("this cluster rests");
@@ -260,7 +270,7 @@ export class Replication {
     const { store } = this.#options;
     if (role.mode === "demoting") {
       const links = await this.#load();
-      await this.#role.step({ do: "demoted", final: String(store.index) }, links.forgetPrimary);
+      await this.#endDemotion(links);
       this.#log.info("finished a demotion", { index: String(store.index) });
     }
     if (role.mode !== "secondary" || role.promoting === null) return;
@@ -347,7 +357,7 @@ export class Replication {
         await this.#follow();
         const reached = (await this.#serving?.finish()) ?? null;
         await this.#stopServing("the primary was demoted");
-        await this.#role.step({ do: "demoted", final: String(store.index) }, links.forgetPrimary);
+        await this.#endDemotion(links);
         await house.leave();
         return reached;
       });
@@ -355,6 +365,15 @@ export class Replication {
       await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "secondary", final });
       return { warnings: demotionWarnings(final, finished) };
+    });
+  }
+
+  /** What was issued for the way there is not taken for the way back: a ticket would make two primaries. */
+  async #endDemotion(links: Links): Promise<void> {
+    const { store, view, revokeOperationTokens } = this.#options;
+    await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) => {
+      links.forgetPrimary(tx);
+      revokeOperationTokens(tx.on(view));
     });
   }
 

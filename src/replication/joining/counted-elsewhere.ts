@@ -10,6 +10,10 @@ export interface SealedCount {
   readonly encryptions: number;
 }
 
+/** Each time it says so, which is every five seconds: what is more is counted the next times. One that says what is not true
+ *  cannot have keys changed all the time. */
+const MAX_MORE = 10_000_000;
+
 export class CountedElsewhere {
   readonly #barrier: Barrier;
   /** By id. After a restart all of it is counted anew: rather too much than too little. */
@@ -24,8 +28,9 @@ export class CountedElsewhere {
     const before = this.#last.get(id);
     const counted = before?.term === said.term ? before.encryptions : 0;
     if (said.encryptions <= counted) return; // an old message, or a store that has begun anew
-    this.#last.set(id, said);
-    this.#barrier.countElsewhere(said.term, said.encryptions - counted);
+    const more = Math.min(said.encryptions - counted, MAX_MORE);
+    this.#last.set(id, { term: said.term, encryptions: counted + more });
+    this.#barrier.countElsewhere(said.term, more);
   }
 
   /** It is not known any more. What it has sealed stays counted. */

@@ -121,6 +121,7 @@ export function readTrust(options: TrustOptions, fs: UnwrappingWorld["fs"]): Pee
 
 function certificatesBelow(fs: UnwrappingWorld["fs"], directory: string): string[] {
   let names: string[];
+  if (directory.includes("\0")) throw failures.trustUnreadable("ca_path"); // no name of a file
   try {
     names = fs.list(directory);
   } catch (error) {
@@ -136,6 +137,7 @@ function certificatesBelow(fs: UnwrappingWorld["fs"], directory: string): string
 }
 
 function fileText(fs: UnwrappingWorld["fs"], field: string, path: string): string {
+  if (path.includes("\0")) throw failures.trustUnreadable(field); // no name of a file
   try {
     const bytes = fs.read(path, MAX_PEM);
     if (bytes !== null) return text(bytes);

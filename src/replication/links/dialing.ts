@@ -1,6 +1,7 @@
 // A link to the cluster port of a primary, by its address as text. What carries it is TLS, unless whoever runs both ends in one
 // process hands in something else.
 
+import { placeOf } from "../../outbound/address-kinds.ts";
 import { parseClusterAddress } from "../addresses.ts";
 import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
@@ -24,7 +25,8 @@ export function linkTo(
   world: DialingWorld,
 ): PeerLink {
   const at = parseClusterAddress(address);
-  if (at === null) throw addressUnusable();
+  // Clusters are where networks are private; where a platform tells machines who they are there is none.
+  if (at === null || placeOf(at.host)?.kind === "metadata") throw addressUnusable();
   return linkAt(at, member, world);
 }
 

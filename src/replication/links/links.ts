@@ -2,6 +2,7 @@
 // cluster that has others.
 
 import type { ReplicationFigures } from "../figures.ts";
+import type { PeerLink } from "../../cluster/peer-link.ts";
 import { forgetPrimary } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { ReplicationOptions } from "../replication.ts";
@@ -53,14 +54,15 @@ export const links = {
   fence: async (options: ReplicationOptions, former: Former, epoch: Epoch): Promise<boolean> => {
     const { barrier, clusterId, version } = options;
     for (const address of former.addresses) {
-      const link = linkTo(address, former, options);
+      let link: PeerLink | null = null;
       try {
+        link = linkTo(address, former, options);
         await link.open({ clusterId: clusterId(), version });
         if (await sendFence(link, former, epoch, barrier.rootKey)) return true;
       } catch {
         continue; // it is asked again later
       } finally {
-        await link.close();
+        await link?.close();
       }
     }
     return false;

@@ -29,6 +29,9 @@ import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 /** What a primary needs of the port. */
 export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "forget">;
 
+/** Of entries that a secondary says to have sealed. */
+const MAX_COUNT = 2n ** 48n;
+
 export interface ServingWorld {
   readonly store: Store;
   readonly barrier: Barrier;
@@ -159,7 +162,8 @@ export class Serving {
     this.#sender.tellNews();
     for (const { id, keysVersion, encryptions } of this.#sender.members()) {
       const term = readKeysVersion(keysVersion)?.term;
-      if (term !== undefined) this.#elsewhere.note(id, { term, encryptions: Number(encryptions) });
+      const count = encryptions < MAX_COUNT ? Number(encryptions) : Number(MAX_COUNT);
+      if (term !== undefined) this.#elsewhere.note(id, { term, encryptions: count });
     }
   }
 

@@ -18,6 +18,10 @@ const NO_SLOTS = new Uint8Array(0);
 const WITHIN: Nanos = 15n * SECOND;
 /** A record may go beyond the bound, and keys are few bytes. */
 const SLACK = 9 * 1024 * 1024;
+/** What a key or a row takes besides its bytes. */
+const EACH = 64;
+/** However steadily its parts come. */
+const LONGEST: Nanos = 600n * SECOND;
 
 interface Answer {
   readonly rows: AdoptedRow[];
@@ -63,8 +67,8 @@ export class Questions {
   take(member: string, { id, rows, keys, isDone }: Healed): void {
     const question = this.#open.get(id);
     if (question === undefined || question.member !== member) return;
-    for (const { key, value } of rows) question.left -= key.length + value.length;
-    for (const key of keys) question.left -= key.length;
+    for (const { key, value } of rows) question.left -= EACH + key.length + value.length;
+    for (const key of keys) question.left -= EACH + key.length;
     const isWanted = rows.every(({ key }) => question.wanted.has(key));
     if (!isWanted || question.left < 0) {
       question.end(memberSilent(member));
@@ -86,6 +90,7 @@ export class Questions {
     const answer: Answer = { rows: [], keys: [] };
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const late = () => reject(memberSilent(member));
+    const longest = this.#timers.after(LONGEST, late);
     let timer = this.#timers.after(WITHIN, late);
     this.#open.set(id, {
       member,
@@ -104,6 +109,7 @@ export class Questions {
       return await promise;
     } finally {
       timer.cancel();
+      longest.cancel();
       this.#open.delete(id);
     }
   }

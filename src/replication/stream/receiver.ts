@@ -231,12 +231,13 @@ export class Receiver {
     let failed: unknown = noAddress();
     for (const address of ports.addresses()) {
       signal.throwIfAborted();
-      const link = ports.open(address);
+      let link: PeerLink | null = null;
       try {
+        link = ports.open(address); // one that cannot be dialled keeps nobody from the next
         return { link, answer: await link.open(this.#self(), signal) };
       } catch (error) {
         failed = error;
-        await link.close();
+        await link?.close();
       }
     }
     throw failed;
