@@ -12,6 +12,8 @@ import { engineKill9 } from "./engine-kill9.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { fsyncfail } from "./disk/fsyncfail.ts";
 import { clusterPort } from "./cluster/cluster-port.ts";
+import { replicationKills } from "./cluster/replication-kills.ts";
+import { replicationPort } from "./cluster/replication-port.ts";
 import { compareParsers } from "./hostile/fuzz-http.ts";
 import { fuzzServer } from "./hostile/fuzz-server.ts";
 import { hostile } from "./hostile/hostile.ts";
@@ -57,6 +59,8 @@ const USAGE = `usage: npm run soak -- NAME [options]
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   cluster-port   strangers at the cluster port      --n N (100000)
   replication    walks of clusters: simulated, then on processes  --n N (50)  --rounds N (200)
+  replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
+  replication-port   strangers at the cluster port of a primary   --n N (100000)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
   properties     random cases of tests, more often  --n N (20 times)
@@ -91,6 +95,8 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "login-flood": ["n", "rounds", "plant"],
   "cluster-port": ["n", "plant"],
   replication: ["n", "rounds", "seed", "plant"],
+  "replication-kills": ["stride", "only"],
+  "replication-port": ["n"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
   properties: ["n"],
@@ -210,6 +216,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     clusterPort({ n, say, ...(plant ? { plant: "patient" } : {}) }),
   replication: ({ n = 50, rounds = 200 }, plant) =>
     replication({ n, rounds, seed, say, ...(plant ? { plant: "early-ack" } : {}) }),
+  "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
+  "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
   properties: ({ n = 20 }) => properties({ times: n }),

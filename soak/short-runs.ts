@@ -49,6 +49,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   hostile: { green: ["--quick"], red: ["--quick"], alone: true },
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
   "cluster-port": { green: ["--n", "3000"], red: ["--n", "1000"], alone: true },
+  "replication-port": { green: ["--n", "2000"], alone: true },
   "login-flood": {
     green: ["--n", "200", "--rounds", "5"],
     red: ["--n", "200", "--rounds", "5"],
@@ -103,4 +104,5 @@ const UNSEEDED = new Set([
   "slow",
   "login-flood",
   "cluster-port",
+  "replication-port",
 ]);

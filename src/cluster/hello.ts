@@ -73,6 +73,7 @@ const answer = message({
   version: text(6),
   decision: part(7, decision),
   keysVersion: text(8),
+  epochFirst: text(9), // where the log began when the epoch did; a restore begins another log in the same epoch
 });
 
 export type Hello = MessageOf<typeof request>;
@@ -101,6 +102,7 @@ const NO_DECISION = {
   timeline: EMPTY,
   decision: null,
   keysVersion: "",
+  epochFirst: "",
 };
 
 export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", request, answer, {

@@ -22,6 +22,7 @@ import type { Links } from "./links/links.ts";
 import type { Receiving } from "./links/receiving.ts";
 import type { DialingWorld } from "./links/dialing.ts";
 import type { Serving, ServingPort } from "./links/serving.ts";
+import type { Superseded } from "./links/superseded.ts";
 import type { Reached } from "./links/join.ts";
 import { promotionChecks, type PromotionFacts, promotionRefusal, skipped } from "./roles/checks.ts";
 import {
@@ -38,6 +39,7 @@ import {
   type Epoch,
   type Joined,
   type Primary,
+  type Promoting,
   type Role,
   type Secondary,
 } from "./roles/role.ts";
@@ -128,6 +130,7 @@ export class Replication {
   readonly status: ClusterStatus;
   #links: Links | null = null;
   #serving: Serving | null = null;
+  #superseded: Superseded | null = null;
   #receiving: Receiving | null = null;
   #changing: Promise<unknown> | null = null;
   #lastHeard: Instant | null = null;
@@ -193,6 +196,7 @@ export class Replication {
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
       run: () => this.#fenceFormer(),
+      period: 15n * SECOND,
       pause: { first: SECOND, max: 60n * SECOND },
       timers: options.timers,
       log: this.#log,
@@ -252,7 +256,7 @@ export class Replication {
     await this.#finishChange();
     const role = this.#role.now;
     if (!follows(role)) this.#taking.open();
-    if (role.mode === "primary" && !isFenced(role)) await this.#serve();
+    if (role.mode === "primary") await (isFenced(role) ? this.#tellWhoLeads() : this.#serve());
     if (role.mode === "secondary" && role.id !== "") await this.#receive();
     this.#tidying.open();
   }
@@ -275,17 +279,18 @@ export class Replication {
     }
     if (role.mode !== "secondary" || role.promoting === null) return;
     if (this.#hasBegunEpoch(role)) {
-      await this.#becomePrimary(role);
-      this.#log.info("finished a promotion");
+      if (role.promoting.leaves === true) await this.#becomeAlone();
+      else await this.#becomePrimary(role);
+      this.#log.info("finished a change of the role that a crash had interrupted");
     } else {
       await this.#role.step({ do: "stay" });
       this.#log.warn(
-        "a promotion had not begun when the server ended; this is a secondary as before",
+        "a change of the role had not begun when the server ended; this is a secondary as before",
       );
     }
   }
 
-  /** Of a promotion that a crash has interrupted. */
+  /** Of a promotion or a leave that a crash has interrupted. */
   #hasBegunEpoch(role: Role): boolean {
     const { store, clusterId } = this.#options;
     const last = store.timeline?.epochs.at(-1);
@@ -393,7 +398,9 @@ export class Replication {
   async #dismiss(): Promise<void> {
     try {
       await this.#alone(async () => {
-        if (isFenced(this.#role.now)) await this.#stopServing("another cluster was promoted");
+        if (!isFenced(this.#role.now)) return;
+        await this.#stopServing("another cluster was promoted");
+        await this.#tellWhoLeads();
       });
     } catch (error) {
       this.#log.warn("a fenced primary still serves", { cause: describe(error) });
@@ -435,22 +442,9 @@ export class Replication {
     if (refusal !== null) throw refusal;
     const skew = this.#receiving?.status.clockSkew ?? 0n;
     return await this.#alone(async () => {
-      const { store, clusterId, port } = this.#options;
+      const { port } = this.#options;
       if (port() === null) throw failures.noClusterPort();
-      const receiving = this.#receiving;
-      await this.#stopReceiving();
-      const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
-      await this.#role.step({ do: "promoting", promoting: { address: usual, logEpoch } });
-      const time = this.#timeOfLog(receiving);
-      try {
-        await store.lead();
-        await store.startEpoch(clusterId());
-      } catch (error) {
-        await store.follow();
-        await this.#role.step({ do: "stay" });
-        await this.#receiveAgain();
-        throw error;
-      }
+      const time = await this.#beginOwnEpoch({ address: usual });
       await this.#orSeal(() => this.#becomePrimary(this.#secondary()));
       await this.#takeOver(time);
       await this.#serve();
@@ -469,21 +463,11 @@ export class Replication {
 
   async disableSecondary(): Promise<Changed> {
     return await this.#alone(async () => {
-      const { store, clusterId, revokeOperationTokens, view } = this.#options;
+      const { store } = this.#options;
       this.#secondary();
       if (store.adopting !== null) throw failures.halfCopied();
-      const links = await this.#load();
-      const receiving = this.#receiving;
-      await this.#stopReceiving();
-      const time = this.#timeOfLog(receiving);
-      await this.#orSeal(async () => {
-        await store.lead();
-        await store.startEpoch(clusterId()); // from here on its log is its own
-        await this.#role.step({ do: "disable-secondary" }, (tx) => {
-          links.forgetUpstream(tx);
-          revokeOperationTokens(tx.on(view));
-        });
-      });
+      const time = await this.#beginOwnEpoch({ address: "", leaves: true });
+      await this.#orSeal(() => this.#becomeAlone());
       await this.#takeOver(time);
       await this.#options.dropAttempts();
       this.#tell("role-changed", { mode: "disabled" });
@@ -607,6 +591,35 @@ export class Replication {
 
   // --- performing ---
 
+  /** From here on the log is this cluster's own; where that fails, it is a secondary as before. Gives the time of the log. */
+  async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
+    const { store, clusterId } = this.#options;
+    const receiving = this.#receiving;
+    await this.#stopReceiving();
+    const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
+    await this.#role.step({ do: "promoting", promoting: { ...what, logEpoch } });
+    const time = this.#timeOfLog(receiving);
+    try {
+      await store.lead();
+      await store.startEpoch(clusterId());
+      return time;
+    } catch (error) {
+      await store.follow();
+      await this.#role.step({ do: "stay" });
+      await this.#receiveAgain();
+      throw error;
+    }
+  }
+
+  async #becomeAlone(): Promise<void> {
+    const { revokeOperationTokens, view } = this.#options;
+    const links = await this.#load();
+    await this.#role.step({ do: "disable-secondary" }, (tx) => {
+      links.forgetUpstream(tx);
+      revokeOperationTokens(tx.on(view));
+    });
+  }
+
   async #becomePrimary(role: Secondary): Promise<void> {
     const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#options;
     const links = await this.#load();
@@ -641,22 +654,7 @@ export class Replication {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
       adopted: this.#adopted,
-      fenced: async (epoch) => {
-        const { now } = this.#role;
-        if (now.mode !== "primary" || !isOlder(now.fenced ?? now.epoch, epoch)) return false;
-        if (!this.#options.acceptFence) {
-          this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
-            epoch: epoch.number,
-            cluster: epoch.cluster,
-            remedy: "demote this cluster, or disable its role",
-          });
-          return false;
-        }
-        await this.fence(epoch); // whoever hears that it was taken does not come again
-        // Later: the answer leaves by a session that ends with it.
-        this.#options.timers.after(100n * MILLISECOND, () => void this.#dismiss());
-        return true;
-      },
+      fenced: (epoch) => this.#heardOf(epoch),
     });
     this.#serving.open();
     this.#options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
@@ -664,17 +662,64 @@ export class Replication {
     if (links.storedFormer(this.#options.view) !== null) this.#fencing.open();
   }
 
-  /** The primary of before is to hear of it, however long it was away. */
+  /** Nothing is sent any more. */
+  async #tellWhoLeads(): Promise<void> {
+    const { now } = this.#role;
+    const port = this.#options.port();
+    if (port === null || now.mode !== "primary") return;
+    const links = await this.#load();
+    this.#superseded = links.superseded(this.#options, port, now, {
+      fenced: (epoch) => this.#heardOf(epoch),
+    });
+    this.#superseded.open();
+  }
+
+  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
+  async #heardOf(epoch: Epoch): Promise<Epoch> {
+    const { now } = this.#role;
+    if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
+    const known = now.fenced ?? now.epoch;
+    if (now.mode !== "primary" || !isOlder(known, epoch) || this.#keepsOn(epoch)) return known;
+    await this.fence(epoch); // whoever hears that it was taken is sure of it
+    this.#dismissSoon();
+    return epoch;
+  }
+
+  /** Whether this cluster leads all the same: its operators have said that they decide. */
+  #keepsOn({ number: epoch, cluster }: Epoch): boolean {
+    if (this.#options.acceptFence) return false;
+    const remedy = "demote this cluster, or disable its role";
+    this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
+      epoch,
+      cluster,
+      remedy,
+    });
+    return true;
+  }
+
+  /** Later: the answer leaves by a session that ends with it. */
+  #dismissSoon(): void {
+    this.#options.timers.after(100n * MILLISECOND, () => void this.#dismiss());
+  }
+
+  /** The primary of before is to hear of it, however long it was away. Where another cluster was promoted as well, it
+   *  knows of both, and one of the two gives way. */
   async #fenceFormer(): Promise<void> {
     const { view } = this.#options;
     const links = await this.#load();
     const former = links.storedFormer(view);
     const role = this.#role.now;
     if (former === null || role.mode !== "primary") return;
-    if (!(await links.fence(this.#options, former, role.epoch))) {
-      throw failures.formerUnreachable();
+    const leading = await links.fence(this.#options, former, role.epoch);
+    if (leading === null && former.isHeard) return; // it is something else by now
+    if (leading === null) throw failures.formerUnreachable();
+    if (isOlder(role.epoch, leading)) {
+      if (this.#keepsOn(leading)) return;
+      await this.fence(leading);
+      return this.#dismissSoon();
     }
-    await view.write((tx) => links.forgetFormer(tx), { essential: true });
+    if (former.isHeard) return;
+    await view.write((tx) => links.formerHeard(tx), { essential: true });
     this.#log.info("the primary of before has heard that this cluster leads");
   }
 
@@ -690,6 +735,8 @@ export class Replication {
   async #stopServing(reason: string): Promise<void> {
     await this.#fencing.close();
     await this.status.close();
+    this.#superseded?.close();
+    this.#superseded = null;
     const serving = this.#serving;
     this.#serving = null;
     await serving?.close(reason);

@@ -29,6 +29,7 @@ import type { Epoch } from "../roles/role.ts";
 import { type Activation, readActivation } from "./activation.ts";
 import { makeToken } from "./activation-token.ts";
 import {
+  fence,
   fetchCertificate,
   fetchFirstKeys,
   fetchKeys,
@@ -47,6 +48,7 @@ import {
   storedMemberKey,
   storedMembership,
 } from "./membership.ts";
+import { fenceProof } from "./proofs.ts";
 import { enablePrimary, makePrimary, Secondaries } from "./secondaries.ts";
 
 const random = new SystemRandom();
@@ -113,7 +115,7 @@ class Stage {
       },
       fenced: async (epoch: Epoch) => {
         this.fences.push(epoch);
-        return epoch.number > EPOCH.number;
+        return epoch.number > EPOCH.number ? epoch : EPOCH;
       },
       adopt: async (rows: readonly BroughtRow[], from: string) => {
         this.brought.push({ from, rows });
@@ -257,9 +259,30 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   const senseless = { ...LATER, first: "-1" };
   await assert.rejects(sendFence(link, name, senseless, rootKey), /does not prove/);
   assert.deepEqual(stage.fences, []);
-  assert.equal(await sendFence(link, name, LATER, rootKey), true);
-  assert.equal(await sendFence(link, name, EPOCH, rootKey), false);
-  assert.deepEqual(stage.fences, [LATER, EPOCH]);
+  assert.deepEqual(await sendFence(link, name, LATER, rootKey), LATER);
+  const earlier = { ...EPOCH, number: EPOCH.number - 1 };
+  assert.deepEqual(await sendFence(link, name, earlier, rootKey), EPOCH); // who leads there
+  assert.deepEqual(stage.fences, [LATER, earlier]);
+});
+
+test("who leads by the answer to a fence is taken from nobody but who has the keys of the set", async () => {
+  const stage = await Stage.start();
+  const link = await stage.link(await stage.activated());
+  const name = { set: SET, kind: "dr" } as const;
+  const { rootKey } = stage.node.barrier;
+  const { number, cluster, first } = LATER;
+  const proof = fenceProof(rootKey, { ...name, epoch: LATER });
+  const good = await link.call(fence, { epoch: number, cluster, first, proof });
+  for (const change of [
+    { proof: Buffer.alloc(32) },
+    { proof: Buffer.alloc(0), epoch: 0, cluster: "", first: "" },
+    { cluster: "another" },
+    { first: "x" },
+  ]) {
+    const answer = { ...good, ...change };
+    const deceiving = { call: () => Promise.resolve(answer) } as unknown as CarriedLink;
+    await assert.rejects(sendFence(deceiving, name, LATER, rootKey), /does not prove/);
+  }
 });
 
 test("what was made outside is handed over with the keys of the set alone, and in its epoch", async () => {

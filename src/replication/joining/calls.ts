@@ -56,8 +56,15 @@ export const fence = method(
   "unary",
   `${SERVICE}/Fence`,
   message({ epoch: uint32(1), cluster: text(2), first: text(3), proof: bytes(4) }),
-  message({ accepted: flag(1) }),
-  { maxRequest: 4 * KIB, maxResponse: KIB, atOnce: 1 },
+  // Whether it is taken, and who leads as far as the other side knows.
+  message({
+    accepted: flag(1),
+    epoch: uint32(2),
+    cluster: text(3),
+    first: text(4),
+    proof: bytes(5),
+  }),
+  { maxRequest: 4 * KIB, maxResponse: 4 * KIB, atOnce: 1 },
 );
 
 const sealedRow = message({ key: text(1), sealed: bytes(2) });
@@ -80,8 +87,8 @@ export interface JoiningPorts {
   readonly random: Random;
   /** Throws where the caller speaks of another epoch than that of the set. */
   readonly checkEpoch: (epoch: number) => void;
-  /** Somebody who has the keys of the set leads in a later epoch. Whether that is taken to be so. */
-  readonly fenced: (epoch: Epoch) => Promise<boolean>;
+  /** Somebody who has the keys of the set says to lead in this epoch. Gives the one that leads as far as is known here. */
+  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
   /** Takes over rows that stand for something outside, where they are not there yet. */
   readonly adopt: (rows: readonly BroughtRow[], from: string) => Promise<Adoption>;
 }
@@ -106,14 +113,7 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       const { certificate } = await secondaries.renew(peer, publicKey);
       return { certificate };
     }),
-    serveUnary(fence, async ({ epoch: number, cluster, first, proof }, { peer }) => {
-      secondaries.assertKnown(peer);
-      const epoch = { number, cluster, first };
-      const { set, kind } = of;
-      if (!/^\d{1,20}$/.test(first)) throw fenceUnproved();
-      if (!provesFence(proof, barrier.rootKey, { set, kind, epoch })) throw fenceUnproved();
-      return { accepted: await ports.fenced(epoch) };
-    }),
+    fenceCall(of, ports),
     serveUnary(adoptOrphans, async ({ epoch, rows }, { peer }) => {
       checkEpoch(epoch);
       secondaries.assertKnown(peer);
@@ -122,6 +122,42 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       return await ports.adopt(opened, peer.id);
     }),
   ];
+}
+
+/** Also of a primary that was superseded before. */
+export function fenceCall(
+  { set, kind }: SetName,
+  { secondaries, barrier, fenced }: Pick<JoiningPorts, "secondaries" | "barrier" | "fenced">,
+): Served<Peer> {
+  return serveUnary(fence, async ({ proof, ...sent }, { peer }) => {
+    secondaries.assertKnown(peer);
+    const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
+    const leading = await fenced(epoch);
+    return {
+      accepted: isSame(leading, epoch),
+      epoch: leading.number,
+      cluster: leading.cluster,
+      first: leading.first,
+      proof: fenceProof(barrier.rootKey, { set, kind, epoch: leading }),
+    };
+  });
+}
+
+/** Throws unless whoever says it has the keys of the set. */
+function provenEpoch(
+  { epoch: number, cluster, first }: { epoch: number; cluster: string; first: string },
+  proof: Uint8Array,
+  of: SetName,
+  rootKey: KeyObject,
+): Epoch {
+  const epoch = { number, cluster, first };
+  if (!/^\d{1,20}$/.test(first)) throw fenceUnproved();
+  if (!provesFence(proof, rootKey, { ...of, epoch })) throw fenceUnproved();
+  return epoch;
+}
+
+function isSame(one: Epoch, other: Epoch): boolean {
+  return one.number === other.number && one.cluster === other.cluster && one.first === other.first;
 }
 
 // --- at a member ---
@@ -181,16 +217,17 @@ function readCertificate(der: Uint8Array): X509Certificate {
   }
 }
 
-/** Tells an earlier primary of the set who leads by now. Whether it has taken notice. */
+/** Tells an earlier primary of the set who leads by now. Gives who does as far as that one knows. */
 export async function sendFence(
   link: PeerLink,
   { set, kind }: SetName,
   epoch: Epoch,
   rootKey: KeyObject,
-): Promise<boolean> {
+): Promise<Epoch> {
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
-  return (await link.call(fence, { epoch: number, cluster, first, proof })).accepted;
+  const answer = await link.call(fence, { epoch: number, cluster, first, proof });
+  return provenEpoch(answer, answer.proof, { set, kind }, rootKey);
 }
 
 /** Hands over rows that stand for something outside. They are the primary's when this resolves. */

@@ -23,3 +23,15 @@ test("what secondaries have sealed is counted once, each for itself, under the n
   counted.note("paris", { term: 2, encryptions: 4 });
   assert.equal(barrier.keyStatus.encryptions, before + 4);
 });
+
+test("what one of them says is bounded: keys are not changed all the time, and the count can be stored and read", async () => {
+  const { barrier } = await madeBarrier();
+  const own = barrier.keyStatus.encryptions;
+  const counted = new CountedElsewhere(barrier);
+  counted.note("berlin", { term: 1, encryptions: 2 ** 48 });
+  assert.equal(barrier.keyStatus.encryptions - own, 10_000_000);
+  counted.note("berlin", { term: 1, encryptions: 2 ** 48 });
+  assert.equal(barrier.keyStatus.encryptions - own, 20_000_000); // the rest comes with the next times
+  for (let i = 0; i < 3; i++) barrier.countElsewhere(1, 2 ** 63);
+  assert.ok(Number.isSafeInteger(barrier.keyStatus.encryptions));
+});

@@ -12,10 +12,11 @@ import { sendFence } from "../joining/calls.ts";
 import { linkTo } from "./dialing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
+import { Superseded, type SupersededWorld } from "./superseded.ts";
 import {
   type Former,
-  forgetFormer,
   forgetUpstream,
+  formerHeard,
   keepFormer,
   putUpstream,
   storedFormer,
@@ -31,8 +32,8 @@ export const links = {
   forgetPrimary,
   storedUpstream,
   putUpstream,
-  forgetFormer,
   forgetUpstream,
+  formerHeard,
   keepFormer,
   storedFormer,
 
@@ -50,22 +51,33 @@ export const links = {
     upstream: Upstream,
   ): Receiving => new Receiving({ ...options, role, ...surplus }, upstream),
 
-  /** Tells the primary of before who leads now. False where none of its addresses has taken it. */
-  fence: async (options: ReplicationOptions, former: Former, epoch: Epoch): Promise<boolean> => {
+  superseded: (
+    options: ReplicationOptions,
+    port: ServingPort,
+    role: Primary,
+    heard: Pick<SupersededWorld, "fenced">,
+  ): Superseded => new Superseded({ ...options, ...heard }, port, role),
+
+  /** Tells the primary of before who leads now. Gives who does as far as that one knows; null where it is not reached. */
+  fence: async (
+    options: ReplicationOptions,
+    former: Former,
+    epoch: Epoch,
+  ): Promise<Epoch | null> => {
     const { barrier, clusterId, version } = options;
     for (const address of former.addresses) {
       let link: PeerLink | null = null;
       try {
         link = linkTo(address, former, options);
         await link.open({ clusterId: clusterId(), version });
-        if (await sendFence(link, former, epoch, barrier.rootKey)) return true;
+        return await sendFence(link, former, epoch, barrier.rootKey);
       } catch {
         continue; // it is asked again later
       } finally {
         await link?.close();
       }
     }
-    return false;
+    return null;
   },
 };
 

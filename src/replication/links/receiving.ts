@@ -12,7 +12,6 @@ import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import { decodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
@@ -277,9 +276,8 @@ function addressesOf({ address, known }: Secondary): readonly string[] {
   return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
 }
 
-/** As its log tells: who has begun the last epoch, and where. */
-function epochOf({ epoch, clusterId, timeline }: HelloAnswer): Epoch {
-  const last = decodeTimeline(timeline).epochs.at(-1);
-  if (last === undefined) throw peerUnproven("the primary names no epoch of its log");
-  return { number: epoch, cluster: clusterId, first: last.first };
+function epochOf({ epoch, clusterId, epochFirst: first }: HelloAnswer): Epoch {
+  if (!/^\d{1,20}$/.test(first))
+    throw peerUnproven("the primary does not say where its epoch began");
+  return { number: epoch, cluster: clusterId, first };
 }

@@ -48,8 +48,9 @@ export interface ServingWorld {
   readonly clusterAddress: () => string;
   /** Somebody speaks of a later epoch of the set. */
   readonly superseded: (epoch: number) => void;
-  /** Another cluster of the set was promoted, and has proved it. Whether that is taken to be so. */
-  readonly fenced: (epoch: Epoch) => Promise<boolean>;
+  /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
+   *  here. */
+  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
   readonly adopted: AdoptedOrphans;
 }
 
@@ -74,6 +75,7 @@ export class Serving {
     this.#secondaries = new Secondaries({ view, kind: "dr", clock, random });
     const ports = {
       epoch: () => this.epoch.number,
+      epochFirst: () => this.epoch.first,
       epochProof: () =>
         epochProof(this.#secondaries.material.authority.key, {
           set: this.#set,

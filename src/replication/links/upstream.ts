@@ -3,6 +3,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { text, utf8 } from "@holdfast/shared/bytes";
+import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Tx, ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
@@ -18,6 +19,8 @@ import {
 import { partsCodec } from "../parts-codec.ts";
 
 const FORMER = "former";
+const FORMER_HEARD = "former-heard";
+const heardCodec = jsonCodec<true>();
 
 export interface Upstream {
   readonly member: Membership;
@@ -33,6 +36,7 @@ export function putUpstream(tx: Tx, { member, keysKey }: Upstream): void {
 export function forgetUpstream(tx: Tx): void {
   forgetMembership(tx);
   tx.delete(FORMER);
+  tx.delete(FORMER_HEARD);
 }
 
 /** Null where there is no primary. */
@@ -45,12 +49,15 @@ export function storedUpstream(reads: ViewReads): Upstream | null {
 /** A primary whose place this cluster has taken, and where it was. */
 export interface Former extends MemberName, Credentials {
   readonly addresses: readonly string[];
+  /** Whether it knows who leads. It is still asked: another one may have been promoted as well, and told it. */
+  readonly isHeard: boolean;
 }
 
 /** In the transaction in which this cluster takes the place of its primary. */
 export function keepFormer(tx: Tx, addresses: readonly string[]): void {
   const member = storedMembership(tx, "dr");
   forgetMembership(tx);
+  tx.delete(FORMER_HEARD);
   if (member === null) return;
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
@@ -70,9 +77,11 @@ export function storedFormer(reads: ViewReads): Former | null {
     "what is kept of a primary has five parts and its addresses",
   );
   const addresses = where.map((address) => text(address));
-  return { set: text(set), kind: "dr", id: text(id), authority, certificate, key, addresses };
+  const isHeard = reads.get(FORMER_HEARD, heardCodec) !== null;
+  const member = { set: text(set), kind: "dr", id: text(id), authority, certificate, key } as const;
+  return { ...member, addresses, isHeard };
 }
 
-export function forgetFormer(tx: Tx): void {
-  tx.delete(FORMER);
+export function formerHeard(tx: Tx): void {
+  tx.put(FORMER_HEARD, true, heardCodec);
 }

@@ -57,7 +57,14 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
   const gone = !facts.hasPrimary || (final !== null && applied >= final);
   const silent = silentFor !== null && silentFor >= SILENT_SECONDS;
   return [
-    check("keys", opens !== false, false, "the data does not open with the keys that are here"),
+    check(
+      "keys",
+      opens ?? copied,
+      false,
+      opens === null
+        ? "nothing of the primary's data is here yet"
+        : "the data does not open with the keys that are here",
+    ),
     check("copied", copied, true, "the first copy of the primary's data was never completed"),
     check(
       "whole",

@@ -48,7 +48,8 @@ export interface Secondary {
   readonly final: string | null;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
   readonly mayRewind: boolean;
-  /** There while it takes over: after a crash it has, where a later epoch of the log has begun here, and else it has not. */
+  /** There while it takes over or leaves: after a crash it has, where a later epoch of the log has begun here, and else it
+   *  has not. */
   readonly promoting: Promoting | null;
 }
 
@@ -57,6 +58,8 @@ export interface Promoting {
   readonly address: string;
   /** Of the log, before. */
   readonly logEpoch: number;
+  /** There where it leaves the set instead, with the data that it has. */
+  readonly leaves?: true;
 }
 
 export type Role = Disabled | Primary | Demoting | Secondary;

@@ -127,7 +127,10 @@ export class LogSession implements Ended {
     } finally {
       unwatch();
       signal.removeEventListener("abort", stop);
-      if (member.stream === this) member.stream = null;
+      if (member.stream === this) {
+        member.stream = null;
+        if (signal.aborted) member.leave();
+      }
       this.#ended.resolve();
       acknowledged(); // nobody waits for it any more
     }

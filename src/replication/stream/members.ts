@@ -47,6 +47,7 @@ export class Member {
   #measured: Measured | null = null;
   #heard: Instant;
   #since: Instant | null;
+  #hasLeft = false; // and nothing has come from it since
   #acknowledged: bigint | null = null;
   #pin: bigint | null = null;
   #wasConnected = false; // at the last look
@@ -64,12 +65,21 @@ export class Member {
     if (hello.cursor !== null) this.#hello = hello; // others come for something else, and say less
     this.#since ??= now;
     this.#heard = now;
+    this.#hasLeft = false;
+  }
+
+  /** Its connection is gone. Nobody waits until it has been silent for long. */
+  leave(): void {
+    this.#hasLeft = true;
+    this.#since = null;
   }
 
   echo(echo: EchoSent, measured: Measured | null, now: Instant): void {
     this.#echo = echo;
     this.#measured = measured ?? this.#measured;
     this.#heard = now;
+    this.#since ??= now;
+    this.#hasLeft = false;
   }
 
   get acknowledged(): bigint | null {
@@ -138,7 +148,7 @@ export class Member {
   }
 
   #isHeard(now: Instant): boolean {
-    return now - this.#heard <= SILENCE;
+    return !this.#hasLeft && now - this.#heard <= SILENCE;
   }
 }
 

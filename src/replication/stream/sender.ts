@@ -50,6 +50,8 @@ const DISCONNECTED = "replication.secondary-disconnected";
 export interface SenderPorts {
   /** Of the set. */
   readonly epoch: () => number;
+  /** Its first index, as the proof has it. */
+  readonly epochFirst: () => string;
   /** For members that follow an earlier epoch: that the present one is no stranger's. */
   readonly epochProof: () => Uint8Array;
   readonly keysVersion: () => string;
@@ -126,6 +128,7 @@ export class Sender {
     return {
       epoch: ports.epoch(),
       epochProof: ports.epochProof(),
+      epochFirst: ports.epochFirst(),
       timeline: encodeTimeline(this.#store.timeline!),
       clusterId: ports.clusterId,
       protocol: PROTOCOL,

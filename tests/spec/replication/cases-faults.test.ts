@@ -1,5 +1,5 @@
-// Cases of docs/cases/replication.md: a secondary that is behind, clocks that are not the same, and what takes the data of
-// others for its own.
+// Cases of docs/cases/replication.md: clocks that are not the same, keys that change, and what takes the data of others for its
+// own.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,8 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { HOUR } from "@holdfast/shared/text/duration";
-import type { Address, Net } from "@holdfast/shared/world";
-import { SystemNet } from "../../../src/system/net.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { inSync, joined, ShiftedClock, startPrimary } from "../../support/replication/clusters.ts";
 import { until } from "../../support/until.ts";
@@ -18,27 +16,6 @@ const FORCED = { force: true, address: "" };
 function is(answer: Answer, status: number): void {
   assert.equal(answer.status, status, answer.text);
 }
-
-test("R-48: with force one that is behind is promoted too, and says which entries are lost", async (t) => {
-  const a = await startPrimary(t);
-  const b = await joined(t, a);
-  await inSync(a, b);
-  const { store } = b.server.server;
-  const last = b.index;
-  t.mock.method(store, "apply", () => Promise.reject(new Error("the disk does not write")));
-  for (let i = 0; i < 3; i++) await a.put(`x-${i}`, { n: "1" });
-  const lost = { from: last + 1n, to: a.index };
-  await until(() => b.replication.rehearse().lost?.to === lost.to);
-  await assert.rejects(b.replication.promote({ ...FORCED, force: false }), {
-    code: "replication-promotion-early",
-    message: /check "complete"/,
-  });
-  assert.deepEqual(b.replication.rehearse().lost, lost);
-  const { warnings } = await b.replication.promote(FORCED);
-  const text = warnings.join("\n");
-  assert.match(text, new RegExp(`"complete": entries ${lost.from} to ${lost.to} of the primary`));
-  assert.match(text, /without the check "primary-gone"/);
-});
 
 test("R-107: a clock that is an hour ahead changes nothing but what is told of it", async (t) => {
   const clock = new ShiftedClock();
@@ -122,26 +99,4 @@ test("R-127: nothing is restored on a secondary", async (t) => {
   }
   await a.put("x", { n: "1" });
   await inSync(a, b);
-});
-
-test("R-46: one that has not copied everything is not promoted, and stays what it is", async (t) => {
-  const a = await startPrimary(t);
-  await a.put("x", { n: "1" });
-  const real = new SystemNet();
-  let dialled = 0;
-  const net: Net = {
-    listen: (on, accept) => real.listen(on, accept),
-    // It reaches the primary to be taken, and not again.
-    connect: (to: Address, signal) => {
-      dialled++;
-      return dialled === 1 ? real.connect(to, signal) : Promise.reject(new Error("cut off"));
-    },
-  };
-  const b = await joined(t, a, "site-b", { world: { net } });
-  await until(async () => dialled > 1 && (await b.status())["state"] === "idle");
-  await assert.rejects(b.replication.promote({ ...FORCED, force: false }), {
-    code: "replication-promotion-refused",
-    message: /check "copied"/,
-  });
-  assert.equal((await b.status())["mode"], "secondary");
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
+import { connect } from "node:net";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 import { inSync, joined, startPrimary } from "../../support/replication/clusters.ts";
@@ -27,7 +28,7 @@ test("a planned failover and back: the demoted primary follows by its log, nothi
   await inSync(a, b);
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
-  assert.match(demoted.text, /everything is on: site-b/);
+  assert.match(demoted.text, /(?<!NOT )everything is on: site-b/);
   await b.replication.promote({ force: false, address: "" });
   const read = await b.server.call("GET", "/v1/secret/data/x", { token: a.token });
   assert.equal(read.status, 200, read.text);
@@ -146,4 +147,60 @@ test("a demotion that breaks off half way seals the cluster, and unsealing finis
   assert.equal((await a.status())["mode"], "secondary");
   const refused = await a.server.call("GET", "/v1/secret/data/x", { token: a.token });
   assert.equal(refused.status, 503, refused.text);
+});
+
+/** A request of which all but the body has come; `finish` gives the status that it gets. */
+async function begun(url: string, path: string, body: string, token: string | null) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let answered = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (answered += text));
+  const over = new Promise((resolve) => socket.on("close", resolve));
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${hostname}:${port}`,
+    "Connection: close",
+    "Expect: 100-continue",
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    ...(token === null ? [] : [`X-Service-Token: ${token}`]),
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  await until(() => answered.includes("100 Continue"));
+  answered = "";
+  return async () => {
+    socket.write(body);
+    await over;
+    return Number(/HTTP\/1\.1 (\d{3})/.exec(answered)?.[1]);
+  };
+}
+
+test("a request whose body comes after a demotion is one to a secondary", async (t) => {
+  const a = await startPrimary(t);
+  const { token } = a;
+  const user = { type: "userpass" };
+  await a.server.call("POST", "/v1/sys/auth/userpass", { token, body: user });
+  const { url } = a.server;
+  const held = [
+    await begun(url, "/v1/secret/data/y", '{"data":{"a":"b"}}', token),
+    await begun(url, "/v1/auth/userpass/login/u", '{"password":"pw123456"}', null),
+    await begun(url, "/v1/sys/replication/dr/primary/enable", "{}", token),
+  ];
+  const demoted = await a.dr("primary/demote");
+  assert.equal(demoted.status, 200, demoted.text);
+  for (const finish of held) assert.equal(await finish(), 503);
+});
+
+test("a ticket that was for the way there does not make the demoted primary one again", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  const made = await a.dr("primary/operator-ticket", { operations: ["promote"], ttl: "1h" });
+  assert.equal(made.status, 200, made.text);
+  const ticket = String(at(made, "data", "ticket"));
+  assert.equal((await a.dr("primary/demote")).status, 200);
+  assert.equal((await b.dr("secondary/promote", {}, ticket)).status, 200);
+  const refused = await a.dr("secondary/promote", {}, ticket);
+  assert.equal(refused.status, 403, refused.text);
+  assert.equal((await a.status())["mode"], "secondary");
 });

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { uncovered } from "../covered-token.ts";
 import { type Answer, at, type CallOptions } from "../http-client.ts";
 import { configured, PROGRAM, StartedServer } from "../servers/started-server.ts";
 import { until } from "../until.ts";
@@ -22,7 +23,17 @@ export class ClusterProcess {
   shares: readonly string[] = [];
   token = "";
 
-  private constructor(t: TestContext, home: string, config: string, way: TcpProxy) {
+  /** Where it listens itself. */
+  readonly clusterPort: number;
+
+  private constructor(
+    t: TestContext,
+    home: string,
+    config: string,
+    way: TcpProxy,
+    clusterPort: number,
+  ) {
+    this.clusterPort = clusterPort;
     this.#t = t;
     this.#home = home;
     this.#config = config;
@@ -37,7 +48,7 @@ export class ClusterProcess {
     const listener = `listener "tcp" { address = "127.0.0.1:0" tls_disable = true cluster_address = "127.0.0.1:${port}" }`;
     const addr = `cluster_addr = "https://127.0.0.1:${way.port}"`;
     writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n`);
-    const cluster = new ClusterProcess(t, home, config, way);
+    const cluster = new ClusterProcess(t, home, config, way, port);
     await cluster.#server.ready();
     const body = { secret_shares: 1, secret_threshold: 1 };
     const made = await cluster.call("POST", "/v1/sys/init", { body });
@@ -55,6 +66,10 @@ export class ClusterProcess {
   /** Of its API, which is another one after each start. */
   get address(): string {
     return /addresses=(\S+)/.exec(this.log)?.[1] ?? "";
+  }
+
+  get pid(): number {
+    return this.#server.pid;
   }
 
   get log(): string {
@@ -87,6 +102,20 @@ export class ClusterProcess {
   /** With the root token, below sys/replication/dr/. */
   dr(path: string, body: object = {}): Promise<Answer> {
     return this.call("POST", `${DR}/${path}`, { token: this.token, body });
+  }
+
+  /** As an operator of a secondary, below sys/replication/dr/secondary/. */
+  async operate(path: string, body: object = {}): Promise<Answer> {
+    const ATTEMPT = `${DR}/secondary/generate-operation-token`;
+    const begun = await this.call("POST", `${ATTEMPT}/attempt`);
+    assert.equal(begun.status, 200, begun.text);
+    const [key] = this.shares;
+    const share = { key, nonce: at(begun, "nonce") };
+    const done = await this.call("POST", `${ATTEMPT}/update`, { body: share });
+    assert.equal(done.status, 200, done.text);
+    const token = uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
+    const sent = { ...body, dr_operation_token: token };
+    return await this.call("POST", `${DR}/secondary/${path}`, { body: sent });
   }
 
   async status(): Promise<JsonObject> {
@@ -135,6 +164,23 @@ export async function joinProcess(
   assert.equal(enabled.status, 200, enabled.text);
   secondary.shares = primary.shares;
   secondary.token = primary.token;
+}
+
+/** One that was a primary follows another: what only it has written is given up. */
+export async function rejoinProcess(
+  primary: ClusterProcess,
+  secondary: ClusterProcess,
+  id: string,
+): Promise<void> {
+  const key = await secondary.operate("generate-public-key");
+  assert.equal(key.status, 200, key.text);
+  const made = await primary.dr("primary/secondary-token", {
+    id,
+    secondary_public_key: at(key, "data", "secondary_public_key"),
+  });
+  assert.equal(made.status, 200, made.text);
+  const moved = await secondary.operate("update-primary", { token: at(made, "data", "token") });
+  assert.equal(moved.status, 200, moved.text);
 }
 
 /** It streams, and its trees are the primary's. */

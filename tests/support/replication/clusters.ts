@@ -167,6 +167,8 @@ export async function rejoined(
   secondary: Cluster,
   id: string,
   shares: readonly string[],
+  /** Of the new primary; default: they have always had the same. */
+  root = secondary.token,
 ) {
   const token = await secondary.operationToken(shares);
   const key = await secondary.dr("secondary/generate-public-key", {}, token);
@@ -174,7 +176,7 @@ export async function rejoined(
   const made = await primary.dr(
     "primary/secondary-token",
     { id, secondary_public_key: at(key, "data", "secondary_public_key") },
-    secondary.token,
+    root,
   );
   assert.equal(made.status, 200, made.text);
   const moved = await secondary.dr(

@@ -128,6 +128,7 @@ export class ReplicatedPair {
   #sending(): SenderPorts {
     return {
       epoch: () => this.epoch.primary,
+      epochFirst: () => "1",
       epochProof: () => Buffer.from("proof"),
       keysVersion: () => this.keysVersion.primary,
       clusterId: "cluster-a",

@@ -1,13 +1,18 @@
-// A connection between two clusters that a test can cut, hold up, and let go on.
+// A connection between two clusters that a test can cut, hold up in one direction, make slow, and let go on.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
 import type { TestContext } from "node:test";
+
+/** Seen from who has dialled: what it sends goes there, and the answers come back. */
+export type Direction = "there" | "back";
 
 export class TcpProxy {
   readonly #server: Server;
   readonly #target: number;
   readonly #open = new Set<Socket>();
+  readonly #ways = { there: new Way(), back: new Way() };
   #cut = false;
 
   private constructor(target: number) {
@@ -16,7 +21,7 @@ export class TcpProxy {
   }
 
   /** In front of a port of this machine. */
-  static async before(t: TestContext, target: number): Promise<TcpProxy> {
+  static async before(t: Pick<TestContext, "after">, target: number): Promise<TcpProxy> {
     const proxy = new TcpProxy(target);
     proxy.#server.listen(0, "127.0.0.1");
     await once(proxy.#server, "listening");
@@ -37,8 +42,24 @@ export class TcpProxy {
     for (const socket of this.#open) socket.destroy();
   }
 
+  /** What is sent in this direction does not arrive, and nobody is told. */
+  hold(direction: Direction): void {
+    this.#ways[direction].isHeld = true;
+  }
+
+  /** So many bytes in a second, of all connections together, each way. */
+  limit(bytesPerSecond: number): void {
+    for (const way of Object.values(this.#ways)) way.rate = bytesPerSecond;
+  }
+
+  /** As at first. What was held up arrives. */
   heal(): void {
     this.#cut = false;
+    for (const way of Object.values(this.#ways)) {
+      way.rate = Infinity;
+      way.isHeld = false;
+      way.look();
+    }
   }
 
   #accept(socket: Socket): void {
@@ -57,8 +78,41 @@ export class TcpProxy {
         onward.destroy();
       });
     }
-    socket.pipe(onward);
-    onward.pipe(socket);
+    socket.pipe(this.#ways.there.gate()).pipe(onward);
+    onward.pipe(this.#ways.back.gate()).pipe(socket);
+  }
+}
+
+class Way {
+  isHeld = false;
+  rate = Infinity;
+  /** When the bytes so far have all gone. */
+  #free = 0;
+  readonly #waiting = new Set<() => void>();
+
+  gate(): Transform {
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        const pass = () => {
+          if (this.isHeld) return;
+          const now = performance.now();
+          if (this.rate !== Infinity && this.#free > now) {
+            setTimeout(pass, this.#free - now).unref();
+            return;
+          }
+          this.#waiting.delete(pass);
+          this.#free = now + (chunk.length * 1000) / this.rate;
+          done(null, chunk);
+        };
+        this.#waiting.add(pass);
+        pass();
+      },
+    });
+  }
+
+  /** Something has changed. */
+  look(): void {
+    for (const pass of this.#waiting) pass();
   }
 }
 

@@ -1,0 +1,88 @@
+// A primary that was superseded, at the cluster port: it sends nothing any more. Whoever comes is told so, and who says to
+// lead is told who does. Two that were promoted at once do not know each other, and hear of each other here.
+
+import type { Barrier } from "../../barrier/barrier.ts";
+import type { View } from "../../barrier/view.ts";
+import { type Greeting, PROTOCOL } from "../../cluster/hello.ts";
+import type { Peer } from "../../cluster/verify.ts";
+import { serviceTable } from "../../grpc/method.ts";
+import type { Clock, Random } from "@holdfast/shared/world";
+import { encodeTimeline } from "../../storage/rows/head.ts";
+import type { Store } from "../../storage/store.ts";
+import { fenceCall } from "../joining/calls.ts";
+import { showKeysVersion } from "../joining/key-bundle.ts";
+import { epochProof } from "../joining/proofs.ts";
+import { Secondaries } from "../joining/secondaries.ts";
+import type { Epoch, Primary } from "../roles/role.ts";
+import type { ServingPort } from "./serving.ts";
+import { sentDecision } from "../stream/decision.ts";
+
+export interface SupersededWorld {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  /** Of core/replication/dr/. */
+  readonly view: View;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly version: string;
+  readonly clusterId: () => string;
+  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
+  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
+}
+
+const REASON = "another cluster of the set was promoted: follow that one, with a token of it";
+
+export class Superseded {
+  readonly #world: SupersededWorld;
+  readonly #port: ServingPort;
+  readonly #role: Primary;
+  readonly #secondaries: Secondaries;
+
+  constructor(world: SupersededWorld, port: ServingPort, role: Primary) {
+    this.#world = world;
+    this.#port = port;
+    this.#role = role;
+    this.#secondaries = new Secondaries({ ...world, kind: "dr" });
+  }
+
+  open(): void {
+    const { authority, server } = this.#secondaries.material;
+    const { barrier, fenced } = this.#world;
+    const set = this.#name;
+    this.#port.serve({
+      ...set,
+      authority: authority.certificate,
+      certificate: server.certificate,
+      key: server.key,
+      table: serviceTable([fenceCall(set, { secondaries: this.#secondaries, barrier, fenced })]),
+      greet: async (_hello, peer) => this.#greet(peer),
+      revoked: this.#secondaries.revokedSerials(),
+    });
+  }
+
+  close(): void {
+    this.#port.forget(this.#name);
+  }
+
+  get #name() {
+    return { set: this.#role.set, kind: "dr" } as const;
+  }
+
+  #greet(peer: Peer): Greeting {
+    const { store, barrier, clusterId, version } = this.#world;
+    this.#secondaries.assertKnown(peer);
+    const { epoch } = this.#role;
+    const { key } = this.#secondaries.material.authority;
+    return {
+      epoch: epoch.number,
+      epochFirst: epoch.first,
+      epochProof: epochProof(key, { ...this.#name, epoch }),
+      timeline: encodeTimeline(store.timeline!),
+      clusterId: clusterId(),
+      protocol: PROTOCOL,
+      version,
+      decision: sentDecision({ kind: "refuse", reason: REASON }),
+      keysVersion: showKeysVersion(barrier.keysVersion),
+    };
+  }
+}

@@ -1,0 +1,104 @@
+// Clusters whose data outlives their servers. Power fails at whichever commit a test says, and each begins again with what
+// lies on its disk, at the same cluster port.
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { EngineError } from "../../../src/storage/engines/engine.ts";
+import type { NextGeneration } from "../../../src/storage/generations/generations.ts";
+import { startServer } from "../servers/test-server.ts";
+import { KeptGenerations } from "../stores/kept-generations.ts";
+import { Cluster } from "./clusters.ts";
+import { HURRIED } from "./hurried-world.ts";
+import { freePort } from "./tcp-proxy.ts";
+
+/** That other data is taken into use counts as a commit. */
+class CountedGenerations extends KeptGenerations {
+  override async begin(): Promise<NextGeneration> {
+    const next = await super.begin();
+    const takeIntoUse = async () => {
+      if (this.left-- <= 0) throw new EngineError("no power to take other data into use");
+      await next.takeIntoUse();
+    };
+    return { ...next, takeIntoUse };
+  }
+}
+
+export class KeptCluster {
+  readonly #generations = new CountedGenerations();
+  readonly #port: number;
+  #now: Cluster | null = null;
+  /** What unseals it, and its root token: those of its primary once it has joined. */
+  opened = { shares: [] as readonly string[], token: "" };
+
+  private constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Fresh, unsealed. */
+  static async start(t: TestContext): Promise<KeptCluster> {
+    const kept = new KeptCluster(await freePort());
+    t.after(() => kept.fail());
+    const server = await kept.#begin();
+    kept.opened = await server.open();
+    kept.#now = new Cluster(server, kept.opened);
+    return kept;
+  }
+
+  get now(): Cluster {
+    assert.ok(this.#now !== null, "it has no power");
+    return this.#now;
+  }
+
+  get token(): string {
+    return this.opened.token;
+  }
+
+  /** Commits until the power fails. */
+  set left(commits: number) {
+    this.#generations.left = commits;
+  }
+
+  get left(): number {
+    return this.#generations.left;
+  }
+
+  /** At once: nothing is written any more. */
+  async fail(): Promise<void> {
+    const gone = this.#now;
+    this.#now = null;
+    this.#generations.left = 0;
+    await gone?.server.stop().catch(() => {});
+  }
+
+  /** It begins with what lies on the disk. Whether these shares have unsealed it. */
+  async begin(shares = this.opened.shares): Promise<boolean> {
+    this.#generations.left = Infinity;
+    const server = await this.#begin();
+    this.#now = new Cluster(server, this.opened);
+    for (const key of shares) {
+      const answer = await server.call("POST", "/v1/sys/unseal", { body: { key } });
+      if (answer.status !== 200) return false;
+    }
+    return !server.server.keeper.sealed;
+  }
+
+  /** What it gives puts the disk back as it is now; the cluster has no power then. */
+  saved(): () => Promise<void> {
+    const { opened } = this;
+    const back = this.#generations.saved();
+    return async () => {
+      await this.fail();
+      back();
+      this.opened = opened;
+    };
+  }
+
+  #begin() {
+    const clusterPort = { host: "127.0.0.1", port: this.#port };
+    return startServer({
+      generations: this.#generations,
+      world: HURRIED,
+      config: (config) => ({ ...config, clusterPort }),
+    });
+  }
+}
