@@ -315,7 +315,10 @@ export class Replication {
       if (port() === null) throw failures.noClusterPort();
       const links = await this.#load();
       const material = await links.makePrimary({ set, kind: "dr" }, { clock, random });
-      await this.#role.step(step, (tx) => links.enablePrimary(tx, material));
+      await this.#role.step(step, (tx) => {
+        links.enablePrimary(tx, material);
+        links.forgetFormer(tx);
+      });
       await this.#serve();
       this.#tell("role-changed", { mode: "primary", set });
       return { warnings: ["this cluster is a primary now: give each secondary a token"] };
@@ -336,7 +339,11 @@ export class Replication {
       after(this.#role.now, { do: "disable-primary" });
       const wasFenced = isFenced(this.#role.now);
       const links = await this.#load();
-      await this.#role.step({ do: "disable-primary" }, links.forgetPrimary);
+      await this.#fencing.close(); // whom it has followed is another set's
+      await this.#role.step({ do: "disable-primary" }, (tx) => {
+        links.forgetPrimary(tx);
+        links.forgetFormer(tx);
+      });
       await this.#stopServing("replication is disabled");
       if (wasFenced) await this.#leadAgain();
       this.#tell("role-changed", { mode: "disabled" });
@@ -378,6 +385,7 @@ export class Replication {
     const { store, view, revokeOperationTokens } = this.#options;
     await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) => {
       links.forgetPrimary(tx);
+      links.forgetFormer(tx);
       revokeOperationTokens(tx.on(view));
     });
   }
@@ -628,7 +636,7 @@ export class Replication {
     const addresses = [...(role.known ?? []), role.address];
     await this.#role.step(step, (tx) => {
       links.enablePrimary(tx, material);
-      links.keepFormer(tx, addresses);
+      links.keepFormer(tx, addresses, { isHeard: role.final !== null });
       revokeOperationTokens(tx.on(view));
     });
   }
@@ -709,7 +717,7 @@ export class Replication {
     const links = await this.#load();
     const former = links.storedFormer(view);
     const role = this.#role.now;
-    if (former === null || role.mode !== "primary") return;
+    if (former === null || role.mode !== "primary" || former.set !== role.set) return;
     const leading = await links.fence(this.#options, former, role.epoch);
     if (leading === null && former.isHeard) return; // it is something else by now
     if (leading === null) throw failures.formerUnreachable();

@@ -71,7 +71,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     const view = needs.node.sub("replication/dr/");
     const { operations } = operationsParts({
       ...needs,
-      role: () => ({ mode: replication.mode, set: setOf(replication.role) }),
+      role: () => ({ mode: replication.mode, ...placeOf(replication.role) }),
     });
     const revokeOperationTokens = (tx: Tx) => operations.revokeAll(tx);
     const replication: Replication = new Replication({ ...needs, view, revokeOperationTokens });
@@ -97,6 +97,8 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
   },
 };
 
-function setOf(role: Role): string {
-  return role.mode === "disabled" ? "" : role.set;
+/** In which set, and when. */
+function placeOf(role: Role): { readonly set: string; readonly epoch: number } {
+  if (role.mode === "disabled") return { set: "", epoch: 0 };
+  return { set: role.set, epoch: role.epoch.number };
 }

@@ -16,6 +16,7 @@ import { Superseded, type SupersededWorld } from "./superseded.ts";
 import {
   type Former,
   forgetUpstream,
+  forgetFormer,
   formerHeard,
   keepFormer,
   putUpstream,
@@ -33,6 +34,7 @@ export const links = {
   storedUpstream,
   putUpstream,
   forgetUpstream,
+  forgetFormer,
   formerHeard,
   keepFormer,
   storedFormer,

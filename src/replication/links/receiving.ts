@@ -8,7 +8,7 @@ import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
-import type { View } from "../../barrier/view.ts";
+import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
@@ -243,15 +243,14 @@ export class Receiving {
 
   async #writeMark(index: bigint | null): Promise<void> {
     const { view, role } = this.#world;
-    await view.write(
-      (tx) => {
-        if (index === null) tx.delete(MARK);
-        else tx.put(MARK, { index: String(index) }, markCodec);
-      },
-      { essential: true },
-    );
+    const write = (tx: Tx) => {
+      if (index === null) tx.on(view).delete(MARK);
+      else tx.on(view).put(MARK, { index: String(index) }, markCodec);
+    };
+    // Together: a crash in between would leave a whole copy that counts as none.
+    if (index === null && !this.#role.copied) await role.step({ do: "copied" }, write);
+    else await view.write(write, { essential: true });
     this.#mark = index;
-    if (index === null && !this.#role.copied) await role.step({ do: "copied" });
   }
 
   async #end(index: bigint): Promise<void> {

@@ -54,14 +54,21 @@ export interface Former extends MemberName, Credentials {
 }
 
 /** In the transaction in which this cluster takes the place of its primary. */
-export function keepFormer(tx: Tx, addresses: readonly string[]): void {
+export function keepFormer(
+  tx: Tx,
+  addresses: readonly string[],
+  {
+    isHeard,
+  }: { /** It has gone by itself: nobody waits for its answer. */ readonly isHeard: boolean },
+): void {
   const member = storedMembership(tx, "dr");
   forgetMembership(tx);
-  tx.delete(FORMER_HEARD);
+  forgetFormer(tx);
   if (member === null) return;
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
   tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);
+  if (isHeard) formerHeard(tx);
 }
 
 export function storedFormer(reads: ViewReads): Former | null {
@@ -82,6 +89,13 @@ export function storedFormer(reads: ViewReads): Former | null {
   return { ...member, addresses, isHeard };
 }
 
+/** Where there is one still. */
 export function formerHeard(tx: Tx): void {
-  tx.put(FORMER_HEARD, true, heardCodec);
+  if (tx.get(FORMER, partsCodec) !== null) tx.put(FORMER_HEARD, true, heardCodec);
+}
+
+/** This cluster leads no longer in its place. */
+export function forgetFormer(tx: Tx): void {
+  tx.delete(FORMER);
+  tx.delete(FORMER_HEARD);
 }

@@ -50,6 +50,8 @@ export interface OperationsNeeds {
   readonly role: () => {
     readonly mode: "disabled" | "primary" | "secondary";
     readonly set: string;
+    /** 0 where it is in none. */
+    readonly epoch: number;
   };
 }
 
@@ -57,7 +59,7 @@ export interface IssuedTicket extends Ticket {
   readonly text: string;
 }
 
-const fromCodec = jsonCodec<{ readonly time: string }>();
+const fromCodec = jsonCodec<{ readonly epoch: number }>();
 const spentCodec = jsonCodec<{ readonly expires: string }>();
 
 export class Operations {
@@ -118,7 +120,7 @@ export class Operations {
     if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null) return null;
     const { id, notBefore, expires } = ticket;
     const from = this.#rows.get(TICKETS_FROM, fromCodec);
-    if (from !== null && notBefore < BigInt(from.time)) return null;
+    if (from !== null && ticket.epoch < from.epoch) return null;
     return { caller: holderOf(TICKET_NAME, id, notBefore, expires), warnings: [] };
   }
 
@@ -197,7 +199,8 @@ export class Operations {
    *  again, whoever has them: nothing that was meant for this change makes another. */
   revokeAll(tx: Tx): void {
     this.#tokens.revokeAll(tx);
-    tx.on(this.#rows).put(TICKETS_FROM, { time: String(tx.time) }, fromCodec);
+    const epoch = this.#needs.role().epoch + 1;
+    tx.on(this.#rows).put(TICKETS_FROM, { epoch }, fromCodec);
   }
 
   /** Another role, or other shares: an attempt that has begun comes to nothing. */
@@ -209,7 +212,7 @@ export class Operations {
 
   issue(names: readonly string[], ttl: Nanos): IssuedTicket {
     const { clock, random, barrier, role } = this.#needs;
-    const { mode, set } = role();
+    const { mode, set, epoch } = role();
     if (mode !== "primary") throw notPrimary();
     const operations = DR_OPERATIONS.filter((known) => names.includes(known));
     if (operations.length === 0 || operations.length < new Set(names).size) {
@@ -220,6 +223,7 @@ export class Operations {
     const ticket: Ticket = {
       id: random.uuid(),
       set,
+      epoch,
       operations,
       notBefore,
       expires: notBefore + ttl - (ttl % SECOND),

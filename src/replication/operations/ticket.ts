@@ -24,6 +24,8 @@ export interface Ticket {
   readonly id: string;
   /** The replication set that it is good in. */
   readonly set: string;
+  /** Of the set, when it was made. */
+  readonly epoch: number;
   readonly operations: readonly DrOperation[];
   readonly notBefore: Instant;
   readonly expires: Instant;
@@ -34,10 +36,11 @@ export function isTicket(text: string): boolean {
 }
 
 export function ticketText(rootKey: KeyObject, ticket: Ticket): string {
-  const { id, set, operations, notBefore, expires } = ticket;
+  const { id, set, epoch, operations, notBefore, expires } = ticket;
   const claims = {
     kind: KIND,
     set,
+    epoch,
     operations,
     nbf: Number(notBefore / SECOND),
     exp: Number(expires / SECOND),
@@ -85,12 +88,14 @@ function claimsOf(body: string): JsonValue {
 /** We have made it, but maybe another version of us. */
 function ticketOf(claims: JsonValue): Ticket | null {
   if (!isObject(claims)) return null;
-  const { kind, set, operations, nbf, exp, jti } = claims;
+  const { kind, set, epoch, operations, nbf, exp, jti } = claims;
+  if (typeof epoch !== "number" || !Number.isSafeInteger(epoch) || epoch < 1) return null;
   if (kind !== KIND || typeof set !== "string" || !Array.isArray(operations)) return null;
   if (!isSeconds(nbf) || !isSeconds(exp) || typeof jti !== "string" || !isUuid(jti)) return null;
   return {
     id: jti,
     set,
+    epoch,
     operations: DR_OPERATIONS.filter((known) => operations.includes(known)),
     notBefore: BigInt(nbf) * SECOND,
     expires: BigInt(exp) * SECOND,

@@ -150,3 +150,18 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
   is(await write(b, a.token, "z"), 200);
   assert.equal((await b.status())["state"], "running");
 });
+
+test("a cluster that was promoted, disabled and enabled anew leads its new set: the primary of before is none of it", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  await b.replication.promote({ force: true, address: "" });
+  await until(async () => (await a.status())["state"] === "fenced");
+  const heard = () => b.server.lines.some((line) => line.includes("primary of before has heard"));
+  await until(heard);
+  assert.equal((await b.dr("primary/disable", {}, a.token)).status, 200);
+  assert.equal((await b.dr("primary/enable", {}, a.token)).status, 200);
+  const core = b.server.server.barrier.view("core/replication/dr/");
+  assert.deepEqual(core.keys("former", { limit: 2 }), []);
+  assert.equal((await b.status())["state"], "running");
+});
