@@ -29,6 +29,7 @@ const LONGEST_ANSWERS_MS = 1000;
 const ASKING_EVERY_MS = 20;
 const PATIENCE_MS = 10_000; // for late answers, so that the figure tells how late
 const MAX_IDLE_SHARE = 0.05; // of one core
+const TRIES = 4;
 
 export async function waiters(options: WaitersOptions): Promise<Result> {
   const directory = scratch("waiters");
@@ -127,19 +128,28 @@ class Run {
     if (taking.end !== null) this.wrong.push("the place of one that hung up was not free");
   }
 
-  async idle(): Promise<void> {
-    const { n } = this.#options;
+  /** Of one core; null where the system does not tell. */
+  async #idleShare(): Promise<number | null> {
     const before = processorMicrosOf(this.#pid);
     await pause(IDLE_MS);
     const after = processorMicrosOf(this.#pid);
+    return before === null || after === null ? null : (after - before) / 1000 / IDLE_MS;
+  }
+
+  async idle(): Promise<void> {
+    const { n } = this.#options;
+    let share = await this.#idleShare();
+    // What is ours comes again, what the machine does beside it does not.
+    for (let i = 1; i < TRIES && share !== null && share > MAX_IDLE_SHARE; i++) {
+      share = Math.min(share, (await this.#idleShare()) ?? share);
+    }
     const early = this.#waiters.filter(({ end }) => end !== null);
     if (early.length > 0) {
       this.wrong.push(
         `${early.length} of ${n} ended before the write: ${JSON.stringify(early[0]?.end)}`,
       );
     }
-    if (before === null || after === null) return;
-    const share = (after - before) / 1000 / IDLE_MS;
+    if (share === null) return;
     this.#figures.push(`${(share * 100).toFixed(1)} % of a core while parked`);
     if (share > MAX_IDLE_SHARE) this.wrong.push("parked queries keep the server busy");
   }

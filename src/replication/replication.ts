@@ -360,6 +360,7 @@ export class Replication {
     return await this.#alone(async () => {
       const { store, house } = this.#options;
       after(this.#role.now, { do: "demote" });
+      const wasFenced = isFenced(this.#role.now);
       const links = await this.#load();
       await house.drained();
       const finished = await this.#orSeal(async () => {
@@ -367,7 +368,8 @@ export class Replication {
         await house.yield();
         await this.#role.step({ do: "demote" });
         await this.#follow();
-        const reached = (await this.#serving?.finish()) ?? null;
+        // Who has heard of a later primary waits for nothing from this one.
+        const reached = wasFenced ? null : ((await this.#serving?.finish()) ?? null);
         await this.#stopServing("the primary was demoted");
         await this.#endDemotion(links);
         await house.leave();

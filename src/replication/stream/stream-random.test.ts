@@ -9,7 +9,7 @@ import { ReplicatedPair } from "../../../tests/support/replication/replicated-pa
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { trimLog } from "../../storage/trimming.ts";
 
-const SEEDS = 200;
+const SEEDS = 80;
 const STEPS = 25;
 const SECOND = 1_000_000_000n;
 
