@@ -1,6 +1,7 @@
 // Addresses of cluster ports as people write them: https://host:port, or host:port alone.
 
 import type { Address } from "@holdfast/shared/world";
+import { addressUnusable } from "./failures.ts";
 
 const FORM =
   /^(?:https:\/\/)?(?:\[(?<v6>[0-9A-Fa-f:.]{2,45})\]|(?<name>[A-Za-z0-9._-]{1,253})):(?<port>[1-9]\d{0,4})\/?$/;
@@ -18,4 +19,12 @@ export function clusterAddressText(text: string): string | null {
   const at = parseClusterAddress(text);
   if (at === null) return null;
   return `https://${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
+}
+
+/** The same of one that somebody may name; empty where nobody has. Throws for what is none. */
+export function namedAddress(text: string): string {
+  if (text === "") return "";
+  const address = clusterAddressText(text);
+  if (address === null) throw addressUnusable();
+  return address;
 }

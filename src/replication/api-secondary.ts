@@ -7,7 +7,8 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { clusterAddress } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
-import type { Replication, SignedRehearsal } from "./replication.ts";
+import type { Replication } from "./replication.ts";
+import type { SignedRehearsal } from "./roles/rehearsal.ts";
 
 const endpoint = endpointsOf<Replication>();
 const joining = endpointsOf<Admission>();

@@ -19,7 +19,7 @@ import type { IntrospectionOptions } from "../introspection/introspection.ts";
 import type { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { HouseSteps } from "../replication/replication.ts";
+import type { HouseSteps } from "../replication/options.ts";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { NodeRole } from "../seal/health.ts";
 import type { Store } from "../storage/store.ts";

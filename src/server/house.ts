@@ -13,7 +13,7 @@ import { Running } from "../core/running.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
-import type { HouseSteps } from "../replication/replication.ts";
+import type { HouseSteps } from "../replication/options.ts";
 import { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import { Store } from "../storage/store.ts";

@@ -1,11 +1,10 @@
 // Everything that speaks with other clusters, in one value: certificates, gRPC and TLS are loaded with it, and only by a
 // cluster that has others.
 
-import type { ReplicationFigures } from "../figures.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { forgetPrimary } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
-import type { ReplicationOptions } from "../replication.ts";
+import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { sendFence } from "../joining/calls.ts";
@@ -25,8 +24,6 @@ import {
   type Upstream,
 } from "./upstream.ts";
 
-type LinkOptions = ReplicationOptions & { readonly figures: ReplicationFigures };
-
 export const links = {
   makePrimary,
   enablePrimary,
@@ -40,14 +37,14 @@ export const links = {
   storedFormer,
 
   serving: (
-    options: LinkOptions,
+    options: LinkedOptions,
     port: ServingPort,
     role: () => Primary,
     heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (
-    options: LinkOptions,
+    options: LinkedOptions,
     role: StoredRole,
     surplus: Pick<ReceivingWorld, "divergent" | "orphans">,
     upstream: Upstream,

@@ -27,6 +27,11 @@ export interface Rehearsed {
   readonly next: readonly string[];
 }
 
+/** A rehearsal, and the signed report of it; null where it could not be signed. */
+export interface SignedRehearsal extends Rehearsed {
+  readonly evidence: string | null;
+}
+
 export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed {
   const checks = promotionChecks(facts);
   const { applied, announced, hasPrimary, silentFor, final } = facts;

@@ -1,0 +1,172 @@
+// A secondary among others: whom it follows, what it has heard of that one, how late it is by the log that comes, and what a
+// promotion goes by.
+
+import { bytesCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import * as failures from "./failures.ts";
+import type { Divergent } from "./links/divergent.ts";
+import type { Links } from "./links/links.ts";
+import type { Orphans } from "./links/orphans.ts";
+import type { Receiving } from "./links/receiving.ts";
+import { entryTime } from "./log-times.ts";
+import type { LinkedOptions } from "./options.ts";
+import type { Changes } from "./roles/changes.ts";
+import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
+import { rehearsalReport, rehearsed, type Rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
+import type { Secondary } from "./roles/role.ts";
+import type { StoredRole } from "./roles/stored-role.ts";
+import type { ClusterStatus } from "./status/cluster-status.ts";
+
+export interface FollowingParts {
+  readonly options: LinkedOptions;
+  readonly role: StoredRole;
+  /** Where it goes what only this cluster has. */
+  readonly surplus: { readonly divergent: Divergent; readonly orphans: Orphans };
+  readonly links: () => Promise<Links>;
+  readonly status: Pick<ClusterStatus, "open" | "close">;
+  readonly changes: Changes;
+}
+
+export class Following {
+  readonly #parts: FollowingParts;
+  #receiving: Receiving | null = null;
+  #lastHeard: Instant | null = null;
+  /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
+  #came: Nanos;
+  #unwatch = () => {};
+
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
+    this.#came = parts.options.clock.elapsed();
+  }
+
+  /** Null where nobody is followed. */
+  get receiving(): Receiving | null {
+    return this.#receiving;
+  }
+
+  // --- life ---
+
+  /** The last entry of the log is of now, as far as is known. */
+  begin(): void {
+    this.#came = this.#parts.options.clock.elapsed();
+  }
+
+  async open(): Promise<void> {
+    const { options, role, surplus, status } = this.#parts;
+    const links = await this.#parts.links();
+    const upstream = links.storedUpstream(options.view);
+    if (upstream === null) throw failures.primaryUnknown();
+    this.#receiving = links.receiving(options, role, surplus, upstream);
+    this.#receiving.open();
+    status.open();
+    this.#unwatch();
+    this.#watchLog();
+  }
+
+  /** Entries that come are told by their index alone: some change no row. */
+  #watchLog(): void {
+    const { store, clock } = this.#parts.options;
+    this.#unwatch = store.onIndex(store.index + 1n, () => {
+      this.#came = clock.elapsed();
+      this.#watchLog();
+    });
+  }
+
+  async close(): Promise<void> {
+    const { options, role, status } = this.#parts;
+    await status.close();
+    const receiving = this.#receiving;
+    this.#receiving = null;
+    this.#lastHeard = receiving?.status.lastHeartbeat ?? this.#lastHeard;
+    const final = receiving?.status.final ?? null;
+    await receiving?.close();
+    this.#unwatch();
+    const { now } = role;
+    const isOver = final !== null && options.store.index >= final.index;
+    if (isOver && now.mode === "secondary" && now.final !== String(final.index)) {
+      await role.step({ do: "ended", final: String(final.index) });
+    }
+  }
+
+  /** Begins anew, where there is somebody to follow. */
+  async again(): Promise<void> {
+    await this.close();
+    const { now } = this.#parts.role;
+    if (now.mode === "secondary" && now.id !== "") await this.open();
+  }
+
+  /** The time of the last entry, and what has passed since it came. After a copy there may be none: then what the primary
+   *  itself has said to `receiving`, which may be closed by now. */
+  timeOfLog(receiving: Receiving | null): Instant | null {
+    const { store, clock } = this.#parts.options;
+    const time = entryTime(store, store.index);
+    if (time === null) return receiving?.timeThere ?? null;
+    return time + clock.elapsed() - this.#came;
+  }
+
+  // --- what a promotion goes by ---
+
+  facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {
+    const { options, changes } = this.#parts;
+    const { store, audits, clock } = options;
+    const status = this.#receiving?.status ?? null;
+    this.#lastHeard = status?.lastHeartbeat ?? this.#lastHeard;
+    const since = this.#lastHeard ?? status?.startedAt ?? null;
+    const connected = status?.connectionState === "ready";
+    const silence = since === null ? 0n : clock.now() - since;
+    const finalPlace = status?.final?.index ?? null;
+    return {
+      opens: opens(),
+      copied: role.copied,
+      between:
+        store.adopting !== null ? "states" : status?.isConsistent === false ? "indexes" : null,
+      equal: status?.isUnmended === true ? false : null,
+      applied: store.index,
+      announced: status?.highestAnnounced ?? 0n,
+      final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
+      silentFor: connected ? null : Number(silence / 1_000_000_000n),
+      hasPrimary: role.id !== "",
+      audits: audits(),
+      changing: changes.isRunning,
+    };
+  }
+
+  /** By what is in memory: whether an entry opens is looked at by those who promote. */
+  unpromotable(): readonly string[] {
+    const { now } = this.#parts.role;
+    if (now.mode !== "secondary") return [];
+    const checks = promotionChecks(this.facts(now, () => null));
+    return checks.flatMap(({ name, ok }) => (ok ? [] : [name]));
+  }
+
+  rehearse(role: Secondary, facts = this.facts(role)): Rehearsed {
+    return rehearsed(facts, this.#receiving?.apiAddress ?? "");
+  }
+
+  async rehearseSigned(role: Secondary): Promise<SignedRehearsal> {
+    const { clock, sign, log } = this.#parts.options;
+    const facts = this.facts(role);
+    const found = this.rehearse(role, facts);
+    try {
+      const { id } = await sign(rehearsalReport(found, role, facts, clock.now()));
+      return { ...found, evidence: id };
+    } catch (error) {
+      log.warn("a rehearsal could not be signed for", { cause: describe(error) });
+      return { ...found, evidence: null };
+    }
+  }
+
+  /** Whether an entry of the data opens with the keys that are here. */
+  #opens(): boolean | null {
+    const { barrier } = this.#parts.options;
+    try {
+      const [found] = barrier.view("shared/").records("", bytesCodec, { limit: 1 });
+      return found === undefined ? null : true;
+    } catch (error) {
+      if (error instanceof Failure) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// A primary among others: it serves its set, tells the primary of before that it leads, and hears who leads in its place. One
+// that was superseded only says so.
+
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import type { Timer } from "@holdfast/shared/world";
+import { Recurring } from "../base/recurring.ts";
+import * as failures from "./failures.ts";
+import type { AdoptedOrphans } from "./links/adopted-orphans.ts";
+import type { Links } from "./links/links.ts";
+import type { Serving } from "./links/serving.ts";
+import type { Superseded } from "./links/superseded.ts";
+import type { LinkedOptions } from "./options.ts";
+import type { Changes } from "./roles/changes.ts";
+import { type Epoch, isFenced, isOlder, type Primary } from "./roles/role.ts";
+import type { StoredRole } from "./roles/stored-role.ts";
+import type { ClusterStatus } from "./status/cluster-status.ts";
+import type { Finished } from "./stream/sender.ts";
+
+export interface LeadingParts {
+  readonly options: LinkedOptions;
+  readonly role: StoredRole;
+  readonly adopted: AdoptedOrphans;
+  readonly links: () => Promise<Links>;
+  readonly status: Pick<ClusterStatus, "open" | "close">;
+  readonly changes: Changes;
+  /** Somebody else leads: nothing is written here any more when this resolves. */
+  readonly fence: (epoch: Epoch) => Promise<void>;
+}
+
+export class Leading {
+  readonly #parts: LeadingParts;
+  readonly #log: Log;
+  readonly #fencing: Recurring;
+  #serving: Serving | null = null;
+  #superseded: Superseded | null = null;
+  #dismissing: Timer | null = null;
+
+  constructor(parts: LeadingParts) {
+    this.#parts = parts;
+    const { timers, log } = parts.options;
+    this.#log = log;
+    this.#fencing = new Recurring({
+      trouble: "the primary of before has not heard yet that this cluster leads",
+      run: () => this.#fenceFormer(),
+      period: 15n * SECOND,
+      pause: { first: SECOND, max: 60n * SECOND },
+      timers,
+      log,
+    });
+  }
+
+  /** Null where nobody is served. */
+  get serving(): Serving | null {
+    return this.#serving;
+  }
+
+  /** Throws where this cluster is no primary. */
+  primary(): Serving {
+    const { now } = this.#parts.role;
+    if (now.mode === "demoting") throw failures.roleChanging();
+    if (now.mode !== "primary") throw failures.notPrimary();
+    if (this.#serving === null) throw isFenced(now) ? failures.fenced() : failures.noClusterPort();
+    return this.#serving;
+  }
+
+  /** Of a primary. */
+  async open(): Promise<void> {
+    await (isFenced(this.#parts.role.now) ? this.#tellWhoLeads() : this.#serve());
+  }
+
+  /** The last entry is written: who has it; null where nobody is served. */
+  async finish(): Promise<Finished | null> {
+    return (await this.#serving?.finish()) ?? null;
+  }
+
+  /** Nobody hears any more that this cluster leads: whom it has followed is another set's. */
+  async forgetFormer(): Promise<void> {
+    await this.#fencing.close();
+  }
+
+  async close(reason: string): Promise<void> {
+    this.#dismissing?.cancel();
+    this.#dismissing = null;
+    await this.#fencing.close();
+    await this.#parts.status.close();
+    this.#superseded?.close();
+    this.#superseded = null;
+    const serving = this.#serving;
+    this.#serving = null;
+    await serving?.close(reason);
+  }
+
+  async #serve(): Promise<void> {
+    const { options, role: stored, adopted, status } = this.#parts;
+    const port = options.port();
+    if (port === null) {
+      this.#log.error("this cluster is a primary, and has no cluster port: nobody can come", {
+        remedy: "add cluster_address to a listener",
+      });
+      return;
+    }
+    const links = await this.#parts.links();
+    const role = () => {
+      const { now } = stored;
+      if (now.mode === "primary" || now.mode === "demoting")
+        return { ...now, mode: "primary" } as Primary;
+      throw failures.notPrimary();
+    };
+    this.#serving = links.serving(options, port, role, {
+      superseded: (epoch) => {
+        this.#log.error("a secondary has heard of a later primary than this one", { epoch });
+      },
+      adopted,
+      fenced: (epoch) => this.#heardOf(epoch),
+    });
+    this.#serving.open();
+    options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
+    status.open();
+    if (links.storedFormer(options.view) !== null) this.#fencing.open();
+  }
+
+  /** Nothing is sent any more. */
+  async #tellWhoLeads(): Promise<void> {
+    const { options, role } = this.#parts;
+    const { now } = role;
+    const port = options.port();
+    if (port === null || now.mode !== "primary") return;
+    const links = await this.#parts.links();
+    this.#superseded = links.superseded(options, port, now, {
+      fenced: (epoch) => this.#heardOf(epoch),
+    });
+    this.#superseded.open();
+  }
+
+  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
+  async #heardOf(epoch: Epoch): Promise<Epoch> {
+    const { now } = this.#parts.role;
+    if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
+    const known = now.fenced ?? now.epoch;
+    if (now.mode !== "primary" || !isOlder(known, epoch) || this.#keepsOn(epoch)) return known;
+    await this.#parts.fence(epoch); // whoever hears that it was taken is sure of it
+    this.#dismissSoon();
+    return epoch;
+  }
+
+  /** Whether this cluster leads all the same: its operators have said that they decide. */
+  #keepsOn({ number: epoch, cluster }: Epoch): boolean {
+    if (this.#parts.options.acceptFence) return false;
+    const remedy = "demote this cluster, or disable its role";
+    this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
+      epoch,
+      cluster,
+      remedy,
+    });
+    return true;
+  }
+
+  /** Later: the answer leaves by a session that ends with it. */
+  #dismissSoon(): void {
+    this.#dismissing?.cancel();
+    this.#dismissing = this.#parts.options.timers.after(100n * MILLISECOND, () => {
+      this.#dismissing = null;
+      void this.#dismiss();
+    });
+  }
+
+  async #dismiss(): Promise<void> {
+    const { changes, role } = this.#parts;
+    try {
+      await changes.alone(async () => {
+        if (!isFenced(role.now)) return;
+        await this.close("another cluster was promoted");
+        await this.#tellWhoLeads();
+      });
+    } catch (error) {
+      this.#log.warn("a fenced primary still serves", { cause: describe(error) });
+    }
+  }
+
+  /** The primary of before is to hear of it, however long it was away. Where another cluster was promoted as well, it
+   *  knows of both, and one of the two gives way. */
+  async #fenceFormer(): Promise<void> {
+    const { options } = this.#parts;
+    const { view } = options;
+    const links = await this.#parts.links();
+    const former = links.storedFormer(view);
+    const role = this.#parts.role.now;
+    if (former === null || role.mode !== "primary" || former.set !== role.set) return;
+    const leading = await links.fence(options, former, role.epoch);
+    if (leading === null && former.isHeard) return; // it is something else by now
+    if (leading === null) throw failures.formerUnreachable();
+    if (isOlder(role.epoch, leading)) {
+      if (this.#keepsOn(leading)) return;
+      await this.#parts.fence(leading);
+      return this.#dismissSoon();
+    }
+    if (former.isHeard) return;
+    await view.write((tx) => links.formerHeard(tx), { essential: true });
+    this.#log.info("the primary of before has heard that this cluster leads");
+  }
+}

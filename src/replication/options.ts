@@ -1,0 +1,67 @@
+// What replication is handed by the server around it.
+
+import type { Log } from "@holdfast/shared/log";
+import type { Random } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { Tx, View } from "../barrier/view.ts";
+import type { Store } from "../storage/store.ts";
+import type { ReplicationFigures } from "./figures.ts";
+import type { KeyBundle } from "./joining/key-bundle.ts";
+import type { DialingWorld } from "./links/dialing.ts";
+import type { OutsideRows } from "./links/orphans.ts";
+import type { ServingPort } from "./links/serving.ts";
+import type { RehearsalReport } from "./roles/rehearsal.ts";
+import type { ClusterStatusOptions } from "./status/cluster-status.ts";
+
+/** What becomes of the rooms when the role changes. */
+export interface HouseSteps {
+  /** Waits for the requests that are being answered, for a while. */
+  drained(): Promise<void>;
+  /** Those rest that would change the data. */
+  yield(): Promise<void>;
+  /** Those close that have nothing to do where the data is another cluster's. */
+  leave(): Promise<void>;
+  /** All of them open and lead. */
+  takeOver(): Promise<void>;
+  /** Nothing can be promised any more. */
+  seal(): void;
+}
+
+export interface ReplicationOptions extends DialingWorld {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  /** Of core/replication/dr/. */
+  readonly view: View;
+  readonly random: Random;
+  readonly log: Log;
+  readonly version: string;
+  readonly clusterId: () => string;
+  readonly apiAddress: () => string;
+  readonly clusterAddress: () => string;
+  readonly port: () => ServingPort | null;
+  readonly house: HouseSteps;
+  readonly statusAccess: ClusterStatusOptions["statusAccess"];
+  /** Whether another cluster that proves to lead the set is believed. */
+  readonly acceptFence: boolean;
+  /** Signs for a rehearsal. */
+  readonly sign: (report: RehearsalReport) => Promise<{ readonly id: string }>;
+  /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
+   *  so. */
+  readonly takeKeys: (
+    bundle: KeyBundle,
+    options?: { readonly mayGiveUp?: boolean },
+  ) => Promise<void>;
+  /** In the transaction in which this cluster stops being a secondary. */
+  readonly revokeOperationTokens: (tx: Tx) => void;
+  /** Ceremonies that are under way end: what they would make is for another role. */
+  readonly dropAttempts: () => Promise<void>;
+  /** Whether an audit device can be written, or none is configured. */
+  readonly audits: () => boolean;
+  /** What of the data stands for something outside. */
+  readonly outside: OutsideRows;
+}
+
+/** What works with other clusters has it, with a log of its own. */
+export interface LinkedOptions extends ReplicationOptions {
+  readonly figures: ReplicationFigures;
+}

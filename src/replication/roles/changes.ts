@@ -1,0 +1,58 @@
+// Changes of the role, one at a time.
+
+import { describe } from "@holdfast/shared/failure";
+import type { Fields, Log } from "@holdfast/shared/log";
+import type { Tx } from "../../barrier/view.ts";
+import { roleChanging } from "../failures.ts";
+
+/** What is written in the transaction of a change besides. */
+export type Also = (tx: Tx) => void;
+
+/** What a change tells of itself. */
+export interface Changed {
+  readonly warnings: readonly string[];
+}
+
+export class Changes {
+  readonly #log: Log;
+  readonly #seal: () => void;
+  #running: Promise<unknown> | null = null;
+
+  constructor(log: Log, seal: () => void) {
+    this.#log = log;
+    this.#seal = seal;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Throws where another one is under way. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running !== null) throw roleChanging();
+    const running = work();
+    this.#running = running.catch(() => {});
+    try {
+      return await running;
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  /** Half of a change is no role: what was stored is finished when the cluster is unsealed. */
+  async orSeal<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#log.error("could not go over to the new role; sealing", {
+        cause: describe(error),
+      });
+      this.#seal();
+      throw error;
+    }
+  }
+
+  tell(event: string, fields: Fields): void {
+    this.#log.info("replication changed", { event: `replication.${event}`, ...fields });
+  }
+}

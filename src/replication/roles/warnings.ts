@@ -1,0 +1,33 @@
+// What a change of the role warns of. Pure.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Finished } from "../stream/sender.ts";
+
+const WARN_SKEW = 30n; // seconds
+
+/** Tokens and certificates end by the clock of whoever looks at them. */
+export function skewWarnings(skew: Nanos): string[] {
+  const seconds = skew / SECOND;
+  if (seconds <= WARN_SKEW && seconds >= -WARN_SKEW) return [];
+  const where = seconds > 0n ? "behind" : "ahead of";
+  const by = seconds > 0n ? seconds : -seconds;
+  return [
+    `the clock here is ${by} seconds ${where} that of the primary of before: tokens end by this one from now on`,
+  ];
+}
+
+export function demotionWarnings(final: string, finished: Finished | null): string[] {
+  const gone = `this cluster is a secondary without a primary now; its last entry is ${final}`;
+  if (finished === null) return [gone];
+  const { acknowledged, missing } = finished;
+  return [
+    gone,
+    ...(acknowledged.length > 0 ? [`everything is on: ${acknowledged.join(", ")}`] : []),
+    ...(missing.length > 0
+      ? [
+          `NOT everything is on: ${missing.join(", ")}; what is missing there is on this cluster alone`,
+        ]
+      : []),
+  ];
+}

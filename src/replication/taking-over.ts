@@ -1,0 +1,228 @@
+// How a secondary takes the data for its own: as the primary of its set, or as a cluster that leaves it. From the first entry of
+// its own epoch on it has; what a crash leaves after that is finished when the server is unsealed the next time.
+
+import { describe } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
+import { namedAddress } from "./addresses.ts";
+import * as failures from "./failures.ts";
+import type { Following } from "./following.ts";
+import type { Leading } from "./leading.ts";
+import type { Links } from "./links/links.ts";
+import { firstOfEpoch, storedPromotion, type TookOver } from "./log-times.ts";
+import type { LinkedOptions } from "./options.ts";
+import type { Changed, Changes } from "./roles/changes.ts";
+import { promotionChecks, promotionRefusal, skipped } from "./roles/checks.ts";
+import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
+import type { StoredRole } from "./roles/stored-role.ts";
+import { skewWarnings } from "./roles/warnings.ts";
+
+export interface TakingOverParts {
+  readonly options: LinkedOptions;
+  readonly role: StoredRole;
+  readonly links: () => Promise<Links>;
+  readonly changes: Changes;
+  readonly leading: Leading;
+  readonly following: Following;
+  /** The data is this cluster's from here on. */
+  readonly taken: () => void;
+}
+
+export class TakingOver {
+  readonly #parts: TakingOverParts;
+  #tookOver: TookOver | null = null;
+  #goesOnAt: Instant | null = null;
+
+  constructor(parts: TakingOverParts) {
+    this.#parts = parts;
+  }
+
+  /** When this cluster took the place of another, as far as its log tells; null where it never has. */
+  get tookOver(): TookOver | null {
+    return this.#tookOver;
+  }
+
+  /** How late it is by the log of whom it takes the place of; null but while it does. */
+  get goesOnAt(): Instant | null {
+    return this.#goesOnAt;
+  }
+
+  // --- after a start ---
+
+  /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
+  async enter(role: Role): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
+    const { options, following: side } = this.#parts;
+    const { store, clusterId } = options;
+    const following = follows(role) && !this.#hasBegunEpoch(role);
+    this.#tookOver = following ? null : storedPromotion(store, clusterId());
+    side.begin();
+    if (following) await store.follow();
+    else if (store.following) await store.lead(); // it was sealed in another role
+    return { following, secondary: following && !isFenced(role) };
+  }
+
+  /** What a crash has left of a change. */
+  async finish(): Promise<void> {
+    const { role, options } = this.#parts;
+    const { now } = role;
+    if (now.mode !== "secondary" || now.promoting === null) return;
+    if (this.#hasBegunEpoch(now)) {
+      if (now.promoting.leaves === true) await this.#becomeAlone();
+      else await this.#becomePrimary(now);
+      options.log.info("finished a change of the role that a crash had interrupted");
+    } else {
+      await role.step({ do: "stay" });
+      options.log.warn(
+        "a change of the role had not begun when the server ended; this is a secondary as before",
+      );
+    }
+  }
+
+  /** Of a promotion or a leave that a crash has interrupted. */
+  #hasBegunEpoch(role: Role): boolean {
+    const { store, clusterId } = this.#parts.options;
+    const last = store.timeline?.epochs.at(-1);
+    if (role.mode !== "secondary" || role.promoting === null || last === undefined) return false;
+    return last.cluster === clusterId() && last.epoch > role.promoting.logEpoch;
+  }
+
+  // --- changes ---
+
+  async promote(
+    role: Secondary,
+    { force, address }: { readonly force: boolean; readonly address: string },
+  ): Promise<Changed> {
+    const { options, changes, leading, following } = this.#parts;
+    const usual = namedAddress(address);
+    const checks = promotionChecks(following.facts(role));
+    const refusal = promotionRefusal(checks, force);
+    if (refusal !== null) throw refusal;
+    const skew = following.receiving?.status.clockSkew ?? 0n;
+    return await changes.alone(async () => {
+      if (options.port() === null) throw failures.noClusterPort();
+      const time = await this.#beginOwnEpoch({ address: usual });
+      await changes.orSeal(() => this.#becomePrimary(this.#secondary()));
+      await this.#takeOver(time);
+      await leading.open();
+      await this.#rotate();
+      await options.dropAttempts();
+      changes.tell("role-changed", { mode: "primary", set: role.set });
+      return {
+        warnings: [
+          ...(force ? skipped(checks) : []),
+          ...skewWarnings(skew),
+          "this cluster is the primary now: issue new tokens to the other secondaries",
+        ],
+      };
+    });
+  }
+
+  /** Leaves the set. */
+  async leave(): Promise<Changed> {
+    const { options, changes } = this.#parts;
+    return await changes.alone(async () => {
+      this.#secondary();
+      if (options.store.adopting !== null) throw failures.halfCopied();
+      const time = await this.#beginOwnEpoch({ address: "", leaves: true });
+      await changes.orSeal(() => this.#becomeAlone());
+      await this.#takeOver(time);
+      await options.dropAttempts();
+      changes.tell("role-changed", { mode: "disabled" });
+      return {
+        warnings: [
+          "this cluster is on its own now, with the data that it had; joining a primary again takes the place of all of it",
+        ],
+      };
+    });
+  }
+
+  /** The data is another cluster's from here on, or not to be changed any more. */
+  async yield(): Promise<void> {
+    const { options, following } = this.#parts;
+    await options.store.follow();
+    following.begin(); // its last entry is of now
+    this.#tookOver = null;
+  }
+
+  /** The data is this cluster's again, which nobody else has led since. */
+  async leadAgain(): Promise<void> {
+    await this.#parts.options.store.lead();
+    await this.#takeOver(null);
+  }
+
+  // --- performing ---
+
+  /** From here on the log is this cluster's own; where that fails, it is a secondary as before. Gives the time of the log. */
+  async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
+    const { options, role, following } = this.#parts;
+    const { store, clusterId } = options;
+    const { receiving } = following;
+    await following.close();
+    const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
+    await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
+    const time = following.timeOfLog(receiving);
+    try {
+      await store.lead();
+      await store.startEpoch(clusterId());
+      return time;
+    } catch (error) {
+      await store.follow();
+      await role.step({ do: "stay" });
+      await following.again();
+      throw error;
+    }
+  }
+
+  async #becomeAlone(): Promise<void> {
+    const { revokeOperationTokens, view } = this.#parts.options;
+    const links = await this.#parts.links();
+    await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
+      links.forgetUpstream(tx);
+      revokeOperationTokens(tx.on(view));
+    });
+  }
+
+  async #becomePrimary(role: Secondary): Promise<void> {
+    const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#parts.options;
+    const links = await this.#parts.links();
+    const material = await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
+    const step = { do: "promote", cluster: clusterId(), first: firstOfEpoch(store) } as const;
+    const addresses = [...(role.known ?? []), role.address];
+    await this.#parts.role.step(step, (tx) => {
+      links.enablePrimary(tx, material);
+      links.keepFormer(tx, addresses, { isHeard: role.final !== null });
+      revokeOperationTokens(tx.on(view));
+    });
+  }
+
+  /** How much others have sealed under the present data key is known to the primary of before alone. */
+  async #rotate(): Promise<void> {
+    const { barrier, log } = this.#parts.options;
+    try {
+      await barrier.rotate();
+    } catch (error) {
+      log.warn("could not make a new data key after the promotion; rotate by hand", {
+        cause: describe(error),
+      });
+    }
+  }
+
+  /** The rooms open: the data is this cluster's from here on. `time`: by the log of who led before; null: nobody did. */
+  async #takeOver(time: Instant | null): Promise<void> {
+    const { options, changes, taken } = this.#parts;
+    const { house, clock } = options;
+    if (time !== null) this.#tookOver = { since: time, at: clock.now() };
+    this.#goesOnAt = time;
+    try {
+      await changes.orSeal(() => house.takeOver());
+    } finally {
+      this.#goesOnAt = null;
+    }
+    taken();
+  }
+
+  #secondary(): Secondary {
+    const { now } = this.#parts.role;
+    if (now.mode !== "secondary") throw failures.notSecondary();
+    return now;
+  }
+}
