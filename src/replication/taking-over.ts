@@ -1,6 +1,7 @@
 // How a secondary takes the data for its own: as the primary of its set, or as a cluster that leaves it. From the first entry of
 // its own epoch on it has; what a crash leaves after that is finished when the server is unsealed the next time.
 
+import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
 import { namedAddress } from "./addresses.ts";
@@ -15,6 +16,9 @@ import { promotionChecks, promotionRefusal, skipped } from "./roles/checks.ts";
 import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { skewWarnings } from "./roles/warnings.ts";
+
+const ROTATION_DUE = "rotation-due";
+const dueCodec = jsonCodec<true>();
 
 export interface TakingOverParts {
   readonly options: LinkedOptions;
@@ -62,11 +66,18 @@ export class TakingOver {
 
   /** What a crash has left of a change. */
   async finish(): Promise<void> {
-    const { role, options } = this.#parts;
+    const { role } = this.#parts;
     const { now } = role;
-    if (now.mode !== "secondary" || now.promoting === null) return;
+    if (now.mode === "secondary" && now.promoting !== null) {
+      await this.#finishChange(now, now.promoting);
+    }
+    if (!follows(role.now)) await this.#rotate();
+  }
+
+  async #finishChange(now: Secondary, promoting: Promoting): Promise<void> {
+    const { role, options } = this.#parts;
     if (this.#hasBegunEpoch(now)) {
-      if (now.promoting.leaves === true) await this.#becomeAlone();
+      if (promoting.leaves === true) await this.#becomeAlone();
       else await this.#becomePrimary(now);
       options.log.info("finished a change of the role that a crash had interrupted");
     } else {
@@ -125,6 +136,7 @@ export class TakingOver {
       const time = await this.#beginOwnEpoch({ address: "", leaves: true });
       await changes.orSeal(() => this.#becomeAlone());
       await this.#takeOver(time);
+      await this.#rotate();
       await options.dropAttempts();
       changes.tell("role-changed", { mode: "disabled" });
       return {
@@ -178,6 +190,7 @@ export class TakingOver {
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
       links.forgetUpstream(tx);
       revokeOperationTokens(tx.on(view));
+      tx.put(ROTATION_DUE, true, dueCodec);
     });
   }
 
@@ -191,16 +204,20 @@ export class TakingOver {
       links.enablePrimary(tx, material);
       links.keepFormer(tx, addresses, { isHeard: role.final !== null });
       revokeOperationTokens(tx.on(view));
+      tx.put(ROTATION_DUE, true, dueCodec);
     });
   }
 
-  /** How much others have sealed under the present data key is known to the primary of before alone. */
+  /** How much others have sealed under the present data key is known to the primary of before alone. It stays due until
+   *  it was done, whatever comes between. */
   async #rotate(): Promise<void> {
-    const { barrier, log } = this.#parts.options;
+    const { barrier, log, view } = this.#parts.options;
+    if (view.get(ROTATION_DUE, dueCodec) === null) return;
     try {
       await barrier.rotate();
+      await view.write((tx) => tx.delete(ROTATION_DUE), { essential: true });
     } catch (error) {
-      log.warn("could not make a new data key after the promotion; rotate by hand", {
+      log.warn("could not make a new data key after taking over; rotate by hand", {
         cause: describe(error),
       });
     }
