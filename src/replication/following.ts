@@ -92,9 +92,23 @@ export class Following {
 
   /** Begins anew, where there is somebody to follow. */
   async again(): Promise<void> {
-    await this.close();
-    const { now } = this.#parts.role;
-    if (now.mode === "secondary" && now.id !== "") await this.open();
+    try {
+      await this.close();
+    } finally {
+      const { now } = this.#parts.role;
+      if (now.mode === "secondary" && now.id !== "") await this.open();
+    }
+  }
+
+  /** Nobody is followed while this runs. Where it fails, whoever was followed before is again. */
+  async apart<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      await this.close();
+      return await work();
+    } catch (error) {
+      await this.again();
+      throw error;
+    }
   }
 
   /** The time of the last entry, and what has passed since it came. After a copy there may be none: then what the primary

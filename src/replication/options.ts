@@ -27,6 +27,13 @@ export interface HouseSteps {
   seal(): void;
 }
 
+export interface TakingKeys {
+  /** Keys that only this cluster has made go: a token of the primary says so. */
+  readonly mayGiveUp?: boolean;
+  /** Nobody wants them any more when their turn comes. */
+  readonly signal?: AbortSignal;
+}
+
 export interface ReplicationOptions extends DialingWorld {
   readonly store: Store;
   readonly barrier: Barrier;
@@ -45,12 +52,8 @@ export interface ReplicationOptions extends DialingWorld {
   readonly acceptFence: boolean;
   /** Signs for a rehearsal. */
   readonly sign: (report: RehearsalReport) => Promise<{ readonly id: string }>;
-  /** Installs keys of the set here. `mayGiveUp`: keys that only this cluster has made go, where a token of the primary says
-   *  so. */
-  readonly takeKeys: (
-    bundle: KeyBundle,
-    options?: { readonly mayGiveUp?: boolean },
-  ) => Promise<void>;
+  /** Installs keys of the set here, in a turn of the seal. */
+  readonly takeKeys: (bundle: KeyBundle, options?: TakingKeys) => Promise<void>;
   /** In the transaction in which this cluster stops being a secondary. */
   readonly revokeOperationTokens: (tx: Tx) => void;
   /** Ceremonies that are under way end: what they would make is for another role. */

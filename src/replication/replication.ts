@@ -173,6 +173,8 @@ export class Replication {
 
   /** Finishes what a crash has left, and begins to work. */
   async lead(): Promise<void> {
+    this.#changes.open();
+    this.trees.open();
     this.#orphans.load();
     this.#adopted.load();
     await this.#finishChange();
@@ -183,7 +185,13 @@ export class Replication {
     this.#tidying.open();
   }
 
+  /** No change of the role is under way when this resolves, and none begins before it leads again. */
+  async settle(): Promise<void> {
+    await this.#changes.close();
+  }
+
   async rest(): Promise<void> {
+    await this.settle();
     await this.#tidying.close();
     await this.trees.close();
     await this.#taking.close();
@@ -276,7 +284,7 @@ export class Replication {
         return reached;
       });
       const final = String(store.index);
-      await this.#options.dropAttempts();
+      await this.#changes.orRest(() => this.#options.dropAttempts());
       this.#changes.tell("role-changed", { mode: "secondary", final });
       return { warnings: demotionWarnings(final, finished) };
     });
@@ -340,17 +348,15 @@ export class Replication {
       const links = await this.#load();
       const step = { do: "update-primary", joined } as const;
       after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
-      await this.#following.close();
-      try {
-        await this.#options.takeKeys(bundle, { mayGiveUp: true });
+      const taken = (signal: AbortSignal) =>
+        this.#options.takeKeys(bundle, { mayGiveUp: true, signal });
+      await this.#following.apart(async () => {
+        if ((await this.#changes.orRest(taken)) === "rests") throw failures.roleChanging();
         await this.#role.step(step, (tx) => {
           links.putUpstream(tx, upstream);
           also(tx);
         });
-      } catch (error) {
-        await this.#following.again();
-        throw error;
-      }
+      });
       await this.#following.open();
       return { warnings: [`this cluster follows the primary at ${joined.address} from now on`] };
     });
@@ -360,8 +366,7 @@ export class Replication {
   async movePrimary(address: string, also: Also = () => {}): Promise<Changed> {
     return await this.#changes.alone(async () => {
       await this.#role.step({ do: "move-primary", address }, also);
-      await this.#following.close();
-      await this.#following.open();
+      await this.#following.again();
       return { warnings: [`this cluster follows the primary at ${address} from now on`] };
     });
   }
@@ -370,11 +375,12 @@ export class Replication {
     return await this.#changes.alone(async () => {
       const links = await this.#load();
       this.#secondary();
-      await this.#following.close();
-      await this.#role.step({ do: "forget-primary" }, (tx) => {
-        links.forgetUpstream(tx);
-        also(tx);
-      });
+      await this.#following.apart(() =>
+        this.#role.step({ do: "forget-primary" }, (tx) => {
+          links.forgetUpstream(tx);
+          also(tx);
+        }),
+      );
       return { warnings: ["this cluster has no primary now: it keeps its data and waits for one"] };
     });
   }

@@ -115,7 +115,7 @@ export class TakingOver {
       await this.#takeOver(time);
       await leading.open();
       await this.#rotate();
-      await options.dropAttempts();
+      await changes.orRest(() => options.dropAttempts()); // those that are left end with the rest
       changes.tell("role-changed", { mode: "primary", set: role.set });
       return {
         warnings: [
@@ -137,7 +137,7 @@ export class TakingOver {
       await changes.orSeal(() => this.#becomeAlone());
       await this.#takeOver(time);
       await this.#rotate();
-      await options.dropAttempts();
+      await changes.orRest(() => options.dropAttempts());
       changes.tell("role-changed", { mode: "disabled" });
       return {
         warnings: [
@@ -168,20 +168,20 @@ export class TakingOver {
     const { options, role, following } = this.#parts;
     const { store, clusterId } = options;
     const { receiving } = following;
-    await following.close();
-    const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
-    await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
-    const time = following.timeOfLog(receiving);
-    try {
-      await store.lead();
-      await store.startEpoch(clusterId());
-      return time;
-    } catch (error) {
-      await store.follow();
-      await role.step({ do: "stay" });
-      await following.again();
-      throw error;
-    }
+    return await following.apart(async () => {
+      const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
+      await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
+      const time = following.timeOfLog(receiving);
+      try {
+        await store.lead();
+        await store.startEpoch(clusterId());
+        return time;
+      } catch (error) {
+        await store.follow();
+        await role.step({ do: "stay" });
+        throw error;
+      }
+    });
   }
 
   async #becomeAlone(): Promise<void> {

@@ -89,3 +89,16 @@ test("keys that have vanished are not dropped while another cluster may have the
     assert.equal((await store.check()).ok, true);
   }
 });
+
+test("none begins once the cluster is at rest, however long it was looked at before", async () => {
+  const { trees } = await stage(true);
+  const begun = trees.reindex({ force: false, diff: false });
+  await trees.close();
+  await assert.rejects(begun, (error) => error instanceof Failure && error.kind === "unavailable");
+  assert.equal(trees.reindexing, null);
+  await assert.rejects(trees.reindex({ force: true, diff: false }), /changes at this moment/);
+  trees.open();
+  await trees.reindex({ force: true, diff: false });
+  await trees.close();
+  assert.notEqual(trees.reindexedAt, null);
+});

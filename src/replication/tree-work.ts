@@ -13,7 +13,7 @@ import { type HealReport, healStore, type Replica } from "../storage/repair/heal
 import { type ReindexStage, reindexStore } from "../storage/repair/reindex.ts";
 import { ALL_SLOTS, type TreeName } from "../storage/rows/merkle.ts";
 import type { Store } from "../storage/store.ts";
-import { reindexRunning, wouldLose } from "./failures.ts";
+import { reindexRunning, roleChanging, wouldLose } from "./failures.ts";
 import type { ReplicationFigures } from "./figures.ts";
 
 /** Trees by the numbers that clients know. */
@@ -55,6 +55,7 @@ export class TreeWork {
   #reindexedAt: Instant | null = null;
   #corrupted = false;
   #reindexing: Promise<void> | null = null;
+  #isResting = false;
   #stage: ReindexStage | null = null;
   #healed = 0;
 
@@ -88,8 +89,13 @@ export class TreeWork {
     return this.#healed;
   }
 
-  /** Waits for what runs; it is begun anew by hand. */
+  open(): void {
+    this.#isResting = false;
+  }
+
+  /** Waits for a reindex that runs; it is begun anew by hand. None begins from here on. */
   async close(): Promise<void> {
+    this.#isResting = true;
     await this.#reindexing;
   }
 
@@ -122,6 +128,7 @@ export class TreeWork {
     this.#stage = { stage: "scanning", done: 0 };
     try {
       if (!force) await this.#assertNothingLost();
+      if (this.#isResting) throw roleChanging(); // whoever rests has not waited for this one
     } catch (error) {
       this.#stage = null;
       throw error;

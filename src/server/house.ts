@@ -131,7 +131,7 @@ export class House {
 
   /** Nothing of it writes or calls outside from here on, until it goes on. */
   rest(): Promise<void> {
-    return this.life.rest({ drained: () => this.#drained() });
+    return this.life.rest({ drained: () => this.#quiet() });
   }
 
   /** As it was before it rested. A house that cannot go on seals. */
@@ -198,6 +198,12 @@ export class House {
       log.error("could not come to rest in good order", { cause: describe(error) });
     }
     await this.life.close();
+  }
+
+  /** What a change of the role opens and closes would not be seen by whoever rests meanwhile. */
+  async #quiet(): Promise<void> {
+    await this.#drained();
+    await this.rooms.replication.replication.settle();
   }
 
   async #drained(): Promise<void> {

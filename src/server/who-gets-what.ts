@@ -425,7 +425,10 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         const here = { store, barrier, random };
         const sealKey = autoSeal()?.key ?? null;
         const { generation } = barrier.keysVersion;
-        await keeper.undisturbed(() => takeKeys(bundle, here, sealKey, options));
+        await keeper.undisturbed(async () => {
+          options?.signal?.throwIfAborted();
+          await takeKeys(bundle, here, sealKey, options);
+        });
         // Shares of a root key that is gone would be waited for in vain.
         if (barrier.keysVersion.generation !== generation) await keeper.dropAttempts();
       },

@@ -16,10 +16,11 @@ import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
-import { type KeyBundle, showKeysVersion } from "../joining/key-bundle.ts";
+import { showKeysVersion } from "../joining/key-bundle.ts";
 import { putMembership } from "../joining/membership.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
+import type { ReplicationOptions } from "../options.ts";
 import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
@@ -47,8 +48,7 @@ export interface ReceivingWorld extends DialingWorld {
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
-  /** Installs keys of the set here. */
-  readonly takeKeys: (bundle: KeyBundle) => Promise<void>;
+  readonly takeKeys: ReplicationOptions["takeKeys"];
 }
 
 export class Receiving {
@@ -57,6 +57,7 @@ export class Receiving {
   readonly #receiver: Receiver;
   readonly #renewing: Recurring;
   readonly #handing: Recurring;
+  readonly #closing = new AbortController();
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
@@ -196,15 +197,13 @@ export class Receiving {
   }
 
   async close(): Promise<void> {
-    this.#closed.reject(peerUnproven("this cluster stops to receive"));
+    const reason = peerUnproven("this cluster stops to receive");
+    this.#closing.abort(reason);
+    this.#closed.reject(reason);
     await this.#renewing.close();
     const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
     await handing;
-  }
-
-  retry(): void {
-    this.#receiver.retry();
   }
 
   /** What is damaged here is fetched; false where the primary is not reached. */
@@ -236,7 +235,9 @@ export class Receiving {
   async #fetchKeys(link: PeerLink): Promise<void> {
     const { keysKey, member } = this.#upstream;
     const { epoch } = this.#role;
-    const taking = this.#world.takeKeys(await fetchKeys(link, member, keysKey, epoch.number));
+    const bundle = await fetchKeys(link, member, keysKey, epoch.number);
+    const { signal } = this.#closing;
+    const taking = this.#world.takeKeys(bundle, { signal });
     // It waits for its turn with the seal, which may be waiting for us.
     await Promise.race([taking, this.#closed.promise]);
   }

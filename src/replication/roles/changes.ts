@@ -1,4 +1,4 @@
-// Changes of the role, one at a time.
+// Changes of the role, one at a time, and none while the cluster is at rest.
 
 import { describe } from "@holdfast/shared/failure";
 import type { Fields, Log } from "@holdfast/shared/log";
@@ -17,6 +17,7 @@ export class Changes {
   readonly #log: Log;
   readonly #seal: () => void;
   #running: Promise<unknown> | null = null;
+  #resting = new AbortController();
 
   constructor(log: Log, seal: () => void) {
     this.#log = log;
@@ -27,15 +28,40 @@ export class Changes {
     return this.#running !== null;
   }
 
+  /** They may begin. */
+  open(): void {
+    if (this.#resting.signal.aborted) this.#resting = new AbortController();
+  }
+
+  /** None is under way when this resolves, and none begins. */
+  async close(): Promise<void> {
+    this.#resting.abort(roleChanging());
+    await this.#running;
+  }
+
   /** Throws where another one is under way. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running !== null) throw roleChanging();
+    if (this.#running !== null || this.#resting.signal.aborted) throw roleChanging();
     const running = work();
     this.#running = running.catch(() => {});
     try {
       return await running;
     } finally {
       this.#running = null;
+    }
+  }
+
+  /** For what takes a turn of the seal: that may be waiting for this change. Gives "rests" where it does. */
+  async orRest<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "rests"> {
+    const { signal } = this.#resting;
+    const { promise, resolve } = Promise.withResolvers<"rests">();
+    const stop = () => resolve("rests");
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await Promise.race([work(signal), promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
     }
   }
 

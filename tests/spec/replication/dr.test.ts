@@ -115,10 +115,12 @@ test("a promotion that a crash interrupts is finished where its epoch had begun,
     await barrier
       .view("core/replication/dr/")
       .write((tx) => tx.put("role", { ...replication.role, promoting }, codec));
+    const { term } = barrier.keyStatus;
     await keeper.seal();
     await a.server.unseal(a.opened.shares);
     const status = await a.status();
     assert.equal(status["mode"], begun ? "primary" : "secondary");
+    assert.equal(barrier.keyStatus.term, begun ? term + 1 : term);
     const { role } = a.server.server.replication;
     assert.equal(role.mode === "secondary" && role.promoting !== null, false);
     const written = await a.server.call("POST", "/v1/secret/data/x", {

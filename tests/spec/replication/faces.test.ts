@@ -65,6 +65,8 @@ test("both sides tell how far a secondary is, and the log names what has happene
     assert.ok(text.includes(`holdfast_replication_heartbeat_age_seconds${own} 0`), text);
   }
   assert.ok(events(a).has("replication.secondary-connected"), [...events(a)].join(" "));
+  const line = a.server.lines.find((one) => one.includes("secondary-connected"));
+  assert.match(line ?? "", /\] +replication: /, "it says who speaks");
   for (const event of ["state-changed", "sync-started", "sync-finished"]) {
     assert.ok(events(b).has(`replication.${event}`), event);
   }
