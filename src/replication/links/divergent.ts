@@ -43,6 +43,7 @@ const aboutCodec = jsonCodec<StoredTail>();
 export class Divergent {
   readonly #view: View;
   readonly #clock: Pick<Clock, "now">;
+  #turn: Promise<unknown> = Promise.resolve();
 
   /** Of core/replication/dr/divergent/. */
   constructor(view: View, clock: Pick<Clock, "now">) {
@@ -51,7 +52,11 @@ export class Divergent {
   }
 
   /** Everything above the fork. Kept again after a crash, it is the same. */
-  async keep(store: Pick<Store, "logs">, { fork, before }: Surplus): Promise<void> {
+  keep(store: Pick<Store, "logs">, surplus: Surplus): Promise<void> {
+    return this.#inTurn(() => this.#keep(store, surplus));
+  }
+
+  async #keep(store: Pick<Store, "logs">, { fork, before }: Surplus): Promise<void> {
     const id = `${before.epoch}-${fork}-${before.index}`;
     for (let next = fork + 1n; next <= before.index;) {
       const rows = store.logs(next, AT_ONCE).filter(({ index }) => index <= before.index);
@@ -69,8 +74,7 @@ export class Divergent {
   }
 
   tails(): readonly DivergentTail[] {
-    return this.#view.list("", { limit: MAX_TAILS }).flatMap((name) => {
-      const id = name.replace(/\/$/, "");
+    return this.#ids().flatMap((id) => {
       const about = this.#view.get(`${id}/${ABOUT}`, aboutCodec);
       if (about === null) return []; // it was not given up yet
       const { fork, head, epoch } = about;
@@ -102,12 +106,26 @@ export class Divergent {
     }
   }
 
-  /** Those that were given up long ago go. */
-  async tidy(): Promise<void> {
-    const now = this.#clock.now();
-    for (const { id, since } of this.tails()) {
-      if (now - since > KEPT) await this.#remove(id);
-    }
+  /** Those that were given up long ago go, and what a crash has left of one: where it is to be given up after all, it is
+   *  kept again first. */
+  tidy(): Promise<void> {
+    return this.#inTurn(async () => {
+      const now = this.#clock.now();
+      const kept = this.tails().filter(({ since }) => now - since <= KEPT);
+      const ids = new Set(kept.map(({ id }) => id));
+      for (const id of this.#ids()) if (!ids.has(id)) await this.#remove(id);
+    });
+  }
+
+  #ids(): string[] {
+    return this.#view.list("", { limit: MAX_TAILS }).map((name) => name.replace(/\/$/, ""));
+  }
+
+  /** Nothing is removed of what is being kept. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
   }
 
   async #remove(id: string): Promise<void> {

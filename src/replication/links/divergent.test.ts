@@ -1,0 +1,56 @@
+// Entries that are given up: kept whole, and nothing of them after that time.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { DAY } from "@holdfast/shared/text/duration";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
+import type { Store } from "../../storage/store.ts";
+import { Divergent } from "./divergent.ts";
+
+async function stage() {
+  const { barrier, store, world } = await madeBarrier();
+  const { clock } = world;
+  const data = barrier.view("shared/");
+  for (let i = 0; i < 40; i++) {
+    await data.write((tx) => tx.put(`k${i}`, Buffer.from("v"), bytesCodec));
+  }
+  const view = barrier.view("core/replication/dr/divergent/");
+  const divergent = new Divergent(view, clock);
+  const surplus = await store.surplus(store.index - 30n);
+  return { store, clock, view, divergent, surplus };
+}
+
+/** The log, which can be read a few times before the power fails. */
+function failingAfter(reads: number, store: Store): Pick<Store, "logs"> {
+  let left = reads;
+  return {
+    logs: (...at) => {
+      if (left-- <= 0) throw new Error("no power");
+      return store.logs(...at);
+    },
+  };
+}
+
+test("what a crash has left of a tail goes, and one that is whole stays its time", async () => {
+  const { store, clock, view, divergent, surplus } = await stage();
+  const half = { ...surplus, before: { ...surplus.before, epoch: 7 } };
+  await divergent.keep(store, surplus);
+  const whole = view.keys("", { limit: 1000 }).length;
+  await assert.rejects(divergent.keep(failingAfter(1, store), half), /no power/);
+  assert.ok(view.keys("", { limit: 1000 }).length > whole);
+  await divergent.tidy();
+  assert.equal(view.keys("", { limit: 1000 }).length, whole);
+  assert.equal(divergent.count, 30);
+  clock.pass(31n * DAY);
+  await divergent.tidy();
+  assert.deepEqual(view.keys("", { limit: 1000 }), []);
+});
+
+test("nothing is removed of one that is being kept", async () => {
+  const { store, view, divergent, surplus } = await stage();
+  await Promise.all([divergent.keep(store, surplus), divergent.tidy(), divergent.tidy()]);
+  const [tail] = divergent.tails();
+  assert.equal([...divergent.entries(tail!.id, { after: 0n, max: 100 })].length, 30);
+  assert.ok(view.keys("", { limit: 1000 }).length > 30);
+});
