@@ -20,7 +20,7 @@ const SQLITE_BUSY = 5; // the low byte of its extended codes
 
 export interface Place {
   readonly directory: string;
-  /** Lets another process use the directory. */
+  /** Lets another process use the directory; harmless when it is done again. */
   release(): void;
 }
 
@@ -30,7 +30,10 @@ export function claimPlace(path: string, fs: Fs): Place {
   fs.makeDirectory(directory);
   checkPrivate(fs, directory, "directory", "700");
   const lock = takeLock(fs, directory);
-  return { directory, release: () => lock.close() };
+  const release = () => {
+    if (lock.isOpen) lock.close();
+  };
+  return { directory, release };
 }
 
 /** The database of a directory that is ours, made if there is none. */

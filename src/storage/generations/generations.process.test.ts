@@ -88,7 +88,10 @@ test("one process at a time, whatever the generation", async (t) => {
   await assert.rejects(SqliteGenerations.claim({ directory, fs }), StorageLocked);
   await assert.rejects(SqliteEngine.open({ directory, fs }), StorageLocked);
   await generations.close();
+  await generations.close(); // what stops twice is stopped
   const engine = await SqliteEngine.open({ directory, fs });
+  await generations.close();
+  await assert.rejects(SqliteGenerations.claim({ directory, fs }), StorageLocked);
   await engine.close();
 });
 
