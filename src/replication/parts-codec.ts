@@ -1,4 +1,4 @@
-// Several byte strings in one row, each with its length before it: keys never become text.
+// Several byte strings in one, each with its length before it: keys never become text, and no two lists are alike.
 
 import { alloc, concat, writeUint64 } from "@holdfast/shared/bytes";
 import type { Codec } from "@holdfast/shared/codec";

@@ -18,7 +18,6 @@ import {
   makeHpkeKeys,
 } from "../../crypto/hpke.ts";
 import type { Epoch } from "../roles/role.ts";
-import { epochSuperseded } from "../failures.ts";
 import { type Activation, activationData, readActivation } from "./activation.ts";
 import * as failures from "./failures.ts";
 import type { Secondaries } from "./secondaries.ts";
@@ -226,11 +225,6 @@ function openEncrypted(token: string, { kind, key, clock }: TokenReader): Activa
   const activation = readActivation(data, kind, { now, more: ["exp"] });
   if (activation.set !== set || activation.id !== id) throw failures.tokenUnreadable();
   return activation;
-}
-
-/** A cluster that knows a later primary of the set does not go back to an earlier one. */
-export function assertNotSuperseded({ epoch }: Activation, known: Epoch): void {
-  if (epoch.number < known.number) throw epochSuperseded(epoch.number, known.number);
 }
 
 function jsonIn(part: string): JsonObject | null {

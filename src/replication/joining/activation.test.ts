@@ -12,7 +12,6 @@ import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replicatio
 import { type Activation, readActivation } from "./activation.ts";
 import {
   ActivationKey,
-  assertNotSuperseded,
   makeToken,
   openToken,
   type TokenRequest,
@@ -323,13 +322,4 @@ test("of the wrapped form is read where it is to be unwrapped, and that it has n
   }
   stage.clock.pass(61n * SECOND);
   assert.throws(() => openToken(jwt(whole), reader), failure("invalid", /has expired/));
-});
-
-test("a token of a primary that was superseded is refused", async () => {
-  const stage = await SetStage.start();
-  const activation = readActivation(await wrapFrom(stage), "dr", { now: stage.clock.now() });
-  const known = (number: number) => ({ ...EPOCH, number });
-  assertNotSuperseded(activation, known(2));
-  assertNotSuperseded(activation, known(3));
-  assert.throws(() => assertNotSuperseded(activation, known(4)), failure("invalid", /superseded/));
 });

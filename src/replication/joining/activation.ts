@@ -10,6 +10,7 @@ import type { Instant } from "@holdfast/shared/world";
 import type { Credentials } from "../../cluster/tls.ts";
 import { isMemberId, isSetId, type MemberName, type ReplicationKind } from "../../cluster/names.ts";
 import { verifyMember } from "../../cluster/verify.ts";
+import { clusterAddressText } from "../addresses.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Membership } from "./membership.ts";
 import { activationDamaged, primaryNewer, tokenOfOtherKind } from "./failures.ts";
@@ -22,8 +23,6 @@ const SCALAR_BYTES = 66;
 const MAX_ADDRESS = 512;
 const MAX_INDEX_DIGITS = 20;
 const MAX_NAME = 128;
-// A host without a user, and a port.
-const ADDRESS = /^https:\/\/(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[1-9][0-9]{0,4}$/;
 
 export interface Activation extends Membership {
   /** Where the port of the primary is: https://host:port. */
@@ -95,7 +94,7 @@ export function readActivation(
   if (!isMemberId(id)) throw activationDamaged("id");
   if (!isSetId(set)) throw activationDamaged("cluster_id");
   const address = textOf(data, "primary_cluster_addr", MAX_ADDRESS);
-  if (!isClusterAddress(address)) throw activationDamaged("primary_cluster_addr");
+  if (clusterAddressText(address) !== address) throw activationDamaged("primary_cluster_addr");
   const epoch = readEpoch(data);
   const authority = certificateIn(data, "ca_cert");
   const certificate = certificateIn(data, "client_cert");
@@ -122,11 +121,6 @@ export function readActivation(
     expires: peer.expires,
     serial: peer.serial,
   };
-}
-
-/** https://host:port, as both sides keep it. */
-export function isClusterAddress(text: string): boolean {
-  return ADDRESS.test(text) && Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535;
 }
 
 function readEpoch(data: JsonObject): Epoch {

@@ -2,11 +2,12 @@
 // the authority. Neither says anything without the certificate of whoever shows it.
 
 import { createPrivateKey, type KeyObject, sign, verify } from "node:crypto";
-import { asBuffer, concat, utf8, writeUint64 } from "@holdfast/shared/bytes";
+import { asBuffer, utf8 } from "@holdfast/shared/bytes";
 import { sameBytes } from "../../base/same-bytes.ts";
 import type { SetName } from "../../cluster/names.ts";
 import { deriveKey } from "../../crypto/aead.ts";
 import { Hmac } from "../../crypto/hmac.ts";
+import { partsCodec } from "../parts-codec.ts";
 import type { Epoch } from "../roles/role.ts";
 
 const FENCE = "holdfast replication fence 1";
@@ -49,14 +50,7 @@ export function provesEpoch(
 }
 
 /** Each part with its length before it, so that no two of them are alike. */
-function bytesOf(purpose: string, { set, kind, epoch }: ProvenEpoch): Buffer {
+function bytesOf(purpose: string, { set, kind, epoch }: ProvenEpoch): Uint8Array {
   const parts = [purpose, kind, set, String(epoch.number), epoch.cluster, epoch.first];
-  return concat(
-    ...parts.flatMap((part) => {
-      const bytes = utf8(part);
-      const length = new Uint8Array(8);
-      writeUint64(length, BigInt(bytes.length), 0);
-      return [length, bytes];
-    }),
-  );
+  return partsCodec.encode(parts.map((part) => utf8(part)));
 }

@@ -253,14 +253,6 @@ test("tickets of before a change of the role are not taken after it, those of la
   assert.ok(here.judge(later.text, "promote", clock.now()) !== null);
 });
 
-test("an attempt that is dropped leaves its place to others", async () => {
-  const { here, secondary } = await pair();
-  await here.start({}, ADDRESS);
-  here.drop();
-  assert.equal(here.progress().started, false);
-  assert.equal((await secondary.keeper.generateRoot.start()).started, true);
-});
-
 test("only a primary issues tickets, and for what there is", async () => {
   const { here, there, primary } = await pair();
   const not = failure("invalid", /not a primary/);

@@ -203,11 +203,6 @@ export class Operations {
     tx.on(this.#rows).put(TICKETS_FROM, { epoch }, fromCodec);
   }
 
-  /** Another role, or other shares: an attempt that has begun comes to nothing. */
-  drop(): void {
-    this.#generation.drop();
-  }
-
   // --- tickets ---
 
   issue(names: readonly string[], ttl: Nanos): IssuedTicket {

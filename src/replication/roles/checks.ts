@@ -2,7 +2,9 @@
 // without it. Pure, and the same for a rehearsal and for the real one.
 
 import type { Failure } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { promotionRefused, promotionTooEarly } from "../failures.ts";
+import { SILENCE } from "../silence.ts";
 
 /** What is known when it is decided. */
 export interface PromotionFacts {
@@ -47,8 +49,7 @@ export interface Check {
   readonly text: string;
 }
 
-/** A primary that was not heard of for this long counts as gone. */
-const SILENT_SECONDS = 15;
+const SILENT_SECONDS = Number(SILENCE / SECOND);
 
 /** In the order in which they are told. */
 export function promotionChecks(facts: PromotionFacts): readonly Check[] {

@@ -284,7 +284,6 @@ export class LogFollower {
     if (parts.length > 0) return store.locked ? null : { kind: "differs", head }; // it is mended with the keys
     this.#progress.rounds = 0;
     this.#progress.isUnmended = false;
-    this.#progress.divergent = null;
     this.#progress.well();
     return null;
   }

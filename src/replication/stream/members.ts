@@ -2,11 +2,10 @@
 
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Hello } from "../../cluster/hello.ts";
+import { SILENCE } from "../silence.ts";
 import type { Measured } from "./echo-times.ts";
 import type { EchoSent } from "./messages.ts";
 
-/** After so long without a word a secondary counts as gone. */
-export const SILENCE: Nanos = 15_000_000_000n;
 const MAX_TEXT = 256;
 
 /** A secondary as its primary sees it. */

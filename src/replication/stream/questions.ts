@@ -7,6 +7,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos, Timers } from "@holdfast/shared/world";
 import { Status, StatusError } from "../../grpc/status.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
+import { SILENCE } from "../silence.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import type { AdoptedRow } from "../../storage/store.ts";
 import { memberSilent } from "./failures.ts";
@@ -14,8 +15,6 @@ import type { LogSession } from "./log-session.ts";
 import { type Heal, HEALED_BYTES, type Healed, MAX_KEYS, type SentRow } from "./messages.ts";
 
 const NO_SLOTS = new Uint8Array(0);
-/** Between two parts of an answer. */
-const WITHIN: Nanos = 15n * SECOND;
 /** A record may go beyond the bound, and keys are few bytes. */
 const SLACK = 9 * 1024 * 1024;
 /** What a key or a row takes besides its bytes. */
@@ -91,7 +90,7 @@ export class Questions {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const late = () => reject(memberSilent(member));
     const longest = this.#timers.after(LONGEST, late);
-    let timer = this.#timers.after(WITHIN, late);
+    let timer = this.#timers.after(SILENCE, late);
     this.#open.set(id, {
       member,
       wanted: new Set(heal.keys),
@@ -99,7 +98,7 @@ export class Questions {
       left: HEALED_BYTES + SLACK,
       part: () => {
         timer.cancel();
-        timer = this.#timers.after(WITHIN, late);
+        timer = this.#timers.after(SILENCE, late);
       },
       end: (error) => (error === undefined ? resolve(answer) : reject(error as Error)),
     });

@@ -49,7 +49,6 @@ export interface ReceiverStatus {
   readonly lastSyncError: string | null;
   readonly lastRemoteIndex: bigint;
   readonly highestAnnounced: bigint;
-  readonly divergent: { readonly fork: bigint; readonly head: bigint } | null;
   readonly final: Place | null;
   readonly syncProgress: { readonly total: number | null; readonly done: number } | null;
   /** Whether the rows here are those of one index. */
@@ -61,8 +60,6 @@ export interface ReceiverStatus {
   readonly echoDuration: Nanos | null;
   /** How far the primary's clock is ahead. */
   readonly clockSkew: Nanos | null;
-  /** When the newest entry there was written. */
-  readonly headTime: Instant;
   /** For how long something is missing that the primary has told of; null where nothing is. */
   readonly behindFor: Nanos | null;
 }
@@ -128,7 +125,6 @@ export class Receiver {
       lastSyncError: progress.error,
       lastRemoteIndex: progress.lastRemote,
       highestAnnounced: progress.announced,
-      divergent: progress.divergent,
       final: progress.final,
       syncProgress: progress.state === "merkle-sync" ? { ...progress.rows } : null,
       isConsistent: store.adopting === null && ports.marks.read() === null,
@@ -137,7 +133,6 @@ export class Receiver {
       lastHeartbeat: progress.heard,
       echoDuration: progress.measured?.duration ?? null,
       clockSkew: progress.measured?.skew ?? null,
-      headTime: progress.headTime,
       behindFor: this.#behindFor(),
     };
   }
@@ -312,7 +307,6 @@ export class Receiver {
   /** Only where somebody has allowed it. */
   async #goBack(fork: bigint, run: () => Promise<void>): Promise<void> {
     const { store, ports, log } = this.#parts;
-    this.#progress.divergent = { fork, head: store.index };
     log.warn("entries here are not those of the primary", {
       event: `${EVENT}.divergence-detected`,
       fork: String(fork),
@@ -320,7 +314,6 @@ export class Receiver {
     });
     if (!ports.mayRewind()) throw divergent(fork, store.index);
     await run();
-    this.#progress.divergent = null;
   }
 
   /** Where it cannot be done entry by entry all is compared. What is left of the own entries is handed over before. */
@@ -416,7 +409,6 @@ export class Receiver {
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };
       progress.measured = measure(before);
       progress.heard = t3;
-      progress.headTime = answer.headTime;
       ports.heard?.(answer.t2);
       progress.announce(answer.head);
       if (store.index >= progress.announced) progress.completeAt = clock.elapsed();

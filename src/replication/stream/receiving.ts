@@ -83,7 +83,6 @@ export class Progress {
   lastRemote = 0n;
   /** The highest index that the primary has spoken of. */
   announced = 0n;
-  divergent: { readonly fork: bigint; readonly head: bigint } | null = null;
   /** What a primary that gave up its place has written last. */
   final: Place | null = null;
   /** Of rows that are taken over: how many there are, as far as it is known, and how many are here. */
@@ -93,7 +92,6 @@ export class Progress {
   isUnmended = false;
   measured: Measured | null = null;
   heard: Instant | null = null;
-  headTime: Instant = 0n;
   /** When everything was last here that the primary has told of; null before. */
   completeAt: Nanos | null = null;
   /** Since the session began something came that was right: the next attempt need not wait long. */
