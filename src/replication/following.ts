@@ -3,8 +3,10 @@
 
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
+import { Heard } from "./heard.ts";
 import type { Divergent } from "./links/divergent.ts";
 import type { Links } from "./links/links.ts";
 import type { Orphans } from "./links/orphans.ts";
@@ -30,14 +32,16 @@ export interface FollowingParts {
 
 export class Following {
   readonly #parts: FollowingParts;
+  /** Of the primary, by whoever receives. */
+  readonly heard: Heard;
   #receiving: Receiving | null = null;
-  #lastHeard: Instant | null = null;
   /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
   #came: Nanos;
   #unwatch = () => {};
 
   constructor(parts: FollowingParts) {
     this.#parts = parts;
+    this.heard = new Heard(parts.options);
     this.#came = parts.options.clock.elapsed();
   }
 
@@ -58,8 +62,9 @@ export class Following {
     const links = await this.#parts.links();
     const upstream = links.storedUpstream(options.view);
     if (upstream === null) throw failures.primaryUnknown();
-    this.#receiving = links.receiving(options, role, surplus, upstream);
+    this.#receiving = links.receiving(options, role, { ...surplus, heard: this.heard }, upstream);
     this.#receiving.open();
+    this.heard.try();
     status.open();
     this.#unwatch();
     this.#watchLog();
@@ -79,9 +84,9 @@ export class Following {
     await status.close();
     const receiving = this.#receiving;
     this.#receiving = null;
-    this.#lastHeard = receiving?.status.lastHeartbeat ?? this.#lastHeard;
     const final = receiving?.status.final ?? null;
     await receiving?.close();
+    await this.heard.keep();
     this.#unwatch();
     const { now } = role;
     const isOver = final !== null && options.store.index >= final.index;
@@ -112,11 +117,11 @@ export class Following {
   }
 
   /** The time of the last entry, and what has passed since it came. After a copy there may be none: then what the primary
-   *  itself has said to `receiving`, which may be closed by now. */
-  timeOfLog(receiving: Receiving | null): Instant | null {
+   *  itself has said. */
+  timeOfLog(): Instant | null {
     const { store, clock } = this.#parts.options;
     const time = entryTime(store, store.index);
-    if (time === null) return receiving?.timeThere ?? null;
+    if (time === null) return this.heard.timeThere;
     return time + clock.elapsed() - this.#came;
   }
 
@@ -124,12 +129,10 @@ export class Following {
 
   facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {
     const { options, changes } = this.#parts;
-    const { store, audits, clock } = options;
+    const { store, audits } = options;
+    const { heard } = this;
     const status = this.#receiving?.status ?? null;
-    this.#lastHeard = status?.lastHeartbeat ?? this.#lastHeard;
-    const since = this.#lastHeard ?? status?.startedAt ?? null;
     const connected = status?.connectionState === "ready";
-    const silence = since === null ? 0n : clock.now() - since;
     const finalPlace = status?.final?.index ?? null;
     return {
       opens: opens(),
@@ -138,9 +141,10 @@ export class Following {
         store.adopting !== null ? "states" : status?.isConsistent === false ? "indexes" : null,
       equal: status?.isUnmended === true ? false : null,
       applied: store.index,
-      announced: status?.highestAnnounced ?? 0n,
+      announced: status?.highestAnnounced ?? heard.announced,
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
-      silentFor: connected ? null : Number(silence / 1_000_000_000n),
+      silentFor: connected ? null : Number(heard.silence / SECOND),
+      unheardFor: connected ? null : Number(heard.unheard / SECOND),
       hasPrimary: role.id !== "",
       audits: audits(),
       changing: changes.isRunning,

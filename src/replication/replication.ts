@@ -181,6 +181,7 @@ export class Replication {
     const role = this.#role.now;
     if (!follows(role)) this.#taking.open();
     if (role.mode === "primary") await this.#leading.open();
+    if (role.mode === "secondary") this.#following.heard.load();
     if (role.mode === "secondary" && role.id !== "") await this.#following.open();
     this.#tidying.open();
   }
@@ -348,14 +349,17 @@ export class Replication {
       const links = await this.#load();
       const step = { do: "update-primary", joined } as const;
       after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
+      const { heard } = this.#following;
       const taken = (signal: AbortSignal) =>
         this.#options.takeKeys(bundle, { mayGiveUp: true, signal });
       await this.#following.apart(async () => {
         if ((await this.#changes.orRest(taken)) === "rests") throw failures.roleChanging();
         await this.#role.step(step, (tx) => {
           links.putUpstream(tx, upstream);
+          heard.forgetIn(tx);
           also(tx);
         });
+        heard.forget();
       });
       await this.#following.open();
       return { warnings: [`this cluster follows the primary at ${joined.address} from now on`] };

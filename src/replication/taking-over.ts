@@ -167,11 +167,10 @@ export class TakingOver {
   async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
     const { options, role, following } = this.#parts;
     const { store, clusterId } = options;
-    const { receiving } = following;
     return await following.apart(async () => {
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
       await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
-      const time = following.timeOfLog(receiving);
+      const time = following.timeOfLog();
       try {
         await store.lead();
         await store.startEpoch(clusterId());
@@ -186,15 +185,19 @@ export class TakingOver {
 
   async #becomeAlone(): Promise<void> {
     const { revokeOperationTokens, view } = this.#parts.options;
+    const { heard } = this.#parts.following;
     const links = await this.#parts.links();
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
       links.forgetUpstream(tx);
+      heard.forgetIn(tx);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });
+    heard.forget();
   }
 
   async #becomePrimary(role: Secondary): Promise<void> {
+    const { heard } = this.#parts.following;
     const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#parts.options;
     const links = await this.#parts.links();
     const material = await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
@@ -203,9 +206,11 @@ export class TakingOver {
     await this.#parts.role.step(step, (tx) => {
       links.enablePrimary(tx, material);
       links.keepFormer(tx, addresses, { isHeard: role.final !== null });
+      heard.forgetIn(tx);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });
+    heard.forget();
   }
 
   /** How much others have sealed under the present data key is known to the primary of before alone. It stays due until

@@ -46,9 +46,9 @@ export const links = {
   receiving: (
     options: LinkedOptions,
     role: StoredRole,
-    surplus: Pick<ReceivingWorld, "divergent" | "orphans">,
+    own: Pick<ReceivingWorld, "divergent" | "orphans" | "heard">,
     upstream: Upstream,
-  ): Receiving => new Receiving({ ...options, role, ...surplus }, upstream),
+  ): Receiving => new Receiving({ ...options, role, ...own }, upstream),
 
   superseded: (
     options: ReplicationOptions,

@@ -6,7 +6,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
@@ -15,6 +15,7 @@ import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
+import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { putMembership } from "../joining/membership.ts";
@@ -41,6 +42,7 @@ export interface ReceivingWorld extends DialingWorld {
   readonly role: StoredRole;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
+  readonly heard: Heard;
   readonly random: Random;
   readonly log: Log;
   readonly figures: ReplicationFigures;
@@ -62,7 +64,6 @@ export class Receiving {
   #mark: bigint | null;
   #apiAddress = "";
   #connection: Connection | null = null;
-  #timeThere: { readonly time: Instant; readonly heard: Nanos } | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
@@ -91,6 +92,7 @@ export class Receiving {
       timers,
       log,
       figures: world.figures,
+      announced: world.heard.announced,
       random,
       ports: {
         open: (address) => linkTo(address, this.#upstream.member, world),
@@ -122,7 +124,7 @@ export class Receiving {
           this.#handing.wake();
         },
         heard: (time) => {
-          this.#timeThere = { time, heard: clock.elapsed() };
+          world.heard.note(time, this.#receiver.status.highestAnnounced);
         },
         met: (connection) => {
           this.#connection = connection;
@@ -177,12 +179,6 @@ export class Receiving {
 
   get status(): ReceiverStatus {
     return this.#receiver.status;
-  }
-
-  /** How late it is at the primary, by what it said last; null where it has said nothing. */
-  get timeThere(): Instant | null {
-    const there = this.#timeThere;
-    return there === null ? null : there.time + this.#world.clock.elapsed() - there.heard;
   }
 
   /** Of the primary, as it says itself. */

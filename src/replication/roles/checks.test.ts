@@ -13,6 +13,7 @@ const READY: PromotionFacts = {
   announced: 90n,
   final: 90n,
   silentFor: null,
+  unheardFor: null,
   hasPrimary: true,
   audits: true,
   changing: false,

@@ -21,8 +21,10 @@ export interface PromotionFacts {
   readonly announced: bigint;
   /** The last index of a primary that was demoted; null where none has said so. */
   readonly final: bigint | null;
-  /** For how long no primary was heard of, in seconds; null while it is connected. */
+  /** For how long it was tried to reach the primary in vain, in seconds; null while it is connected. */
   readonly silentFor: number | null;
+  /** For how long it was not heard of, which may be longer: nobody tries while the server is down. */
+  readonly unheardFor: number | null;
   /** Whether there is a primary at all. */
   readonly hasPrimary: boolean;
   /** Whether an audit device of the data can be written here. */

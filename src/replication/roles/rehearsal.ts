@@ -34,7 +34,7 @@ export interface SignedRehearsal extends Rehearsed {
 
 export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed {
   const checks = promotionChecks(facts);
-  const { applied, announced, hasPrimary, silentFor, final } = facts;
+  const { applied, announced, hasPrimary, unheardFor, final } = facts;
   const ready = promotionRefusal(checks, false) === null;
   const readyWithForce = promotionRefusal(checks, true) === null;
   const isOver = final !== null && applied >= final;
@@ -43,7 +43,7 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     ready,
     readyWithForce,
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
-    unheard: hasPrimary && !isOver ? silentFor : null,
+    unheard: hasPrimary && !isOver ? unheardFor : null,
     next: nextCommands(checks, { ready, readyWithForce, primaryApi }),
   };
 }

@@ -78,6 +78,7 @@ export class Receiver {
   constructor(parts: ReceiverParts & { readonly random: Random }) {
     this.#parts = parts;
     this.#random = parts.random;
+    this.#progress.announce(parts.announced ?? 0n);
     this.#progress.onState = (now, before) => {
       this.#tellState(now, before);
       this.#news?.();
@@ -409,8 +410,8 @@ export class Receiver {
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };
       progress.measured = measure(before);
       progress.heard = t3;
-      ports.heard?.(answer.t2);
       progress.announce(answer.head);
+      ports.heard?.(answer.t2);
       if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       this.#follower?.look();

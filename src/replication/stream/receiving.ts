@@ -59,6 +59,8 @@ export interface ReceiverParts {
   readonly log: Log;
   readonly ports: ReceiverPorts;
   readonly figures?: ReplicationFigures;
+  /** The highest index that the primary is known to have told of. Default: none is. */
+  readonly announced?: bigint;
 }
 
 export type ReceiverState = "idle" | "connecting" | "stream-wals" | "merkle-diff" | "merkle-sync";

@@ -2,16 +2,24 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { HOUR } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
-  type Cluster,
+  Cluster,
   type ClusterOptions,
   inSync,
   joined,
+  rejoined,
+  ShiftedClock,
   startPrimary,
+  startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
 import { HURRIED } from "../../support/replication/hurried-world.ts";
+import { startServer } from "../../support/servers/test-server.ts";
+import { KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
 
 const FORCED = { force: true, address: "" };
@@ -122,4 +130,66 @@ test("a change that fails at its first step leaves a secondary that follows", as
     await inSync(a, b);
     assert.equal(b.replication.mode, "secondary");
   }
+});
+
+test("what the primary has told of, and is not here, stays missing when replication begins anew", async (t) => {
+  const generations = new KeptGenerations();
+  const { primary: a, way } = await startPrimaryBehind(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED, generations });
+  await inSync(a, b);
+  generations.free = 1000;
+  for (let i = 0; !/nearly full/.test(JSON.stringify(await b.status())); i++) {
+    await a.put(`filling-${i % 5}`, { n: "1" });
+  }
+  await a.put("lost", { n: "1" });
+  const { index } = a;
+  await until(() => b.replication.rehearse().lost?.to === index);
+  way.cut();
+  await b.replication.recover();
+  assert.equal(b.replication.rehearse().lost?.to, index);
+  assert.equal(b.replication.rehearse().lost?.from, b.index + 1n);
+});
+
+test("it stays missing after a start too, and whoever follows anew does not miss it", async (t) => {
+  const generations = new KeptGenerations();
+  const a = await startPrimary(t);
+  const before = await joined(t, a, "site-b", { generations });
+  await inSync(a, before);
+  const { barrier, store } = before.server.server;
+  const view = barrier.view("core/replication/dr/");
+  const codec = jsonCodec<{ lineage: string; announced: string; at: string }>();
+  await until(() => view.get("heard", codec) !== null);
+  const { lineage } = store.timeline!;
+  const announced = a.index + 100n;
+  const at = showTime(BigInt(Date.now()) * 1_000_000n - HOUR);
+  const row = { lineage, announced: String(announced), at };
+  await view.write((tx) => tx.put("heard", row, codec));
+  await before.server.crash();
+  const clusterPort = { host: "127.0.0.1", port: 0 };
+  const server = await startServer({
+    generations,
+    config: (config) => ({ ...config, clusterPort }),
+  });
+  t.after(() => server.stop());
+  await server.unseal(a.opened.shares);
+  const b = new Cluster(server, a.opened);
+  assert.deepEqual(b.replication.rehearse().lost, { from: b.index + 1n, to: announced });
+  await rejoined(a, b, "site-b2", a.opened.shares);
+  await inSync(a, b);
+  assert.equal(b.replication.rehearse().lost, null);
+});
+
+test("a primary is not silent because somebody sets the clock", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const clock = new ShiftedClock();
+  const b = await joined(t, a, "site-b", { world: { clock } });
+  await inSync(a, b);
+  await until(async () => (await b.server.call("GET", "/v1/sys/health")).status === 472);
+  const token = await b.operationToken(a.opened.shares);
+  way.cut();
+  await until(async () => (await b.status())["connection_state"] !== "ready");
+  clock.ahead = HOUR;
+  const refused = await b.dr("secondary/promote", {}, token);
+  is(refused, 400);
+  assert.match(refused.text, /primary-gone/);
 });

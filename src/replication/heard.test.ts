@@ -1,0 +1,78 @@
+// What a secondary remembers of its primary.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import type { Store } from "../storage/store.ts";
+import { Heard } from "./heard.ts";
+
+async function stage() {
+  const { barrier, store, world, engine } = await madeBarrier();
+  const { clock, log } = world;
+  const view = barrier.view("core/replication/dr/");
+  const made = (on: Pick<Store, "timeline" | "index" | "locked"> = store) => new Heard({ view, store: on, clock, log });
+  return { made, view, clock, engine, store };
+}
+
+test("one that was not tried yet is not silent, however long ago it was heard of", async () => {
+  const { made, clock } = await stage();
+  const first = made();
+  assert.deepEqual([first.silence, first.unheard, first.timeThere], [0n, 0n, null]);
+  first.try();
+  clock.pass(3n * SECOND);
+  assert.deepEqual([first.silence, first.unheard], [3n * SECOND, 3n * SECOND]);
+  first.note(1000n * SECOND, 0n);
+  clock.pass(SECOND);
+  assert.deepEqual([first.silence, first.timeThere], [SECOND, 1001n * SECOND]);
+  await first.keep();
+  clock.pass(HOUR);
+  const second = made();
+  second.load();
+  assert.deepEqual([second.silence, second.unheard], [0n, HOUR + SECOND]);
+  second.try();
+  clock.pass(2n * SECOND);
+  assert.deepEqual([second.silence, second.unheard], [2n * SECOND, HOUR + 3n * SECOND]);
+  second.note(0n, 0n);
+  assert.deepEqual([second.silence, second.unheard], [0n, 0n]);
+});
+
+test("the highest index is kept: at once where something is missing here, else once a minute", async () => {
+  const { made, clock, engine } = await stage();
+  const heard = made();
+  const commits = async (word: bigint) => {
+    engine.batches.length = 0;
+    heard.note(0n, word);
+    await heard.kept;
+    return engine.batches.length;
+  };
+  assert.equal(await commits(0n), 1);
+  assert.equal(await commits(0n), 0);
+  clock.pass(MINUTE);
+  assert.equal(await commits(0n), 1);
+  assert.equal(await commits(70n), 1);
+  assert.equal(await commits(60n), 1, "there is more than is here");
+  assert.equal(heard.announced, 70n);
+  const later = made();
+  later.load();
+  assert.equal(later.announced, 70n);
+});
+
+test("of another primary nothing is known, and of another log nothing that is missing", async () => {
+  const { made, view, store } = await stage();
+  const heard = made();
+  heard.note(0n, 70n);
+  await heard.kept;
+  await view.write((tx) => heard.forgetIn(tx));
+  heard.forget();
+  assert.equal(heard.announced, 0n);
+  const later = made();
+  later.load();
+  assert.equal(later.announced, 0n);
+  heard.note(0n, 70n);
+  await heard.kept;
+  const timeline = { ...store.timeline!, lineage: "of a restore" };
+  const restored = made({ timeline, index: 0n, locked: false });
+  restored.load();
+  assert.equal(restored.announced, 0n);
+});

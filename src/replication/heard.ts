@@ -1,0 +1,147 @@
+// What a secondary has heard of its primary: when, how late it was there, and of how many entries. It outlives whoever
+// receives, and a start: what is known to be missing stays missing.
+
+import { jsonCodec } from "@holdfast/shared/codec";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { Tx, View } from "../barrier/view.ts";
+import type { Store } from "../storage/store.ts";
+
+/** Below core/replication/dr/. */
+const HEARD = "heard";
+/** While nothing is missing here. */
+const STORED_EVERY: Nanos = MINUTE;
+
+interface Stored {
+  readonly lineage: string;
+  readonly announced: string;
+  /** By the clock of the wall. */
+  readonly at: string;
+}
+
+const heardCodec = jsonCodec<Stored>();
+
+export interface HeardOptions {
+  readonly view: View;
+  readonly store: Pick<Store, "timeline" | "index" | "locked">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Word {
+  /** By the steady clock. */
+  readonly at: Nanos;
+  readonly timeThere: Instant;
+}
+
+export class Heard {
+  readonly #options: HeardOptions;
+  #announced = { lineage: "", index: 0n };
+  /** The last in this life of the server. */
+  #word: Word | null = null;
+  /** Since when it is tried to reach the primary, in this life. */
+  #tried: Nanos | null = null;
+  /** The last in a life before. */
+  #before: Instant | null = null;
+  #storedAt: Nanos | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: HeardOptions) {
+    this.#options = options;
+  }
+
+  /** After a start. */
+  load(): void {
+    const found = this.#options.view.get(HEARD, heardCodec);
+    if (found === null) return;
+    this.#before = parseTime(found.at);
+    if (found.lineage === this.#lineage) this.#announce(found.lineage, BigInt(found.announced));
+  }
+
+  /** The highest index that the primary has told of, in the log that is here. */
+  get announced(): bigint {
+    const { lineage, index } = this.#announced;
+    return lineage === this.#lineage ? index : 0n;
+  }
+
+  /** How late it is at the primary, by what it said last; null where it has said nothing. */
+  get timeThere(): Instant | null {
+    const word = this.#word;
+    return word === null ? null : word.timeThere + this.#options.clock.elapsed() - word.at;
+  }
+
+  /** For how long nobody answers: one that was not tried yet may be there. By the steady clock, since that of the wall may be
+   *  set. */
+  get silence(): Nanos {
+    const since = this.#word?.at ?? this.#tried;
+    return since === null ? 0n : this.#options.clock.elapsed() - since;
+  }
+
+  /** For how long it was not heard of, also before the start. */
+  get unheard(): Nanos {
+    if (this.#word !== null || this.#before === null) return this.silence;
+    const passed = this.#options.clock.now() - this.#before;
+    return passed > this.silence ? passed : this.silence;
+  }
+
+  /** It is tried to reach the primary. */
+  try(): void {
+    this.#tried ??= this.#options.clock.elapsed();
+  }
+
+  /** It has told how late it is there, and of this index at most. */
+  note(timeThere: Instant, announced: bigint): void {
+    const { clock, store } = this.#options;
+    const at = clock.elapsed();
+    this.#word = { at, timeThere };
+    this.#announce(this.#lineage, announced);
+    const isDue = this.#storedAt === null || at - this.#storedAt >= STORED_EVERY;
+    if (isDue || announced > store.index) void this.keep();
+  }
+
+  /** Durable, where that is possible: whatever it is for goes on without. */
+  async keep(): Promise<void> {
+    const { view, store, clock, log } = this.#options;
+    const word = this.#word;
+    if (word === null || store.locked) return;
+    this.#storedAt = clock.elapsed();
+    const at = showTime(clock.now() - (clock.elapsed() - word.at));
+    const row = { lineage: this.#lineage, announced: String(this.announced), at };
+    const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });
+    this.#writing = written.catch((error: unknown) => {
+      log.warn("could not write down what was heard of the primary", { cause: describe(error) });
+    });
+    await this.#writing;
+  }
+
+  /** Resolves when what was to be written is. */
+  get kept(): Promise<void> {
+    return this.#writing;
+  }
+
+  /** In the transaction after which another primary is followed, or none: what this one has told is nothing to it. */
+  forgetIn(tx: Tx): void {
+    tx.on(this.#options.view).delete(HEARD);
+  }
+
+  /** After it. */
+  forget(): void {
+    this.#announced = { lineage: "", index: 0n };
+    this.#word = null;
+    this.#tried = null;
+    this.#before = null;
+    this.#storedAt = null;
+  }
+
+  #announce(lineage: string, index: bigint): void {
+    const known = this.#announced;
+    if (known.lineage !== lineage || index > known.index) this.#announced = { lineage, index };
+  }
+
+  get #lineage(): string {
+    return this.#options.store.timeline?.lineage ?? "";
+  }
+}
