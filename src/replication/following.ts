@@ -15,7 +15,12 @@ import { entryTime } from "./log-times.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
 import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
-import { rehearsalReport, rehearsed, type Rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
+import {
+  rehearsalReport,
+  rehearsed,
+  type Rehearsed,
+  type SignedRehearsal,
+} from "./roles/rehearsal.ts";
 import type { Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";

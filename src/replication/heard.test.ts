@@ -11,7 +11,8 @@ async function stage() {
   const { barrier, store, world, engine } = await madeBarrier();
   const { clock, log } = world;
   const view = barrier.view("core/replication/dr/");
-  const made = (on: Pick<Store, "timeline" | "index" | "locked"> = store) => new Heard({ view, store: on, clock, log });
+  const made = (on: Pick<Store, "timeline" | "index" | "locked"> = store) =>
+    new Heard({ view, store: on, clock, log });
   return { made, view, clock, engine, store };
 }
 

@@ -192,7 +192,7 @@ export class Replication {
   }
 
   async rest(): Promise<void> {
-    await this.settle();
+    await this.#changes.ended();
     await this.#tidying.close();
     await this.trees.close();
     await this.#taking.close();

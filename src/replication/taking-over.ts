@@ -165,7 +165,7 @@ export class TakingOver {
 
   /** From here on the log is this cluster's own; where that fails, it is a secondary as before. Gives the time of the log. */
   async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
-    const { options, role, following } = this.#parts;
+    const { options, role, changes, following } = this.#parts;
     const { store, clusterId } = options;
     return await following.apart(async () => {
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
@@ -176,8 +176,10 @@ export class TakingOver {
         await store.startEpoch(clusterId());
         return time;
       } catch (error) {
-        await store.follow();
-        await role.step({ do: "stay" });
+        await changes.orSeal(async () => {
+          await store.follow();
+          await role.step({ do: "stay" });
+        });
         throw error;
       }
     });

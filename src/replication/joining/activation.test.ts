@@ -10,12 +10,7 @@ import { madeBarrier, sealedBarrier, unsealed } from "../../../tests/support/mad
 import { failure } from "../../../tests/support/servers/sealed-node.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
 import { type Activation, readActivation } from "./activation.ts";
-import {
-  ActivationKey,
-  makeToken,
-  openToken,
-  type TokenRequest,
-} from "./activation-token.ts";
+import { ActivationKey, makeToken, openToken, type TokenRequest } from "./activation-token.ts";
 
 const PLACE = { address: ADDRESS, epoch: EPOCH };
 const damaged = failure("invalid", /what the activation token holds/);

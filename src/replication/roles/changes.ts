@@ -36,6 +36,11 @@ export class Changes {
   /** None is under way when this resolves, and none begins. */
   async close(): Promise<void> {
     this.#resting.abort(roleChanging());
+    await this.ended();
+  }
+
+  /** The one that is under way has ended when this resolves. */
+  async ended(): Promise<void> {
     await this.#running;
   }
 

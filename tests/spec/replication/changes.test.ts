@@ -132,6 +132,25 @@ test("a change that fails at its first step leaves a secondary that follows", as
   }
 });
 
+test("a promotion that cannot begin its epoch leaves a secondary that follows, or where that fails a sealed one", async (t) => {
+  const { a, b, shares } = await pair(t);
+  const { store, keeper } = b.server.server;
+  const fails = async () => {
+    throw new Error("no power");
+  };
+  const beginning = t.mock.method(store, "startEpoch", fails);
+  await assert.rejects(b.replication.promote(FORCED), /no power/);
+  await a.put("later", { n: "1" });
+  await inSync(a, b);
+  const following = t.mock.method(store, "follow", fails);
+  await assert.rejects(b.replication.promote(FORCED), /no power/);
+  await until(() => keeper.sealed);
+  for (const mocked of [beginning, following]) mocked.mock.restore();
+  await b.server.unseal(shares);
+  await a.put("last", { n: "1" });
+  await inSync(a, b);
+});
+
 test("what the primary has told of, and is not here, stays missing when replication begins anew", async (t) => {
   const generations = new KeptGenerations();
   const { primary: a, way } = await startPrimaryBehind(t, { world: HURRIED });
@@ -164,7 +183,9 @@ test("it stays missing after a start too, and whoever follows anew does not miss
   const at = showTime(BigInt(Date.now()) * 1_000_000n - HOUR);
   const row = { lineage, announced: String(announced), at };
   await view.write((tx) => tx.put("heard", row, codec));
+  generations.left = 0; // no power: it does not even say goodbye
   await before.server.crash();
+  generations.left = Infinity;
   const clusterPort = { host: "127.0.0.1", port: 0 };
   const server = await startServer({
     generations,
