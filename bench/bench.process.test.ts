@@ -65,6 +65,20 @@ test("--list names rows without running them, and only those asked for", () => {
   assert.ok(names.every((name) => name === "" || name?.startsWith("commits/")));
 });
 
+test("--beside runs a row here and in another checkout, and shows the ratio of the medians", () => {
+  const other = join(import.meta.dirname, "..");
+  const args = ["sealing/open-200", "--quick", "--beside", other, "--times", "2"];
+  const { status, stdout, stderr } = bench(...args);
+  assert.equal(status, 0, stderr);
+  const form =
+    /^sealing\/open-200 +[\d.,]+ µs here, [\d.,]+ there: \d+\.\d\d, (?:not worse|WORSE)\n$/;
+  assert.match(stdout, form);
+  const nowhere = bench("sealing/open-200", "--quick", "--beside", "/nonexistent");
+  assert.equal(nowhere.status, 1);
+  assert.match(nowhere.stderr, /sealing\/open-200 in \/nonexistent/);
+  assert.equal(bench("sealing/open-200", "--beside", other, "--times", "0").status, 1);
+});
+
 test("a name that no row has is refused, and so is an unknown option", () => {
   const unknown = bench("nothing-like-this");
   assert.equal(unknown.status, 1);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type ApiContext, type Target, targetOf } from "./api/api-target.ts";
+import { benchBeside } from "./beside.ts";
 import { ROWS } from "./catalogue.ts";
 import { forgetFilledStores } from "./stores/filled-store.ts";
 import { isInMemory, machineOf, quietMillis, referenceMillis, showMachine } from "./machine.ts";
@@ -25,6 +26,8 @@ prints their figures beside their budgets: median and spread of several rounds a
                    a real disk for commits to mean anything. What is written there is removed.
   --json FILE      also write everything measured as JSON
   --list           name the rows and end
+  --beside DIR     run the rows in turns here and in another checkout of the project, which has its
+                   packages installed, --times N each (10), and show the ratio of the medians
   --quiet          wait for the machine to be quiet before each round, and repeat rounds after which
                    it no longer is: by a fixed piece of work that says nothing about us, and its best
                    time so far, which is kept in .cache/
@@ -52,6 +55,8 @@ interface Settings {
   readonly quiet: boolean;
   readonly profile: string | undefined;
   readonly target: Target | undefined;
+  readonly beside: string | undefined;
+  readonly times: number;
 }
 
 async function runRow(
@@ -82,6 +87,8 @@ async function runRow(
 }
 
 async function bench(settings: Settings): Promise<number> {
+  const { beside } = settings;
+  if (beside !== undefined) return benchBeside({ ...settings, beside }) === 0 ? 0 : 1;
   mkdirSync(settings.directory, { recursive: true });
   const scratch = mkdtempSync(join(settings.directory, "holdfast-bench-"));
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -156,6 +163,8 @@ function readSettings(): Settings | null {
       quiet: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       profile: { type: "string" },
+      beside: { type: "string" },
+      times: { type: "string", default: "10" },
       target: { type: "string" },
       token: { type: "string" },
       help: { type: "boolean", default: false },
@@ -180,7 +189,11 @@ function readSettings(): Settings | null {
   const { json, quick, quiet } = values;
   const profile = values.profile && resolve(values.profile); // processes run in other directories
   const target = targetOf(values.target, values.token);
-  return { rows, directory: resolve(values.directory), json, quick, quiet, profile, target };
+  const beside = values.beside && resolve(values.beside);
+  const times = Number(values.times);
+  if (!Number.isInteger(times) || times < 1) throw new Error("--times takes a number from 1 on");
+  const directory = resolve(values.directory);
+  return { rows, directory, json, quick, quiet, profile, target, beside, times };
 }
 
 try {

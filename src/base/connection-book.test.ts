@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { nextTurn } from "../../tests/support/fake-world.ts";
 import { type Busy, ConnectionBook, type Seat } from "./connection-book.ts";
 
 const LIMITS = {
@@ -121,4 +124,25 @@ test("a proxy that is believed speaks for many, and is as one that has few", () 
   for (let i = 0; i < 2; i++) enter(`single ${i}`, "idle");
   for (let i = 0; i < 3; i++) assert.ok(enter(null, "idle", "proxy"));
   assert.deepEqual(dropped, ["flood", "flood", "flood"]);
+});
+
+test("T-N03: who has left is let go, also where nobody ever had to make room", async () => {
+  const { book, enter } = makeBook();
+  enter("stays", "idle");
+  // Many at once, again and again: the table behind a set is made anew with those who are in it.
+  const crowd = (): WeakRef<Seat>[] => {
+    const seats = Array.from({ length: 64 }, (_, i) => enter(`place ${i % 7}`, "idle")!);
+    for (const seat of seats) book.leave(seat);
+    return seats.map((seat) => new WeakRef(seat));
+  };
+  const left = Array.from({ length: 20 }, crowd).flat();
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const remaining = () => left.filter((seat) => seat.deref() !== undefined).length;
+  for (let i = 0; i < 20 && remaining() > 0; i++) {
+    await nextTurn();
+    collect();
+  }
+  assert.equal(remaining(), 0);
+  assert.equal(book.all, 1);
 });

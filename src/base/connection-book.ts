@@ -106,32 +106,40 @@ export class ConnectionBook {
   }
 }
 
-/** Some of them at a time, each time the next ones. */
+/** Some of them at a time, each time the next ones. The hand is a number: an iterator that stands still would keep all
+ *  who come and go behind it. */
 class Seats {
-  readonly #seats = new Set<Seat>();
-  #hand: Iterator<Seat> = this.#seats.values();
+  readonly #seats: Seat[] = [];
+  readonly #places = new Map<Seat, number>();
+  #hand = 0;
 
   get size(): number {
-    return this.#seats.size;
+    return this.#seats.length;
   }
 
   add(seat: Seat): this {
-    this.#seats.add(seat);
+    this.#places.set(seat, this.#seats.push(seat) - 1);
     return this;
   }
 
+  /** The last one takes its place. */
   delete(seat: Seat): boolean {
-    return this.#seats.delete(seat);
+    const place = this.#places.get(seat);
+    if (place === undefined) return false;
+    this.#places.delete(seat);
+    const last = this.#seats.pop();
+    if (last !== undefined && last !== seat) {
+      this.#seats[place] = last;
+      this.#places.set(last, place);
+    }
+    return true;
   }
 
   *look(max: number): Generator<Seat> {
-    for (let left = Math.min(max, this.#seats.size); left > 0; left--) {
-      let next = this.#hand.next();
-      if (next.done === true) {
-        this.#hand = this.#seats.values();
-        next = this.#hand.next();
-      }
-      if (next.done !== true) yield next.value;
+    for (let left = Math.min(max, this.#seats.length); left > 0; left--) {
+      if (this.#hand >= this.#seats.length) this.#hand = 0;
+      const seat = this.#seats[this.#hand++];
+      if (seat !== undefined) yield seat;
     }
   }
 }
