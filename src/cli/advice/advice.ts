@@ -107,6 +107,7 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["invalid_operation_token", OPERATION_TOKEN],
   ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
   ["replication_promotion_early", "see `holdfast replication failover -plan`"],
+  ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
 ]);
 
 function onRefusal(error: ApiError, situation: Situation): string | null {

@@ -9,6 +9,16 @@ function pairsOf(status: Parameters<typeof statusView>[0]): Map<string, unknown>
   return new Map(first.pairs.map(([name, value]) => [name, value]));
 }
 
+test("a secondary without a primary shows no rows about one, and still what it has given up", () => {
+  const status = { mode: "secondary", secondary_id: "", state: "idle", primaries: [], epoch: 2 };
+  const names = [...pairsOf({ ...status, divergent_entries: 4 }).keys()];
+  assert.deepEqual(names, ["This Cluster", "State", "Replication Set", "Epoch", "Given Up"]);
+  const following = [...pairsOf({ ...status, secondary_id: "a", last_remote_wal: 7 }).keys()];
+  for (const row of ["Behind", "Primary", "Connection", "Last Heartbeat", "Last Index"]) {
+    assert.ok(following.includes(row), row);
+  }
+});
+
 test("what was made outside and is not taken over is shown, and nothing where there is none", () => {
   const secondary = { mode: "secondary", secondary_id: "a", state: "stream-wals" };
   const primary = { mode: "primary", state: "running" };

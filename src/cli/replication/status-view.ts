@@ -149,14 +149,7 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
       ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
       ["State", stateText(state)],
       ...(copy === null ? [] : [["Copied", copy] as const]),
-      ["Behind", id === "" || primary === undefined ? NONE : behindText({ ...status, ...primary })],
-      ["Primary", primary === undefined ? NONE : addressText(primary, status)],
-      ["Connection", connectionText(status, primary)],
-      ["Last Heartbeat", shortTime(primary?.["last_heartbeat"], now)],
-      ...(primary === undefined
-        ? []
-        : [["Clock Skew", millisText(primary["clock_skew_ms"])] as const]),
-      ["Last Index", status["last_remote_wal"]],
+      ...(id === "" ? [] : primaryRows(status, primary, now)),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
       ...(divergent === 0
@@ -213,6 +206,24 @@ function secondaryAdvice(
   return [
     "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
       "minute, and at once by `holdfast replication recover`. Where the primary is lost: `holdfast replication failover -plan`.",
+  ];
+}
+
+/** What it knows of the primary that it follows. */
+function primaryRows(
+  status: JsonObject,
+  primary: JsonObject | undefined,
+  now: Instant,
+): (readonly [string, JsonValue | undefined])[] {
+  return [
+    ["Behind", primary === undefined ? NONE : behindText({ ...status, ...primary })],
+    ["Primary", primary === undefined ? NONE : addressText(primary, status)],
+    ["Connection", connectionText(status, primary)],
+    ["Last Heartbeat", shortTime(primary?.["last_heartbeat"], now)],
+    ...(primary === undefined
+      ? []
+      : [["Clock Skew", millisText(primary["clock_skew_ms"])] as const]),
+    ["Last Index", status["last_remote_wal"]],
   ];
 }
 

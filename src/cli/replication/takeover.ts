@@ -98,7 +98,7 @@ export const replicationRecover = command({
       const { client, body } = await operationCall(context, drToken);
       await replication.recoverDrSecondary(client, body);
     } else await replication.recoverReplication(context.client.inRoot());
-    context.out.done("Success! Replication begins anew.");
+    context.out.done("Success! Links are being opened again.");
     context.out.hint("Next: `holdfast replication status`");
   },
 });

@@ -71,7 +71,7 @@ export const replicationReindex = command({
       const call = await operationCall(context, drToken);
       await replication.reindexDrSecondary(call.client, { diff, force, ...call.body });
     } else await replication.reindexReplication(client.inRoot(), { diff, force });
-    out.done("Success! The trees are being made anew.");
+    out.done("Success! A reindex has begun.");
     out.hint("Next: `holdfast replication status` shows how far it is");
     return 0;
   },

@@ -5,7 +5,7 @@ import test from "node:test";
 import { DAY } from "@holdfast/shared/text/duration";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
-import type { Store } from "../../storage/store.ts";
+import type { Store, Surplus } from "../../storage/store.ts";
 import { Divergent } from "./divergent.ts";
 
 async function stage() {
@@ -53,4 +53,25 @@ test("nothing is removed of one that is being kept", async () => {
   const [tail] = divergent.tails();
   assert.equal([...divergent.entries(tail!.id, { after: 0n, max: 100 })].length, 30);
   assert.ok(view.keys("", { limit: 1000 }).length > 30);
+});
+
+test("how many entries were given up is counted when that changes, and not each time somebody looks", async (t) => {
+  const { barrier, world } = await madeBarrier();
+  const view = barrier.view("core/replication/dr/divergent/");
+  const listing = t.mock.method(view, "list");
+  let now = world.clock.now();
+  const divergent = new Divergent(view, { now: () => now });
+  assert.equal(divergent.count, 0);
+  const tail = (fork: bigint, index: bigint) => ({ fork, before: { index, epoch: 1 } }) as Surplus;
+  const nothing = { logs: () => [] };
+  await divergent.keep(nothing, tail(7n, 10n));
+  now += 20n * DAY;
+  await divergent.keep(nothing, tail(10n, 15n));
+  assert.equal(divergent.count, 8);
+  const listings = listing.mock.callCount();
+  for (let i = 0; i < 100; i++) assert.equal(divergent.count, 8);
+  assert.equal(listing.mock.callCount(), listings);
+  now += 11n * DAY;
+  await divergent.tidy();
+  assert.equal(divergent.count, 5);
 });

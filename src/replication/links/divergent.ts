@@ -44,6 +44,8 @@ export class Divergent {
   readonly #view: View;
   readonly #clock: Pick<Clock, "now">;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Null where it has to be counted. */
+  #count: number | null = null;
 
   /** Of core/replication/dr/divergent/. */
   constructor(view: View, clock: Pick<Clock, "now">) {
@@ -71,6 +73,7 @@ export class Divergent {
       since: showTime(this.#clock.now()),
     };
     await this.#write((tx) => tx.put(`${id}/${ABOUT}`, about, aboutCodec));
+    this.#count = null;
   }
 
   tails(): readonly DivergentTail[] {
@@ -83,9 +86,10 @@ export class Divergent {
     });
   }
 
-  /** How many entries lie there. */
+  /** How many entries lie there. Every status tells it, so it is kept. */
   get count(): number {
-    return this.tails().reduce((sum, { fork, head }) => sum + Number(head - fork), 0);
+    this.#count ??= this.tails().reduce((sum, { fork, head }) => sum + Number(head - fork), 0);
+    return this.#count;
   }
 
   /** What each entry of a tail has changed, in order. */
@@ -131,11 +135,12 @@ export class Divergent {
   async #remove(id: string): Promise<void> {
     for (;;) {
       const keys = this.#view.keys(`${id}/`, { limit: 256 });
-      if (keys.length === 0) return;
+      if (keys.length === 0) break;
       await this.#write((tx) => {
         for (const key of keys) tx.delete(key);
       });
     }
+    this.#count = null;
   }
 
   async #put(below: string, entry: Uint8Array): Promise<void> {

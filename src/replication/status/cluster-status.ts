@@ -164,7 +164,7 @@ export class ClusterStatus {
   async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
     const { store, clock, clusterId } = this.#options;
-    const { trees, orphans, adopted } = this.#work;
+    const { trees, divergent, orphans, adopted } = this.#work;
     const serving = this.#work.serving();
     const { head } = store;
     return {
@@ -180,6 +180,7 @@ export class ClusterStatus {
         reindex: trees.reindexing,
       },
       clusterId: clusterId(),
+      divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
       now: clock.now(),
       known: serving?.known ?? [],
@@ -214,7 +215,6 @@ export class ClusterStatus {
         clockSkew: status.clockSkew,
       },
       progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
-      divergentEntries: this.#work.divergent.count,
     };
   }
 }

@@ -42,7 +42,6 @@ export interface ReceivingFacts {
   readonly lastSyncError: string;
   readonly primary: PeerFacts | null;
   readonly progress: { readonly total: number; readonly done: number } | null;
-  readonly divergentEntries: number;
 }
 
 export interface StoreFacts {
@@ -65,6 +64,8 @@ export interface StatusFacts {
   readonly role: Role;
   readonly store: StoreFacts;
   readonly clusterId: string;
+  /** Entries that were given up for another primary, and are kept. */
+  readonly divergent: number;
   /** Leases and write-ahead records of a tail that was given up: not handed over yet, taken over here, and left. */
   readonly orphans: { readonly waiting: number; readonly adopted: number; readonly left: number };
   readonly now: Instant;
@@ -159,7 +160,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
             sync_progress: progress.done,
           },
         }),
-    divergent_entries: receiving?.divergentEntries ?? 0,
+    divergent_entries: facts.divergent,
     orphans_waiting: facts.orphans.waiting,
     seal_source: role.copied && !hasPrimary ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? "",

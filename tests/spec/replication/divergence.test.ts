@@ -82,4 +82,8 @@ test("a forced failover: what the old primary wrote alone is kept and listed, an
   const entries = at(exported, "data", "entries") as { changed: string[] }[];
   assert.equal(entries.length, Number(count));
   assert.ok(entries.every(({ changed }) => changed.length > 0));
+  // without a primary it is told as well
+  assert.equal((await a.dr("secondary/update-primary", { token: "" }, operation)).status, 200);
+  const alone = await a.status();
+  assert.deepEqual([alone["secondary_id"], alone["divergent_entries"]], ["", count]);
 });
