@@ -62,6 +62,7 @@ export function makeConfig(top: Top, making: Making): Config {
       logAge: values.replication.values.wal_retention_time,
       acceptFence: values.replication.values.accept_fence,
       operationTokenMaxAge: values.replication.values.operation_token_max_age,
+      operationTokenAuth: values.replication.values.operation_token_auth,
     },
     defaultLeaseTtl: values.default_lease_ttl,
     maxLeaseTtl: values.max_lease_ttl,

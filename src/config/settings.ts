@@ -337,6 +337,11 @@ export const SETTINGS = {
       "0s",
       { from: "0s", to: "8760h" },
     ),
+    operation_token_auth: oneOf(
+      "Who may take part in making an operation token on a secondary: whoever has key shares, or only who also shows an operation token or a ticket for `operation-token`",
+      ["open", "required"],
+      "open",
+    ),
     best_effort_wal_wait: absent("waiting for secondaries: a commit never waits for them"),
     heartbeat: absent("a period of heartbeats: it is 5 seconds"),
     dead_after: absent("a time after which a peer counts as gone: it is 15 seconds"),

@@ -3,7 +3,7 @@
 
 import type { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
-import { isOfDrSecondary, drOperationOf } from "@holdfast/shared/endpoint/access";
+import { type DrOperation, isOfDrSecondary, drOperationOf } from "@holdfast/shared/endpoint/access";
 import { OPERATION_TOKEN, type Served } from "@holdfast/shared/endpoint/endpoint";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Instant } from "@holdfast/shared/world";
@@ -118,10 +118,10 @@ export class Judging {
   #judgeOperation(state: RequestState, now: Instant): void {
     const { endpoint, incoming } = state;
     if (state.restricted || endpoint === null) return;
-    if (needOf(state) !== "required") return;
-    const operation = drOperationOf(endpoint.access);
-    invariant(operation !== null, "whatever answers here is one of its operations, or open");
-    const inBody = state.body?.[OPERATION_TOKEN];
+    const operation = this.#neededFor(state, endpoint);
+    if (operation === null) return;
+    // What takes part in a ceremony has no such field.
+    const inBody = drOperationOf(endpoint.access) === null ? null : state.body?.[OPERATION_TOKEN];
     const sent = typeof inBody === "string" && inBody !== "" ? inBody : incoming.credential;
     if (sent === null) throw failures.missingOperationToken();
     const operator = this.#parts.operations.judge(sent, operation, now);
@@ -132,6 +132,18 @@ export class Judging {
     }
     state.caller = operator.caller;
     state.advice = operator.warnings;
+  }
+
+  /** What an operation token or a ticket has to be for; null where none is needed. */
+  #neededFor(state: RequestState, { access }: Served): DrOperation | null {
+    const need = needOf(state);
+    if (access.kind === "ceremony" && access.ofDrSecondary === true) {
+      return this.#parts.operations.guarded ? "operation-token" : null;
+    }
+    if (need !== "required") return null;
+    const operation = drOperationOf(access);
+    invariant(operation !== null, "whatever answers here is one of its operations, or open");
+    return operation;
   }
 
   /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost

@@ -55,6 +55,8 @@ export interface TokenLookup {
 
 /** Operation tokens and operator tickets: the only credentials that a disaster-recovery secondary knows. */
 export interface Operations {
+  /** Whether the ceremony in which one is made needs one, for `operation-token`. */
+  readonly guarded: boolean;
   /** Null for one that is unknown, has ended or is not for this operation. */
   judge(text: string, operation: DrOperation, now: Instant): Operator | null;
 }

@@ -85,7 +85,7 @@ function inWords(access: Access, method: Method, creates: boolean): string {
       return "an operation token or operator ticket; on a disaster-recovery secondary alone";
     case "ceremony":
       if (access.ofDrSecondary === true) {
-        return "a key ceremony without a token, unless the listener turns it off; on a disaster-recovery secondary alone";
+        return "a key ceremony without a token, unless the listener turns it off or operation_token_auth needs one; on a disaster-recovery secondary alone";
       }
       return "a key ceremony: without a token, with one, or not at all, as the listener says";
     case "token":

@@ -18,6 +18,7 @@ export interface ReplicationNeeds extends Omit<
 > {
   readonly keeper: OperationsNeeds["keeper"];
   readonly operationTokenMaxAge: OperationsNeeds["operationTokenMaxAge"];
+  readonly operationTokenAuth: OperationsNeeds["operationTokenAuth"];
   /** Of everything below core/. */
   readonly node: View;
 }

@@ -58,7 +58,7 @@ export class ObservedPipeline {
         underWay: (caller) => caller,
         spent: async () => {},
       },
-      operations: { judge: () => null },
+      operations: { guarded: false, judge: () => null },
       namespaces: {
         named: (path) => (path === "" ? ROOT_NAMESPACE : null),
         resolve: (namespace) => ({ namespace, taken: 0 }),

@@ -131,6 +131,7 @@ export class SmallHouse {
         spent: async ({ name }) => void this.trace.push(`spent ${name}`),
       },
       operations: {
+        guarded: false,
         judge: (text, operation) => {
           this.trace.push(`judge ${operation}`);
           if (this.operators.get(text)?.includes(operation) !== true) return null;

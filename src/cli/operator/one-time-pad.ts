@@ -9,10 +9,9 @@ import type { Context } from "../command.ts";
 import { UsageError } from "../line/usage-error.ts";
 
 export async function readOtp(
-  context: Context,
+  { prompt, files, out }: Pick<Context, "prompt" | "files" | "out">,
   value: string | undefined,
 ): Promise<Secret<string>> {
-  const { prompt, files, out } = context;
   if (value === "-") return prompt.piped("one-time password");
   if (value?.startsWith("@")) return new Secret(files.text(value.slice(1), 4096).trim());
   if (value !== undefined) {

@@ -22,6 +22,9 @@ export const DR_TOKEN_HELP =
   "On a secondary it needs an operation token (`holdfast replication operation-token`) or an operator ticket " +
   `(\`holdfast replication ticket\`, on the primary): by -dr-token FILE, ${VARIABLE}, or typed at a prompt.`;
 
+/** What making a token needs. */
+export type Ceremony = Pick<Context, "client" | "out" | "prompt" | "files" | "settings">;
+
 type Reading = Pick<Context, "prompt" | "files" | "settings">;
 
 export async function operationToken(
@@ -58,6 +61,17 @@ export async function operationCall(
   const token = await operationToken(context, from);
   const client = context.client.inRoot().withToken(null);
   return { client, body: { dr_operation_token: token.reveal() } };
+}
+
+/** The same, sending one with every request where somebody has one: it is for the server to say whether it needs it. */
+export async function withOperationToken(
+  context: Context,
+  from: string | undefined,
+): Promise<Ceremony> {
+  const { out, prompt, files, settings } = context;
+  if (from === undefined && settingFrom(settings.env, VARIABLE) === null) return context;
+  const token = await operationToken(context, from);
+  return { out, prompt, files, settings, client: context.client.withToken(token) };
 }
 
 export const ACTIVATION_HELP =

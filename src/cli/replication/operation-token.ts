@@ -16,7 +16,12 @@ import {
   tellProgress,
 } from "../operator/shares.ts";
 import { showValue } from "../terminal/value.ts";
-import { DR_TOKEN_FLAG, operationCall } from "./operation-secret.ts";
+import {
+  type Ceremony,
+  DR_TOKEN_FLAG,
+  operationCall,
+  withOperationToken,
+} from "./operation-secret.ts";
 
 type Attempt = replication.DrOperationTokenStatusAnswer;
 
@@ -28,7 +33,8 @@ export const replicationOperationToken = command({
   description:
     "On a terminal, without a word behind it: starts an attempt (or joins the running one), asks for shares of the primary until there " +
     "are enough, and prints the token. In steps: `start` on one machine, `share` on each holder's, then `decode`. The token lasts until " +
-    "it is deleted or this cluster is promoted; five are good at a time.",
+    "it is deleted or this cluster is promoted; five are good at a time. Where `operation_token_auth` of the server is `required`, each step " +
+    "needs an operation token, or a ticket for `operation-token`, as `delete` does.",
   examples: [
     "holdfast replication operation-token",
     "holdfast replication operation-token start -pgp-key me.asc",
@@ -64,9 +70,16 @@ interface Step {
 }
 
 export async function takeStep(
-  context: Context,
+  called: Context,
   { step, text, nonce, otp, pgpKey, drToken }: Step,
 ): Promise<number> {
+  if (
+    drToken === "-" &&
+    (text === "-" || otp === "-" || (step === "share" && text === undefined))
+  ) {
+    throw new UsageError("one thing alone comes from standard input", "give -dr-token FILE");
+  }
+  const context = step === "delete" ? called : await withOperationToken(called, drToken);
   if (text !== undefined && step !== "share" && step !== "decode") {
     throw new UsageError("only share and decode have something behind them");
   }
@@ -88,14 +101,14 @@ export async function takeStep(
     case "cancel":
       return cancel(context, nonce);
     case "delete":
-      return remove(context, drToken);
+      return remove(called, drToken);
     default:
       throw new UsageError("STEP must be start, share, status, decode, cancel or delete");
   }
 }
 
 async function whole(
-  context: Context,
+  context: Ceremony,
   nonce: string | undefined,
   wanted: replication.DrOperationTokenStartInput,
 ): Promise<number> {
@@ -119,7 +132,7 @@ async function whole(
 }
 
 async function share(
-  context: Context,
+  context: Ceremony,
   nonce: string | undefined,
   text: string | undefined,
 ): Promise<number> {
@@ -129,7 +142,7 @@ async function share(
   return ended(context, await give(context, key, nonce ?? attempt.nonce), "");
 }
 
-async function ended(context: Context, attempt: Attempt, otp: string): Promise<number> {
+async function ended(context: Ceremony, attempt: Attempt, otp: string): Promise<number> {
   const { encoded_token: encoded, complete } = attempt;
   if (complete && otp !== "" && encoded !== "") {
     return showToken(context, encoded, new Secret(otp));
@@ -144,7 +157,7 @@ async function ended(context: Context, attempt: Attempt, otp: string): Promise<n
 }
 
 async function decode(
-  context: Context,
+  context: Ceremony,
   encoded: string | undefined,
   otp: string | undefined,
 ): Promise<number> {
@@ -155,7 +168,7 @@ async function decode(
   return showToken(context, encoded, await readOtp(context, otp));
 }
 
-async function cancel(context: Context, nonce: string | undefined): Promise<number> {
+async function cancel(context: Ceremony, nonce: string | undefined): Promise<number> {
   if (!(await current(context)).started) throw notRunning("attempt");
   const input = nonce === undefined ? {} : { nonce };
   await replication.drOperationTokenCancel(context.client.inRoot(), input);
@@ -171,18 +184,18 @@ async function remove(context: Context, drToken: string | undefined): Promise<nu
 }
 
 async function start(
-  { client }: Context,
+  { client }: Ceremony,
   input: replication.DrOperationTokenStartInput,
 ): Promise<Attempt> {
   return (await replication.drOperationTokenStart(client.inRoot(), input)).data;
 }
 
-async function current({ client }: Context): Promise<Attempt> {
+async function current({ client }: Ceremony): Promise<Attempt> {
   return (await replication.drOperationTokenStatus(client.inRoot())).data;
 }
 
 async function give(
-  { client, out }: Context,
+  { client, out }: Ceremony,
   key: Secret<string>,
   nonce: string,
 ): Promise<Attempt> {
@@ -192,7 +205,7 @@ async function give(
   return attempt;
 }
 
-async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> {
+async function showAttempt({ out }: Ceremony, attempt: Attempt): Promise<number> {
   const { otp, pgp_fingerprint: fingerprint, encoded_token: encoded } = attempt;
   const some = (name: string, value: string) => (value === "" ? [] : [[name, value] as const]);
   await out.show(attempt, {
@@ -214,7 +227,7 @@ async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> 
   return 0;
 }
 
-async function showToken({ out }: Context, encoded: string, otp: Secret<string>): Promise<number> {
+async function showToken({ out }: Ceremony, encoded: string, otp: Secret<string>): Promise<number> {
   const token = uncover(encoded, otp).reveal();
   await out.show({ token }, { pairs: [["Operation Token", token]] });
   out.hint(

@@ -46,6 +46,7 @@ function operationsOf(
     random,
     log,
     operationTokenMaxAge,
+    operationTokenAuth: "open",
     role: () => ({ mode, set, epoch }),
   });
 }

@@ -7,6 +7,7 @@ import { DR_OPERATIONS } from "@holdfast/shared/endpoint/access";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
+import { clientOf } from "@holdfast/shared/text/client-address";
 import { DAY, HOUR, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
@@ -14,9 +15,9 @@ import type { Tx, View } from "../../barrier/view.ts";
 import type { RootAttempt, StartOptions } from "../../seal/ceremonies/root-generation.ts";
 import type { SealKeeper } from "../../seal/keeper.ts";
 import { notPrimary } from "../failures.ts";
+import { PerMinute } from "../per-minute.ts";
 import * as failures from "./failures.ts";
 import { OperationTokens, TOKEN_LENGTH } from "./operation-tokens.ts";
-import { PerMinute } from "./per-minute.ts";
 import { allows, isTicket, readTicket, type Ticket, ticketText } from "./ticket.ts";
 
 const ROWS = "replication/operation-tokens/";
@@ -46,6 +47,8 @@ export interface OperationsNeeds {
   readonly log: Log;
   /** How long operation tokens are good; 0: until somebody deletes them. */
   readonly operationTokenMaxAge: Nanos;
+  /** Whether shares are enough to make one. */
+  readonly operationTokenAuth: "open" | "required";
   /** What this cluster is, and in which set. */
   readonly role: () => {
     readonly mode: "disabled" | "primary" | "secondary";
@@ -90,6 +93,11 @@ export class Operations {
 
   // --- who may ---
 
+  /** Whether who makes a token has to show one, or a ticket: junk shares of anybody spoil an attempt. */
+  get guarded(): boolean {
+    return this.#needs.operationTokenAuth === "required";
+  }
+
   /** Null for one that is unknown, has ended or is not for this operation. */
   judge(text: string, operation: DrOperation, now: Instant) {
     return isTicket(text) ? this.#judgeTicket(text, operation, now) : this.#judgeToken(text, now);
@@ -131,7 +139,7 @@ export class Operations {
   }
 
   async start(options: StartOptions, address: string): Promise<RootAttempt> {
-    this.#limits.start.take(address);
+    this.#limit("start", address);
     if (isArmored(options.pgpKey ?? "")) throw failures.armored();
     const attempt = await this.#generation.start(options);
     this.#log.info("an attempt at an operation token was started", {
@@ -142,7 +150,7 @@ export class Operations {
   }
 
   async update(share: { key: string; nonce: string }, address: string): Promise<RootAttempt> {
-    this.#limits.share.take(address);
+    this.#limit("share", address);
     const attempt = await this.#update(share, address);
     if (attempt.complete) {
       this.#log.warn("an operation token was issued", { event: "operation-token.issued", address });
@@ -166,8 +174,13 @@ export class Operations {
 
   /** Anybody may, as anybody may start one. A nonce makes sure that it is this attempt. */
   async cancel(nonce: string | undefined, address: string): Promise<void> {
-    this.#limits.cancel.take(address);
+    this.#limit("cancel", address);
     await this.#generation.cancel({ nonce, authorised: true });
+  }
+
+  #limit(what: "start" | "cancel" | "share", address: string): void {
+    const wait = this.#limits[what].take(clientOf(address));
+    if (wait > 0) throw failures.tooOften(wait);
   }
 
   // --- the end of them ---

@@ -346,3 +346,47 @@ test("R-37: neither token nor pad nor share is stored, logged or recorded in cle
     assert.ok(!kept.includes(secret));
   }
 });
+
+test("with operation_token_auth each step of the ceremony needs a ticket for it or an operation token", async (t) => {
+  const settings = { replication: { operation_token_auth: "required" } };
+  const dr = await startSecondary(t, { settings, shares: 1, threshold: 1 });
+  const base = "/v1/sys/replication/dr/secondary/generate-operation-token";
+  const [key] = dr.shares;
+  const steps = [
+    ["GET", "attempt", undefined],
+    ["POST", "attempt", {}],
+    ["POST", "update", { key, nonce: "11111111-2222-4333-8444-555555555555" }],
+    ["DELETE", "attempt", undefined],
+  ] as const;
+  const other = await dr.ticket(["promote", "read"]);
+  for (const [method, path, body] of steps) {
+    const step = (token: string | undefined, sent: object | undefined = body) =>
+      dr.server.call(method, `${base}/${path}`, { token, body: sent });
+    refused(await step(undefined), 403, /operation token/);
+    for (const token of ["nobody's", dr.root, other]) {
+      refused(await step(token), 403, /operation token/);
+    }
+    // it stands in the header, where no record keeps it
+    const ticket = await dr.ticket(["operation-token"]);
+    if (body !== undefined) {
+      refused(
+        await step(undefined, { ...body, dr_operation_token: ticket }),
+        403,
+        /operation token/,
+      );
+    }
+  }
+  const made = async (token: string) => {
+    const begun = await dr.server.call("POST", `${base}/attempt`, { token, body: {} });
+    assert.equal(begun.status, 200, begun.text);
+    const seen = await dr.server.call("GET", `${base}/attempt`, { token });
+    assert.equal(at(seen, "started"), true);
+    const body = { key, nonce: at(begun, "nonce") };
+    const done = await dr.server.call("POST", `${base}/update`, { token, body });
+    assert.equal(at(done, "complete"), true, done.text);
+    return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
+  };
+  const first = await made(await dr.ticket(["operation-token"]));
+  const second = await made(first);
+  assert.equal((await dr.operate("promote", second)).status, 200);
+});

@@ -54,6 +54,7 @@ export interface SecondaryOptions {
   readonly clock?: PassingClock;
   /** Whether it is in a set before it is taken for a secondary. Default true. */
   readonly inSet?: boolean;
+  readonly settings?: object;
 }
 
 export class SecondaryServer {
@@ -123,7 +124,13 @@ export class SecondaryServer {
 /** Unsealed, in a set, and taken for a secondary: what is stored says that it is the primary. */
 export async function startSecondary(
   t: TestContext,
-  { shares = 3, threshold = 2, clock = new PassingClock(), inSet = true }: SecondaryOptions = {},
+  {
+    shares = 3,
+    threshold = 2,
+    clock = new PassingClock(),
+    inSet = true,
+    settings = {},
+  }: SecondaryOptions = {},
 ): Promise<SecondaryServer> {
   const role: TestRole = { mode: null };
   const room = (): Room => ({
@@ -139,6 +146,7 @@ export async function startSecondary(
   const server: TestServer = await startServer({
     world: { clock },
     standing,
+    settings,
     rooms: [room],
     config: (config) => ({ ...config, clusterPort: { host: "127.0.0.1", port: 0 } }),
   });
