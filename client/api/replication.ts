@@ -183,6 +183,8 @@ export async function generateDrPublicKey(
 export type EnableDrSecondaryInput = {
   /** Token that the primary has made */
   readonly token: string;
+  /** Only tell how far it would come: address, step and cause */
+  readonly dry_run?: boolean | undefined;
   /** API address of the primary; the token's own unless said */
   readonly primary_api_addr?: string | undefined;
   /** File with the authorities of that API, in PEM */
@@ -197,14 +199,30 @@ export type EnableDrSecondaryInput = {
   readonly client_key_pem?: string | undefined;
 };
 
+export type EnableDrSecondaryAnswer = {
+  /** Of a trial: whether nothing was found that is in the way */
+  readonly ready?: boolean;
+  /** What was tried, in order */
+  readonly steps?: readonly {
+    /** The last that was taken; hello is the last of all */
+    readonly step: "token" | "api" | "role" | "address" | "connect" | "certificate" | "hello";
+    /** Where; empty where nobody was called */
+    readonly address: string;
+    /** Whether it went well */
+    readonly ok: boolean;
+    /** What is in the way; empty where nothing is */
+    readonly cause: string;
+  }[];
+};
+
 /** Make this cluster a secondary: the primary's data takes the place of ALL of its own */
 export async function enableDrSecondary(
   client: Caller,
   body: EnableDrSecondaryInput,
   options?: CallOptions,
-): Promise<Answer<undefined>> {
+): Promise<Answer<EnableDrSecondaryAnswer>> {
   return client.call(
-    { method: "POST", path: "sys/replication/dr/secondary/enable", body, answer: "nothing" },
+    { method: "POST", path: "sys/replication/dr/secondary/enable", body, answer: "data" },
     options,
   );
 }
@@ -214,6 +232,8 @@ export type UpdateDrPrimaryInput = {
   readonly token?: string | undefined;
   /** Addresses of the primary's cluster port */
   readonly update_primary_addrs?: readonly string[] | undefined;
+  /** Only tell how far it would come: address, step and cause */
+  readonly dry_run?: boolean | undefined;
   /** API address of the primary; the token's own unless said */
   readonly primary_api_addr?: string | undefined;
   /** File with the authorities of that API, in PEM */
@@ -230,19 +250,16 @@ export type UpdateDrPrimaryInput = {
   readonly dr_operation_token?: string | undefined;
 };
 
+export type UpdateDrPrimaryAnswer = EnableDrSecondaryAnswer;
+
 /** Follow another primary, or the same at another address; the data stays */
 export async function updateDrPrimary(
   client: Caller,
   body: UpdateDrPrimaryInput = {},
   options?: CallOptions,
-): Promise<Answer<undefined>> {
+): Promise<Answer<UpdateDrPrimaryAnswer>> {
   return client.call(
-    {
-      method: "POST",
-      path: "sys/replication/dr/secondary/update-primary",
-      body,
-      answer: "nothing",
-    },
+    { method: "POST", path: "sys/replication/dr/secondary/update-primary", body, answer: "data" },
     options,
   );
 }

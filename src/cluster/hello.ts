@@ -53,6 +53,7 @@ const request = message({
   limits: part(13, limits), // of one transaction
   half: part(14, half),
   isEmpty: flag(15),
+  isTrial: flag(16), // only to hear what would become of it
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -95,6 +96,7 @@ export const NO_STANDING: Standing = {
   limits: null,
   half: null,
   isEmpty: false,
+  isTrial: false,
 };
 const NO_DECISION = {
   epoch: 0,
@@ -164,7 +166,7 @@ export class PeerGate {
       throw new StatusError(Status.failedPrecondition, text);
     }
     const answered = await this.#set.greet(sent, this.peer);
-    this.#isGreeted = true;
+    if (!sent.isTrial) this.#isGreeted = true;
     return { ...NO_DECISION, ...answered };
   }
 }

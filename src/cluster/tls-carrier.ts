@@ -15,7 +15,7 @@ import { verifyServer } from "./verify.ts";
 export interface CarrierWorld {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly net: Net;
+  readonly net: Pick<Net, "connect">;
   readonly sweep: Sweep;
 }
 

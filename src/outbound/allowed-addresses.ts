@@ -108,6 +108,20 @@ export class PeerAddresses implements AddressRules {
   }
 }
 
+/** For their cluster ports, which prove by a certificate of the set whose they are: wherever machines are, also on this one. */
+export class ClusterAddresses implements AddressRules {
+  readonly cure = "where no other cluster is called";
+
+  refusal(address: string): string | null {
+    const placed = placeOf(address);
+    if (placed === null || placed.kind === "unusable") return WORDS.unusable;
+    if (placed.kind === "metadata") return WORDS.metadata;
+    if (placed.kind !== "translated") return null;
+    const inside = insideOf(placed);
+    return inside !== null && this.refusal(inside) === null ? null : WORDS.translated;
+  }
+}
+
 function nameOf(host: string): string {
   return host.toLowerCase().replace(/\.$/, "");
 }

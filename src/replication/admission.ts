@@ -2,6 +2,7 @@
 // be used, a port that is not reached, a primary that refuses: none of it changes anything here.
 
 import type { KeyObject } from "node:crypto";
+import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Secret } from "@holdfast/shared/secret";
 import { type Reply, reply } from "@holdfast/shared/endpoint/reply";
@@ -13,10 +14,13 @@ import type { PeerCalls } from "../outbound/peer-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
 import type { Activation } from "./joining/activation.ts";
+import type { OpenedToken, WrappedToken } from "./joining/activation-token.ts";
+import type { UnwrapRequest } from "./joining/unwrapping.ts";
 import type { ReplicationOptions } from "./options.ts";
 import type { Replication } from "./replication.ts";
 import type { Also, Changed } from "./roles/changes.ts";
-import type { Place } from "./links/join.ts";
+import type { Place, Tried } from "./links/join.ts";
+import type { Upstream } from "./links/upstream.ts";
 import { after, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
 import { clusterAddressText } from "./addresses.ts";
@@ -35,6 +39,12 @@ export interface Unwrapping {
   readonly caPem: string;
   readonly clientCertPem: string;
   readonly clientKeyPem?: Secret<string> | undefined;
+}
+
+/** Whom to follow from now on. */
+export interface Changing extends Unwrapping {
+  readonly token?: Secret<string> | undefined;
+  readonly addresses: readonly string[];
 }
 
 export interface AdmissionOptions extends ReplicationOptions {
@@ -152,13 +162,95 @@ export class Admission {
     };
   }
 
+  /** How far `enableSecondary` would come. Nothing is changed, here or at the primary, and the token is as good as before. */
+  async tryJoining(
+    input: Unwrapping & { readonly token: Secret<string> },
+    signal: AbortSignal,
+  ): Promise<readonly Tried[]> {
+    const { role } = this.#replication;
+    if (role.mode !== "disabled") {
+      return [{ step: "role", address: "", cause: failures.roleTaken(role.mode).message }];
+    }
+    return [await this.#tried(input.token.reveal(), input, "join", signal)];
+  }
+
   // --- at a secondary ---
 
+  /** The same for `changePrimary`: of several addresses each, until one is good. */
+  async tryChange(input: Changing, signal: AbortSignal): Promise<readonly Tried[]> {
+    const { addresses } = input;
+    const token = input.token?.reveal();
+    if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
+    if (addresses.length > 0) return await this.#triedAddresses(addresses, signal);
+    if (token === undefined) throw failures.primaryUnnamed();
+    if (token === "") return [{ step: "role", address: "", cause: null }];
+    return [await this.#tried(token, input, "update-primary", signal)];
+  }
+
+  async #tried(
+    token: string,
+    how: Unwrapping,
+    what: "join" | "update-primary",
+    signal: AbortSignal,
+  ): Promise<Tried> {
+    const { calls, files: fs } = this.#options;
+    const { role } = this.#replication;
+    const { tryPrimary } = await import("./links/join.ts");
+    const { linkTo } = await import("./links/dialing.ts");
+    const { apiAddressOf, lookAt } = await import("./joining/unwrapping.ts");
+    let at: Pick<Tried, "step" | "address"> = { step: "token", address: "" };
+    try {
+      const opened = await this.#opened(token);
+      if (opened.form === "wrapped") {
+        const request = unwrapRequest(opened, how, signal);
+        at = { step: "api", address: apiAddressOf(request) };
+        await lookAt(request, { calls: await calls(), fs });
+        return { ...at, cause: null }; // what comes next would use it up
+      }
+      const { activation } = opened;
+      at = { step: "role", address: "" };
+      after(role, { do: what, joined: joinedBy(activation) });
+      const { address, epoch } = activation;
+      const link = () => linkTo(address, activation, this.#options);
+      const standing = { epoch: epoch.number, isEmpty: what === "join" };
+      return await tryPrimary(address, link, this.#options, standing);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return { ...at, cause: error.message };
+    }
+  }
+
+  async #triedAddresses(
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly Tried[]> {
+    const { tryPrimary } = await import("./links/join.ts");
+    const { linkAt } = await import("./links/dialing.ts");
+    const upstream = await this.#upstream();
+    const { role } = this.#replication;
+    const epoch = role.mode === "secondary" ? role.epoch.number : 0;
+    const all: Tried[] = [];
+    for (const address of addresses) {
+      const named = clusterAddressText(address);
+      if (named === null) throw failures.addressUnusable();
+      const places = await this.#placesOf(named, signal).catch((error: unknown) => {
+        if (!(error instanceof Failure)) throw error;
+        all.push({ step: "address", address: named, cause: error.message });
+        return [];
+      });
+      for (const { at } of places) {
+        const link = () => linkAt(at, upstream.member, this.#options);
+        const standing = { epoch, isEmpty: false };
+        const tried = await tryPrimary(named, link, this.#options, standing);
+        all.push(tried);
+        if (tried.cause === null) return all;
+      }
+    }
+    return all;
+  }
+
   async changePrimary(
-    input: Unwrapping & {
-      readonly token?: Secret<string> | undefined;
-      readonly addresses: readonly string[];
-    },
+    input: Changing,
     { signal, caller }: Pick<RequestContext, "signal" | "caller">,
   ): Promise<Changed> {
     const { addresses } = input;
@@ -186,41 +278,61 @@ export class Admission {
     spend: Also,
     signal: AbortSignal,
   ): Promise<Changed> {
-    const { view, calls } = this.#options;
-    const { storedUpstream } = await import("./links/upstream.ts");
     const { findPrimary } = await import("./links/join.ts");
-    const { locatePrimary } = await import("./joining/unwrapping.ts");
-    const upstream = storedUpstream(view);
-    if (upstream === null) throw failures.primaryUnknown();
-    const peers = await calls();
+    const upstream = await this.#upstream();
     const places: Place[] = [];
     for (const address of addresses) {
       const named = clusterAddressText(address);
       if (named === null) throw failures.addressUnusable();
-      const found = await locatePrimary(peers, "update_primary_addrs", named, signal);
-      places.push(...found.map((at) => ({ named, at })));
+      places.push(...(await this.#placesOf(named, signal)));
     }
     const found = await findPrimary(places, upstream, this.#options);
     return await this.#replication.movePrimary(found, spend);
   }
 
+  async #placesOf(named: string, signal: AbortSignal): Promise<readonly Place[]> {
+    const { locatePrimary } = await import("./joining/unwrapping.ts");
+    const calls = await this.#options.calls();
+    const found = await locatePrimary(calls, "update_primary_addrs", named, signal);
+    return found.map((at) => ({ named, at }));
+  }
+
+  async #upstream(): Promise<Upstream> {
+    const { storedUpstream } = await import("./links/upstream.ts");
+    const upstream = storedUpstream(this.#options.view);
+    if (upstream === null) throw failures.primaryUnknown();
+    return upstream;
+  }
+
   async #activation(token: string, how: Unwrapping, signal: AbortSignal): Promise<Activation> {
-    const { view, clock, calls, files: fs } = this.#options;
-    const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
-    const opened = openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
+    const { clock, calls, files: fs } = this.#options;
+    const opened = await this.#opened(token);
     if (opened.form === "encrypted") return opened.activation;
     const { unwrapAt } = await import("./joining/unwrapping.ts");
-    const { jwt, address } = opened;
-    const request = {
-      jwt,
-      address,
-      primaryApiAddress: how.apiAddress,
-      trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
-      kind: "dr",
-      signal,
-    } as const;
+    const request = unwrapRequest(opened, how, signal);
     return await unwrapAt(request, { calls: await calls(), clock, fs });
   }
+
+  async #opened(token: string): Promise<WrappedToken | OpenedToken> {
+    const { view, clock } = this.#options;
+    const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
+    return openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
+  }
+}
+
+function unwrapRequest(
+  { jwt, address }: WrappedToken,
+  how: Unwrapping,
+  signal: AbortSignal,
+): UnwrapRequest {
+  return {
+    jwt,
+    address,
+    primaryApiAddress: how.apiAddress,
+    trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
+    kind: "dr",
+    signal,
+  };
 }
 
 const NO_ADDRESS =

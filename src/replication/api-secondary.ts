@@ -9,6 +9,7 @@ import { clusterAddress } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
 import type { Replication } from "./replication.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
+import type { Tried } from "./links/join.ts";
 
 const endpoint = endpointsOf<Replication>();
 const joining = endpointsOf<Admission>();
@@ -33,6 +34,29 @@ const unwrapping = {
   clientCertPem: text("client_cert_pem", "Certificate to show there, in PEM", MAX_PEM),
   clientKeyPem: wire.body("client_key_pem").secret("Its key, in PEM", { max: MAX_PEM }).optional(),
 };
+
+const trying = wire
+  .param("dry_run")
+  .boolean("Only tell how far it would come: address, step and cause")
+  .default(false);
+
+const triedOutput = out.object({
+  ready: out.optional(out.boolean("Of a trial: whether nothing was found that is in the way")),
+  steps: out.optional(
+    out.list(
+      out.object({
+        step: out.oneOf(
+          ["token", "api", "role", "address", "connect", "certificate", "hello"],
+          "The last that was taken; hello is the last of all",
+        ),
+        address: out.string("Where; empty where nobody was called"),
+        ok: out.boolean("Whether it went well"),
+        cause: out.string("What is in the way; empty where nothing is"),
+      }),
+      "What was tried, in order",
+    ),
+  ),
+});
 
 const check = out.object({
   name: out.string("Name of the check"),
@@ -129,18 +153,21 @@ export const joiningApi = [
     summary: "Make this cluster a secondary: the primary's data takes the place of ALL of its own",
     description:
       "Nothing is changed unless the token is good, and the primary was reached and has taken this cluster. From the answer " +
-      "on the data of before is gone, and so are its tokens; unsealing needs the primary's shares.",
+      "on the data of before is gone, and so are its tokens; unsealing needs the primary's shares. With dry_run nothing is changed, " +
+      "here or at the primary, and the answer says how far it would come; a wrapped token is looked up and not unwrapped.",
     access: access.capability,
     rootOnly: true,
     input: {
       token: wire.body("token").secret("Token that the primary has made", { max: MAX_TOKEN }),
+      dryRun: trying,
       ...unwrapping,
     },
-    output: out.nothing,
+    output: triedOutput,
     handler: async (admission, input, context) => {
+      if (input.dryRun) return trial(await admission.tryJoining(input, context.signal));
       const { warnings, exchange } = await admission.enableSecondary(input, context.signal);
       context.detach();
-      return reply(undefined, { warnings, afterwards: exchange });
+      return reply({}, { warnings, afterwards: exchange });
     },
   }),
 
@@ -151,7 +178,8 @@ export const joiningApi = [
     summary: "Follow another primary, or the same at another address; the data stays",
     description:
       "With token: that primary is followed from now on, and what only this cluster has written is given up; with an empty " +
-      "token none is. With update_primary_addrs: the same primary, at the first of these addresses that proves to be it.",
+      "token none is. With update_primary_addrs: the same primary, at the first of these addresses that proves to be it. With dry_run " +
+      "nothing is changed, and the answer says how far it would come.",
     access: access.drOperation("update-primary"),
     rootOnly: true,
     input: {
@@ -163,13 +191,34 @@ export const joiningApi = [
         .body("update_primary_addrs")
         .list("Addresses of the primary's cluster port", { max: 16 })
         .default([]),
+      dryRun: trying,
       ...unwrapping,
     },
-    output: out.nothing,
-    handler: async (admission, input, context) =>
-      reply(undefined, await admission.changePrimary(input, context)),
+    output: triedOutput,
+    handler: async (admission, input, context) => {
+      if (input.dryRun) return trial(await admission.tryChange(input, context.signal));
+      return reply({}, await admission.changePrimary(input, context));
+    },
   }),
 ];
+
+const UNWRAPS_ONCE =
+  "a wrapped token is used up when it is unwrapped: what it says of the cluster port was not tried";
+
+function trial(tried: readonly Tried[]) {
+  const last = tried.at(-1);
+  const data = {
+    ready: last?.cause === null,
+    steps: tried.map(({ step, address, cause }) => ({
+      step,
+      address,
+      ok: cause === null,
+      cause: cause ?? "",
+    })),
+  };
+  const isUntried = last?.step === "api" && last.cause === null;
+  return reply(data, { warnings: isUntried ? [UNWRAPS_ONCE] : [] });
+}
 
 function rehearsal(found: SignedRehearsal) {
   const { checks, ready, readyWithForce, lost, unheard, next, evidence } = found;

@@ -226,7 +226,7 @@ export function promotionRefused(message: string): Failure {
 }
 
 /**
- * @code replication-promotion-early A secondary is not promoted yet: it lacks entries, or its role is being changed.
+ * @code replication-promotion-early A secondary is not promoted yet: it lacks entries.
  * @remedy Wait and try again; with force what is missing is lost.
  */
 export function promotionTooEarly(message: string): Failure {

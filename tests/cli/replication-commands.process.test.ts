@@ -79,6 +79,13 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   assert.equal(awaited.code, 2, awaited.all);
   assert.match(words(awaited), /site-b <none> not come yet/);
 
+  const tried = await person.must(b, "join -dry-run -", { stdin: token });
+  assert.match(tried.stdout, /^hello +https:\/\/\S+ +ok$/m);
+  const useless = await person.at(b, "join -dry-run -", { stdin: "nonsense" });
+  assert.equal(useless.code, 2, useless.all);
+  assert.match(useless.stdout, /^token +<none> +\S/m);
+  assert.equal((await b.status())["mode"], "disabled");
+
   const unasked = await person.at(b, "join -", { stdin: token });
   assert.equal(unasked.code, 2, unasked.all);
   assert.match(unasked.stderr, /-yes/);
@@ -127,6 +134,9 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   const back = (await person.must(a, `public-key -dr-token ${dr}`)).stdout.trim();
   const again = (await person.must(b, `token -public-key ${back} site-a`, {}, a)).stdout;
   const file = person.keep("token", again);
+  const found = await person.must(a, `update-primary -dry-run -dr-token ${dr} @${file}`);
+  assert.match(found.stdout, /^hello +https:\/\/\S+ +ok$/m);
+  assert.equal((await a.status())["secondary_id"], "");
   const followed = await person.must(a, `update-primary -dr-token ${dr} @${file}`);
   assert.match(followed.stdout, /It has everything, and streams/);
   await inSync(b, a);
@@ -243,8 +253,10 @@ test("trees are checked and made anew on either side, and replication begins ane
     assert.match(checked.stdout, /^replicated +yes +none$/m);
     assert.match(checked.stdout, /^All Adds Up +yes$/m);
     assert.match(checked.stdout, /^Damaged Values +0$/m);
-    await person.must(cluster, `reindex -diff${how}`);
-    await person.must(cluster, `recover${how}`);
+    const reindexed = await person.must(cluster, `reindex -diff${how}`);
+    assert.match(reindexed.stdout, /^Success! A reindex has begun\.$/m);
+    const recovered = await person.must(cluster, `recover${how}`);
+    assert.match(recovered.stdout, /^Success! Links are being opened again\.$/m);
     assert.equal((await person.at(cluster, `divergent list${how}`)).code, 3);
   }
   for (const cluster of [primary, secondary]) {
@@ -304,5 +316,7 @@ test("what only a superseded primary had is listed and exported, page by page", 
   const rest = await a.server.call("GET", path, { token: readFileSync(dr, "utf8").trim() });
   const left = at(rest, "data", "entries") as { index: number }[];
   assert.deepEqual([left.length, left[0]?.index], [entries.length - 1, first + 1]);
-  assert.equal((await person.at(a, `divergent export -dr-token ${dr} 1-1-1`)).code, 3);
+  const unknown = await person.at(a, `divergent export -dr-token ${dr} 1-1-1`);
+  assert.equal(unknown.code, 3, unknown.all);
+  assert.match(words(unknown), /`holdfast replication divergent list` names those there are/);
 });

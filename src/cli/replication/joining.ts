@@ -20,12 +20,19 @@ import {
   operationCall,
 } from "./operation-secret.ts";
 import { confirmed, modeOf } from "./primary.ts";
+import { NONE } from "../terminal/value.ts";
 import { copyText, stateText, STREAMING } from "./status-view.ts";
 
 const PACE = SECOND / 5n;
 /** The data is exchanged after the answer; when that takes longer it has failed. */
 const EXCHANGE = MINUTE;
 const MAX_PEM = 64 * 1024;
+// Apart from 1, as a rehearsal has it: it was told what is in the way.
+const NOT_READY = 2;
+
+const DRY_RUN = flag.switch(
+  "Change nothing; show how far it would come (exit code 2 if not all the way)",
+);
 
 /** How the server reaches the primary's API, to unwrap a token there. */
 const UNWRAP_FLAGS = {
@@ -64,33 +71,39 @@ export const replicationJoin = command({
   description:
     "Everything that is stored here goes, secrets, tokens and key shares: afterwards it is unsealed with the shares of the primary, " +
     "and run with operation tokens. Nothing is changed unless the token is good and the primary was reached. On a terminal it asks " +
-    "first; elsewhere it needs -yes. Then it shows how far the copy is until it streams; Ctrl-C leaves, and the copy goes on. Needs " +
+    "first; elsewhere it needs -yes. -dry-run changes nothing, here or at the primary, and says how far it would come. Then it shows how far the copy is until it streams; Ctrl-C leaves, and the copy goes on. Needs " +
     "`update` on sys/replication/dr/secondary/enable.",
   examples: [
     "holdfast replication join",
+    "holdfast replication join -dry-run @token",
     "holdfast replication join -yes - < token",
     "holdfast replication join -yes -primary-address https://a.example:8200 @token",
   ],
   flags: {
     yes: flag.switch("Do not ask"),
+    dryRun: DRY_RUN,
     noWait: flag.switch("Do not wait until it streams"),
     ...UNWRAP_FLAGS,
   },
   args: { token: argument.optional(ACTIVATION_HELP) },
-  async run(context, { yes, noWait, token: typed, ...unwrapping }) {
+  async run(context, { yes, dryRun, noWait, token: typed, ...unwrapping }) {
     const { out, prompt, settings } = context;
     const { display } = settings.address.value;
-    if (!yes && !prompt.interactive) {
+    if (!yes && !dryRun && !prompt.interactive) {
       throw new UsageError(
         `everything that ${display} has stored would be replaced, and there is nobody to ask`,
         "add -yes if that is meant",
       );
     }
     const token = await activationToken(context, typed);
-    const question = `Replace ALL data of ${display} (secrets, tokens, key shares) with the primary's?`;
-    if (!(await confirmed(context, yes, question, "Nothing was replaced."))) return 1;
     const client = context.client.inRoot();
     const input = { token: token.reveal(), ...unwrapInput(context, unwrapping) };
+    if (dryRun) {
+      const { data } = await replication.enableDrSecondary(client, { ...input, dry_run: true });
+      return showTrial(context, data);
+    }
+    const question = `Replace ALL data of ${display} (secrets, tokens, key shares) with the primary's?`;
+    if (!(await confirmed(context, yes, question, "Nothing was replaced."))) return 1;
     await replication.enableDrSecondary(client, input);
     out.done("Success! This cluster is a secondary.");
     if (noWait) out.hint("Next: `holdfast replication status` shows how far the copy is");
@@ -105,6 +118,7 @@ export const replicationUpdatePrimary = command({
   description:
     "With a token of the primary: that one is followed from now on, and what only this cluster has written is given up and kept " +
     "aside. With -at: the same primary, at the first of these addresses of cluster ports that proves to be it. With -none: nobody. " +
+    "-dry-run changes nothing, here or at the primary, and says how far it would come. " +
     DR_TOKEN_HELP,
   examples: [
     "holdfast replication update-primary -dr-token dr-token @token",
@@ -113,12 +127,13 @@ export const replicationUpdatePrimary = command({
   flags: {
     at: flag.string("Address of the primary's cluster port", "URL").repeated(),
     none: flag.switch("Follow nobody"),
+    dryRun: DRY_RUN,
     noWait: flag.switch("Do not wait until it streams"),
     ...UNWRAP_FLAGS,
     ...DR_TOKEN_FLAG,
   },
   args: { token: argument.optional(ACTIVATION_HELP) },
-  async run(context, { at, none, noWait, drToken, token: typed, ...unwrapping }) {
+  async run(context, { at, none, dryRun, noWait, drToken, token: typed, ...unwrapping }) {
     if ([at.length > 0, none, typed !== undefined].filter(Boolean).length > 1) {
       throw new UsageError("a token, -at and -none exclude each other");
     }
@@ -135,11 +150,30 @@ export const replicationUpdatePrimary = command({
         : { token: none ? "" : (await activationToken(context, typed)).reveal() };
     const { client, body } = await operationCall(context, drToken);
     const input = { ...named, ...unwrapInput(context, unwrapping), ...body };
+    if (dryRun) {
+      const { data } = await replication.updateDrPrimary(client, { ...input, dry_run: true });
+      return showTrial(context, data);
+    }
     await replication.updateDrPrimary(client, input);
     out.done(none ? "Success! This cluster follows nobody." : "Success! The primary is followed.");
     if (!none && !noWait) await streaming(context, client);
+    return 0;
   },
 });
+
+async function showTrial(
+  { out }: Context,
+  trial: replication.EnableDrSecondaryAnswer,
+): Promise<number> {
+  const { ready = false, steps = [] } = trial;
+  await out.show(trial, {
+    columns: ["Step", "Address", "Result"],
+    rows: steps.map(({ step, address, ok, cause }) => [step, address || NONE, ok ? "ok" : cause]),
+    whole: ["Address"],
+  });
+  if (ready) out.hint("Nothing was changed, and nothing was found that is in the way.");
+  return ready ? 0 : NOT_READY;
+}
 
 function isElsewhere(typed: string | undefined): boolean {
   return typed !== undefined && typed !== "-";

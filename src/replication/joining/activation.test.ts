@@ -9,6 +9,7 @@ import { showTime } from "@holdfast/shared/text/time";
 import { madeBarrier, sealedBarrier, unsealed } from "../../../tests/support/made/made-barrier.ts";
 import { failure } from "../../../tests/support/servers/sealed-node.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import { hpkeOpen, hpkeSeal } from "../../crypto/hpke.ts";
 import { type Activation, readActivation } from "./activation.ts";
 import { ActivationKey, makeToken, openToken, type TokenRequest } from "./activation-token.ts";
 
@@ -277,6 +278,33 @@ test("a token that was changed, has ended, or is for another kind or member is r
   }
   stage.clock.pass(HOUR + SECOND);
   assert.throws(() => openToken(token.text, reader), failure("invalid", /has expired/));
+});
+
+test("what an envelope says of its member is what lies in it, also where both are sealed right", async () => {
+  const stage = await SetStage.start();
+  const { key, random } = await joining();
+  const publicKey = await key().generate(random);
+  const token = await tokenFrom(stage, { id: "berlin", publicKey });
+  assert.ok(token.form === "encrypted");
+  const envelope = envelopeOf(token.text);
+  const bytesOf = (name: string) => Buffer.from(envelope[name] as string, "base64url");
+  const infoOf = (set: string, id: string) => ({
+    info: Buffer.from(["holdfast activation 1", "dr", set, id].join("\0")),
+  });
+  const sent = { enc: bytesOf("enc"), ciphertext: bytesOf("ct") };
+  const inner = hpkeOpen(key().privateKey!, sent, infoOf(SET, "berlin"));
+  assert.ok(inner !== null, "the harness");
+  const recipient = Buffer.from(publicKey, "base64");
+  const opened = (set: string, id: string) => {
+    const sealed = hpkeSeal(recipient, inner, infoOf(set, id), random)!;
+    const ct = Buffer.from(sealed.ciphertext).toString("base64url");
+    const enc = Buffer.from(sealed.enc).toString("base64url");
+    const reader = { kind: "dr", key: key(), clock: stage.clock } as const;
+    return openToken(textOf({ ...envelope, set, id, enc, ct }), reader).form;
+  };
+  assert.equal(opened(SET, "berlin"), "encrypted");
+  assert.throws(() => opened(SET, "paris"), unreadable);
+  assert.throws(() => opened("5f3d2c10-0000-4000-8000-0000000000ab", "berlin"), unreadable);
 });
 
 test("a public key that is none makes no member known", async () => {

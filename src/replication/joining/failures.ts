@@ -133,6 +133,15 @@ export function renewalEarly(): Failure {
   return new Failure("invalid", "joining-renewal-early", message);
 }
 
+/**
+ * @code joining-renewal-often A secondary asks for certificates faster than it can need them.
+ * @remedy Look at that secondary, and revoke it where it is not in good hands; it may ask again after a minute.
+ */
+export function renewalOften(retryAfter: number): Failure {
+  const message = "this member has had several certificates in the last minute";
+  return new Failure("rate-limited", "joining-renewal-often", message, { retryAfter });
+}
+
 // --- at the secondary ---
 
 /**
@@ -217,8 +226,8 @@ export function addressMissing(): Failure {
  * @code joining-address-forbidden The address of a primary is one where no other cluster is called.
  * @remedy Give the address of the primary's API; see docs/operations/outbound.md for addresses of this machine.
  */
-export function addressForbidden(why: string): Failure {
-  return new Failure("invalid", "joining-address-forbidden", `primary_api_addr: ${why}`);
+export function addressForbidden(field: string, why: string): Failure {
+  return new Failure("invalid", "joining-address-forbidden", `${field}: ${why}`);
 }
 
 /**

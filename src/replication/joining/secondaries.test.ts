@@ -252,6 +252,27 @@ test("who renews again and again has eight certificates at most, and the others 
   assert.equal(stage.secondaries.known()[0]!.certificates.length, 8);
 });
 
+test("of one member three certificates are renewed in a minute, whatever others do", async () => {
+  const stage = await SetStage.start();
+  const { secondaries } = stage;
+  const peers = [];
+  for (const id of ["berlin", "paris"]) {
+    const { pair } = await secondaries.admit(id);
+    peers.push(stage.peer(pair));
+    await secondaries.confirm(peers.at(-1)!, id);
+  }
+  const [berlin, paris] = peers;
+  stage.clock.pass(300n * DAY);
+  for (let i = 0; i < 3; i++) await secondaries.renew(berlin!, spki());
+  const often = failure("rate-limited", /several certificates/);
+  await assert.rejects(secondaries.renew(berlin!, spki()), often);
+  await secondaries.renew(paris!, spki());
+  assert.equal(secondaries.known().find(({ id }) => id === "berlin")!.certificates.length, 4);
+  stage.clock.pass(20n * SECOND);
+  await secondaries.renew(berlin!, spki());
+  await assert.rejects(secondaries.renew(berlin!, spki()), often);
+});
+
 test("the certificate of the port is renewed likewise", async () => {
   const stage = await SetStage.start();
   const before = stage.secondaries.material.server;

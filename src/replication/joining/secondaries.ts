@@ -18,6 +18,7 @@ import {
 import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
+import { PerMinute } from "../per-minute.ts";
 import * as failures from "./failures.ts";
 import {
   deleteExpired,
@@ -45,6 +46,8 @@ const MAX_SECONDARIES = 50;
 const MAX_CLUSTER_ID = 128;
 /** Of one member; the oldest of more is revoked. */
 const MAX_CERTIFICATES = 8;
+/** Of one member, in a minute: it does so once in months, and each one is signed and written. */
+const RENEWALS = 3;
 
 interface Issuing {
   readonly clock: Pick<Clock, "now">;
@@ -52,6 +55,7 @@ interface Issuing {
 }
 
 export interface SecondariesOptions extends Issuing {
+  readonly clock: Pick<Clock, "now" | "elapsed">;
   /** Of core/replication/<kind>/. */
   readonly view: View;
   readonly kind: ReplicationKind;
@@ -85,8 +89,10 @@ export class Secondaries {
   readonly #view: View;
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
+  readonly #renewals: PerMinute;
 
   constructor({ view, kind, clock, random }: SecondariesOptions) {
+    this.#renewals = new PerMinute(clock, RENEWALS);
     this.#view = view;
     this.#kind = kind;
     this.#world = { clock, random };
@@ -153,20 +159,31 @@ export class Secondaries {
     clusterId: string,
     transactionBytes: number | null = null,
   ): Promise<KnownSecondary> {
-    if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
-    const known = this.#memberOf(this.#view, peer);
+    const known = this.#mayCome(this.#view, peer, clusterId);
     const bytes = transactionBytes ?? known.transactionBytes;
     const isSame = known.clusterId === clusterId && known.transactionBytes === bytes;
     if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
-      const now = this.#now();
-      const member = this.#memberOf(tx, peer);
-      if (member.used === null && member.activateBy < now) throw failures.activationExpired();
-      if (member.used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
-      const used = { ...member, used: member.used ?? now, clusterId, transactionBytes: bytes };
-      putSecondary(tx, used);
-      return used;
+      const member = this.#mayCome(tx, peer, clusterId);
+      const used = member.used ?? this.#now();
+      const next = { ...member, used, clusterId, transactionBytes: bytes };
+      putSecondary(tx, next);
+      return next;
     });
+  }
+
+  /** Throws where `confirm` would; nothing is kept of it. */
+  mayCome(peer: Peer, clusterId: string): void {
+    this.#mayCome(this.#view, peer, clusterId);
+  }
+
+  #mayCome(reads: View | Tx, peer: Peer, clusterId: string): KnownSecondary {
+    if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
+    const member = this.#memberOf(reads, peer);
+    const { used, activateBy } = member;
+    if (used === null && activateBy < this.#now()) throw failures.activationExpired();
+    if (used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
+    return member;
   }
 
   /** Throws unless it is one of them, whatever the port has let through. */
@@ -198,6 +215,8 @@ export class Secondaries {
   async renew(peer: Peer, publicKey: Uint8Array): Promise<IssuedCertificate> {
     this.#memberOf(this.#view, peer);
     if (!isRenewalDue(peer.expires, this.#now())) throw failures.renewalEarly();
+    const wait = this.#renewals.take(peer.id);
+    if (wait > 0) throw failures.renewalOften(wait);
     const issued = await renewMember(this.material.authority, peer.id, publicKey, this.#world);
     await this.#write((tx) => {
       const now = this.#now();

@@ -5,7 +5,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
-import { isObject } from "@holdfast/shared/json/json";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Address, Clock, Fs } from "@holdfast/shared/world";
 import { type OutboundAnswer, OutboundError } from "@holdfast/plugin-sdk/outbound";
 import type { ReplicationKind } from "../../cluster/names.ts";
@@ -14,6 +14,8 @@ import { type Activation, readActivation } from "./activation.ts";
 import * as failures from "./failures.ts";
 
 const PATH = "/v1/sys/wrapping/unwrap";
+const LOOKUP = "/v1/sys/wrapping/lookup";
+const API_ADDRESS = "primary_api_addr";
 const CREDENTIAL = "X-Service-Token";
 const MAX_PEM = 1024 * 1024;
 const MAX_FILES = 256;
@@ -51,14 +53,35 @@ export async function unwrapAt(
   request: UnwrapRequest,
   { calls, clock, fs }: UnwrappingWorld,
 ): Promise<Activation> {
-  const { jwt, address, primaryApiAddress = "", kind, signal } = request;
+  const data = await postedAt(PATH, request, { calls, fs });
+  return readActivation(data, request.kind, { now: clock.now() });
+}
+
+/** Throws where `unwrapAt` would for want of an answer or of a good token. It is as good afterwards as before. */
+export async function lookAt(
+  request: UnwrapRequest,
+  world: Pick<UnwrappingWorld, "calls" | "fs">,
+): Promise<void> {
+  await postedAt(LOOKUP, request, world);
+}
+
+/** Where the API of the primary is. */
+export function apiAddressOf({ address, primaryApiAddress = "" }: UnwrapRequest): string {
+  return primaryApiAddress === "" ? address : primaryApiAddress;
+}
+
+async function postedAt(
+  path: string,
+  request: UnwrapRequest,
+  { calls, fs }: Pick<UnwrappingWorld, "calls" | "fs">,
+): Promise<JsonObject> {
+  const { jwt, signal } = request;
   const trust = readTrust(request.trust, fs);
-  const named = primaryApiAddress === "" ? address : primaryApiAddress;
+  const named = apiAddressOf(request);
   if (named === "") throw failures.addressMissing();
   const headers = { [CREDENTIAL]: jwt, Accept: "application/json" };
-  const post = { method: "POST", path: PATH, headers, signal };
-  const answer = await sent(() => calls.send("primary_api_addr", named, post, trust));
-  return readActivation(dataIn(answer), kind, { now: clock.now() });
+  const post = { method: "POST", path, headers, signal };
+  return dataIn(await sent(() => calls.send(API_ADDRESS, named, post, trust)));
 }
 
 /** What the address of a cluster port stands for; refused where no cluster is. */
@@ -72,7 +95,7 @@ export async function locatePrimary(
     return await calls.locate(field, address, signal);
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    if (error.trouble === "forbidden") throw failures.addressForbidden(error.message);
+    if (error.trouble === "forbidden") throw failures.addressForbidden(field, error.message);
     throw failures.primaryUnreachable(error.message);
   }
 }
@@ -82,12 +105,12 @@ async function sent(send: () => Promise<OutboundAnswer>): Promise<OutboundAnswer
     return await send();
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    if (error.trouble === "forbidden") throw failures.addressForbidden(error.message);
+    if (error.trouble === "forbidden") throw failures.addressForbidden(API_ADDRESS, error.message);
     throw failures.primaryUnreachable(error.message); // it names the host alone
   }
 }
 
-function dataIn({ status, body }: OutboundAnswer): unknown {
+function dataIn({ status, body }: OutboundAnswer): JsonObject {
   // 400 and 403 are what a token gets that was used, has ended, or is another cluster's.
   if (status === 400 || status === 403) throw failures.tokenRefused();
   if (status !== 200) throw failures.primaryAnswers(status);

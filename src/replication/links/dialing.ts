@@ -1,20 +1,31 @@
 // A link to the cluster port of a primary, by its address as text. What carries it is TLS, unless whoever runs both ends in one
 // process hands in something else.
 
-import { placeOf } from "../../outbound/address-kinds.ts";
-import { parseClusterAddress } from "../addresses.ts";
+import type { Duplex } from "node:stream";
+import { OutboundError } from "@holdfast/plugin-sdk/outbound";
+import { networkFailed } from "@holdfast/shared/failures";
+import { readAddress } from "@holdfast/shared/text/addresses";
 import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
-import { CarriedLink, type Carrier, type PeerLink } from "../../cluster/peer-link.ts";
 import type { MemberName } from "../../cluster/names.ts";
+import { CarriedLink, type Carrier, type PeerLink } from "../../cluster/peer-link.ts";
 import { TlsCarrier } from "../../cluster/tls-carrier.ts";
 import type { Credentials } from "../../cluster/tls.ts";
+import { ClusterAddresses } from "../../outbound/allowed-addresses.ts";
+import { Dialling } from "../../outbound/dialling.ts";
+import { type Resolve, resolveBySystem } from "../../outbound/system-resolver.ts";
+import { parseClusterAddress } from "../addresses.ts";
 import { addressUnusable } from "../failures.ts";
+
+// Clusters are where networks are private; where a platform tells machines who they are there is none.
+const ALLOWED = new ClusterAddresses();
 
 export interface DialingWorld {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly net: Net;
+  /** Default: as the system does. */
+  readonly resolve?: Resolve;
   /** What carries a link to an address. Default: TLS. */
   readonly carrierTo?: (at: Address, member: MemberName & Credentials) => Carrier;
 }
@@ -25,18 +36,37 @@ export function linkTo(
   world: DialingWorld,
 ): PeerLink {
   const at = parseClusterAddress(address);
-  // Clusters are where networks are private; where a platform tells machines who they are there is none.
-  if (at === null || placeOf(at.host)?.kind === "metadata") throw addressUnusable();
+  if (at === null || (readAddress(at.host) !== null && ALLOWED.refusal(at.host) !== null)) {
+    throw addressUnusable();
+  }
   return linkAt(at, member, world);
 }
 
 export function linkAt(
   at: Address,
   member: MemberName & Credentials,
-  { clock, timers, net, carrierTo }: DialingWorld,
+  world: DialingWorld,
 ): PeerLink {
+  const { clock, timers, carrierTo } = world;
   if (carrierTo !== undefined) return new CarriedLink(carrierTo(at, member), member);
   const sweep = new Sweep(clock, timers); // there are few links, and it rests without one
+  const net = { connect: (to: Address, signal?: AbortSignal) => judged(to, world, signal) };
   const carrier = new TlsCarrier({ clock, timers, net, sweep }, at, member);
   return new CarriedLink(carrier, member);
+}
+
+/** What a name stands for is judged whenever it is connected to: who answers for it may say something else each time. */
+async function judged(
+  { host, port }: Address,
+  { net, timers, resolve = resolveBySystem }: DialingWorld,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Duplex> {
+  const dialling = new Dialling({ allowed: ALLOWED, net, timers, resolve });
+  try {
+    return await dialling.dial({ host, port, secure: false, metadata: false }, signal);
+  } catch (error) {
+    signal.throwIfAborted(); // that says more
+    if (!(error instanceof OutboundError)) throw error;
+    throw error.trouble === "forbidden" ? addressUnusable() : networkFailed(error.message);
+  }
 }

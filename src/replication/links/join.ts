@@ -10,7 +10,7 @@ import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import type { Upstream } from "./upstream.ts";
-import type { Self } from "../../cluster/peer-link.ts";
+import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { STORAGE_FORMAT } from "../stream/decision.ts";
@@ -54,11 +54,64 @@ export async function reachPrimary(
     const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
     return { bundle, upstream };
   } catch (error) {
-    const isOurs = error instanceof Failure && error.code === "replication-primary-unreachable";
-    throw isOurs ? error : primaryUnreachable(describe(error));
+    throw saysEnough(error) ? error : primaryUnreachable(describe(error));
   } finally {
     await link.close();
   }
+}
+
+/** Whether it says by itself what the matter is. */
+function saysEnough(error: unknown): boolean {
+  const codes = ["replication-primary-unreachable", "replication-address-unusable"];
+  return error instanceof Failure && codes.includes(error.code);
+}
+
+/** Where a trial has come to an end, or that it went well. */
+export type TrialStep = "token" | "api" | "role" | "address" | "connect" | "certificate" | "hello";
+
+export interface Tried {
+  /** The last that was taken. */
+  readonly step: TrialStep;
+  /** Where; empty where nobody was called. */
+  readonly address: string;
+  /** What is in the way; null where nothing is. */
+  readonly cause: string | null;
+}
+
+/** Whether the primary at that address would take this cluster. Neither side keeps anything of it. */
+export async function tryPrimary(
+  address: string,
+  link: () => PeerLink,
+  self: JoiningSelf,
+  { epoch, isEmpty }: { readonly epoch: number; readonly isEmpty: boolean },
+): Promise<Tried> {
+  let opened: PeerLink | null = null;
+  try {
+    opened = link();
+    const answer = await opened.open({
+      clusterId: self.clusterId(),
+      version: self.version,
+      epoch,
+      ...standingOf(self.store),
+      isEmpty,
+      isTrial: true,
+    });
+    const { decision } = answer;
+    const cause = decision?.kind === "refuse" ? decision.reason : null;
+    return { step: "hello", address, cause };
+  } catch (error) {
+    return { step: stepOf(error), address, cause: describe(error) };
+  } finally {
+    await opened?.close();
+  }
+}
+
+/** How far it came, by what has gone wrong. */
+function stepOf(error: unknown): TrialStep {
+  const code = error instanceof Failure ? error.code : "";
+  if (code === "replication-address-unusable") return "address";
+  if (code === "network-failed") return "connect";
+  return code === "peer-refused" ? "certificate" : "hello";
 }
 
 function standingOf(store: Store): Partial<Self> {

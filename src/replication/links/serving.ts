@@ -94,7 +94,11 @@ export class Serving {
           .known()
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
-      confirm: async ({ clusterId, limits }: Hello, peer: Peer) => {
+      confirm: async ({ clusterId, limits, isTrial }: Hello, peer: Peer) => {
+        if (isTrial) {
+          this.#secondaries.mayCome(peer, clusterId);
+          return;
+        }
         await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits));
         this.#transactionBytes = this.#leastBytes();
       },

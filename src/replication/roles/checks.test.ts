@@ -33,7 +33,7 @@ const CASES: readonly (readonly [
   ["complete", { announced: 95n }, "unavailable", true],
   ["primary-gone", { final: null }, "invalid", true],
   ["audit", { audits: false }, "invalid", false],
-  ["alone", { changing: true }, "unavailable", false],
+  ["alone", { changing: true }, "invalid", false],
 ];
 
 test("whoever is ready is promoted", () => {

@@ -120,6 +120,5 @@ function check(name: CheckName, ok: boolean, forced: boolean, text: string): Che
 function refused({ name, forced, text }: Check): Failure {
   const hint = forced ? "; force goes on without this check" : "";
   const message = `check "${name}": ${text}${hint}`;
-  const isSoon = name === "complete" || name === "alone";
-  return isSoon ? promotionTooEarly(message) : promotionRefused(message);
+  return name === "complete" ? promotionTooEarly(message) : promotionRefused(message);
 }

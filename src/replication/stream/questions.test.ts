@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { FakeClock, FakeTimers } from "../../../tests/support/fake-world.ts";
 import type { LogSession } from "./log-session.ts";
+import { HEALED_BYTES } from "./messages.ts";
 import { Questions } from "./questions.ts";
 
 const SECOND = 1_000_000_000n;
@@ -13,10 +14,11 @@ function question() {
     ended: new Promise(() => {}),
     ask: () => {},
   };
-  const answer = questions.replica("paris", session as LogSession, () => 1n).keys([1]);
+  const replica = questions.replica("paris", session as LogSession, () => 1n);
+  const answer = replica.keys([1]);
   const part = (keys: string[]) =>
     questions.take("paris", { epoch: 1, id: 1n, rows: [], keys, isDone: false });
-  return { timers, answer, part };
+  return { timers, questions, replica, answer, part };
 }
 
 test("an answer that goes on for ever is none, however steadily it comes", async () => {
@@ -26,6 +28,32 @@ test("an answer that goes on for ever is none, however steadily it comes", async
     await timers.advance(14n * SECOND);
     part(["a"]);
   }
+  await refused;
+});
+
+test("an answer has at most as many bytes as were to come, also of rows that were asked for", async () => {
+  const { questions, replica } = question();
+  const value = new Uint8Array(1 << 20);
+  const scope = new Uint8Array(16);
+  const answer = replica.rows(["shared/x"]);
+  const id = 2n; // the first question is of its own
+  const part = (rows: number) =>
+    questions.take("paris", {
+      epoch: 1,
+      id,
+      rows: Array.from({ length: rows }, () => ({
+        key: "shared/x",
+        scope,
+        value,
+        isAbsent: false,
+      })),
+      keys: [],
+      isDone: false,
+    });
+  const refused = assert.rejects(answer, /paris/);
+  const most = Math.floor((HEALED_BYTES + 9 * (1 << 20)) / (1 << 20)) - 1;
+  for (let i = 0; i < most; i++) part(1);
+  assert.throws(() => part(2), /not what it was asked for/);
   await refused;
 });
 

@@ -23,7 +23,8 @@ import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
-import { decide, factsOf, sentDecision } from "./decision.ts";
+import { PerMinute } from "../per-minute.ts";
+import { decide, type Decision, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
 import { CommitTimes } from "./commit-times.ts";
@@ -64,7 +65,7 @@ export interface SenderPorts {
   readonly known: () => readonly string[];
   /** Of those the ones that have come once. */
   readonly joined: () => readonly string[];
-  /** Looks at who has come, beyond its certificate; throws where it is not taken. */
+  /** Looks at who has come, beyond its certificate; throws where it is not taken. Of a trial nothing is kept. */
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
   /** A member speaks of a later epoch than ours: somebody else leads by now. */
   readonly superseded: (epoch: number) => void;
@@ -95,6 +96,8 @@ export class Sender {
   readonly #members = new Map<string, Member>();
   readonly #waiting = new Set<() => void>(); // for acknowledgements
   readonly #questions: Questions;
+  /** What a member can cause to be written into the log of this server, of each kind. */
+  readonly #lines: PerMinute;
   #final: messages.Place | null = null;
   #isClosed = false;
   readonly table: ServiceTable<Peer>;
@@ -105,26 +108,20 @@ export class Sender {
     this.#ports = parts.ports;
     this.#tail = new LogTail(parts.store);
     this.#questions = new Questions(parts.timers);
+    this.#lines = new PerMinute(parts.clock, 1);
     this.#times = new CommitTimes(parts.store, parts.clock);
     this.table = this.#served();
   }
 
   /** As a served set wants it. */
   readonly greet = async (hello: Hello, peer: Peer): Promise<Greeting> => {
-    const { ports, figures } = this.#parts;
+    const { ports } = this.#parts;
     this.#assertKnown(peer);
-    if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch);
+    if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch, peer);
     await ports.confirm(hello, peer);
     this.#assertKnown(peer); // it took its time
     const decision = decide(hello, factsOf(this.#store));
-    const member = this.#meet(hello, peer);
-    if (hello.cursor !== null) figures?.met(decision);
-    this.tellNews();
-    if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
-    // A copy goes on: it will need the log from where it began.
-    if (decision.kind === "copy" && hello.half !== null) {
-      member.pin(decodeHead(hello.half.head).index + 1n);
-    }
+    if (!hello.isTrial) this.#take(hello, peer, decision);
     return {
       epoch: ports.epoch(),
       epochProof: ports.epochProof(),
@@ -137,6 +134,17 @@ export class Sender {
       keysVersion: ports.keysVersion(),
     };
   };
+
+  #take(hello: Hello, peer: Peer, decision: Decision): void {
+    const member = this.#meet(hello, peer);
+    if (hello.cursor !== null) this.#parts.figures?.met(decision);
+    this.tellNews();
+    if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
+    // A copy goes on: it will need the log from where it began.
+    if (decision.kind === "copy" && hello.half !== null) {
+      member.pin(decodeHead(hello.half.head).index + 1n);
+    }
+  }
 
   /** Everybody that came since we lead, by id. */
   members(): MemberStatus[] {
@@ -330,7 +338,8 @@ export class Sender {
     const t1 = clock.now();
     const member = this.#admit(request.epoch, call);
     const measured = request.before === null ? null : measure(request.before);
-    if (measured !== null && (measured.skew > WARN_SKEW || measured.skew < -WARN_SKEW)) {
+    const isApart = measured !== null && (measured.skew > WARN_SKEW || measured.skew < -WARN_SKEW);
+    if (isApart && this.#lines.take(`clock ${member.id}`) === 0) {
       log.warn("the clock of a secondary is not ours", {
         secondary: member.id,
         skew_ms: Number(measured.skew / 1_000_000n),
@@ -367,13 +376,13 @@ export class Sender {
   #admit(epoch: number, call: Call<Peer>): Member {
     const own = this.#ports.epoch();
     const member = this.#memberOf(call);
-    if (epoch > own) this.#supersede(epoch);
+    if (epoch > own) this.#supersede(epoch, call.peer);
     if (epoch < own) throw new StatusError(Status.aborted, `the set is in epoch ${own} by now`);
     return member;
   }
 
-  #supersede(epoch: number): never {
-    this.#ports.superseded(epoch);
+  #supersede(epoch: number, { id }: Peer): never {
+    if (this.#lines.take(`epoch ${id}`) === 0) this.#ports.superseded(epoch);
     throw new StatusError(Status.failedPrecondition, "somebody else leads by now");
   }
 

@@ -116,6 +116,41 @@ describe("a secondary and its primary", BOUND, () => {
     await link.close();
   });
 
+  test("who is revoked while it is looked at is not taken", async () => {
+    pair = await filled({
+      sender: {
+        confirm: async () => {
+          pair.known = [];
+        },
+      },
+    });
+    const link = pair.link("primary");
+    await assert.rejects(
+      link.open({ clusterId: "cluster-b", version: "", epoch: 1 }),
+      refused(Status.permissionDenied),
+    );
+    assert.deepEqual(pair.sender.members(), [], "nothing of it is in the book");
+  });
+
+  test("a member causes a line of a kind in a minute, however often it says what is worth one", async () => {
+    pair = await filled({ ahead: 3n * SECOND });
+    pair.receiver.open();
+    await pair.atRest();
+    for (let i = 0; i < 60; i++) {
+      await pair.world.timers.advance(5n * SECOND);
+      await turns(5);
+    }
+    const lines = pair.world.lines.filter((line) => line.includes("the clock of a secondary"));
+    assert.ok(lines.length >= 4 && lines.length <= 6, `${lines.length} lines in five minutes`);
+    const link = pair.link("primary");
+    const later = () => link.open({ clusterId: "cluster-b", version: "", epoch: 9 });
+    for (let i = 0; i < 10; i++) await assert.rejects(later());
+    assert.deepEqual(pair.superseded, [9]);
+    await pair.world.timers.advance(60n * SECOND);
+    await assert.rejects(later());
+    assert.deepEqual(pair.superseded, [9, 9]);
+  });
+
   test("four times of two clocks", () => {
     // One way takes 10, the other 30, the answer 5; the other clock is 100 ahead.
     const times = { t0: 1000n, t1: 1110n, t2: 1115n, t3: 1045n };

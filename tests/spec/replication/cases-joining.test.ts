@@ -87,6 +87,27 @@ test("R-17: a cluster that replicates already does not join", async (t) => {
   assert.equal((await other.status())["mode"], "primary");
 });
 
+test("a cluster that became a primary while it was on its way to another one keeps its data", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  const mounted = await b.server.call("POST", "/v1/sys/mounts/secret", {
+    token: b.token,
+    body: { type: "kv", options: { version: "2" } },
+  });
+  assert.ok(mounted.status < 300, mounted.text);
+  await b.put("x", { n: "its own" });
+  way.hold("back");
+  const joining = b.dr("secondary/enable", { token });
+  await until(() => way.accepted > 0);
+  is(await b.dr("primary/enable"), 200);
+  way.heal();
+  is(await joining, 400, "replication_role_taken");
+  assert.equal((await b.status())["mode"], "primary");
+  const read = await b.server.call("GET", "/v1/secret/data/x", { token: b.token });
+  assert.equal(at(read, "data", "data", "n"), "its own");
+});
+
 test("R-18: what a cluster had before it joined is gone, and so are its tokens; warnings say so", async (t) => {
   const primary = await startPrimary(t);
   await primary.put("x", { a: "1" });

@@ -12,7 +12,7 @@ import {
   startPrimary,
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
-import { freePort } from "../../support/replication/tcp-proxy.ts";
+import { freePort, TcpProxy } from "../../support/replication/tcp-proxy.ts";
 import { until } from "../../support/until.ts";
 
 const NOW = { force: false, address: "" };
@@ -169,6 +169,24 @@ test("R-57: of several addresses the first is taken where its own primary answer
   const none = await update(b, a, { update_primary_addrs: addresses.slice(0, 3) });
   is(none, 502, "replication_primary_unreachable");
   assert.equal((await b.status())["primary_cluster_addr"], addresses[3]);
+  assert.equal(await streams(b), true);
+});
+
+test("T-K10: an address at which no cluster is called is not called, though the primary itself is there", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await joined(t, a); // addresses of this machine are not listed
+  await inSync(a, b);
+  const { primary_cluster_addr: before } = await b.status();
+  const other = await freePort();
+  const second = await TcpProxy.before(t, other);
+  const named = [`https://127.0.0.1:${way.port}`, `https://localhost:${second.port}`];
+  for (const address of named) {
+    const refused = await update(b, a, { update_primary_addrs: [address] });
+    is(refused, 400, "joining_address_forbidden");
+    assert.match(refused.text, /update_primary_addrs: /);
+  }
+  assert.equal(second.accepted, 0, "nobody has come there");
+  assert.equal((await b.status())["primary_cluster_addr"], before);
   assert.equal(await streams(b), true);
 });
 

@@ -14,6 +14,7 @@ export class TcpProxy {
   readonly #open = new Set<Socket>();
   readonly #ways = { there: new Way(), back: new Way() };
   #cut = false;
+  #accepted = 0;
 
   private constructor(target: number) {
     this.#target = target;
@@ -34,6 +35,11 @@ export class TcpProxy {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** How often somebody has dialled. */
+  get accepted(): number {
+    return this.#accepted;
   }
 
   /** What is open ends, and nobody comes through. */
@@ -64,6 +70,7 @@ export class TcpProxy {
 
   #accept(socket: Socket): void {
     socket.on("error", () => {});
+    this.#accepted++;
     if (this.#cut) {
       socket.destroy();
       return;

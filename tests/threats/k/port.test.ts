@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import test, { afterEach, describe } from "node:test";
 import { DAY, SECOND } from "@holdfast/shared/text/duration";
 import {
@@ -111,6 +112,18 @@ describe("the cluster port", BOUND, () => {
     session.destroy();
   });
 
+  test("T-K03: a session that goes on is refused, should TLS ever let one", async (t) => {
+    stage = await ClusterStage.start();
+    const paris = withOwn(await stage.member("paris"));
+    assert.ok(await isTaken(paris), "the harness");
+    const saying = t.mock.method(TLSSocket.prototype, "isSessionReused", () => true);
+    assert.equal(await isTaken(paris), false);
+    assert.ok(saying.mock.callCount() > 0);
+    saying.mock.restore();
+    assert.ok(stage.world.lines.some((line) => line.includes("older session")));
+    assert.ok(await isTaken(paris));
+  });
+
   test("T-K03: before its hello a session may call nothing else", async () => {
     stage = await ClusterStage.start();
     const socket = await stage.handshake(withOwn(await stage.member("paris")));
@@ -123,6 +136,8 @@ describe("the cluster port", BOUND, () => {
     for (const name of [{ set: "0" }, { kind: "performance" }, { secondaryId: "rome" }]) {
       await assert.rejects(callUnary(session, hello, { ...HELLO, ...name }), /another member's/);
     }
+    await callUnary(session, hello, { ...HELLO, isTrial: true }); // a trial opens nothing
+    await assert.rejects(callUnary(session, who, { text: "" }), refused);
     await callUnary(session, hello, HELLO);
     assert.equal((await callUnary(session, who, { text: "" })).text, "paris");
     const silent = await stage.handshake(withOwn(await stage.member("rome")));

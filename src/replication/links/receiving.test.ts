@@ -1,0 +1,108 @@
+// A secondary at work, against a primary that says what a test says.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
+import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import { until } from "../../../tests/support/until.ts";
+import type { Greeting } from "../../cluster/hello.ts";
+import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
+import { makeHpkeKeys } from "../../crypto/hpke.ts";
+import { serviceTable } from "../../grpc/method.ts";
+import { SystemNet } from "../../system/net.ts";
+import { ReplicationFigures } from "../figures.ts";
+import { Heard } from "../heard.ts";
+import { readActivation } from "../joining/activation.ts";
+import { makeToken } from "../joining/activation-token.ts";
+import { epochProof } from "../joining/proofs.ts";
+import { StoredRole } from "../roles/stored-role.ts";
+import { Divergent } from "./divergent.ts";
+import { Orphans } from "./orphans.ts";
+import { Receiving } from "./receiving.ts";
+
+const LATER = { number: EPOCH.number + 1, cluster: "cluster-z", first: "50" };
+const NOBODY = "0b8e2f3e-0000-4000-8000-000000000001";
+
+/** A secondary whose primary answers a hello with this. */
+async function secondary(greeting: (stage: SetStage) => Partial<Greeting>) {
+  const stage = await SetStage.start();
+  const place = { address: ADDRESS, epoch: EPOCH };
+  const { random } = stage.made.world;
+  const token = await makeToken(stage.secondaries, { id: "berlin" }, place, random);
+  assert.ok(token.form === "wrapped");
+  const member = readActivation(token.wrap, "dr", { now: stage.clock.now() });
+  const { barrier, store, world } = await madeBarrier();
+  await store.follow();
+  const view = barrier.view("core/replication/dr/");
+  const role = new StoredRole(view);
+  const joined = { set: SET, id: "berlin", address: ADDRESS, epoch: EPOCH };
+  await role.step({ do: "join", joined });
+  const peer = stage.peer(member);
+  const greet = async (): Promise<Greeting> => ({
+    clusterId: LATER.cluster,
+    protocol: 1,
+    version: "0.1.0",
+    epoch: LATER.number,
+    epochFirst: LATER.first,
+    ...greeting(stage),
+  });
+  const served = { table: serviceTable([]), greet, isRevoked: () => false };
+  const receiving = new Receiving(
+    {
+      ...world,
+      store,
+      barrier,
+      view,
+      role,
+      heard: new Heard({ ...world, view, store }),
+      divergent: new Divergent(view.sub("divergent/"), world.clock),
+      orphans: new Orphans({
+        ...world,
+        view: view.sub("orphans/"),
+        local: barrier.view("local/"),
+        outside: {
+          standsFor: () => false,
+          all: () => [],
+          adopt: async () => ({ adopted: 0, known: 0, left: 0 }),
+        },
+      }),
+      net: new SystemNet(),
+      figures: new ReplicationFigures(),
+      version: "0.1.0",
+      clusterId: () => NOBODY,
+      apiAddress: () => "",
+      clusterAddress: () => "",
+      takeKeys: async () => {},
+      carrierTo: () => new MemoryCarrier(served, peer, world),
+    },
+    { member, keysKey: makeHpkeKeys(random).privateKey },
+  );
+  receiving.open();
+  return { receiving, role, world };
+}
+
+test("a later epoch is believed with a proof of the authority that is known, and with nothing else", async () => {
+  const set = { set: SET, kind: "dr" } as const;
+  const proof = (stage: SetStage, epoch = LATER) =>
+    epochProof(stage.secondaries.material.authority.key, { ...set, epoch });
+  const wrong: ((stage: SetStage) => Partial<Greeting>)[] = [
+    () => ({}),
+    () => ({ epochProof: Buffer.alloc(132) }),
+    (stage) => ({ epochProof: proof(stage, EPOCH) }),
+    (stage) => ({ epochProof: proof(stage), clusterId: "cluster-y" }),
+    (stage) => ({ epochProof: proof(stage), epoch: LATER.number + 1 }),
+  ];
+  for (const greeting of wrong) {
+    const { receiving, role } = await secondary(greeting);
+    await until(() => receiving.status.lastSyncError !== null);
+    assert.match(receiving.status.lastSyncError!, /no proof of it/);
+    assert.ok(role.now.mode === "secondary");
+    assert.deepEqual(role.now.epoch, EPOCH);
+    await receiving.close();
+  }
+  const { receiving, role, world } = await secondary((stage) => ({ epochProof: proof(stage) }));
+  await until(() => role.now.mode === "secondary" && role.now.epoch.number === LATER.number);
+  await world.timers.advance(SECOND);
+  await receiving.close();
+});
