@@ -16,7 +16,6 @@ const HEARD = "heard";
 const STORED_EVERY: Nanos = MINUTE;
 
 interface Stored {
-  readonly lineage: string;
   readonly announced: string;
   /** By the clock of the wall. */
   readonly at: string;
@@ -26,7 +25,7 @@ const heardCodec = jsonCodec<Stored>();
 
 export interface HeardOptions {
   readonly view: View;
-  readonly store: Pick<Store, "timeline" | "index" | "locked">;
+  readonly store: Pick<Store, "index" | "locked">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -39,7 +38,7 @@ interface Word {
 
 export class Heard {
   readonly #options: HeardOptions;
-  #announced = { lineage: "", index: 0n };
+  #announced = 0n;
   /** The last in this life of the server. */
   #word: Word | null = null;
   /** Since when it is tried to reach the primary, in this life. */
@@ -58,13 +57,12 @@ export class Heard {
     const found = this.#options.view.get(HEARD, heardCodec);
     if (found === null) return;
     this.#before = parseTime(found.at);
-    if (found.lineage === this.#lineage) this.#announce(found.lineage, BigInt(found.announced));
+    this.#announce(BigInt(found.announced));
   }
 
-  /** The highest index that the primary has told of, in the log that is here. */
+  /** The highest index that the primary has told of. Indexes only grow, also by a restore there. */
   get announced(): bigint {
-    const { lineage, index } = this.#announced;
-    return lineage === this.#lineage ? index : 0n;
+    return this.#announced;
   }
 
   /** How late it is at the primary, by what it said last; null where it has said nothing. */
@@ -97,7 +95,7 @@ export class Heard {
     const { clock, store } = this.#options;
     const at = clock.elapsed();
     this.#word = { at, timeThere };
-    this.#announce(this.#lineage, announced);
+    this.#announce(announced);
     const isDue = this.#storedAt === null || at - this.#storedAt >= STORED_EVERY;
     if (isDue || announced > store.index) void this.keep();
   }
@@ -109,7 +107,7 @@ export class Heard {
     if (word === null || store.locked) return;
     this.#storedAt = clock.elapsed();
     const at = showTime(clock.now() - (clock.elapsed() - word.at));
-    const row = { lineage: this.#lineage, announced: String(this.announced), at };
+    const row = { announced: String(this.#announced), at };
     const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });
     this.#writing = written.catch((error: unknown) => {
       log.warn("could not write down what was heard of the primary", { cause: describe(error) });
@@ -129,19 +127,14 @@ export class Heard {
 
   /** After it. */
   forget(): void {
-    this.#announced = { lineage: "", index: 0n };
+    this.#announced = 0n;
     this.#word = null;
     this.#tried = null;
     this.#before = null;
     this.#storedAt = null;
   }
 
-  #announce(lineage: string, index: bigint): void {
-    const known = this.#announced;
-    if (known.lineage !== lineage || index > known.index) this.#announced = { lineage, index };
-  }
-
-  get #lineage(): string {
-    return this.#options.store.timeline?.lineage ?? "";
+  #announce(index: bigint): void {
+    if (index > this.#announced) this.#announced = index;
   }
 }

@@ -169,11 +169,8 @@ export class RowTaker {
     // What the log says of keys before the anchor is not going to be read.
     if (keysVersion !== ports.keysVersion()) await ports.keys(link);
     const anchor = { head, timeline: readTimeline(timeline) };
-    const before = store.timeline?.lineage;
     await store.beginAdopting(anchor);
     const decoded = decodeHead(head); // authentic by now
-    // Another log counts anew: the primary was restored.
-    if (anchor.timeline.lineage !== before) this.#progress.announced = 0n;
     this.#progress.announce(decoded.index);
     return { bytes: head, head: decoded, pages };
   }

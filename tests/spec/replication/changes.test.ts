@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
-import { HOUR } from "@holdfast/shared/text/duration";
+import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
+import { isFenced } from "../../../src/replication/roles/role.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
@@ -18,6 +19,7 @@ import {
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
 import { HURRIED } from "../../support/replication/hurried-world.ts";
+import { OutsideSite } from "../../support/replication/outside-site.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
@@ -85,8 +87,20 @@ test("the seal waits for a change of the role, which does not wait for the seal"
   is(await b.server.call("GET", "/v1/secret/data/x", { token: a.token }), 200);
 });
 
-test("keys of another primary that wait for the seal are given up with it", async (t) => {
-  const { a, b, shares } = await pair(t, { world: HURRIED });
+test("one that is fenced and sealed right after it does nothing more at the cluster port", async (t) => {
+  const site = new OutsideSite(t);
+  const a = await site.primary();
+  const b = await site.secondary(a);
+  await b.replication.promote(FORCED);
+  await until(() => isFenced(a.replication.role)); // no time has passed since
+  await a.server.server.keeper.seal();
+  await site.time.passSlowly(SECOND, SECOND / 10n);
+  const late = a.server.lines.filter((line) => line.includes("a fenced primary still serves"));
+  assert.deepEqual(late, []);
+});
+
+/** A request to follow the same primary with another token waits for its turn with the seal, until `open` is called. */
+async function waiting({ a, b, shares }: Awaited<ReturnType<typeof pair>>, meanwhile = () => {}) {
   const { keeper } = b.server.server;
   const operation = await b.operationToken(shares);
   const key = await b.dr("secondary/generate-public-key", {}, operation);
@@ -97,19 +111,49 @@ test("keys of another primary that wait for the seal are given up with it", asyn
   is(made, 200);
   const gate = Promise.withResolvers<void>();
   const turn = keeper.undisturbed(() => gate.promise);
-  const sealed = keeper.seal();
+  meanwhile();
   const body = { token: at(made, "data", "token") };
   const moved = b.dr("secondary/update-primary", body, operation);
   await until(() => b.replication.changing);
-  gate.resolve();
-  await turn;
+  const open = async () => {
+    gate.resolve();
+    await turn;
+  };
+  return { moved, open };
+}
+
+function idOf({ replication: { role } }: Cluster): string {
+  return role.mode === "secondary" ? role.id : role.mode;
+}
+
+test("keys of another primary that wait for the seal are given up with it", async (t) => {
+  const clusters = await pair(t, { world: HURRIED });
+  const { a, b, shares } = clusters;
+  let sealed = Promise.resolve();
+  const { moved, open } = await waiting(clusters, () => {
+    sealed = b.server.server.keeper.seal();
+  });
+  await open();
   is(await moved, 503);
   await sealed;
   await b.server.unseal(shares);
-  const { role } = b.replication;
-  assert.equal(role.mode === "secondary" && role.id, "site-b", "as before");
+  assert.equal(idOf(b), "site-b", "as before");
   await a.put("later", { n: "1" });
   await inSync(a, b);
+});
+
+test("they are not taken later either, where the cluster goes on after its rest", async (t) => {
+  const clusters = await pair(t);
+  const { b } = clusters;
+  const { barrier, keeper } = b.server.server;
+  const taking = t.mock.method(barrier, "takeOver");
+  const { moved, open } = await waiting(clusters);
+  await b.replication.settle();
+  is(await moved, 503);
+  await open();
+  await keeper.undisturbed(async () => {}); // those before it have had their turns
+  assert.equal(taking.mock.callCount(), 0);
+  assert.equal(idOf(b), "site-b");
 });
 
 test("a change that fails at its first step leaves a secondary that follows", async (t) => {
@@ -174,14 +218,13 @@ test("it stays missing after a start too, and whoever follows anew does not miss
   const a = await startPrimary(t);
   const before = await joined(t, a, "site-b", { generations });
   await inSync(a, before);
-  const { barrier, store } = before.server.server;
+  const { barrier } = before.server.server;
   const view = barrier.view("core/replication/dr/");
-  const codec = jsonCodec<{ lineage: string; announced: string; at: string }>();
+  const codec = jsonCodec<{ announced: string; at: string }>();
   await until(() => view.get("heard", codec) !== null);
-  const { lineage } = store.timeline!;
   const announced = a.index + 100n;
   const at = showTime(BigInt(Date.now()) * 1_000_000n - HOUR);
-  const row = { lineage, announced: String(announced), at };
+  const row = { announced: String(announced), at };
   await view.write((tx) => tx.put("heard", row, codec));
   generations.left = 0; // no power: it does not even say goodbye
   await before.server.crash();
