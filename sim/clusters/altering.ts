@@ -1,5 +1,6 @@
-// A sender that is not right in its memory: now and then an entry leaves it with another value than it was made with. Whoever
-// receives it must see that, and take it when it comes as it is.
+// A sender that is not right in its memory: now and then an entry leaves it with another value than it was made with, entries
+// leave it twice, or those that come later leave it first. Whoever receives that must see it, and take all of it once and
+// in order when it comes as it is.
 
 import { concat } from "@holdfast/shared/bytes";
 import type { Peer } from "../../src/cluster/verify.ts";
@@ -10,6 +11,8 @@ import type { Prng } from "../prng.ts";
 import type { PortWatch } from "./network.ts";
 
 const ALTERED = 0.01;
+const REPEATED = 0.01;
+const SWAPPED = 0.01;
 
 export function altering(prng: Prng): PortWatch {
   return {
@@ -21,15 +24,33 @@ function alters(served: Served<Peer>, prng: Prng): Served<Peer> {
   return {
     ...served,
     async *run(requests, call) {
+      let late: Uint8Array | null = null; // comes after the next
       for await (const message of served.run(requests, call)) {
         const answer = streamLog.response.decode(message);
-        const { batch } = answer;
-        if (batch === null || !prng.chance(ALTERED)) yield message;
-        else {
+        const { batch, checkpoint } = answer;
+        if (batch === null) {
+          // Only entries and heads change places: the rest is about what came before it.
+          if (late !== null && checkpoint.length === 0) {
+            yield late;
+            late = null;
+          }
+          yield message;
+          continue;
+        }
+        if (late === null && prng.chance(SWAPPED)) {
+          late = message;
+          continue;
+        }
+        if (prng.chance(ALTERED)) {
           const [first, ...rest] = batch.entries;
           const entries = [otherValue(first!), ...rest];
           yield streamLog.response.encode({ ...answer, batch: { ...batch, entries } });
+        } else {
+          yield message;
+          if (prng.chance(REPEATED)) yield message;
         }
+        if (late !== null) yield late;
+        late = null;
       }
     },
   };

@@ -1,7 +1,8 @@
 // One simulated cluster: a disk and a clock that outlive crashes, and on them, one life after the other, the production
-// store, barrier and replication. The rooms above them are one that writes and one that ends what is due.
+// store, barrier and replication. The rooms above them are one that writes, and one that makes things outside and ends them.
 
 import type { KeyObject } from "node:crypto";
+import { hex } from "@holdfast/shared/bytes";
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { Failure } from "@holdfast/shared/failure";
@@ -26,7 +27,9 @@ import { Violation } from "../state.ts";
 import type { Trace } from "../trace.ts";
 import { Life, SECOND, SimClock, SimRandom, SimTimers, type SimWorld } from "../world.ts";
 import { altering } from "./altering.ts";
+import type { Cloud } from "./cloud.ts";
 import { type EngineWorld, PowerDisk, PowerEngine } from "./disk.ts";
+import { Leases } from "./leases.ts";
 import type { Ledger, Seen, Spot } from "./ledger.ts";
 import { type Host, type PortWatch, type SimNetwork, SimPort } from "./network.ts";
 
@@ -40,6 +43,8 @@ export interface ClusterPlant {
   readonly clusterId?: string;
   /** Whether the room that ends what is due goes on when it should yield. */
   readonly keepsEnding?: boolean;
+  /** Whether nobody hears what a tail that is given up has made outside. */
+  readonly forgetsOutside?: boolean;
 }
 
 export interface ClusterOptions {
@@ -50,11 +55,14 @@ export interface ClusterOptions {
   readonly prng: Prng;
   readonly trace: Trace;
   readonly ledger: Ledger;
+  readonly cloud: Cloud;
   readonly plant: ClusterPlant;
   /** Keys that operators hold, of all clusters. */
   readonly quorums: KeyObject[];
   /** Who looks on at the port. */
   readonly watch: (cluster: SimCluster) => PortWatch;
+  /** Its disk has failed, and its store has said so. */
+  readonly failed: (cluster: SimCluster) => void;
   readonly report: (violation: unknown) => void;
 }
 
@@ -69,7 +77,7 @@ export interface Running {
   readonly data: View;
   /** Requests of clients that are being answered. */
   readonly requests: Set<Promise<unknown>>;
-  readonly ending: Ending;
+  readonly leases: Leases;
 }
 
 const KEYS = 40;
@@ -158,7 +166,7 @@ export class SimCluster implements Host {
     if (running === null || this.sealed) return;
     this.sealed = true;
     this.running = null;
-    await running.ending.close();
+    await running.leases.close();
     await Promise.allSettled(running.requests);
     await running.replication.rest();
     await running.barrier.seal();
@@ -191,15 +199,17 @@ export class SimCluster implements Host {
       log,
       cacheBytes: 65536,
     });
-    store.failed.catch((error: unknown) => {
-      if (!life.ended)
-        report(new Violation(`the storage of ${this.name} failed`, { cause: error }));
+    const { disk } = this;
+    void store.failed.then((cause) => {
+      if (life.ended) return;
+      if (disk.hasFailed) this.#options.failed(this);
+      else report(new Violation(`the storage of ${this.name} failed`, { cause }));
     });
     if (store.initialised) this.#unseal(store, barrier, key);
     else await this.#create(barrier, random);
     const node = barrier.view("core/");
     const data = barrier.view("shared/sim/");
-    const ending = new Ending(this, data, timers, world, plant.keepsEnding ?? false, report);
+    const leases = this.#leases(barrier, timers, life);
     const requests = new Set<Promise<unknown>>();
     this.port = new SimPort([
       altering(own.fork("altering")),
@@ -225,10 +235,13 @@ export class SimCluster implements Host {
       port: () => this.port,
       house: {
         drained: async () => void (await Promise.allSettled(requests)),
-        yield: () => ending.close(),
+        yield: () => leases.close(),
         leave: async () => {},
-        takeOver: async () => ending.open(),
-        seal: () => report(new Violation(`${this.name} could not open what its role needs`)),
+        takeOver: async () => leases.open(),
+        seal: () => {
+          if (disk.hasFailed || life.ended) return; // it is over with this process
+          report(new Violation(`${this.name} could not open what its role needs`));
+        },
       },
       statusAccess: "open",
       takeKeys: (bundle, how) =>
@@ -238,11 +251,7 @@ export class SimCluster implements Host {
       revokeOperationTokens: () => {},
       dropAttempts: async () => {},
       audits: () => true,
-      outside: {
-        standsFor: () => false,
-        all: () => [],
-        adopt: async () => ({ adopted: 0, known: 0, left: 0 }),
-      },
+      outside: leases.outside,
     };
     const replication = new Replication(options);
     const admission = new Admission({
@@ -274,19 +283,38 @@ export class SimCluster implements Host {
       timers,
       data,
       requests,
-      ending,
+      leases,
     };
     if (life.ended) return;
     this.running = running;
     await replication.lead();
-    if (!following && !isFollowing(replication.role)) ending.open();
+    if (!following && !isFollowing(replication.role)) leases.open();
     this.#checkReported();
   }
 
   #engine(disk: PowerDisk, life: Life, own: Prng, follows: () => boolean): StorageEngine {
-    const { world, plant } = this.#options;
-    const at = { world, life, prng: own.fork("disk") };
+    const { world, plant, report } = this.#options;
+    const at = { world, life, prng: own.fork("disk"), report };
     return plant.engine?.(disk, at, follows) ?? new PowerEngine(disk, at);
+  }
+
+  #leases(barrier: Barrier, timers: SimTimers, life: Life): Leases {
+    const { world, cloud, plant, report } = this.#options;
+    return new Leases({
+      name: this.name,
+      life,
+      local: barrier.view("local/"),
+      timers,
+      world,
+      cloud,
+      mayEnd: () => {
+        const { running, role } = this;
+        return role === null || running!.replication.changing || !isFollowing(role);
+      },
+      keeps: plant.keepsEnding ?? false,
+      forgets: plant.forgetsOutside ?? false,
+      report,
+    });
   }
 
   async #create(barrier: Barrier, random: SimRandom): Promise<void> {
@@ -327,7 +355,7 @@ export class SimCluster implements Host {
     const { running } = this;
     if (running === null) throw new Violation(`${this.name} was closed while it was filled`);
     this.running = null;
-    await running.ending.close();
+    await running.leases.close();
     await Promise.allSettled(running.requests);
     await running.replication.rest();
     await running.barrier.seal();
@@ -382,42 +410,57 @@ export class SimCluster implements Host {
     const isDelete = prng.chance(0.15);
     const length = prng.chance(0.05) ? 3000 : prng.int(60);
     let index = 0n;
+    const { ledger } = this.#options;
     const request = data.write((tx) => {
       ({ index } = tx);
+      ledger.begun(number, index);
       for (const key of keys) {
         if (isDelete) tx.delete(key);
         else tx.put(key, Buffer.from(`${key} ${number} ${"x".repeat(length)}`), bytesCodec);
       }
       tx.put("last", Buffer.from(`last ${number}`), bytesCodec); // so that it has an entry
     });
-    running.requests.add(request);
-    try {
-      await request;
-    } finally {
-      running.requests.delete(request);
-    }
+    await answered(running, request);
     const [row] = store.logs(index, 1);
     if (row?.index !== index) return true; // trimmed already
-    const spot = this.#options.ledger.at(this.seen.spot!, index);
+    const spot = ledger.at(this.seen.spot!, index);
     if (spot === null) throw new Violation(`an answer of ${this.name} is in no log`);
-    if (inSet) this.#options.ledger.answered.push({ ...spot, by: this.name });
+    ledger.ended(number, spot);
+    if (inSet) ledger.answered.push({ ...spot, by: this.name });
     return true;
   }
 
-  /** Every value that is there opens, and is that of its key. */
-  read(prng: Prng): void {
+  /** Something is made outside. */
+  async lease(id: string, prng: Prng): Promise<void> {
     const { running } = this;
-    if (running === null) return;
-    const key = `k${prng.int(KEYS)}`;
-    const value = running.data.get(key, bytesCodec);
-    if (value === null || Buffer.from(value).toString().startsWith(`${key} `)) return;
-    throw new Violation(`${this.name} reads a value of another key at ${key}`);
+    if (running !== null && this.isPrimary) await answered(running, running.leases.make(id, prng));
   }
 
+  hasLease(id: string): boolean {
+    return this.unsealed.leases.has(id);
+  }
+
+  read(prng: Prng): void {
+    if (this.running !== null) this.#readLast(`k${prng.int(KEYS)}`);
+  }
+
+  /** What the last durable write to a key has left there, and nothing older or newer: all that were answered are durable. */
+  #readLast(key: string): void {
+    const { data } = this.unsealed;
+    const value = data.get(key, bytesCodec);
+    const [name, number] = value === null ? [key] : Buffer.from(value).toString().split(" ");
+    if (name !== key) throw new Violation(`${this.name} reads a value of another key at ${key}`);
+    const written = value === null ? null : Number(number);
+    if (this.#options.ledger.isLast(written, data.prefix + key, this.seen.spot!)) return;
+    throw new Violation(`${this.name} reads write ${written} at ${key}, and that is not the last`);
+  }
+
+  /** Every value that is there opens, and is the last of its key. */
   readAll(): void {
     const { running } = this;
     if (running === null) return;
     try {
+      for (let i = 0; i < KEYS; i++) this.#readLast(`k${i}`);
       for (const { key, value } of running.data.records("", bytesCodec, { limit: 10_000 })) {
         if (Buffer.from(value).toString().startsWith(`${key} `)) continue;
         throw new Violation(`${this.name} reads a value of another key at ${key}`);
@@ -475,6 +518,20 @@ export class SimCluster implements Host {
     return this.running;
   }
 
+  get keysVersion(): string {
+    const { generation, term } = this.unsealed.barrier.keysVersion;
+    return `${generation}.${term}`;
+  }
+
+  describe(): string {
+    const { name, role, running } = this;
+    if (running === null) return `${name} is not there`;
+    const { head } = running.store;
+    const at = head === null ? "?" : `${head.index} ${hex(head.chain).slice(0, 8)}`;
+    const behind = running.replication.status.attention.behind.map(({ text }) => text).join();
+    return `${name}: ${JSON.stringify(role)} at ${at}, keys ${this.keysVersion} ${behind}`;
+  }
+
   #log(): Log {
     const { report } = this.#options;
     const quiet = () => {};
@@ -491,6 +548,7 @@ export class SimCluster implements Host {
 /** Nobody damages a disk here: whoever finds damage has made it. */
 const DAMAGE = [
   "the data here differs",
+  "rows that were taken over do not add up",
   "damage in storage",
   "the trees do not add up",
   "a watcher failed",
@@ -516,66 +574,16 @@ const NO_NET: Net = {
   },
 } as unknown as Net;
 
-function isFollowing(role: Role): boolean {
-  return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);
+/** A request of a client: whoever gives up its place waits for it. */
+async function answered<T>({ requests }: Running, request: Promise<T>): Promise<T> {
+  requests.add(request);
+  try {
+    return await request;
+  } finally {
+    requests.delete(request);
+  }
 }
 
-/** Ends what is due, in the data and in the world outside: only where the data is this cluster's. */
-export class Ending {
-  readonly #cluster: SimCluster;
-  readonly #data: View;
-  readonly #timers: SimTimers;
-  readonly #world: SimWorld;
-  readonly #keeps: boolean;
-  readonly #report: (violation: unknown) => void;
-  #isOpen = false;
-  #running: Promise<void> | null = null;
-
-  constructor(
-    cluster: SimCluster,
-    data: View,
-    timers: SimTimers,
-    world: SimWorld,
-    keeps: boolean,
-    report: (violation: unknown) => void,
-  ) {
-    this.#cluster = cluster;
-    this.#data = data;
-    this.#timers = timers;
-    this.#world = world;
-    this.#keeps = keeps;
-    this.#report = report;
-  }
-
-  open(): void {
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    this.#arm();
-  }
-
-  async close(): Promise<void> {
-    if (!this.#keeps) this.#isOpen = false;
-    await this.#running;
-  }
-
-  #arm(): void {
-    this.#timers.after(3n * BigInt(SECOND), () => {
-      if (!this.#isOpen) return;
-      this.#running = this.#end().finally(() => {
-        this.#running = null;
-        this.#arm();
-      });
-    });
-  }
-
-  async #end(): Promise<void> {
-    const { running, role } = this.#cluster;
-    if (running === null || role === null) return;
-    // The call outside: it cannot be taken back.
-    if (isFollowing(role) && !running.replication.changing) {
-      this.#report(new Violation(`${this.#cluster.name} ends leases, and is no primary`));
-    }
-    const text = `ended ${this.#world.now}`;
-    await this.#data.write((tx) => tx.put("ended", Buffer.from(text), bytesCodec)).catch(() => {});
-  }
+function isFollowing(role: Role): boolean {
+  return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);
 }

@@ -1,10 +1,11 @@
 // The disk of a simulated cluster, and an engine on it. A commit takes its time; where the power fails meanwhile it has come
 // to the disk or not, whole or not at all. What single sectors do is the business of the simulated machine beside this.
 
-import type { Batch } from "../../src/storage/engines/engine.ts";
+import { type Batch, EngineError } from "../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { copyBatch, MemoryRows } from "../../src/storage/engines/memory-rows.ts";
 import type { Prng } from "../prng.ts";
+import { Violation } from "../state.ts";
 import { EngineBehind } from "../stores/engine-behind.ts";
 import { type Life, MICROSECOND, MILLISECOND, type SimWorld, type Tick } from "../world.ts";
 
@@ -12,6 +13,10 @@ export class PowerDisk {
   readonly rows: MemoryRows;
   /** Those on their way, oldest first. */
   pending: Batch[] = [];
+  /** The next commit fails: nobody knows what of it is there. */
+  failing = false;
+  /** Since it was opened. */
+  hasFailed = false;
 
   constructor(rows = new MemoryRows()) {
     this.rows = rows;
@@ -22,6 +27,8 @@ export class PowerDisk {
     const arrived = prng.int(this.pending.length + 1);
     for (const batch of this.pending.slice(0, arrived)) this.rows.apply(batch);
     this.pending = [];
+    this.failing = false;
+    this.hasFailed = false;
   }
 }
 
@@ -29,6 +36,7 @@ export interface EngineWorld {
   readonly world: SimWorld;
   readonly life: Life;
   readonly prng: Prng;
+  readonly report: (violation: unknown) => void;
 }
 
 export class PowerEngine extends EngineBehind {
@@ -42,11 +50,17 @@ export class PowerEngine extends EngineBehind {
   }
 
   override async commit(batch: Batch): Promise<void> {
-    const { world, life, prng } = this.#at;
+    const { world, life, prng, report } = this.#at;
     if (life.ended) return await new Promise(() => {});
+    if (this.#disk.hasFailed) report(new Violation("a store goes on after a failed sync"));
     const own = copyBatch(batch);
     this.#disk.pending.push(own);
     await world.sleep(latencyOf(prng), life);
+    if (this.#disk.failing) {
+      this.#disk.failing = false;
+      this.#disk.hasFailed = true;
+      throw new EngineError("the sync failed");
+    }
     this.#disk.pending.splice(this.#disk.pending.indexOf(own), 1);
     await super.commit(own);
   }

@@ -29,6 +29,8 @@ export interface Seen {
 
 export class Ledger {
   readonly #known = new Map<string, Known>();
+  readonly #indexes = new Map<number, bigint>(); // of writes, by their numbers
+  readonly #numbers = new Map<string, number>(); // of writes that were answered, by their chains
   /** Clients were answered for these. */
   readonly answered: (Spot & { readonly by: string })[] = [];
 
@@ -79,6 +81,29 @@ export class Ledger {
       else b = this.#known.get(this.#known.get(b.chain)?.before ?? "");
     }
     return a ?? null;
+  }
+
+  /** A write is going to have that index in the log of whoever takes it. */
+  begun(number: number, index: bigint): void {
+    this.#indexes.set(number, index);
+  }
+
+  /** It was answered, and is that entry. */
+  ended(number: number, { chain }: Spot): void {
+    this.#numbers.set(chain, number);
+  }
+
+  /** Whether a key has what the last entry of that log has made of it: the value of write `number`, or none. */
+  isLast(number: number | null, key: string, end: Spot): boolean {
+    let at = this.#known.get(end.chain);
+    let value: Uint8Array | null | undefined;
+    for (; at !== undefined; at = this.#known.get(at.before)) {
+      value = at.changes.findLast((change) => change.key === key)?.value;
+      if (value !== undefined) break;
+    }
+    if (at === undefined || value === undefined || value === null) return number === null;
+    if (number === null || this.#indexes.get(number) !== at.index) return false;
+    return (this.#numbers.get(at.chain) ?? number) === number;
   }
 
   timeOf({ chain }: Spot): bigint {

@@ -8,7 +8,15 @@ import { runWalk } from "./walk.ts";
 
 const SEEDS = 40;
 const STEPS = 130;
-const SOON = ["early-ack", "rewind-without-token", "equal-epochs", "fence-lets-expire"];
+const SOON = [
+  "early-ack",
+  "rewind-without-token",
+  "equal-epochs",
+  "fence-lets-expire",
+  "anchor-after-reading",
+  "stale-reads",
+  "outside-forgotten",
+];
 
 for (const plant of SOON) {
   test(`a walk finds the planted bug ${plant}: ${CLUSTER_PLANTS[plant]?.summary}`, async () => {

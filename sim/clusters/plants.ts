@@ -4,17 +4,18 @@
 import type { Peer } from "../../src/cluster/verify.ts";
 import type { Served } from "../../src/grpc/method.ts";
 import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
-import { beginDiff } from "../../src/replication/stream/messages.ts";
-import { pagesNow } from "../../src/replication/stream/reading-rows.ts";
+import { beginDiff, type CopiedChunk, copyScope } from "../../src/replication/stream/messages.ts";
+import { pagesNow, readChunk } from "../../src/replication/stream/reading-rows.ts";
 import type { Batch } from "../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { copyBatch } from "../../src/storage/engines/memory-rows.ts";
 import { chainEntry, decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
 import { type CommittedEntry, Store } from "../../src/storage/store.ts";
 import { EngineBehind } from "../stores/engine-behind.ts";
-import { MILLISECOND } from "../world.ts";
-import type { ClusterPlant } from "./cluster.ts";
+import { MILLISECOND, type SimWorld } from "../world.ts";
+import type { ClusterPlant, Running } from "./cluster.ts";
 import { type EngineWorld, latencyOf, type PowerDisk, PowerEngine } from "./disk.ts";
+import type { PortWatch } from "./network.ts";
 
 export interface PlantedWalk {
   readonly summary: string;
@@ -65,6 +66,12 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   },
   "anchor-after-reading": {
     summary:
+      "a first copy reads the rows, and later the place in the log that they are said to be of",
+    often: { join: 8 },
+    cluster: () => ({ port: (running, world) => readsFirst(running, world) }),
+  },
+  "hashes-before-anchor": {
+    summary:
       "a comparison reads the hashes first, and later the place in the log that they are said to be of",
     often: { trim: 15, update: 10, revoke: 5, power: 4 },
     cluster: () => ({
@@ -74,7 +81,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
           async *run(requests, call) {
             const store = running()?.store;
             const pages = store === undefined || store.locked ? null : pagesNow(store);
-            await world.sleep(300 * MILLISECOND, running()?.life ?? null);
+            await world.sleep(LATER, running()?.life ?? null);
             for await (const message of served.run(requests, call)) {
               const answer = beginDiff.response.decode(message);
               const old = pages !== null && answer.pages.length > 0 ? pages : answer.pages;
@@ -116,7 +123,61 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
     often: { revoke: 8, recover: 6, join: 6 },
     cluster: () => ({ port: () => ({ revokes: false }) }),
   },
+  "stale-reads": {
+    summary: "what a secondary has read once it goes on reading, whatever its primary writes",
+    cluster: () => ({ store: (options) => new StaleAbove(options) }),
+  },
+  "outside-forgotten": {
+    summary: "a cluster that gives up entries tells nobody what they have made outside",
+    often: { lease: 20, force: 4, partition: 4 },
+    cluster: () => ({ forgetsOutside: true }),
+  },
 };
+
+const LATER = 300 * MILLISECOND;
+
+/** All rows are read before the head is, and are sent as they were then. */
+function readsFirst(running: () => Running | null, world: SimWorld): PortWatch {
+  const read = new Map<string, CopiedChunk>(); // by the key that each follows
+  return {
+    serve: (served) => {
+      const { path } = served.shape;
+      if (path === beginDiff.path) {
+        return {
+          ...served,
+          async *run(requests, call) {
+            const store = running()?.store;
+            read.clear();
+            for (let after: string | null = ""; store !== undefined && after !== null;) {
+              const chunk: CopiedChunk = readChunk(store, after);
+              read.set(after, chunk);
+              after = chunk.isDone ? null : chunk.rows.at(-1)!.key;
+            }
+            await world.sleep(LATER, running()?.life ?? null);
+            yield* served.run(requests, call);
+          },
+        };
+      }
+      if (path !== copyScope.path) return served;
+      return {
+        ...served,
+        async *run(requests, call) {
+          let after = "";
+          const heard = async function* () {
+            for await (const message of requests) {
+              ({ after } = copyScope.request.decode(message));
+              yield message;
+            }
+          };
+          for await (const answer of served.run(heard(), call)) {
+            const old = read.get(after);
+            yield old === undefined ? answer : copyScope.response.encode(old);
+          }
+        },
+      };
+    },
+  };
+}
 
 /** For one method alone. */
 function on(path: string, change: (served: Served<Peer>) => Served<Peer>) {
@@ -134,6 +195,21 @@ class Unchained extends Store {
       return { entry: encodeEntry(entry), leaves };
     });
     return super.apply(fitted, head);
+  }
+}
+
+/** While it follows, whoever keeps values in memory is not told that they are others now. */
+class StaleAbove extends Store {
+  #listeners = 0;
+
+  override onCommit(call: Parameters<Store["onCommit"]>[0]): () => void {
+    const isFirst = this.#listeners++ === 0; // the barrier
+    if (!isFirst) return super.onCommit(call);
+    return super.onCommit((changed) => {
+      const isOwn = ([key]: readonly [string, unknown]) =>
+        !this.following || !key.startsWith("shared/sim/");
+      call(new Map([...changed].filter(isOwn)));
+    });
   }
 }
 

@@ -14,6 +14,8 @@ export interface WitnessOptions {
   readonly ledger: Ledger;
   /** The cluster that came with that certificate. */
   readonly clusterOf: (peer: Peer) => SimCluster | null;
+  /** Of something that happened. */
+  readonly count: (name: string) => void;
   readonly report: (violation: unknown) => void;
 }
 
@@ -68,7 +70,9 @@ export class Witness {
     place: string,
   ): AsyncGenerator<Uint8Array> {
     for await (const answer of served.run(requests, call)) {
-      this.#promised.set(place, decodeHead(beginDiff.response.decode(answer).head).index);
+      const { head, pages } = beginDiff.response.decode(answer);
+      this.#promised.set(place, decodeHead(head).index);
+      this.#options.count(pages.length === 0 ? "copies" : "comparisons");
       yield answer;
     }
   }

@@ -286,7 +286,7 @@ export class Receiver {
       case "refuse":
         throw refusedByPrimary(decision.reason);
       case "copy":
-        if (!(await addsUp(taker.copy()))) await this.#diff(taker);
+        if (!(await this.#addsUp(taker.copy()))) await this.#diff(taker);
         return;
       case "diff": {
         // The primary may not know any more where the two parted; its epochs tell.
@@ -375,8 +375,21 @@ export class Receiver {
       // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.
       if (progress.rounds > 0) await taker.mendOwn();
       const begun = clock.elapsed();
-      isWhole = await addsUp(taker.diff());
+      isWhole = await this.#addsUp(taker.diff());
       figures?.compared(Number(clock.elapsed() - begun) / 1e9);
+    }
+  }
+
+  /** False where the rows that were taken over are not those that they should be: then something is wrong here or there. */
+  async #addsUp(taking: Promise<void>): Promise<boolean> {
+    try {
+      await taking;
+      return true;
+    } catch (error) {
+      if (!hasCode(error, "log-trees-differ")) throw error;
+      const { log, store } = this.#parts;
+      log.warn("rows that were taken over do not add up", { index: String(store.index) });
+      return false;
     }
   }
 
@@ -481,17 +494,6 @@ function wireState(state: ReceiverState): ReceiverState {
 
 function isSync(state: ReceiverState): boolean {
   return state === "merkle-diff" || state === "merkle-sync";
-}
-
-/** False where the rows that were taken over are not those that they should be. */
-async function addsUp(taking: Promise<void>): Promise<boolean> {
-  try {
-    await taking;
-    return true;
-  } catch (error) {
-    if (hasCode(error, "log-trees-differ")) return false;
-    throw error;
-  }
 }
 
 function isCancelled(error: unknown): boolean {

@@ -268,6 +268,8 @@ describe("rows without entries", BOUND, () => {
     assert.equal(pair.calls.get("BeginDiff"), 3);
     const events = pair.world.lines.filter((line) => line.includes("corruption-detected"));
     assert.equal(events.length, 1, "it is told once");
+    const tries = pair.world.lines.filter((line) => line.includes("do not add up"));
+    assert.equal(tries.length, 3, "each try that was in vain is told");
     await pair.world.timers.advance(500n * SECOND);
     assert.equal(pair.calls.get("BeginDiff"), 3, "not yet");
     pair.instead.clear();

@@ -1,0 +1,258 @@
+// What happens in a walk, one step at a time: what clients and operators do, and what goes wrong meanwhile.
+
+import type { Prng } from "../prng.ts";
+import { Violation } from "../state.ts";
+import { MILLISECOND } from "../world.ts";
+import { checkPlanned } from "./checks.ts";
+import type { SimCluster } from "./cluster.ts";
+import { isCopied, isRefusal, type Scene } from "./scene.ts";
+
+/** How often each is taken, against the others. */
+const STEPS = [
+  ["write", 62],
+  ["lease", 6],
+  ["read", 5],
+  ["trim", 5],
+  ["join", 3],
+  ["promote", 1],
+  ["force", 1],
+  ["demote", 1],
+  ["both", 0.5],
+  ["update", 2],
+  ["revoke", 1],
+  ["rotate", 1.5],
+  ["reindex", 1],
+  ["recover", 1],
+  ["seal", 1],
+  ["kill", 1.5],
+  ["power", 2],
+  ["sync", 1],
+  ["pause", 1.5],
+  ["clock", 1],
+  ["cut", 2],
+  ["slow", 1],
+  ["partition", 2],
+  ["heal", 3],
+] as const;
+type StepName = (typeof STEPS)[number][0];
+
+export class Actions {
+  readonly #scene: Scene;
+  readonly #weights: readonly (readonly [StepName, number])[];
+
+  /** `often`: other weights than usual. */
+  constructor(scene: Scene, often: Readonly<Record<string, number>>) {
+    this.#scene = scene;
+    this.#weights = STEPS.map(([name, weight]) => [name, often[name] ?? weight]);
+  }
+
+  step(number: number, prng: Prng): void {
+    const { trace } = this.#scene;
+    const roll = prng.next() * this.#weights.reduce((all, [, weight]) => all + weight, 0);
+    let sum = 0;
+    for (const [name, weight] of this.#weights) {
+      sum += weight;
+      if (roll >= sum) continue;
+      trace.add(`step ${number}: ${name}`);
+      this.#scene.count(name);
+      this.#act(name, prng);
+      return;
+    }
+  }
+
+  #act(name: StepName, prng: Prng): void {
+    const scene = this.#scene;
+    const { clusters, network, world } = scene;
+    const cluster = prng.pick(clusters);
+    switch (name) {
+      case "write":
+        for (const one of clusters.filter(({ leads }) => leads)) {
+          for (let i = prng.int(4); i >= 0; i--) scene.write(one, prng);
+        }
+        return;
+      case "lease":
+        for (const one of clusters) if (one.isPrimary) scene.lease(one, prng);
+        return;
+      case "read":
+        if (cluster.leads) cluster.read(prng);
+        return;
+      case "trim":
+        return scene.begin(`trim of ${cluster.name}`, [cluster], () =>
+          cluster.trim(prng.fork("trim")),
+        );
+      case "join":
+        return this.#join(prng);
+      case "promote":
+        return this.#promote(prng, false);
+      case "force":
+        return this.#promote(prng, true);
+      case "demote":
+        return this.#demote(prng);
+      case "both":
+        return this.#both(prng);
+      case "update":
+        return this.#update(prng);
+      case "revoke":
+        return this.#revoke(prng);
+      case "rotate":
+        return scene.begin(`rotation of ${cluster.name}`, [cluster], async () => {
+          if (cluster.leads) await cluster.unsealed.barrier.rotate();
+        });
+      case "reindex":
+        return scene.begin(`reindex of ${cluster.name}`, [cluster], async () => {
+          if (!cluster.leads) return;
+          await cluster.unsealed.replication.trees.reindex({ force: true, diff: false });
+        });
+      case "recover":
+        return scene.begin(`recover of ${cluster.name}`, [cluster], async () => {
+          await cluster.unsealed.replication.recover();
+        });
+      case "seal":
+        return scene.begin(`seal of ${cluster.name}`, [cluster], async () => {
+          if (cluster.running?.replication.changing !== false) return;
+          await cluster.seal();
+          await world.sleep(prng.int(20_000) * MILLISECOND, cluster.life);
+          await cluster.unseal();
+        });
+      case "kill":
+      case "power":
+        return scene.crash(cluster, name, prng.int(15_000));
+      case "sync":
+        if (cluster.running !== null) cluster.disk.failing = true;
+        return;
+      case "pause":
+        cluster.life?.pause(world.now + prng.int(30_000) * MILLISECOND);
+        return;
+      case "clock":
+        cluster.clock.jump(BigInt(prng.int(20_000) - 10_000) * BigInt(MILLISECOND));
+        return;
+      case "cut":
+        return network.cut(cluster);
+      case "slow":
+        network.slow = true;
+        return;
+      case "partition": {
+        const other = prng.pick(clusters);
+        const cuts = prng.chance(0.5);
+        network.block(cluster, other, cuts);
+        if (prng.chance(0.6)) network.block(other, cluster, cuts);
+        return;
+      }
+      case "heal":
+        return network.heal();
+    }
+  }
+
+  #join(prng: Prng): void {
+    const scene = this.#scene;
+    const free = scene.clusters.filter(({ role }) => role?.mode === "disabled");
+    const primaries = scene.clusters.filter(({ isPrimary }) => isPrimary);
+    if (free.length === 0 || primaries.length === 0) return;
+    const [cluster, primary] = [prng.pick(free), prng.pick(primaries)];
+    if (cluster === primary) return;
+    scene.begin(`join of ${cluster.name} to ${primary.name}`, [cluster, primary], () =>
+      cluster.join(primary, scene.newId(cluster, primary)),
+    );
+  }
+
+  #promote(prng: Prng, force: boolean): void {
+    const secondaries = this.#scene.clusters.filter(isCopied);
+    if (secondaries.length === 0) return;
+    const cluster = prng.pick(secondaries);
+    this.#scene.begin(`${force ? "forced " : ""}promotion of ${cluster.name}`, [cluster], () =>
+      this.promote(cluster, force),
+    );
+  }
+
+  /** With what must be true of each promotion. */
+  async promote(cluster: SimCluster, force: boolean): Promise<void> {
+    const { ids, formers, ledger } = this.#scene;
+    const { replication, store } = cluster.unsealed;
+    const role = cluster.role!;
+    const { lost } = replication.rehearse();
+    const applied = store.index;
+    const final = role.mode === "secondary" ? role.final : null;
+    const before = cluster.seen.spot!;
+    const admitted = role.mode === "secondary" ? ids.get(role.id) : undefined;
+    const { reported } = cluster;
+    if (lost !== null && lost.from > applied + 1n) {
+      throw new Violation(`${cluster.name} does not tell of entry ${applied + 1n}, which it lacks`);
+    }
+    await replication.promote({ force, address: "" });
+    if (admitted === undefined || role.mode !== "secondary") formers.delete(cluster.name);
+    else formers.set(cluster.name, { ...admitted, id: role.id });
+    const now = cluster.seen.spot!;
+    if (!ledger.isBefore(before, now)) {
+      throw new Violation(`${cluster.name} lost entries when it was promoted`);
+    }
+    if (reported !== null && !cluster.seen.mayGoBack && !ledger.isBefore(reported, now)) {
+      throw new Violation(
+        `${cluster.name} lacks entry ${reported.index}, which it has answered for`,
+      );
+    }
+    if (!force && final !== null) checkPlanned(this.#scene, cluster, BigInt(final), now);
+  }
+
+  #demote(prng: Prng): void {
+    const { clusters } = this.#scene;
+    const primaries = clusters.filter(({ role }) => role?.mode === "primary");
+    if (primaries.length === 0) return;
+    const cluster = prng.pick(primaries);
+    this.#scene.begin(`demotion of ${cluster.name}`, [cluster], async () => {
+      await cluster.unsealed.replication.demote();
+    });
+  }
+
+  /** A failover that two operators make at once, each at another place. */
+  #both(prng: Prng): void {
+    const { clusters } = this.#scene;
+    const primary = clusters.find(({ isPrimary }) => isPrimary);
+    const others = clusters.filter(isCopied);
+    if (primary === undefined || others.length === 0) return;
+    const other = prng.pick(others);
+    this.#scene.begin(`failover of ${primary.name} to both`, [primary, other], async () => {
+      await primary.unsealed.replication.demote();
+      const all = [this.promote(primary, true), this.promote(other, true)];
+      for (const { reason } of (await Promise.allSettled(all)).filter(
+        (one) => one.status === "rejected",
+      )) {
+        if (!isRefusal(reason)) throw reason;
+      }
+    });
+  }
+
+  #update(prng: Prng): void {
+    const { clusters } = this.#scene;
+    const primaries = clusters.filter(({ isPrimary }) => isPrimary);
+    const secondaries = clusters.filter(({ role }) => role?.mode === "secondary");
+    if (primaries.length === 0 || secondaries.length === 0) return;
+    const [cluster, primary] = [prng.pick(secondaries), prng.pick(primaries)];
+    const name = `update of ${cluster.name} to ${primary.name}`;
+    this.#scene.begin(name, [cluster, primary], () => this.follow(cluster, primary));
+  }
+
+  async follow(cluster: SimCluster, primary: SimCluster): Promise<void> {
+    const scene = this.#scene;
+    const { spot } = cluster.seen;
+    if (spot !== null) {
+      const tail = { spot, first: cluster.unsealed.store.tail!.first };
+      scene.allTails.push(tail);
+      scene.tails.set(cluster.name, [...(scene.tails.get(cluster.name) ?? []), tail]);
+    }
+    await cluster.follow(primary, scene.newId(cluster, primary));
+  }
+
+  #revoke(prng: Prng): void {
+    const { clusters, witness } = this.#scene;
+    const primaries = clusters.filter(({ isPrimary }) => isPrimary);
+    if (primaries.length === 0) return;
+    const primary = prng.pick(primaries);
+    this.#scene.begin(`revocation at ${primary.name}`, [primary], async () => {
+      const { known } = await primary.unsealed.replication.primary();
+      const [id] = known;
+      if (id === undefined) return;
+      await primary.unsealed.admission.revoke(id);
+      witness.revoked(primary, id);
+    });
+  }
+}
