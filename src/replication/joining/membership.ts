@@ -7,16 +7,17 @@ import { alloc, text, utf8, wipe } from "@holdfast/shared/bytes";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import type { Instant } from "@holdfast/shared/world";
-import type { Tx, ViewReads } from "../../barrier/view.ts";
+import type { Instant, Random } from "@holdfast/shared/world";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import type { Credentials } from "../../cluster/tls.ts";
 import type { MemberName, ReplicationKind } from "../../cluster/names.ts";
 import { serialOf } from "../../cluster/verify.ts";
-import { exportHpkeKey, HPKE_KEY_BYTES, hpkePrivateKey } from "../../crypto/hpke.ts";
+import { exportHpkeKey, HPKE_KEY_BYTES, hpkePrivateKey, makeHpkeKeys } from "../../crypto/hpke.ts";
 import { partsCodec } from "../parts-codec.ts";
 
 const MEMBERSHIP = "membership";
 const MEMBER_KEY = "member-key";
+const JOINING_KEY = "joining-key";
 
 export interface Membership extends MemberName, Credentials {
   readonly serial: string;
@@ -62,6 +63,7 @@ export function storedMembership(reads: ViewReads, kind: ReplicationKind): Membe
 export function forgetMembership(tx: Tx): void {
   tx.delete(MEMBERSHIP);
   tx.delete(MEMBER_KEY);
+  tx.delete(JOINING_KEY);
 }
 
 /** Stored before it is registered anywhere: what is sealed to a key that is lost is lost. */
@@ -69,6 +71,7 @@ export function putMemberKey(tx: Tx, key: KeyObject): void {
   const raw = exportHpkeKey(key);
   try {
     tx.put(MEMBER_KEY, raw, bytesCodec);
+    tx.delete(JOINING_KEY);
   } finally {
     wipe(raw);
   }
@@ -81,4 +84,26 @@ export function storedMemberKey(reads: ViewReads): KeyObject | null {
   raw.set(found.value);
   wipe(found.value);
   return hpkePrivateKey(raw);
+}
+
+/** The same for each try with one certificate: a primary takes one key of it, and the answer may never have come. */
+export async function joiningKey(view: View, serial: string, random: Random): Promise<KeyObject> {
+  const [found] = view.records(JOINING_KEY, partsCodec, { limit: 1 });
+  const [of, stored] = found?.key === JOINING_KEY ? found.value : [];
+  if (of !== undefined && stored?.length === HPKE_KEY_BYTES && text(of) === serial) {
+    const own = alloc(HPKE_KEY_BYTES);
+    own.set(stored);
+    wipe(stored);
+    return hpkePrivateKey(own);
+  }
+  const { privateKey } = makeHpkeKeys(random);
+  const raw = exportHpkeKey(privateKey);
+  try {
+    await view.write((tx) => tx.put(JOINING_KEY, [utf8(serial), raw], partsCodec), {
+      essential: true,
+    });
+  } finally {
+    wipe(raw);
+  }
+  return privateKey;
 }

@@ -3,11 +3,12 @@
 
 import type { Address, Random } from "@holdfast/shared/world";
 import { describe, Failure } from "@holdfast/shared/failure";
-import { makeHpkeKeys } from "../../crypto/hpke.ts";
+import type { View } from "../../barrier/view.ts";
 import { primaryUnreachable } from "../failures.ts";
 import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
+import { joiningKey } from "../joining/membership.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import type { Upstream } from "./upstream.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
@@ -18,6 +19,8 @@ import { cursorOf } from "../stream/receiving.ts";
 
 export interface JoiningSelf extends DialingWorld {
   readonly store: Store;
+  /** Of core/replication/dr/. */
+  readonly view: View;
   readonly random: Random;
   readonly version: string;
   readonly clusterId: () => string;
@@ -37,7 +40,7 @@ export async function reachPrimary(
   { isEmpty }: { /** Whether it comes with nothing. */ readonly isEmpty: boolean },
 ): Promise<Reached> {
   const { address, epoch } = activation;
-  const { privateKey } = makeHpkeKeys(self.random);
+  const privateKey = await joiningKey(self.view, activation.serial, self.random);
   const upstream: Upstream = { member: activation, keysKey: privateKey };
   const link = linkTo(address, activation, self);
   try {

@@ -127,6 +127,24 @@ async function hasAll(cluster: KeptCluster, paths: readonly string[]): Promise<v
   assert.equal(ok, true);
 }
 
+test("R-15: a token that the primary has taken is good for another try where the answer never came to the disk", async (t) => {
+  const { a, b, joining } = await acquainted(t);
+  for (const commits of [0, 1]) {
+    b.left = commits;
+    await assert.rejects(must(b.now.dr("secondary/enable", { token: joining })));
+    await b.fail();
+    assert.ok(await b.begin());
+    assert.equal(modeOf(b), "disabled");
+  }
+  await until(async () => {
+    const { status, text } = await b.now.dr("secondary/enable", { token: joining });
+    assert.doesNotMatch(text, /another key/);
+    return status === 200;
+  });
+  b.opened = a.opened;
+  await inSync(a.now, b.now);
+});
+
 test("R-94: power fails on a primary at each commit of its demotion: it is a primary or a secondary afterwards", async (t) => {
   const { a, b } = await replicated(t);
   await everyCommit({
