@@ -13,7 +13,6 @@ export class Roots {
   readonly #store: Store;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
   #root: Uint8Array = alloc(32);
-  #index = -1n;
   #madeAt: Nanos | null = null;
   #making: Promise<void> | null = null;
 
@@ -26,7 +25,8 @@ export class Roots {
   async composite(): Promise<Uint8Array> {
     const { clock } = this.#world;
     const isFresh = this.#madeAt !== null && clock.elapsed() - this.#madeAt < SECOND;
-    if (!isFresh && this.#index !== this.#store.index) {
+    // Whatever the index is: rows change without it, where they are those of another cluster.
+    if (!isFresh) {
       this.#making ??= this.#make().finally(() => {
         this.#making = null;
       });
@@ -45,7 +45,6 @@ export class Roots {
         await slices.pause();
       }
     }
-    this.#index = this.#store.index;
     this.#root = trees.compositeRoot();
     this.#madeAt = clock.elapsed();
   }
