@@ -353,7 +353,7 @@ export class SimCluster implements Host {
     await joined.fill(engine, new AbortController().signal);
     const key = await joined.finish(engine);
     const { running } = this;
-    if (running === null) throw new Violation(`${this.name} was closed while it was filled`);
+    if (running === null) throw new NotThere(`${this.name} was sealed meanwhile`);
     this.running = null;
     await running.leases.close();
     await Promise.allSettled(running.requests);

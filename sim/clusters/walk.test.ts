@@ -29,3 +29,9 @@ test("the same seed gives the same trace, and another seed another one", async (
   assert.equal(one.hash, again.hash);
   assert.notEqual(one.hash, other.hash);
 });
+
+test("a cluster that is sealed while it joins is no finding, and joins later", async () => {
+  const { violation, counts } = await runWalk(1109, { steps: 40 });
+  assert.equal(violation, null);
+  assert.ok((counts["join done"] ?? 0) > 0, JSON.stringify(counts));
+});
