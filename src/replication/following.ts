@@ -151,6 +151,7 @@ export class Following {
       silentFor: connected ? null : Number(heard.silence / SECOND),
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
       hasPrimary: role.id !== "",
+      leader: role.epoch,
       audits: audits(),
       changing: changes.isRunning,
     };

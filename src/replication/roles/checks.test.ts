@@ -15,6 +15,7 @@ const READY: PromotionFacts = {
   silentFor: null,
   unheardFor: null,
   hasPrimary: true,
+  leader: { number: 3, cluster: "cluster-a" },
   audits: true,
   changing: false,
 };
@@ -58,14 +59,17 @@ for (const [name, facts, kind, forced] of CASES) {
   });
 }
 
-test("a primary is gone when it was demoted and all of it is here, or was silent on all addresses for 15 seconds, or there is none", () => {
+test("a primary is gone when it was demoted and all of it is here, or was silent on all addresses for 15 seconds; one that is not followed is not known to be", () => {
   const gone = (facts: Partial<PromotionFacts>) =>
     promotionRefusal(promotionChecks({ ...READY, final: null, ...facts }), false) === null;
   assert.equal(gone({ silentFor: 15 }), true);
   assert.equal(gone({ silentFor: 14 }), false);
   assert.equal(gone({ final: 90n }), true);
   assert.equal(gone({ final: 91n }), false, "its last entries are not here");
-  assert.equal(gone({ hasPrimary: false }), true);
+  assert.equal(gone({ hasPrimary: false, silentFor: 100 }), false);
+  assert.equal(gone({ hasPrimary: false, final: 90n }), true);
+  const [sign] = skipped(promotionChecks({ ...READY, final: null, hasPrimary: false }));
+  assert.match(sign ?? "", /cluster cluster-a leads the set in epoch 3/);
 });
 
 test("what would be lost is named by its indexes", () => {

@@ -5,6 +5,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { promotionRefused, promotionTooEarly } from "../failures.ts";
 import { SILENCE } from "../silence.ts";
+import type { Epoch } from "./role.ts";
 
 /** What is known when it is decided. */
 export interface PromotionFacts {
@@ -25,8 +26,10 @@ export interface PromotionFacts {
   readonly silentFor: number | null;
   /** For how long it was not heard of, which may be longer: nobody tries while the server is down. */
   readonly unheardFor: number | null;
-  /** Whether there is a primary at all. */
+  /** Whether a primary is followed at all. */
   readonly hasPrimary: boolean;
+  /** Who leads, as far as is known here, also where it is not followed. */
+  readonly leader: Pick<Epoch, "number" | "cluster">;
   /** Whether an audit device of the data can be written here. */
   readonly audits: boolean;
   /** Whether another change of the role is under way. */
@@ -55,10 +58,9 @@ const SILENT_SECONDS = Number(SILENCE / SECOND);
 
 /** In the order in which they are told. */
 export function promotionChecks(facts: PromotionFacts): readonly Check[] {
-  const { opens, copied, between, equal, applied, announced, final, silentFor } = facts;
+  const { opens, copied, between, equal, applied, announced } = facts;
   const behind = announced > applied;
-  const gone = !facts.hasPrimary || (final !== null && applied >= final);
-  const silent = silentFor !== null && silentFor >= SILENT_SECONDS;
+  const sign = signOfPrimary(facts);
   return [
     check(
       "keys",
@@ -87,17 +89,22 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
       true,
       `entries ${applied + 1n} to ${announced} of the primary are missing here, and would be lost`,
     ),
-    check(
-      "primary-gone",
-      gone || silent,
-      true,
-      silentFor === null
-        ? "the primary is alive and connected: demote it first"
-        : `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`,
-    ),
+    check("primary-gone", sign === null, true, sign ?? ""),
     check("audit", facts.audits, false, "no audit device of the data can be written here"),
     check("alone", !facts.changing, false, "another change of the role is under way"),
   ];
+}
+
+/** What speaks for a primary that is still there; null where it has gone: that is known, and never assumed. */
+function signOfPrimary(facts: PromotionFacts): string | null {
+  const { applied, final, silentFor, hasPrimary, leader } = facts;
+  if (final !== null && applied >= final) return null;
+  if (!hasPrimary) {
+    return `cluster ${leader.cluster} leads the set in epoch ${leader.number}, as far as is known here, and is not followed: follow it, with a token of it`;
+  }
+  if (silentFor === null) return "the primary is alive and connected: demote it first";
+  if (silentFor >= SILENT_SECONDS) return null;
+  return `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
 }
 
 /** What keeps it from being promoted; null where nothing does. */

@@ -44,7 +44,7 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     readyWithForce,
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
-    next: nextCommands(checks, { ready, readyWithForce, primaryApi }),
+    next: nextCommands(checks, { ready, readyWithForce, primaryApi, isFollower: hasPrimary }),
   };
 }
 
@@ -66,10 +66,12 @@ function nextCommands(
     ready,
     readyWithForce,
     primaryApi,
+    isFollower,
   }: {
     readonly ready: boolean;
     readonly readyWithForce: boolean;
     readonly primaryApi: string;
+    readonly isFollower: boolean;
   },
 ): string[] {
   const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
@@ -81,9 +83,10 @@ function nextCommands(
   ];
   const demote = `on the primary${where}: holdfast replication demote`;
   if (ready) return [`${HERE} promote`, ...afterwards];
+  const follow = `${HERE} update-primary, with a token of the cluster that leads`;
   const steps = [
     ...mending,
-    ...(failed.has("primary-gone") ? [demote] : []),
+    ...(failed.has("primary-gone") ? (isFollower ? [demote] : [follow, demote]) : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
     `${HERE} promote`,
   ];

@@ -116,6 +116,7 @@ test("a demoted primary has no primary, keeps its set, and knows where its log e
     known: null,
     copied: true,
     final: "9",
+    led: true,
     mayRewind: false,
     promoting: null,
   });

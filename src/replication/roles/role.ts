@@ -46,6 +46,8 @@ export interface Secondary {
   readonly copied: boolean;
   /** The last index of a primary that has gone: there is nothing behind it. */
   readonly final: string | null;
+  /** There where it has led, and has followed nobody since: its key shares are its own. */
+  readonly led?: true;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
   readonly mayRewind: boolean;
   /** There while it takes over or leaves: after a crash it has, where a later epoch of the log has begun here, and else it
@@ -114,7 +116,9 @@ export function after(role: Role, step: Step): Role {
     case "demoted": {
       if (role.mode !== "demoting") throw failures.notPrimary();
       const { set, epoch, fenced } = role;
-      return { ...alone(set, later(epoch, fenced)), final: step.final };
+      // Where somebody else leads, that one's log goes on.
+      const final = fenced === null ? step.final : null;
+      return { ...alone(set, later(epoch, fenced)), final, led: true };
     }
     case "disable-primary":
       primary(role);
@@ -155,8 +159,8 @@ export function after(role: Role, step: Step): Role {
       return { ...now, address: step.address, known: null };
     }
     case "forget-primary": {
-      const { set, epoch, copied, final } = secondary(role);
-      return { ...alone(set, epoch), copied, final };
+      const { set, epoch, copied, final, led } = secondary(role);
+      return { ...alone(set, epoch), copied, final, ...(led === undefined ? {} : { led }) };
     }
     case "disable-secondary":
       secondary(role);

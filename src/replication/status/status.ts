@@ -162,7 +162,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
         }),
     divergent_entries: facts.divergent,
     orphans_waiting: facts.orphans.waiting,
-    seal_source: role.copied && !hasPrimary ? "own" : "primary",
+    seal_source: role.led === true ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? "",
     promotable: unpromotable.length === 0,
     promotable_reasons: [...unpromotable],
