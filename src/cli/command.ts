@@ -15,6 +15,8 @@ import type { UserFiles } from "./line/user-file.ts";
 export interface Context {
   /** Made when first asked for: reads the token file. */
   readonly client: Client;
+  /** The same server without a token: nothing is said of one that is kept, and for another server. */
+  readonly anonymous: Client;
   readonly settings: Settings;
   readonly out: Output;
   readonly prompt: Prompt;

@@ -122,6 +122,14 @@ class Invocation {
     }
   }
 
+  #login(): string {
+    try {
+      return this.#settings.login;
+    } catch {
+      return "holdfast login";
+    }
+  }
+
   #base(): Setting<string> | null {
     try {
       return this.#settings.base;
@@ -159,6 +167,7 @@ class Invocation {
     const next = adviceFor(error, {
       command: this.#command,
       tokenFrom,
+      login: this.#login(),
       namespace: this.#namespace(),
       base: this.#base(),
     });

@@ -25,6 +25,7 @@ export class Running implements Context {
   readonly #activity: Activity;
   readonly #withoutToken: boolean;
   #client: Client | null = null;
+  #anonymous: Client | null = null;
   #tokenFrom: string | null = null;
 
   constructor(io: CliIo, world: CliWorld, settings: Settings, { withoutToken = false } = {}) {
@@ -49,8 +50,13 @@ export class Running implements Context {
   }
 
   get client(): Client {
-    this.#client ??= this.#connect();
+    this.#client ??= this.#withToken(this.anonymous);
     return this.#client;
+  }
+
+  get anonymous(): Client {
+    this.#anonymous ??= this.#connect();
+    return this.#anonymous;
   }
 
   /** For messages; null while no client was asked for, and without a token. */
@@ -91,27 +97,33 @@ export class Running implements Context {
 
   close(): void {
     this.quiet();
-    this.#client?.close();
+    this.#anonymous?.close();
   }
 
   #connect(): Client {
     const { settings, timers, out } = this;
-    const tokens = this.#withoutToken ? null : this.fs;
-    for (const unused of settings.unused(tokens)) out.warn(unused);
-    const token = tokens === null ? null : settings.token(tokens);
-    this.#tokenFrom = token?.from ?? null;
+    for (const unused of settings.unusedAddress()) out.warn(unused);
     const tls = settings.tls(this.files);
     if (tls.skipVerify) out.warn("the server's certificate is not checked");
     const { value: address } = settings.address;
     return new Client({
       transport: new NodeTransport({ address, tls, timeout: settings.timeout, timers }),
-      token: token?.value ?? null,
+      token: null,
       namespace: settings.namespace,
       region: settings.region,
       policyOverride: settings.policyOverride,
       watcher: this.#watcher(),
       warn: (warning) => out.warn(warning),
     });
+  }
+
+  #withToken(client: Client): Client {
+    const { settings, fs, out } = this;
+    if (this.#withoutToken) return client;
+    for (const unused of settings.unusedToken(fs)) out.warn(unused);
+    const token = settings.token(fs);
+    this.#tokenFrom = token?.from ?? null;
+    return client.withToken(token?.value ?? null);
   }
 
   #watcher(): Watcher {

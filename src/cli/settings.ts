@@ -103,6 +103,12 @@ export class Settings {
     return { value: parseServerAddress(setting.value), from: setting.from };
   }
 
+  /** The command that logs in at this very address. */
+  get login(): string {
+    const { value, from } = this.address;
+    return from === "-address" ? `holdfast login -address ${value.display}` : "holdfast login";
+  }
+
   /** The path in the server's address, in front of /v1; null without one. */
   get base(): Setting<string> | null {
     const { value, from } = this.address;
@@ -159,7 +165,7 @@ export class Settings {
     const { value: address, from } = this.address;
     const known = addressesOf(fs, this.tokenFile, token);
     if (mayBeSent(known, address, from)) return null;
-    const next = "`holdfast login` at this address gets one, or takes the same one for both";
+    const next = `\`${this.login}\` gets one for it, or takes the same one for both`;
     if (known === null) {
       return (
         `the token in ${this.tokenFile} is not sent to ${address.display} (from ${from}): it is not ` +
@@ -178,15 +184,19 @@ export class Settings {
     return this.#environment.token?.from ?? null;
   }
 
-  /** What is there of address and token and not used; without `fs`, of the address alone. */
-  unused(fs: Fs | null): readonly string[] {
+  /** An address that is there and not used. */
+  unusedAddress(): readonly string[] {
     this.#environment.check();
     const address = this.#flags.address === undefined ? this.#environment.unused("ADDR") : null;
-    if (fs === null) return address === null ? [] : [address];
+    return address === null ? [] : [address];
+  }
+
+  /** The same of tokens. */
+  unusedToken(fs: Fs): readonly string[] {
     const token = this.#environment.unused("TOKEN");
     const kept = this.#environment.token === null ? readTokenFile(fs, this.tokenFile) : null;
     const withheld = kept === null ? null : this.#withheld(fs, kept);
-    return [address, token, withheld].filter((one) => one !== null);
+    return [token, withheld].filter((one) => one !== null);
   }
 
   tls(files: UserFiles): TlsChoice {

@@ -224,6 +224,72 @@ test("an operation token comes from a file, a pipe, the environment or a prompt,
   );
 });
 
+test("who asks for a token while somebody else makes one is refused before a share is typed, and loses nothing", async (t) => {
+  const { secondary, person, share } = await pair(t);
+  const otp = "o".repeat(36);
+  await person.must(secondary, `operation-token start -otp @${person.keep("otp", otp)}`);
+  const early = await person.at(secondary, "operation-token -field token", { typed: [share] });
+  assert.equal(early.code, 2, early.all);
+  const [, nonce = ""] = /operation-token cancel -nonce (\S+?)`/.exec(words(early)) ?? [];
+  const attempt = await person.must(secondary, "operation-token status -format json");
+  const { nonce: running, progress } = JSON.parse(attempt.stdout) as Record<string, unknown>;
+  assert.deepEqual([nonce, progress], [running, 0], "no share was taken");
+  const piped = await person.at(secondary, "operation-token share -field token -", {
+    stdin: share,
+  });
+  assert.equal(piped.code, 2, piped.all);
+
+  // With a password that is of another attempt the token can still be read afterwards.
+  const wrong = person.keep("wrong", "x".repeat(7));
+  const covered = await person.at(secondary, `operation-token -otp @${wrong} -field token`, {
+    typed: [share],
+  });
+  assert.equal(covered.code, 2, covered.all);
+  const [, encoded = ""] = /operation-token decode`: (\S+)/.exec(words(covered)) ?? [];
+  const decode = `operation-token decode -otp - -field token ${encoded}`;
+  const token = (await person.must(secondary, decode, { stdin: otp })).stdout;
+  await person.must(secondary, "recover -dr-token -", { stdin: token });
+
+  await person.must(secondary, "operation-token start");
+  const seen = await person.must(secondary, "operation-token status -format json");
+  const { nonce: other } = JSON.parse(seen.stdout) as { nonce: string };
+  await person.must(secondary, `operation-token cancel -nonce ${other}`);
+  await person.operate(secondary, share);
+});
+
+test("who is logged in at one cluster is told how to at the other, and not where an operation token is used", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const env = { HOLDFAST_ADDR: primary.server.url, HOLDFAST_TOKEN: "", HOME: person.home };
+  assert.equal((await run(["login", "-"], { env, stdin: primary.token })).code, 0);
+  const there = ["-address", secondary.server.url];
+  const dr = await person.operate(secondary, share);
+  for (const line of ["public-key", "recover", "failover -plan", "merkle-check"]) {
+    const ran = await run(["replication", ...line.split(" "), ...there, "-dr-token", dr], { env });
+    assert.doesNotMatch(ran.stderr, /is not sent|holdfast login/, line);
+  }
+  const other = await startCluster(t);
+  const at = other.server.url;
+  const denied = await run(["replication", "enable", "-address", at], { env });
+  assert.equal(denied.code, 4, denied.all);
+  const login = `\`holdfast login -address ${at}\``;
+  assert.match(denied.stderr, /is not sent to/);
+  assert.equal(denied.stderr.split(login).length, 3, denied.stderr);
+
+  const status = await run(["status", ...there], { env });
+  assert.equal(status.code, 0, status.all);
+  assert.match(status.stdout, /^Replication +disaster-recovery secondary$/m);
+  assert.match(status.stderr, /`holdfast replication status`/);
+  const doctor = await run(["doctor", ...there], { env });
+  assert.equal(doctor.code, 0, doctor.all);
+  assert.match(doctor.stdout, /^replication +good +disaster-recovery secondary: streaming/m);
+  assert.doesNotMatch(doctor.stdout, /wrong|^(?:token|audit|disk) {2}/m);
+  await person.must(primary, "revoke -yes site-b");
+  await until(async () => (await secondary.status())["state"] === "idle");
+  const ill = await run(["doctor", ...there], { env });
+  assert.equal(ill.code, 1, ill.all);
+  assert.match(words(ill), /replication wrong .*update-primary/);
+});
+
 test("generate-root -dr-token makes an operation token too, and disable ends the part of either side", async (t) => {
   const { primary, secondary, person, share } = await pair(t);
   const env = { HOLDFAST_ADDR: secondary.server.url, HOME: person.home };

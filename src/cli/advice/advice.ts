@@ -17,6 +17,8 @@ interface Situation {
   readonly command: string;
   /** Where the token came from; null without one. */
   readonly tokenFrom: string | null;
+  /** The command that logs in at the server's address. */
+  readonly login: string;
   /** The namespace of the request and where that came from; null for the root namespace. */
   readonly namespace: Setting<string> | null;
   /** The path in the server's address, in front of /v1, and where that came from; null without one. */
@@ -251,20 +253,22 @@ function onInvalid(error: ApiError): string | null {
   );
 }
 
-function onDenial(error: ApiError, { tokenFrom, namespace }: Situation): string {
+function onDenial(error: ApiError, { tokenFrom, login, namespace }: Situation): string {
   const withoutToken = NO_TOKEN_NEEDED.get(error.path);
   if (withoutToken !== undefined) return withoutToken;
   if (tokenFrom === null || error.says("missing client token")) {
-    return "run `holdfast login`, or set HOLDFAST_TOKEN";
+    return `run \`${login}\`, or set HOLDFAST_TOKEN`;
   }
-  if (error.says("invalid token")) return `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`;
+  if (error.says("invalid token")) {
+    return `${unknownToken(tokenFrom)}: ${another(tokenFrom, login)}`;
+  }
   if (governedDenial(error) !== null) return onGovernedDenial();
   if (error.says("restricted endpoint")) {
     return namespace === null
       ? "leave out the namespace: this is for root only"
       : `this is for the root namespace only, and ${namespace.from} says ${namespace.value}: give -namespace /`;
   }
-  if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
+  if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom, login);
   const allow = `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
   if (namespace === null) return allow;
   return (
@@ -291,9 +295,9 @@ const NO_TOKEN_NEEDED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Policies decide nothing there: a token is unknown, expired, or not one of management. */
-function onTokenDenial(error: ApiError, tokenFrom: string): string {
+function onTokenDenial(error: ApiError, tokenFrom: string, login: string): string {
   if (error.says("ACL token expired")) {
-    return `the token from ${tokenFrom} is expired: ${another(tokenFrom)}`;
+    return `the token from ${tokenFrom} is expired: ${another(tokenFrom, login)}`;
   }
   if (error.path === "acl/token" && error.method === "POST") {
     return (
@@ -302,7 +306,7 @@ function onTokenDenial(error: ApiError, tokenFrom: string): string {
     );
   }
   return error.path === "acl/token/self" || error.path === "acl/token/onetime"
-    ? `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`
+    ? `${unknownToken(tokenFrom)}: ${another(tokenFrom, login)}`
     : `the token from ${tokenFrom} is unknown, expired, or no management token`;
 }
 
@@ -311,10 +315,10 @@ function unknownToken(tokenFrom: string): string {
 }
 
 /** A variable goes before what `login` keeps. */
-export function another(tokenFrom: string): string {
+export function another(tokenFrom: string, login: string): string {
   return /^[A-Z]+_TOKEN$/.test(tokenFrom)
-    ? `set ${tokenFrom} to another, or unset it and run \`holdfast login\``
-    : "run `holdfast login`";
+    ? `set ${tokenFrom} to another, or unset it and run \`${login}\``
+    : `run \`${login}\``;
 }
 
 function onNotFound(error: ApiError): string {

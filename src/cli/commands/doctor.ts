@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json
 import { MILLISECOND, DAY, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { ApiError } from "@holdfast/client/api-error";
 import * as audit from "@holdfast/client/api/audit";
+import * as replication from "@holdfast/client/api/replication";
 import * as introspection from "@holdfast/client/api/introspection";
 import * as seal from "@holdfast/client/api/seal";
 import type { Setting } from "@holdfast/client/node/environment";
@@ -16,6 +17,9 @@ import { adviceFor, another, ON_UNINITIALISED } from "../advice/advice.ts";
 import { onGovernedDenial } from "../advice/policy-advice.ts";
 import { command, type Context } from "../command.ts";
 import { VERSION } from "../../system/version.ts";
+import { HEALTH_CODES } from "../operator/seal-status.ts";
+import { stateText, statusView } from "../replication/status-view.ts";
+import { showValue } from "../terminal/value.ts";
 import { checkToken, type TokenCheck } from "../token/check.ts";
 
 export const doctor = command({
@@ -44,8 +48,6 @@ export interface Finding {
   readonly next: string; // empty when there is nothing to do
 }
 
-// Codes of sys/health that say "reached, but …".
-const HEALTH_CODES = [429, 472, 473, 474, 501, 503, 530];
 const RENEW_WITHIN = 30n * DAY;
 // Tokens and certificates live by the clock; a few seconds are the network's.
 const SKEW_NOTABLE = 5n * SECOND;
@@ -64,12 +66,29 @@ async function examine(context: Context): Promise<Finding[]> {
   findings.push(clockFinding(data, before + took / 2n), sealFinding(data), versionFinding(data));
   const open = data["acl_bootstrap_open"] === true ? [bootstrapFinding()] : [];
   if (data["sealed"] !== false) return [...findings, ...open];
+  if (data["replication_dr_mode"] === "secondary") {
+    return [...findings, await secondaryFinding(context)];
+  }
   findings.push(...(await tokenFindings(context)));
   const onServer = await attentionFindings(context);
   if (onServer !== null) return [...findings, ...onServer];
   // An older server, or a token that may not ask: what can be seen from here.
   findings.push(...open, await auditFinding(context), ...(await diskFindings(context)));
   return findings;
+}
+
+/** Tokens, audit devices and the disk are a primary's to tell of: here is what its secondary can answer. */
+async function secondaryFinding({ anonymous, clock }: Context): Promise<Finding> {
+  try {
+    const { data } = await replication.readDrStatus(anonymous.inRoot());
+    const { troubled, advice } = statusView(data, clock.now());
+    const found = `disaster-recovery secondary: ${stateText(showValue(data["state"]))}`;
+    return troubled
+      ? wrong("replication", found, advice[0] ?? "see `holdfast replication status`")
+      : good("replication", `${found}; it looks no tokens up`);
+  } catch (error) {
+    return failed("replication", error);
+  }
 }
 
 function bootstrapFinding(): Finding {
@@ -138,12 +157,12 @@ async function tlsFinding({ settings, files, timers, clock }: Context): Promise<
 }
 
 async function reach({
-  client,
+  anonymous,
   settings,
 }: Context): Promise<{ readonly data: JsonObject } | Finding> {
   try {
     const options = { accept: HEALTH_CODES };
-    const { data } = await seal.health(client.inRoot().withToken(null), {}, options);
+    const { data } = await seal.health(anonymous.inRoot(), {}, options);
     if (isObject(data)) return { data };
     return notHoldfast();
   } catch (error) {
@@ -191,13 +210,16 @@ async function tokenFindings({ client, settings, fs }: Context): Promise<Finding
   const token = settings.token(fs);
   if (token === null) {
     const where = namespace === null ? [] : [good("namespace", namespaceText(namespace))];
-    return [...where, watch("token", "none", "run `holdfast login`, or set HOLDFAST_TOKEN")];
+    return [...where, watch("token", "none", `run \`${settings.login}\`, or set HOLDFAST_TOKEN`)];
   }
   try {
     const there = await checkToken(client);
-    if (namespace === null) return [tokenFinding(token.from, there)];
+    if (namespace === null) return [tokenFinding(token.from, settings.login, there)];
     if (there.readable) {
-      return [good("namespace", namespaceText(namespace)), tokenFinding(token.from, there)];
+      return [
+        good("namespace", namespaceText(namespace)),
+        tokenFinding(token.from, settings.login, there),
+      ];
     }
     // Whether it is the token or the namespace: the same token outside of it.
     const outside = await checkToken(client.inRoot());
@@ -209,7 +231,7 @@ async function tokenFindings({ client, settings, fs }: Context): Promise<Finding
           "give -namespace / for root; `holdfast namespace list` shows those below it",
         )
       : good("namespace", namespaceText(namespace));
-    return [where, tokenFinding(token.from, missing ? outside : there)];
+    return [where, tokenFinding(token.from, settings.login, missing ? outside : there)];
   } catch (error) {
     return [failed("token", error)];
   }
@@ -219,7 +241,11 @@ function namespaceText({ value, from }: Setting<string>): string {
   return `${value} (from ${from})`;
 }
 
-function tokenFinding(from: string, { valid, by, expires, governed }: TokenCheck): Finding {
+function tokenFinding(
+  from: string,
+  login: string,
+  { valid, by, expires, governed }: TokenCheck,
+): Finding {
   if (governed.length > 0) {
     const found = `known to the server, from ${from}; reading it (${by}) is denied by ${governed.join(", ")}`;
     return watch("token", found, onGovernedDenial());
@@ -227,7 +253,7 @@ function tokenFinding(from: string, { valid, by, expires, governed }: TokenCheck
   const until = expires === "" ? "" : `, until ${expires}`;
   if (valid === true) return good("token", `known to the server, from ${from}${until}`);
   if (valid === null) return watch("token", `from ${from}; nothing here can check it`, "");
-  return wrong("token", `the one from ${from} is not known (${by})`, another(from));
+  return wrong("token", `the one from ${from} is not known (${by})`, another(from, login));
 }
 
 /** Below twice the reserve, 64 MiB, under which nothing but deletions is written, it is high time. */
@@ -284,6 +310,7 @@ function failed(check: string, error: unknown, base: Setting<string> | null = nu
   const next = adviceFor(error, {
     command: "doctor",
     tokenFrom: null,
+    login: "holdfast login",
     namespace: null,
     base,
   });

@@ -1,7 +1,7 @@
 // `holdfast status`
 
 import * as seal from "@holdfast/client/api/seal";
-import { awaitedStatus, sealStatus } from "../operator/seal-status.ts";
+import { awaitedStatus, roleOf, sealStatus } from "../operator/seal-status.ts";
 import { ON_UNINITIALISED } from "../advice/advice.ts";
 import { command } from "../command.ts";
 import { flag } from "../line/flag.ts";
@@ -38,9 +38,14 @@ export const status = command({
       : awaitedStatus(context, client, wait));
     const sealed = status.sealed === true;
     const leader = sealed ? {} : (await seal.leader(client)).data;
-    await out.show({ ...leader, ...status }, sealView(status, leader));
+    const role = sealed ? null : await roleOf(client);
+    const clusters = role === null ? {} : { replication_dr_mode: role };
+    await out.show({ ...leader, ...clusters, ...status }, sealView(status, leader, role));
     if (status.initialized !== true) out.hint(`Next: ${ON_UNINITIALISED}`);
     else if (sealed) out.hint("Next: run `holdfast operator unseal`");
+    else if (role === "secondary" && out.forPeople) {
+      out.hint("It serves nobody until it is promoted: `holdfast replication status` says more");
+    }
     return !alive && (sealed || status.initialized !== true) ? SEALED : 0;
   },
 });

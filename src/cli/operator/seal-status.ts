@@ -3,7 +3,7 @@
 // certificate that is not trusted, is told at once.
 
 import { Failure } from "@holdfast/shared/failure";
-import type { JsonValue } from "@holdfast/shared/json/json";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { SECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import * as seal from "@holdfast/client/api/seal";
@@ -18,6 +18,9 @@ export type SealStatus = seal.StatusAnswer;
 
 const PACE = SECOND / 5n;
 
+/** Of sys/health, for "reached, but …". */
+export const HEALTH_CODES: readonly number[] = [429, 472, 473, 474, 501, 503, 530];
+
 /** A host's name may come up with the host, as in a network of containers. */
 const PASSING: readonly ConnectionProblem[] = [
   "refused",
@@ -30,6 +33,18 @@ const PASSING: readonly ConnectionProblem[] = [
 
 export async function sealStatus(client: Client): Promise<SealStatus> {
   return (await seal.status(client)).data;
+}
+
+/** What it is among clusters, as sys/health has it; null where the server does not tell. */
+export async function roleOf(client: Client): Promise<string | null> {
+  try {
+    const { data } = await seal.health(client, {}, { accept: HEALTH_CODES });
+    const role: unknown = isObject(data) ? data["replication_dr_mode"] : undefined;
+    return typeof role === "string" ? role : null;
+  } catch (error) {
+    if (error instanceof Failure) return null;
+    throw error;
+  }
 }
 
 /** The first answer; after `limit` it throws what stood in the way the last time. */
@@ -83,7 +98,11 @@ type Leader = Partial<seal.LeaderAnswer> & {
   readonly active_time?: string;
 };
 
-export function sealView(status: Partial<SealStatus>, leader: Leader = {}): View {
+export function sealView(
+  status: Partial<SealStatus>,
+  leader: Leader = {},
+  role: string | null = null,
+): View {
   const rows: (readonly [string, JsonValue | undefined])[] = [
     ["Seal Type", status.type],
     ["Initialized", status.initialized],
@@ -98,6 +117,9 @@ export function sealView(status: Partial<SealStatus>, leader: Leader = {}): View
   rows.push(["Version", status.version], ["Storage Type", status.storage_type]);
   if (status.cluster_name !== undefined) {
     rows.push(["Cluster Name", status.cluster_name], ["Cluster ID", status.cluster_id]);
+  }
+  if (role !== null && role !== "disabled") {
+    rows.push(["Replication", `disaster-recovery ${role}`]);
   }
   if (status.evidence_key !== undefined) rows.push(["Evidence Key", status.evidence_key]);
   if (leader.ha_enabled === true) {

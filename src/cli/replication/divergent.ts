@@ -78,7 +78,6 @@ export const divergentExport = command({
 
 /** What is read has no body that a token could stand in. */
 async function reader(context: Context, drToken: string | undefined): Promise<Client> {
-  const client = context.client.inRoot();
-  if ((await modeOf(context)) !== "secondary") return client;
-  return client.withToken(await operationToken(context, drToken));
+  if ((await modeOf(context)) !== "secondary") return context.client.inRoot();
+  return context.anonymous.inRoot().withToken(await operationToken(context, drToken));
 }

@@ -50,11 +50,11 @@ export const replicationPublicKey = command({
   flags: DR_TOKEN_FLAG,
   args: {},
   async run(context, { drToken }) {
-    const { out, client } = context;
+    const { out } = context;
     const { data } =
       (await modeOf(context)) === "secondary"
         ? await secondaryKey(context, drToken)
-        : await replication.generateDrPublicKey(client.inRoot());
+        : await replication.generateDrPublicKey(context.client.inRoot());
     await out.show(data, { text: data.secondary_public_key });
     out.hint("Next: `holdfast replication token -public-key KEY ID` on the primary");
   },

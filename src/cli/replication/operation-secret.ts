@@ -59,7 +59,7 @@ export async function operationCall(
   from: string | undefined,
 ): Promise<{ readonly client: Client; readonly body: { readonly dr_operation_token: string } }> {
   const token = await operationToken(context, from);
-  const client = context.client.inRoot().withToken(null);
+  const client = context.anonymous.inRoot();
   return { client, body: { dr_operation_token: token.reveal() } };
 }
 
@@ -71,7 +71,7 @@ export async function withOperationToken(
   const { out, prompt, files, settings } = context;
   if (from === undefined && settingFrom(settings.env, VARIABLE) === null) return context;
   const token = await operationToken(context, from);
-  return { out, prompt, files, settings, client: context.client.withToken(token) };
+  return { out, prompt, files, settings, client: context.anonymous.withToken(token) };
 }
 
 export const ACTIVATION_HELP =

@@ -1,6 +1,7 @@
 // `holdfast replication operation-token`: a token for a disaster-recovery secondary, made from key shares there.
 
 import * as replication from "@holdfast/client/api/replication";
+import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
@@ -116,7 +117,9 @@ async function whole(
   prompt.needPerson("Share", "use `start` and `share` with - for standard input");
   let attempt = await current(context);
   let otp = wanted.otp ?? "";
-  if (!attempt.started) {
+  if (attempt.started) tellOthers(context, attempt, otp);
+  else {
+    checkField(context, { readable: wanted.pgp_key === undefined });
     attempt = await start(context, wanted);
     otp = otp === "" ? attempt.otp : otp;
     // Told at once: should this end before the last share, the token could not be read without it.
@@ -131,11 +134,57 @@ async function whole(
   return ended(context, attempt, otp);
 }
 
+/** Before anybody types a share: an attempt that somebody else began ends with a token that only they can read. */
+function tellOthers(context: Ceremony, { nonce, pgp_fingerprint: pgp }: Attempt, otp: string) {
+  const { out, settings } = context;
+  const cancel = `\`holdfast ${NAME} cancel -nonce ${nonce}\` ends it`;
+  if (settings.field === "token" && (otp === "" || pgp !== "")) {
+    const whose = pgp === "" ? "the password" : "the PGP key";
+    throw new UsageError(
+      `an attempt of somebody else is under way, and only ${whose} that it began with opens its token`,
+      `${cancel}; then this begins one of its own`,
+    );
+  }
+  checkField(context, { readable: otp !== "" && pgp === "" });
+  out.hint(
+    pgp !== "" || otp !== ""
+      ? "An attempt is under way, and goes on here."
+      : "An attempt of somebody else is under way, and goes on here: its token can be read with the password that it " +
+          `began with (-otp). ${cancel}, where nobody has that.`,
+  );
+}
+
+const MEMBERS: readonly (keyof Attempt)[] = [
+  "nonce",
+  "started",
+  "progress",
+  "required",
+  "complete",
+  "encoded_token",
+  "pgp_fingerprint",
+  "otp",
+];
+
+/** A member that is missing would be noticed after the last share, when the answer is gone. */
+function checkField(
+  { settings }: Pick<Context, "settings">,
+  { readable }: { readonly readable: boolean },
+): void {
+  const { field } = settings;
+  const names = readable ? ["token"] : MEMBERS;
+  if (field === null || names.some((name) => name === field)) return;
+  throw new UsageError(
+    `the answer will have no ${field === "token" ? "token that is readable here" : "such field"}`,
+    `-field takes ${names.join(", ")}`,
+  );
+}
+
 async function share(
   context: Ceremony,
   nonce: string | undefined,
   text: string | undefined,
 ): Promise<number> {
+  checkField(context, { readable: false });
   const key = (await readShare(context, text)) ?? (await context.prompt.piped("share"));
   const attempt = await current(context);
   if (!attempt.started) throw notRunning("attempt");
@@ -145,7 +194,14 @@ async function share(
 async function ended(context: Ceremony, attempt: Attempt, otp: string): Promise<number> {
   const { encoded_token: encoded, complete } = attempt;
   if (complete && otp !== "" && encoded !== "") {
-    return showToken(context, encoded, new Secret(otp));
+    try {
+      return await showToken(context, encoded, new Secret(otp));
+    } catch (error) {
+      // A password of another attempt. The server has forgotten this answer, and the shares with it.
+      if (!(error instanceof Failure)) throw error;
+      context.out.hint(`Encoded token, for \`holdfast ${NAME} decode\`: ${encoded}`);
+      throw error;
+    }
   }
   await showAttempt(context, attempt);
   if (!complete) {

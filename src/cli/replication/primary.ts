@@ -137,7 +137,7 @@ export const replicationDisable = command({
   flags: { yes: flag.switch("Do not ask"), ...DR_TOKEN_FLAG },
   args: {},
   async run(context, { yes, drToken }) {
-    const { client, out, settings } = context;
+    const { out, settings } = context;
     const mode = await modeOf(context);
     const { display } = settings.address.value;
     const question =
@@ -149,7 +149,7 @@ export const replicationDisable = command({
       const call = await operationCall(context, drToken);
       await replication.disableDrSecondary(call.client, call.body);
     } else {
-      await replication.disableDrPrimary(client.inRoot());
+      await replication.disableDrPrimary(context.client.inRoot());
     }
     out.done("Success! This cluster is on its own.");
     return 0;
@@ -191,8 +191,8 @@ export const replicationTicket = command({
 // --- asking ---
 
 /** What this cluster is; an empty text where that cannot be told. */
-export async function modeOf({ client }: Context): Promise<string> {
-  const { data } = await replication.readDrStatus(client.inRoot());
+export async function modeOf({ anonymous }: Context): Promise<string> {
+  const { data } = await replication.readDrStatus(anonymous.inRoot());
   return typeof data["mode"] === "string" ? data["mode"] : "";
 }
 
