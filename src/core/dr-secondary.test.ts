@@ -72,6 +72,27 @@ const declared = [
   }),
   endpoint({
     ...common,
+    name: "everywhere",
+    method: "GET",
+    path: "/sys/everywhere",
+    rootOnly: false,
+    access: access.open,
+    onDrSecondary: true,
+    input: {},
+    handler: () => ({}),
+  }),
+  endpoint({
+    ...common,
+    name: "attempt",
+    method: "GET",
+    path: "/sys/ceremony",
+    rootOnly: false,
+    access: access.drCeremony,
+    input: {},
+    handler: () => ({}),
+  }),
+  endpoint({
+    ...common,
     name: "thing",
     method: "POST",
     path: "/sys/thing",
@@ -171,6 +192,22 @@ test("what is open to all stays so; the holder of an operation token is known th
   assert.deepEqual(await small.data("GET", "/sys/status", {}), { caller: null });
   assert.deepEqual(await small.data("GET", "/sys/status", { token: "root" }), { caller: null });
   assert.deepEqual(await small.data("GET", "/sys/status", { token: "all" }), { caller: "all" });
+});
+
+test("what is the same in every namespace answers in all of them, named by the header or by the path", async () => {
+  const small = stage();
+  for (const path of ["/sys/everywhere", "/sys/ceremony"]) {
+    for (const name of ["team", "nobody", "team/below"]) {
+      assert.equal(await small.answer("GET", path, { namespace: name }), "ok");
+      assert.equal(await small.answer("GET", `/${name}${path}`, {}), "ok");
+      assert.equal(await small.answer("GET", `/below${path}`, { namespace: name }), "ok");
+    }
+  }
+  assert.deepEqual(small.places, []);
+  // what is for root alone is no more than before
+  assert.equal(await small.answer("GET", "/team/sys/status", {}), "unavailable dr-secondary");
+  assert.equal(await small.answer("POST", "/team/sys/ceremony", {}), "unavailable dr-secondary");
+  assert.equal(await small.answer("POST", "/team/sys/everywhere", {}), "unavailable dr-secondary");
 });
 
 test("a ceremony needs no token there; a listener can turn it off", async () => {

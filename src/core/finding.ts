@@ -5,6 +5,7 @@ import { CanonicalPath, isSegment, splitTarget } from "@holdfast/shared/text/can
 import type { Failure } from "@holdfast/shared/failure";
 import { meaningOf } from "@holdfast/shared/endpoint/operation";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Method, Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Route } from "@holdfast/shared/endpoint/router";
 import { parseQuery } from "@holdfast/shared/text/query";
 import * as failures from "./failures.ts";
@@ -40,7 +41,9 @@ export class Finding {
     let child: boolean;
     if (node.sealed || node.drSecondary) {
       // The tree of namespaces is behind the barrier, or not open: all that is known is whether one was named.
-      child = base !== "";
+      const taken = node.sealed ? 0 : this.#prefixOf(whole.segments, method);
+      child = base !== "" || taken > 0;
+      found.path = whole.after(taken);
     } else {
       const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
       if (named === null) {
@@ -66,9 +69,22 @@ export class Finding {
     found.restricted = child && endpoint?.rootOnly === true;
     found.endpoint = found.restricted ? null : endpoint;
     // What somebody owns is in some namespace, and that is not known here.
-    if (child && node.drSecondary && !node.sealed && endpoint?.access.kind !== "open") {
+    if (child && node.drSecondary && !node.sealed && !isNobodys(endpoint)) {
       found.namespace = null;
     }
+  }
+
+  /** How many segments name a namespace, where nobody knows which there are: those before what is the same in all of them. */
+  #prefixOf(segments: readonly string[], method: Method | null): number {
+    if (method === null || this.#routing.reach(null, segments).route.methods.size > 0) return 0;
+    for (let taken = segments.indexOf(SYSTEM); taken > 0;) {
+      const { route } = this.#routing.reach(null, segments.slice(taken));
+      const endpoint = route.methods.get(method) ?? null;
+      if (endpoint?.onDrSecondary === true && !endpoint.rootOnly && isNobodys(endpoint))
+        return taken;
+      taken = segments.indexOf(SYSTEM, taken + 1);
+    }
+    return 0;
   }
 
   /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
@@ -87,6 +103,16 @@ export class Finding {
     const mount = this.#parts.mounts.find(namespace, path.segments);
     if (mount?.taken === path.segments.length) found.below = mount.endpoints.endpoints;
   }
+}
+
+/** Where the parts of the server itself are, in every namespace. */
+const SYSTEM = "sys";
+
+/** Whether it is the same in every namespace, and no token says who asks. */
+function isNobodys(endpoint: Served | null): boolean {
+  if (endpoint === null) return false;
+  const { access } = endpoint;
+  return access.kind === "open" || (access.kind === "ceremony" && access.ofDrSecondary === true);
 }
 
 /** The namespace header, without the slashes that may stand at its ends. */

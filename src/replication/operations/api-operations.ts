@@ -44,6 +44,7 @@ export const operationsApi = [
     method: "GET",
     path: ATTEMPT,
     summary: "Tell about the running attempt at an operation token",
+    rootOnly: false,
     input: {},
     output: attemptOutput,
     handler: (operations) => show(operations.progress()),

@@ -63,6 +63,28 @@ test("R-25: what runs the node answers as ever, and the leader is told", async (
   assert.equal(at(await server.call("GET", "/v1/sys/leader"), "is_self"), true);
 });
 
+test("R-25: its status and the attempt at an operation token are the same from every namespace, in both forms", async (t) => {
+  const { server } = await secondary(t);
+  for (const path of [
+    "sys/replication/dr/status",
+    "sys/replication/performance/status",
+    "sys/replication/dr/secondary/generate-operation-token/attempt",
+  ]) {
+    const headers = { "x-service-namespace": "ns1" };
+    const answers = [
+      await server.call("GET", `/v1/${path}`),
+      await server.call("GET", `/v1/${path}`, { headers }),
+      await server.call("GET", `/v1/ns1/${path}`),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+      path,
+    );
+    assert.equal(new Set(answers.map((one) => JSON.stringify(at(one, "data")))).size, 1);
+  }
+});
+
 test("R-25: a token of the primary is no operation token", async (t) => {
   const { server, token } = await secondary(t);
   for (const [method, path] of [
