@@ -6,6 +6,7 @@ import { bytes, madeStore } from "../../tests/support/made/made-store.ts";
 import { Failure } from "@holdfast/shared/failure";
 import { EMPTY_BATCH } from "../storage/generations/gathered-leaves.ts";
 import { slotOf } from "../storage/rows/merkle.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { TreeWork } from "./tree-work.ts";
 
 async function stage(hasReplicas = false) {
@@ -101,4 +102,39 @@ test("none begins once the cluster is at rest, however long it was looked at bef
   await trees.reindex({ force: true, diff: false });
   await trees.close();
   assert.notEqual(trees.reindexedAt, null);
+});
+
+test("what was found outlives a start: when it was checked and made anew, and that something is damaged", async () => {
+  const { barrier, store, engine, world } = await madeBarrier();
+  await store.write((tx) => tx.put("shared/7", bytes("v")));
+  const made = () => {
+    const trees = new TreeWork({
+      store,
+      view: barrier.view("core/replication/dr/"),
+      ...world,
+      hasReplicas: () => false,
+      replicas: () => [],
+      follows: () => false,
+      refetch: () => false,
+    });
+    trees.open();
+    return trees;
+  };
+  const facts = ({ checkedAt, reindexedAt, corrupted }: TreeWork) => [
+    checkedAt,
+    reindexedAt,
+    corrupted,
+  ];
+  assert.deepEqual(facts(made()), [null, null, false]);
+  const [row] = engine.sums().filter(({ slot }) => slot === slotOf("shared", "shared/7"));
+  await engine.commit({ ...NO_ROWS, sums: [{ ...row!, sum: Buffer.alloc(32, 1) }] });
+  const first = made();
+  await first.check(false);
+  const checked = world.clock.now();
+  assert.deepEqual(facts(first), [checked, null, true]);
+  assert.deepEqual(facts(made()), [checked, null, true]);
+  world.clock.pass(1_000_000_000n);
+  await first.reindex({ force: false, diff: false });
+  await first.close();
+  assert.deepEqual(facts(made()), [checked, world.clock.now(), false]);
 });

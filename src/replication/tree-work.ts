@@ -2,11 +2,13 @@
 // else; the status shows how far it is.
 
 import { base64 } from "@holdfast/shared/bytes";
+import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
-import { showTime } from "@holdfast/shared/text/time";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Timers } from "@holdfast/shared/world";
+import type { View } from "../barrier/view.ts";
 import type { ReadView } from "../storage/engines/engine.ts";
 import type { CheckReport } from "../storage/repair/check.ts";
 import { type HealReport, healStore, type Replica } from "../storage/repair/heal.ts";
@@ -23,8 +25,21 @@ const TREES = [
 ] as const;
 const MAX_TOLD = 20; // keys in the log, for each time
 
+/** Below core/replication/dr/: what was found last, and when. It is of this cluster's disk alone. */
+const FOUND = "trees";
+
+interface Found {
+  readonly checked: string | null;
+  readonly reindexed: string | null;
+  readonly corrupted: boolean;
+}
+
+const foundCodec = jsonCodec<Found>();
+
 export interface TreeWorkOptions {
   readonly store: Store;
+  /** Where it is kept what was found. Default: nowhere. */
+  readonly view?: View;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -91,6 +106,28 @@ export class TreeWork {
 
   open(): void {
     this.#isResting = false;
+    const found = this.#options.view?.get(FOUND, foundCodec) ?? null;
+    if (found === null) return;
+    this.#checkedAt = parseTime(found.checked);
+    this.#reindexedAt = parseTime(found.reindexed);
+    this.#corrupted = found.corrupted;
+  }
+
+  /** Outlives a start, where that is possible: whoever has asked is answered without. */
+  async #keep(): Promise<void> {
+    const { view } = this.#options;
+    if (view === undefined) return;
+    const text = (time: Instant | null) => (time === null ? null : showTime(time));
+    const row = {
+      checked: text(this.#checkedAt),
+      reindexed: text(this.#reindexedAt),
+      corrupted: this.#corrupted,
+    };
+    try {
+      await view.write((tx) => tx.put(FOUND, row, foundCodec), { essential: true });
+    } catch (error) {
+      this.#log.warn("could not write down what was found", { cause: describe(error) });
+    }
   }
 
   /** Waits for a reindex that runs; it is begun anew by hand. None begins from here on. */
@@ -107,6 +144,7 @@ export class TreeWork {
     this.#checkedAt = clock.now();
     const { healed, isWhole } = await this.#heal(found, deep);
     this.#corrupted = !isWhole;
+    await this.#keep();
     const isFetching = !isWhole && store.following && this.#options.refetch();
     const warnings = [
       ...(healed > 0 ? [`${healed} damaged records were healed from another cluster`] : []),
@@ -168,6 +206,7 @@ export class TreeWork {
       );
       this.#reindexedAt = clock.now();
       this.#corrupted = false;
+      await this.#keep();
       const counts = { mended: mended.count, removed: removed.count, sums };
       this.#log.info("the trees were made anew", counts);
       if (store.following && mended.count + removed.count > 0) refetch();
