@@ -71,6 +71,14 @@ export class Heard {
     return word === null ? null : word.timeThere + this.#options.clock.elapsed() - word.at;
   }
 
+  /** When it was heard of last, also before the start, by the clock of the wall; null where it never was. */
+  get last(): Instant | null {
+    const word = this.#word;
+    if (word === null) return this.#before;
+    const { clock } = this.#options;
+    return clock.now() - (clock.elapsed() - word.at);
+  }
+
   /** For how long nobody answers: one that was not tried yet may be there. By the steady clock, since that of the wall may be
    *  set. */
   get silence(): Nanos {
@@ -103,11 +111,10 @@ export class Heard {
   /** Durable, where that is possible: whatever it is for goes on without. */
   async keep(): Promise<void> {
     const { view, store, clock, log } = this.#options;
-    const word = this.#word;
-    if (word === null || store.locked) return;
+    const { last } = this;
+    if (this.#word === null || last === null || store.locked) return;
     this.#storedAt = clock.elapsed();
-    const at = showTime(clock.now() - (clock.elapsed() - word.at));
-    const row = { announced: String(this.#announced), at };
+    const row = { announced: String(this.#announced), at: showTime(last) };
     const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });
     this.#writing = written.catch((error: unknown) => {
       log.warn("could not write down what was heard of the primary", { cause: describe(error) });

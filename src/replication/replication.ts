@@ -103,6 +103,7 @@ export class Replication {
       role: () => this.#role.now,
       serving: () => leading.serving,
       receiving: () => following.receiving,
+      heard: following.heard,
       trees: this.trees,
       divergent: this.divergent,
       orphans: this.#orphans,

@@ -19,6 +19,19 @@ test("a secondary without a primary shows no rows about one, and still what it h
   }
 });
 
+test("how far behind a primary that is away it is known only as of when it was heard of", () => {
+  const status = { mode: "secondary", secondary_id: "a", state: "idle" };
+  const away = { connection_status: "disconnected", replication_primary_canary_age_ms: "60000" };
+  const behind = (lag: object, primary: object) =>
+    pairsOf({ ...status, ...lag, primaries: [{ ...away, ...primary }] }).get("Behind");
+  assert.match(String(behind({}, { last_heartbeat: null })), /^not known/);
+  const heard = { last_heartbeat: "1970-01-01T00:00:00Z" };
+  assert.equal(behind({ wal_lag: 0 }, heard), "0 entries when it was last heard of, now");
+  assert.equal(behind({ wal_lag: 1 }, heard), "1 entry when it was last heard of, now");
+  const there = { ...heard, connection_status: "connected" };
+  assert.equal(behind({ wal_lag: 0 }, there), "0 entries");
+});
+
 test("what was made outside and is not taken over is shown, and nothing where there is none", () => {
   const secondary = { mode: "secondary", secondary_id: "a", state: "stream-wals" };
   const primary = { mode: "primary", state: "running" };

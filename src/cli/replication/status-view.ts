@@ -216,7 +216,7 @@ function primaryRows(
   now: Instant,
 ): (readonly [string, JsonValue | undefined])[] {
   return [
-    ["Behind", primary === undefined ? NONE : behindText({ ...status, ...primary })],
+    ["Behind", primary === undefined ? NONE : behindPrimary(status, primary, now)],
     ["Primary", primary === undefined ? NONE : addressText(primary, status)],
     ["Connection", connectionText(status, primary)],
     ["Last Heartbeat", shortTime(primary?.["last_heartbeat"], now)],
@@ -225,6 +225,13 @@ function primaryRows(
       : [["Clock Skew", millisText(primary["clock_skew_ms"])] as const]),
     ["Last Index", status["last_remote_wal"]],
   ];
+}
+
+/** Of one that is away only what it has told is known. */
+function behindPrimary(status: JsonObject, primary: JsonObject, now: Instant): string {
+  if (typeof status["wal_lag"] !== "number") return "not known: the primary was never heard of";
+  if (primary["connection_status"] === "connected") return behindText({ ...status, ...primary });
+  return `${entriesText(status["wal_lag"])} when it was last heard of, ${shortTime(primary["last_heartbeat"], now)}`;
 }
 
 function connectionText(status: JsonObject, primary: JsonObject | undefined): string {
@@ -247,8 +254,12 @@ function behindText(peer: JsonObject): string {
   const age = millisText(peer["replication_primary_canary_age_ms"]);
   if (typeof lag !== "number") return NONE;
   if (lag === 0) return "0 entries";
-  const entries = `${lag} ${lag === 1 ? "entry" : "entries"}`;
+  const entries = entriesText(lag);
   return age === NONE || age === "0s" ? entries : `${entries}, ${age}`;
+}
+
+function entriesText(count: number): string {
+  return `${count} ${count === 1 ? "entry" : "entries"}`;
 }
 
 function millisText(value: JsonValue | undefined): string {

@@ -10,6 +10,7 @@ import type { ReplicationReading } from "../../house/readings.ts";
 import type { Store } from "../../storage/store.ts";
 import { statusNeedsToken } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
+import type { Heard } from "../heard.ts";
 import type { AdoptedOrphans } from "../links/adopted-orphans.ts";
 import type { Divergent } from "../links/divergent.ts";
 import type { Orphans } from "../links/orphans.ts";
@@ -44,6 +45,8 @@ export interface AtWork {
   readonly role: () => Role;
   readonly serving: () => Serving | null;
   readonly receiving: () => Receiving | null;
+  /** Of the primary, also before the start. */
+  readonly heard: Pick<Heard, "last">;
   readonly trees: TreeWork;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
@@ -109,7 +112,7 @@ export class ClusterStatus {
     return {
       clockSkew: primary.clockSkew ?? 0n,
       echoDuration: primary.echoDuration ?? 0n,
-      age: canaryAge(primary, receiving.behindFor, this.#options.clock.now()),
+      age: canaryAge(primary, receiving.behindFor, this.#options.clock.now()) ?? 0n,
     };
   }
 
@@ -195,13 +198,14 @@ export class ClusterStatus {
     const receiving = this.#work.receiving();
     if (receiving === null) return null;
     const { status } = receiving;
-    const { syncProgress: progress, lastHeartbeat } = status;
+    const { syncProgress: progress } = status;
     const role = this.#work.role();
+    const lastHeartbeat = status.lastHeartbeat ?? this.#work.heard.last;
     const addresses = role.mode === "secondary" ? (role.known ?? [role.address]) : [];
     return {
       state: status.state === "connecting" ? "idle" : status.state,
       connectionState: status.connectionState,
-      lastRemoteIndex: status.lastRemoteIndex,
+      lastRemoteIndex: this.#lastRemote(role, status.lastRemoteIndex, lastHeartbeat !== null),
       announced: status.highestAnnounced,
       behindFor: status.behindFor,
       startedAt: status.startedAt,
@@ -216,5 +220,13 @@ export class ClusterStatus {
       },
       progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
     };
+  }
+
+  /** Before the first entry of this life came: everything here is of a primary that was heard of, unless something of this
+   *  cluster's own is still among it. */
+  #lastRemote(role: Role, streamed: bigint, isHeard: boolean): bigint | null {
+    if (streamed > 0n) return streamed;
+    const isItsOwn = role.mode === "secondary" && role.copied && !role.mayRewind;
+    return isItsOwn && isHeard ? this.#options.store.index : null;
   }
 }

@@ -5,7 +5,13 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { PeerReading, ReplicationReading } from "../../house/readings.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { isFenced, type Role } from "../roles/role.ts";
-import { canaryAge, entriesBehind, type ReceivingFacts, type SecondaryFacts } from "./status.ts";
+import {
+  canaryAge,
+  entriesBehind,
+  type PeerFacts,
+  type ReceivingFacts,
+  type SecondaryFacts,
+} from "./status.ts";
 
 export interface ReadingFacts {
   readonly role: Role;
@@ -33,26 +39,29 @@ function peersOf({ role, index, now, secondaries, receiving }: ReadingFacts): Pe
       connected: one.isConnected,
       remoteIndex: one.acknowledged === null ? null : Number(one.acknowledged),
       lagEntries: one.lag === null ? null : Number(one.lag),
-      lagSeconds: seconds(
-        one.isConnected ? (one.behindFor ?? 0n) : canaryAge(one, one.behindFor, now),
-      ),
+      lagSeconds: lagOf(one, one.behindFor, now),
       heartbeatAge: ageOf(one.lastHeartbeat, now),
     }));
   }
   const primary = receiving?.primary ?? null;
   if (role.id === "" || receiving === null || primary === null) return [];
   const { behindFor, lastRemoteIndex } = receiving;
-  const age = primary.isConnected ? (behindFor ?? 0n) : canaryAge(primary, behindFor, now);
   return [
     {
       id: role.id,
       connected: primary.isConnected,
-      remoteIndex: Number(lastRemoteIndex),
+      remoteIndex: lastRemoteIndex === null ? null : Number(lastRemoteIndex),
       lagEntries: entriesBehind(receiving, index),
-      lagSeconds: seconds(age),
+      lagSeconds: lagOf(primary, behindFor, now),
       heartbeatAge: ageOf(primary.lastHeartbeat, now),
     },
   ];
+}
+
+/** Null where nobody knows. */
+function lagOf(peer: PeerFacts, behindFor: Nanos | null, now: Instant): number | null {
+  const lag = peer.isConnected ? (behindFor ?? 0n) : canaryAge(peer, behindFor, now);
+  return lag === null ? null : seconds(lag);
 }
 
 function ageOf(since: Instant | null, now: Instant): number | null {

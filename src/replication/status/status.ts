@@ -33,7 +33,8 @@ export interface SecondaryFacts extends PeerFacts {
 export interface ReceivingFacts {
   readonly state: string;
   readonly connectionState: string;
-  readonly lastRemoteIndex: bigint;
+  /** Null where nothing has come yet. */
+  readonly lastRemoteIndex: bigint | null;
   /** The highest index that the primary has told of. */
   readonly announced: bigint;
   /** For how long some of that is missing; null where nothing is. */
@@ -133,7 +134,9 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   const primary = receiving?.primary ?? null;
   const progress = receiving?.progress ?? null;
   const behindFor = receiving?.behindFor ?? null;
-  const age = primary === null ? 0n : canaryAge(primary, behindFor, now);
+  const age = primary === null ? null : canaryAge(primary, behindFor, now);
+  const remote = receiving === null ? store.index : receiving.lastRemoteIndex;
+  const lag = entriesBehind(receiving, store.index);
   return {
     mode: "secondary",
     cluster_id: role.set,
@@ -147,8 +150,8 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     secondary_id: role.id,
     ...(hasPrimary
       ? {
-          last_remote_wal: Number(receiving?.lastRemoteIndex ?? store.index),
-          wal_lag: entriesBehind(receiving, store.index),
+          ...(remote === null ? {} : { last_remote_wal: Number(remote) }),
+          ...(lag === null ? {} : { wal_lag: lag }),
           last_start: timeText(receiving?.startedAt ?? null),
         }
       : {}),
@@ -171,9 +174,10 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   };
 }
 
-/** In entries that the primary has told of. */
-export function entriesBehind(receiving: ReceivingFacts | null, index: bigint): number {
+/** In entries that the primary has told of; null where it has told nothing. */
+export function entriesBehind(receiving: ReceivingFacts | null, index: bigint): number | null {
   const announced = receiving?.announced ?? 0n;
+  if (announced === 0n && (receiving?.primary?.lastHeartbeat ?? null) === null) return null;
   return announced > index ? Number(announced - index) : 0;
 }
 
@@ -196,7 +200,7 @@ function treeStatus(store: StoreFacts): JsonObject {
   };
 }
 
-function peerStatus(peer: PeerFacts, now: Instant, age: Nanos): JsonObject {
+function peerStatus(peer: PeerFacts, now: Instant, age: Nanos | null): JsonObject {
   const { apiAddress, clusterAddresses, isConnected, lastHeartbeat } = peer;
   return {
     api_address: apiAddress,
@@ -206,14 +210,17 @@ function peerStatus(peer: PeerFacts, now: Instant, age: Nanos): JsonObject {
       lastHeartbeat === null ? null : showTime(lastHeartbeat < now ? lastHeartbeat : now),
     last_heartbeat_duration_ms: millis(peer.echoDuration),
     clock_skew_ms: millis(peer.clockSkew),
-    replication_primary_canary_age_ms: millis(age),
+    // One that was never heard of may be of any age.
+    ...(age === null ? {} : { replication_primary_canary_age_ms: millis(age) }),
   };
 }
 
-/** How old what is there is: for how long something is missing, else the time since the last heartbeat. */
-export function canaryAge(peer: PeerFacts, behindFor: Nanos | null, now: Instant): Nanos {
+/** How old what is there is: for how long something is missing, else the time since the last heartbeat. Null where nobody
+ *  knows. */
+export function canaryAge(peer: PeerFacts, behindFor: Nanos | null, now: Instant): Nanos | null {
   const { lastHeartbeat: since } = peer;
-  const silent = since === null || since > now ? 0n : now - since;
+  if (since === null) return behindFor;
+  const silent = since > now ? 0n : now - since;
   return behindFor !== null && behindFor > silent ? behindFor : silent;
 }
 

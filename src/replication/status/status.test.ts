@@ -1,0 +1,84 @@
+// What the status says of a primary that is away, or was never there.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Secondary } from "../roles/role.ts";
+import { type ReceivingFacts, statusOf } from "./status.ts";
+
+const NOW = 5000n * SECOND;
+
+const ROLE: Secondary = {
+  mode: "secondary",
+  set: "s",
+  epoch: { number: 1, cluster: "a", first: "1" },
+  id: "site-b",
+  address: "https://a:8201",
+  known: null,
+  copied: true,
+  final: null,
+  mayRewind: false,
+  promoting: null,
+};
+
+function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
+  const peer = { apiAddress: "", clusterAddresses: [], isConnected: false };
+  const receiving: ReceivingFacts = {
+    state: "idle",
+    connectionState: "transient_failure",
+    lastRemoteIndex: null,
+    announced: 0n,
+    behindFor: null,
+    startedAt: NOW,
+    lastSyncError: "",
+    primary: { ...peer, lastHeartbeat, echoDuration: null, clockSkew: null },
+    progress: null,
+    ...facts,
+  };
+  const store = {
+    index: 40n,
+    lastDr: 40n,
+    epoch: 1,
+    root: Buffer.alloc(32),
+    corrupted: false,
+    checkedAt: null,
+    reindexedAt: null,
+    reindex: null,
+  };
+  const status = statusOf(
+    {
+      role: ROLE,
+      store,
+      clusterId: "b",
+      divergent: 0,
+      orphans: { waiting: 0, adopted: 0, left: 0 },
+      now: NOW,
+      known: [],
+      secondaries: [],
+      receiving,
+      unpromotable: [],
+      history: null,
+    },
+    false,
+  );
+  const [primary] = status["primaries"] as Record<string, unknown>[];
+  return [
+    status["last_remote_wal"],
+    status["wal_lag"],
+    primary?.["last_heartbeat"],
+    primary?.["replication_primary_canary_age_ms"],
+  ];
+}
+
+test("of a primary that was never heard of nothing is said, and not that nothing is missing", () => {
+  assert.deepEqual(factsOf(null, {}), [undefined, undefined, null, undefined]);
+});
+
+test("of one that is away it is said what was heard last, and how long ago", () => {
+  assert.deepEqual(factsOf(NOW - 60n * SECOND, { lastRemoteIndex: 40n, announced: 43n }), [
+    40,
+    3,
+    "1970-01-01T01:22:20Z",
+    "60000",
+  ]);
+});
