@@ -164,7 +164,7 @@ export function fenced(): Failure {
   return new Failure(
     "unavailable",
     "replication-fenced",
-    "another cluster of this set is the primary now: demote this one, or disable its role",
+    "this cluster is fenced: another one of its set leads, and nothing is written here any more; demote it and let it follow that one (update-primary), or disable its role",
   );
 }
 

@@ -61,7 +61,8 @@ export class Leading {
     const { now } = this.#parts.role;
     if (now.mode === "demoting") throw failures.roleChanging();
     if (now.mode !== "primary") throw failures.notPrimary();
-    if (this.#serving === null) throw isFenced(now) ? failures.fenced() : failures.noClusterPort();
+    if (isFenced(now)) throw failures.fenced(); // also while it still tells its secondaries so
+    if (this.#serving === null) throw failures.noClusterPort();
     return this.#serving;
   }
 

@@ -10,7 +10,7 @@ import { divergentApi, treesApi } from "./api-trees.ts";
 import type { OperationsNeeds } from "./operations/operations.ts";
 import { operationsDeclared, type OperationsParts, operationsParts } from "./operations/part.ts";
 import { Replication } from "./replication.ts";
-import type { Role } from "./roles/role.ts";
+import { isFenced, type Role } from "./roles/role.ts";
 
 export interface ReplicationNeeds extends Omit<
   AdmissionOptions,
@@ -99,7 +99,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
 };
 
 /** In which set, and when. */
-function placeOf(role: Role): { readonly set: string; readonly epoch: number } {
-  if (role.mode === "disabled") return { set: "", epoch: 0 };
-  return { set: role.set, epoch: role.epoch.number };
+function placeOf(role: Role) {
+  if (role.mode === "disabled") return { set: "", epoch: 0, isFenced: false };
+  return { set: role.set, epoch: role.epoch.number, isFenced: isFenced(role) };
 }

@@ -2,7 +2,7 @@
 // its own epoch on it has; what a crash leaves after that is finished when the server is unsealed the next time.
 
 import { jsonCodec } from "@holdfast/shared/codec";
-import { describe } from "@holdfast/shared/failure";
+import { describe, type Failure } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
 import { namedAddress } from "./addresses.ts";
 import * as failures from "./failures.ts";
@@ -59,7 +59,7 @@ export class TakingOver {
     const following = follows(role) && !this.#hasBegunEpoch(role);
     this.#tookOver = following ? null : storedPromotion(store, clusterId());
     side.begin();
-    if (following) await store.follow();
+    if (following) await store.follow(whyFollows(role));
     else if (store.following) await store.lead(); // it was sealed in another role
     return { following, secondary: following && !isFenced(role) };
   }
@@ -149,8 +149,8 @@ export class TakingOver {
 
   /** The data is another cluster's from here on, or not to be changed any more. */
   async yield(): Promise<void> {
-    const { options, following } = this.#parts;
-    await options.store.follow();
+    const { options, following, role } = this.#parts;
+    await options.store.follow(whyFollows(role.now));
     following.begin(); // its last entry is of now
     this.#tookOver = null;
   }
@@ -249,4 +249,9 @@ export class TakingOver {
     if (now.mode !== "secondary") throw failures.notSecondary();
     return now;
   }
+}
+
+/** What whoever writes here hears: of a primary that was superseded that it is one. */
+function whyFollows(role: Role): (() => Failure) | undefined {
+  return isFenced(role) ? failures.fenced : undefined;
 }

@@ -147,16 +147,17 @@ export function changeRole<H>(state: State<H>, role: Role): Role {
   return role;
 }
 
-/** Throws unless log entries of its own may be made. */
-export function assertLeads<H>(state: State<H>, role: Role): void {
+/** Throws unless log entries of its own may be made; `refused` says why one that follows makes none. */
+export function assertLeads<H>(state: State<H>, role: Role, refused = storeFollowing): void {
   if (state.at !== "unlocked" && state.at !== "creating") throw storeLocked();
-  if (role === "following") throw storeFollowing();
+  if (role === "following") throw refused();
 }
 
 /** A life that goes on. */
 export class Life<H> {
   #state: State<H>;
   #role: Role;
+  #refused = storeFollowing;
 
   constructor(initialised: boolean, role: Role = "leading") {
     this.#state = begin(initialised);
@@ -175,8 +176,13 @@ export class Life<H> {
     return this.#role;
   }
 
-  change(role: Role): void {
+  change(role: Role, refused = storeFollowing): void {
     this.#role = changeRole(this.#state, role);
+    this.#refused = refused;
+  }
+
+  assertLeads(): void {
+    assertLeads(this.#state, this.#role, this.#refused);
   }
 
   step(event: Event<H>): void {

@@ -340,10 +340,10 @@ export class Store implements StoreReads {
   /**
    * From now on others write the log, and of our own writes only rows of class ignored are taken. What
    * others commit comes by `apply`, or is found in the storage if that is theirs too. Resolves when
-   * what was accepted before is durable.
+   * what was accepted before is durable. `refused` says why nothing else is taken.
    */
-  async follow(): Promise<void> {
-    await this.#writing.follow();
+  async follow(refused?: () => Failure): Promise<void> {
+    await this.#writing.follow(refused);
   }
 
   /** Ends following; see Writing.lead for what must be true of the others. */

@@ -3,6 +3,7 @@
 // taken at all is the business of life.ts; the reading half is store.ts.
 
 import type { KeyObject } from "node:crypto";
+import type { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
@@ -33,7 +34,7 @@ import { Following } from "./following/following.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { hashLeaves } from "./generations/unhashed.ts";
 import { classOf, hasClass } from "./key.ts";
-import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
+import { assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
 import {
   creation,
   type Identity,
@@ -249,8 +250,8 @@ export class Writing {
   }
 
   /** From now on others write the log. Resolves when what was accepted of our own is durable. */
-  follow(): Promise<void> {
-    this.#life.change("following");
+  follow(refused?: () => Failure): Promise<void> {
+    this.#life.change("following", refused);
     return this.#acceptance.settled();
   }
 
@@ -346,7 +347,7 @@ export class Writing {
     const acceptance = this.#acceptance;
     return acceptance.settleAfter(acceptance.waiters.last, () => {
       const tip = this.requireTip();
-      assertLeads(this.#life.state, this.#life.role);
+      this.#life.assertLeads();
       invariant(!this.#inside, "no epoch starts inside a transaction");
       const control = epochStart(cluster);
       const timeline = withEpoch(acceptance.timelineAt(tip.head), tip.head, cluster);
@@ -374,7 +375,7 @@ export class Writing {
   mend(fn: (mending: Mending) => MendedRows | null, following = false): Promise<void> {
     return this.#acceptance.settleAfter(this.#acceptance.waiters.last, () => {
       const mending = this.#mending(this.requireTip());
-      if (!following) assertLeads(this.#life.state, this.#life.role);
+      if (!following) this.#life.assertLeads();
       this.#acceptance.leaves.clear();
       // A throw in between would leave the tip half mended.
       const rows = this.#failStop.orFail(() => fn(mending));
@@ -473,7 +474,7 @@ export class Writing {
     let rows: Rows;
     if (tip === null) {
       const ignored = [...changes.keys()].every((key) => classOf(key) === "ignored");
-      if (!ignored || control !== null) assertLeads(state, this.#life.role);
+      if (!ignored || control !== null) this.#life.assertLeads();
       rows = { ...NOTHING, changes };
     } else {
       const leafBefore = (slot: number, key: string) => this.#acceptance.leaf(slot, key);

@@ -47,7 +47,7 @@ function operationsOf(
     log,
     operationTokenMaxAge,
     operationTokenAuth: "open",
-    role: () => ({ mode, set, epoch }),
+    role: () => ({ mode, set, epoch, isFenced: false }),
   });
 }
 

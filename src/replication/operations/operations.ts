@@ -14,7 +14,7 @@ import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { RootAttempt, StartOptions } from "../../seal/ceremonies/root-generation.ts";
 import type { SealKeeper } from "../../seal/keeper.ts";
-import { notPrimary } from "../failures.ts";
+import { fenced, notPrimary } from "../failures.ts";
 import { PerMinute } from "../per-minute.ts";
 import * as failures from "./failures.ts";
 import { OperationTokens, TOKEN_LENGTH } from "./operation-tokens.ts";
@@ -55,6 +55,8 @@ export interface OperationsNeeds {
     readonly set: string;
     /** 0 where it is in none. */
     readonly epoch: number;
+    /** Of a primary: whether another cluster leads by now. */
+    readonly isFenced: boolean;
   };
 }
 
@@ -220,8 +222,9 @@ export class Operations {
 
   issue(names: readonly string[], ttl: Nanos): IssuedTicket {
     const { clock, random, barrier, role } = this.#needs;
-    const { mode, set, epoch } = role();
+    const { mode, set, epoch, isFenced } = role();
     if (mode !== "primary") throw notPrimary();
+    if (isFenced) throw fenced();
     const operations = DR_OPERATIONS.filter((known) => names.includes(known));
     if (operations.length === 0 || operations.length < new Set(names).size) {
       throw failures.operationUnknown(DR_OPERATIONS);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { isFenced } from "../../../src/replication/roles/role.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -144,8 +145,20 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
   is(await write(a, a.token, "apart"), 200); // nobody can tell it yet
   is(await write(b, a.token, "y"), 200);
   way.heal();
-  await until(async () => (await a.status())["state"] === "fenced");
-  is(await write(a, a.token, "z"), 503);
+  await until(() => isFenced(a.replication.role));
+  // at once, and not only when its secondaries have heard of it
+  await assert.rejects(a.replication.primary(), { code: "replication-fenced" });
+  assert.equal((await a.status())["state"], "fenced");
+  await until(() => a.replication.retention === null && !a.replication.changing);
+  const refused = [
+    await write(a, a.token, "z"),
+    await a.dr("primary/operator-ticket", { operations: ["promote"] }),
+    await a.dr("primary/secondary-token", { id: "site-c" }),
+  ];
+  for (const answer of refused) {
+    is(answer, 503, "replication_fenced");
+    assert.match(answer.text, /another one of its set leads/);
+  }
   is(await read(a, a.token, "x"), 200);
   is(await write(b, a.token, "z"), 200);
   assert.equal((await b.status())["state"], "running");
