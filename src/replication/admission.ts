@@ -68,6 +68,9 @@ export interface AdmissionOptions extends ReplicationOptions {
   readonly carry: (to: Barrier) => Promise<void>;
 }
 
+const NO_PORT =
+  "this server has no cluster port, and cannot be promoted without one: add cluster_address to a tcp listener and restart it";
+
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #replication: Replication;
@@ -153,6 +156,7 @@ export class Admission {
       warnings: [
         "all data of before is gone, and all tokens with it; the primary's data is being copied",
         "unsealing this cluster needs the shares of the primary from now on",
+        ...this.#portWarnings(),
       ],
       exchange: async () => {
         // It took its time: what this cluster is may have changed meanwhile.
@@ -160,6 +164,11 @@ export class Admission {
         await exchange(data);
       },
     };
+  }
+
+  /** It is missed in the night in which this cluster is to take over. */
+  #portWarnings(): string[] {
+    return this.#options.port() === null ? [NO_PORT] : [];
   }
 
   /** How far `enableSecondary` would come. Nothing is changed, here or at the primary, and the token is as good as before. */

@@ -152,6 +152,7 @@ export class Following {
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
       hasPrimary: role.id !== "",
       leader: role.epoch,
+      hasPort: options.port() !== null,
       audits: audits(),
       changing: changes.isRunning,
     };

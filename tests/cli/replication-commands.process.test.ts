@@ -290,6 +290,34 @@ test("who is logged in at one cluster is told how to at the other, and not where
   assert.match(words(ill), /replication wrong .*update-primary/);
 });
 
+test("a cluster without a cluster port is warned when it joins, and its rehearsal fails", async (t) => {
+  const a = await startPrimary(t);
+  const b = await startCluster(t, { clusterPort: null });
+  const person = new Person(t);
+  const key = (await person.must(b, "public-key")).stdout.trim();
+  const token = (await person.must(a, `token -public-key ${key} site-b`)).stdout;
+  const warned = await person.must(b, "join -yes -", { stdin: token });
+  assert.match(words(warned), /Warning: this server has no cluster port.*cluster_address/);
+  await inSync(a, b);
+  assert.ok((await b.status())["promotable_reasons"]?.toString().includes("cluster-port"));
+  const dr = await person.operate(b, a.opened.shares[0] ?? "");
+  await person.must(a, "demote -yes");
+  await until(async () => {
+    const plan = await person.at(b, `failover -plan -dr-token ${dr}`);
+    return plan.stdout.includes("[x]    primary-gone");
+  });
+  const plan = await person.at(b, `failover -plan -dr-token ${dr}`);
+  assert.equal(plan.code, 2, plan.all);
+  assert.match(plan.stdout, /^\[ \] +cluster-port +this server has no cluster port/m);
+  assert.match(
+    words(plan),
+    /Can Take Over no, not even by force.*Next 1 here: add cluster_address/,
+  );
+  const refused = await person.at(b, `promote -force -yes -dr-token ${dr}`);
+  assert.equal(refused.code, 1, refused.all);
+  assert.match(words(refused), /no cluster port/);
+});
+
 test("generate-root -dr-token makes an operation token too, and disable ends the part of either side", async (t) => {
   const { primary, secondary, person, share } = await pair(t);
   const env = { HOLDFAST_ADDR: secondary.server.url, HOME: person.home };

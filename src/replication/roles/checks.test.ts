@@ -16,6 +16,7 @@ const READY: PromotionFacts = {
   unheardFor: null,
   hasPrimary: true,
   leader: { number: 3, cluster: "cluster-a" },
+  hasPort: true,
   audits: true,
   changing: false,
 };
@@ -33,6 +34,7 @@ const CASES: readonly (readonly [
   ["equal", { equal: false }, "invalid", true],
   ["complete", { announced: 95n }, "unavailable", true],
   ["primary-gone", { final: null }, "invalid", true],
+  ["cluster-port", { hasPort: false }, "invalid", false],
   ["audit", { audits: false }, "invalid", false],
   ["alone", { changing: true }, "invalid", false],
 ];

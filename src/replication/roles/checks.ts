@@ -30,6 +30,8 @@ export interface PromotionFacts {
   readonly hasPrimary: boolean;
   /** Who leads, as far as is known here, also where it is not followed. */
   readonly leader: Pick<Epoch, "number" | "cluster">;
+  /** Whether this server has a cluster port, which a primary needs. */
+  readonly hasPort: boolean;
   /** Whether an audit device of the data can be written here. */
   readonly audits: boolean;
   /** Whether another change of the role is under way. */
@@ -43,6 +45,7 @@ export type CheckName =
   | "equal"
   | "complete"
   | "primary-gone"
+  | "cluster-port"
   | "audit"
   | "alone";
 
@@ -90,6 +93,12 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
       `entries ${applied + 1n} to ${announced} of the primary are missing here, and would be lost`,
     ),
     check("primary-gone", sign === null, true, sign ?? ""),
+    check(
+      "cluster-port",
+      facts.hasPort,
+      false,
+      "this server has no cluster port, which a primary needs: add cluster_address to a tcp listener and restart it",
+    ),
     check("audit", facts.audits, false, "no audit device of the data can be written here"),
     check("alone", !facts.changing, false, "another change of the role is under way"),
   ];

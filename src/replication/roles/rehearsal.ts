@@ -56,6 +56,7 @@ const MENDING: readonly (readonly [CheckName, string])[] = [
   ["copied", `${HERE} status, until it streams`],
   ["whole", `${HERE} status, until it streams`],
   ["equal", `${HERE} merkle-check -deep, then: holdfast replication recover`],
+  ["cluster-port", "here: add cluster_address to a tcp listener, and restart the server"],
   ["audit", "here: make the place writable that the audit devices of the primary write to"],
   ["alone", `${HERE} status, until the other change is over`],
 ];

@@ -89,14 +89,15 @@ export class Cluster {
 }
 
 export interface ClusterOptions extends TestServerOptions {
-  /** Default: a free one. */
-  readonly clusterPort?: number;
+  /** Default: a free one. Null: none. */
+  readonly clusterPort?: number | null;
   /** What its secondaries are told. Default: its cluster port. */
   readonly address?: string;
 }
 
 export async function startCluster(t: TestContext, options: ClusterOptions = {}): Promise<Cluster> {
-  const clusterPort = { host: "127.0.0.1", port: options.clusterPort ?? 0 };
+  const { clusterPort: port = 0 } = options;
+  const clusterPort = port === null ? null : { host: "127.0.0.1", port };
   const server = await startServer({
     ...options,
     config: (config) => ({ ...config, clusterPort }),
