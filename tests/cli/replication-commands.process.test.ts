@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import {
   type Cluster,
   inSync,
@@ -63,6 +64,12 @@ async function pair(t: TestContext) {
   return { primary, secondary, person: new Person(t), share: primary.opened.shares[0] ?? "" };
 }
 
+/** As somebody reads it on call. */
+function fits({ all }: Ran): void {
+  const plain = stripVTControlCharacters(all);
+  for (const line of plain.split(/[\n\r]/)) assert.ok(line.length <= 80, `${line.length}: ${line}`);
+}
+
 const words = ({ all }: Ran) => all.replaceAll(/\s+/g, " ");
 
 test("a cluster joins by a token that is sealed to it, fails over and back, by these commands alone", async (t) => {
@@ -74,7 +81,12 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   const without = await person.must(a, "status");
   assert.match(words(without), /Secondaries none.*`holdfast replication token ID`/);
   const key = (await person.must(b, "public-key")).stdout.trim();
-  const token = (await person.must(a, `token -public-key ${key} site-b`)).stdout;
+  const issued = await person.must(a, `token -public-key ${key} site-b`);
+  assert.match(
+    words(issued),
+    /`holdfast replication join -`.*`holdfast replication update-primary /,
+  );
+  const token = issued.stdout;
   const awaited = await person.at(a, "status");
   assert.equal(awaited.code, 2, awaited.all);
   assert.match(words(awaited), /site-b <none> not come yet/);
@@ -113,7 +125,9 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   assert.equal(early.code, 2, early.all);
   assert.match(early.stdout, /^\[!\] +primary-gone +the primary is alive and connected/m);
   assert.match(words(early), /Next 1 on the primary \(http\S+\): holdfast replication demote/);
-  await person.must(a, "demote -yes");
+  const gaveWay = await person.must(a, "demote -yes", { columns: 80, typed: [] });
+  assert.match(words(gaveWay), /Next: `holdfast replication promote -dr-token FILE` on the/);
+  fits(gaveWay);
   const demoted = await person.at(a, "status");
   assert.equal(demoted.code, 2);
   assert.match(words(demoted), /without a primary.*update-primary/);
@@ -162,6 +176,25 @@ test("status of a secondary that is cut off, revoked or without its primary says
   assert.equal(json.stderr, "");
 });
 
+test("on a terminal of 80 columns nothing breaks inside a word, and the planned way is apart from the forced one", async (t) => {
+  const { primary, secondary, person, share } = await pair(t);
+  const screen = { columns: 80, typed: [] };
+  const dr = await person.operate(secondary, share);
+  const plan = `failover -plan -dr-token ${dr}`;
+  const early = await person.at(secondary, plan, screen);
+  fits(early);
+  assert.match(words(early), /Can Take Over not yet: see primary-gone/);
+  assert.match(words(early), /Next 2 here: holdfast replication promote -dr-token FILE /);
+  assert.doesNotMatch(early.stdout, /^Next.*-force/m);
+  assert.match(words(early), /Or By Force .*promote -force -dr-token FILE Signed Report/);
+  await primary.replication.rest();
+  await until(async () => /^And /m.test((await person.at(secondary, plan)).stdout));
+  fits(await person.at(secondary, plan, screen));
+  const cut = await person.at(secondary, "status", screen);
+  assert.match(cut.stdout, /^Last Error/m);
+  fits(cut);
+});
+
 test("a primary that was superseded by force is shown as fenced", async (t) => {
   const { primary, secondary, person, share } = await pair(t);
   const dr = await person.operate(secondary, share);
@@ -179,6 +212,9 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
   const fenced = await person.at(primary, "status", { columns: 80 });
   assert.equal(fenced.code, 2, fenced.all);
   assert.match(words(fenced), /FENCED: another cluster was promoted.*replication demote/);
+  const demoted = await person.must(primary, "demote -yes", { columns: 80, typed: [] });
+  assert.match(words(demoted), /Next: a ticket and a token of the cluster that leads/);
+  fits(demoted);
 });
 
 test("an operation token comes from a file, a pipe, the environment or a prompt, and never from the command line", async (t) => {
@@ -299,7 +335,8 @@ test("a cluster without a cluster port is warned when it joins, and its rehearsa
   const warned = await person.must(b, "join -yes -", { stdin: token });
   assert.match(words(warned), /Warning: this server has no cluster port.*cluster_address/);
   await inSync(a, b);
-  assert.ok((await b.status())["promotable_reasons"]?.toString().includes("cluster-port"));
+  const { promotable_reasons: reasons } = await b.status();
+  assert.ok(Array.isArray(reasons) && reasons.includes("cluster-port"));
   const dr = await person.operate(b, a.opened.shares[0] ?? "");
   await person.must(a, "demote -yes");
   await until(async () => {
@@ -397,6 +434,13 @@ test("what only a superseded primary had is listed and exported, page by page", 
   await rejoined(b, a, "site-a", a.opened.shares);
   await inSync(b, a);
   const dr = await person.operate(a, share);
+  const status = await person.must(a, "status");
+  assert.match(
+    words(status),
+    /Given Up \d+ entries.*30 days.*`holdfast replication divergent list/,
+  );
+  const misspelt = await person.at(a, `divergent export -dr-token ${dr} nonsense`);
+  assert.match(words(misspelt), /`holdfast replication divergent list`/);
   const listed = await person.must(a, `divergent list -dr-token ${dr}`, { columns: 80 });
   const [tail = ""] = /^\d+-\d+-\d+/m.exec(listed.stdout) ?? [];
   assert.notEqual(tail, "", listed.all);

@@ -65,7 +65,8 @@ export const replicationToken = command({
     const token = wrapInfo?.token.reveal() ?? data?.token ?? "";
     await out.show({ id, token }, { text: token });
     out.hint(
-      `Next: \`holdfast replication join -\` on ${id}, with this token. It is a secret until it was used.`,
+      `Next, on ${id}, with this token: \`holdfast replication join -\` where it is new; where it was in the set before, ` +
+        "`holdfast replication update-primary -dr-token FILE @TOKEN`. The token is a secret until it was used.",
     );
   },
 });
@@ -99,6 +100,21 @@ export const replicationRevoke = command({
   },
 });
 
+const FOLLOW =
+  "a ticket and a token of the cluster that leads, and `holdfast replication update-primary -dr-token FILE @TOKEN` here";
+
+/** What is missing elsewhere is not sent any more: who has it leads again first. */
+const INCOMPLETE =
+  "Do not promote the secondary yet: it would lack what is only here. Next: an operation token by `holdfast replication " +
+  "operation-token` here, then `holdfast replication promote -dr-token FILE` here; when the secondary streams, demote again. " +
+  "`holdfast replication failover -plan -dr-token FILE` there says what it lacks.";
+
+export function afterDemotion(wasFenced: boolean, warnings: readonly string[]): string {
+  if (wasFenced) return `Next: ${FOLLOW}`;
+  if (warnings.some((text) => text.startsWith("NOT everything"))) return INCOMPLETE;
+  return `Next: \`holdfast replication promote -dr-token FILE\` on the secondary that takes over; then ${FOLLOW}`;
+}
+
 export const replicationDemote = command({
   name: "replication demote",
   summary: "Make this primary a secondary without a primary: the first half of a failover",
@@ -114,11 +130,10 @@ export const replicationDemote = command({
     const { display } = settings.address.value;
     const question = `Demote ${display}? Nobody is served until a secondary is promoted.`;
     if (!(await confirmed(context, yes, question, "Nothing was demoted."))) return 1;
-    await replication.demoteDrPrimary(client.inRoot());
+    const { data: before } = await replication.readDrStatus(client.inRoot());
+    const { warnings } = await replication.demoteDrPrimary(client.inRoot());
     out.done("Success! This cluster is a secondary without a primary.");
-    out.hint(
-      "Next: `holdfast replication promote` on the secondary that takes over; then a token of it, and `holdfast replication update-primary` here",
-    );
+    out.hint(afterDemotion(before["state"] === "fenced", warnings));
     return 0;
   },
 });

@@ -163,15 +163,23 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
         : []),
       ...(error === "" ? [] : [["Last Error", error] as const]),
     ],
+    sentences: ["Last Error"],
   };
   const connected = primary?.["connection_status"] === "connected";
   const damaged = status["corrupted_merkle_tree"] === true;
   return {
     view,
     troubled: state !== STREAMING || !connected || damaged,
-    advice: secondaryAdvice(status, { hasPrimary: id !== "", connected, damaged }),
+    advice: [
+      ...secondaryAdvice(status, { hasPrimary: id !== "", connected, damaged }),
+      ...(divergent === 0 ? [] : [GIVEN_UP]),
+    ],
   };
 }
+
+const GIVEN_UP =
+  "What was given up is kept aside for 30 days. Next: `holdfast replication divergent list -dr-token FILE`, then `export`, says " +
+  "which keys it had changed.";
 
 function secondaryAdvice(
   status: JsonObject,

@@ -125,12 +125,22 @@ export function planView({
   ...lost
 }: Rehearsal): View {
   const { lost_from: from, lost_to: to, lost_entries: count, unheard_seconds: unheard } = lost;
+  // The primary is connected: then nobody needs force who can demote it.
+  const lives =
+    unheard === undefined && checks.some(({ name, ok }) => name === "primary-gone" && !ok);
   const verdict =
     ready === true
       ? "yes"
-      : forced === true
-        ? "only by force: read what that loses"
-        : "no, not even by force";
+      : forced !== true
+        ? "no, not even by force"
+        : lives
+          ? "not yet: see primary-gone (and by force, at a loss)"
+          : "only by force: read what that loses";
+  const isForced = (line: string) => / -force\b/.test(line);
+  const steps = next
+    .filter((line) => !isForced(line))
+    .map((line, i) => [`Next ${i + 1}`, line] as const);
+  const others = next.filter(isForced).map((line) => ["Or By Force", line] as const);
   return {
     parts: [
       {
@@ -156,9 +166,11 @@ export function planView({
                   `what the primary has written in the last ${unheard} seconds, unheard of here`,
                 ] as const,
               ]),
-          ...next.map((line, i) => [`Next ${i + 1}`, line] as const),
+          ...steps,
+          ...others,
           ...(evidence === undefined ? [] : [["Signed Report", evidence] as const]),
         ],
+        sentences: ["And", ...[...steps, ...others].map(([name]) => name)],
       },
     ],
   };

@@ -24,7 +24,11 @@ export interface OutputOptions {
 
 /** How people see data that programs get whole. */
 export type View =
-  | { readonly pairs: readonly (readonly [name: string, value: JsonValue | undefined])[] }
+  | {
+      readonly pairs: readonly (readonly [name: string, value: JsonValue | undefined])[];
+      /** Names of those that are sentences: on a terminal their lines end between words. */
+      readonly sentences?: readonly string[];
+    }
   | {
       readonly columns: readonly string[];
       readonly rows: readonly (readonly (JsonValue | undefined)[])[];
@@ -158,7 +162,12 @@ export class Output {
     if ("pairs" in view) {
       const names = Math.max(...view.pairs.map(([name]) => widthOf(name)), 0);
       const room = width === null ? null : width - names - PAIRS_GAP;
-      const rows = view.pairs.map(([name, value]) => [name, cellOf(value, room)] as const);
+      const { sentences = [] } = view;
+      const rows = view.pairs.map(([name, value]) => {
+        const cell = cellOf(value, room);
+        const flows = room !== null && sentences.includes(name);
+        return [name, flows ? flow(cell, room) : cell] as const;
+      });
       return pairs(rows, { width, heading });
     }
     const rows = view.rows.map((row) => row.map(showValue));

@@ -49,13 +49,15 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
 }
 
 const HERE = "here: holdfast replication";
+const WITH = "-dr-token FILE";
+const PROMOTE = `${HERE} promote ${WITH}`;
 
 /** What mends a check that does not hold, in the order in which it is done. */
 const MENDING: readonly (readonly [CheckName, string])[] = [
-  ["keys", `${HERE} recover (the keys of the set are fetched again)`],
+  ["keys", `${HERE} recover ${WITH} (the keys of the set are fetched again)`],
   ["copied", `${HERE} status, until it streams`],
   ["whole", `${HERE} status, until it streams`],
-  ["equal", `${HERE} merkle-check -deep, then: holdfast replication recover`],
+  ["equal", `${HERE} merkle-check -deep ${WITH}, then: holdfast replication recover ${WITH}`],
   ["cluster-port", "here: add cluster_address to a tcp listener, and restart the server"],
   ["audit", "here: make the place writable that the audit devices of the primary write to"],
   ["alone", `${HERE} status, until the other change is over`],
@@ -80,19 +82,19 @@ function nextCommands(
   const where = primaryApi === "" ? "" : ` (${primaryApi})`;
   const afterwards = [
     `${HERE} token -public-key KEY ID, for each cluster that is to follow`,
-    "there: holdfast replication update-primary",
+    `there: holdfast replication update-primary ${WITH} @TOKEN`,
   ];
   const demote = `on the primary${where}: holdfast replication demote`;
-  if (ready) return [`${HERE} promote`, ...afterwards];
-  const follow = `${HERE} update-primary, with a token of the cluster that leads`;
+  if (ready) return [PROMOTE, ...afterwards];
+  const follow = `${HERE} update-primary ${WITH} @TOKEN, with a token of the cluster that leads`;
   const steps = [
     ...mending,
     ...(failed.has("primary-gone") ? (isFollower ? [demote] : [follow, demote]) : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
-    `${HERE} promote`,
+    PROMOTE,
   ];
-  const lost = "here, where the primary is lost: holdfast replication promote -force";
-  return [...steps, ...(readyWithForce ? [lost] : []), ...afterwards];
+  const lost = `here, where the primary is lost: holdfast replication promote -force ${WITH}`;
+  return [...steps, ...afterwards, ...(readyWithForce ? [lost] : [])];
 }
 
 /** As evidence takes it. */
