@@ -94,7 +94,7 @@ test("disaster recovery: set up, failed over, back, revoked, rotated, lost and b
   await operators.must(ticket);
   assert.match(await operators.must(rehearse, 2), /\[!\] +primary-gone/);
 
-  const [planned, follow, failback, ceremony, plan, force, fenced, rejoin, ...more] =
+  const [planned, follow, failback, ceremony, plan, force, fenced, rejoin, lost, ...more] =
     commands("operations/failover.md");
   const [revoke, readmit, rotate, ...rest] = more;
   assert.deepEqual(rest, []);
@@ -126,4 +126,5 @@ test("disaster recovery: set up, failed over, back, revoked, rotated, lost and b
   await operators.must(rejoin);
   const [here, there] = [await b.status(), await a.status()];
   assert.equal(there["merkle_root"], here["merkle_root"]);
+  assert.match(await operators.must(lost, 3), /Nothing was given up here/);
 });
