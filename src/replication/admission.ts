@@ -99,7 +99,9 @@ export class Admission {
     const token = await makeToken(secondaries, request, { address, epoch }, random);
     if (token.form === "encrypted") return reply({ token: token.text });
     const wrapped = await wrap(token.wrap, token.ttl, context);
-    return this.#options.wrapAddress === "" ? wrapped.with({ warnings: [NO_ADDRESS] }) : wrapped;
+    const { wrapAddress } = this.#options;
+    if (wrapAddress === "") return wrapped.with({ warnings: [NO_ADDRESS] });
+    return wrapAddress.startsWith("https://") ? wrapped : wrapped.with({ warnings: [PLAIN] });
   }
 
   async revoke(id: string): Promise<void> {
@@ -346,6 +348,10 @@ function unwrapRequest(
 
 const NO_ADDRESS =
   "this server has no api_addr, so the token does not say where it is unwrapped: name that with primary_api_addr where it is used";
+
+const PLAIN =
+  "api_addr of this server is not https://, and other clusters unwrap a token by https alone: name another address with primary_api_addr " +
+  "where it is used, or make the token with secondary_public_key";
 
 /** Where the rows of this room lie. */
 const ROWS = "core/replication/dr/";

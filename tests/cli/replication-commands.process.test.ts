@@ -207,6 +207,19 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
   const env = { HOLDFAST_ADDR: secondary.server.url, HOLDFAST_TOKEN: primary.token };
   const ordinary = await run(["read", "sys/mounts"], { env: { ...env, HOME: person.home } });
   assert.match(words(ordinary), /disaster-recovery secondary.*Next: send it to the primary/);
+  for (const [line, next] of [
+    ["enable", /Next: .*`holdfast replication promote`/],
+    ["demote -yes", /Next: .*`holdfast replication update-primary`/],
+    [
+      `join -yes @${person.keep("activation", "a-token")}`,
+      /Next: .*`holdfast replication update-primary`/,
+    ],
+  ] as const) {
+    const wrong = await person.at(secondary, line, {}, primary);
+    assert.equal(wrong.code, 1, wrong.all);
+    assert.match(words(wrong), next);
+    assert.doesNotMatch(words(wrong), /send it to the primary/);
+  }
   await person.must(secondary, `promote -force -yes -dr-token ${dr}`);
   await until(async () => (await primary.status())["state"] === "fenced");
   const fenced = await person.at(primary, "status", { columns: 80 });

@@ -112,8 +112,29 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
 ]);
 
+/** What a secondary does instead, by the words of the command: it is not the primary that does it. */
+const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
+  [
+    "replication enable",
+    "this cluster is a secondary: `holdfast replication failover -plan` shows whether it can take over, `holdfast replication promote` " +
+      "makes it the primary",
+  ],
+  [
+    "replication demote",
+    "this cluster is a secondary already: `holdfast replication update-primary` lets it follow another primary, `holdfast replication " +
+      "promote` makes it one",
+  ],
+  [
+    "replication join",
+    "this cluster is a secondary already: `holdfast replication update-primary` with that token lets it follow another primary of its " +
+      "set; `holdfast replication disable` first where it is to join another set",
+  ],
+]);
+
 function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
+  const onSecondary = error.code === "dr_secondary" ? ON_SECONDARY.get(command) : undefined;
+  if (onSecondary !== undefined) return onSecondary;
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
   }

@@ -43,6 +43,20 @@ async function wrappedToken(primary: Cluster, id = "site-b"): Promise<Answer> {
   return made;
 }
 
+test("R-9: a primary whose own address is not https says with the token that nobody unwraps it there", async (t) => {
+  const api_addr = "http://primary.example:8200";
+  const primary = await startPrimary(t, { settings: { api_addr } });
+  const [warning, ...more] = at(await wrappedToken(primary), "warnings") as string[];
+  assert.match(warning ?? "", /https.*primary_api_addr.*secondary_public_key/);
+  assert.deepEqual(more, []);
+  const key = await (await startCluster(t)).dr("secondary/generate-public-key");
+  const secondary_public_key = at(key, "data", "secondary_public_key");
+  const body = { id: "sealed", secondary_public_key };
+  const sealed = await primary.dr("primary/secondary-token", body);
+  is(sealed, 200);
+  assert.equal(at(sealed, "warnings"), null);
+});
+
 test("R-9: a wrapped token is a JWT for half an hour that says where it is unwrapped; its jti is no credential", async (t) => {
   const api_addr = "https://primary.example:8200";
   const primary = await startPrimary(t, { settings: { api_addr } });
