@@ -270,7 +270,7 @@ export class Wrapping {
         ttl: Number(ttl / SECOND),
         creation_time: showTime(created),
         creation_path: path,
-        wrapped_accessor: inside,
+        ...(inside === "" ? {} : { wrapped_accessor: inside }),
       },
       warnings: jwt && apiAddress === "" ? [NO_ADDRESS] : [],
     };

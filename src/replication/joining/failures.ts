@@ -224,7 +224,7 @@ export function addressMissing(): Failure {
 
 /**
  * @code joining-address-forbidden The address of a primary is one where no other cluster is called.
- * @remedy Give the address of the primary's API; see docs/operations/outbound.md for addresses of this machine.
+ * @remedy Give another address in the field that is named; see docs/operations/outbound.md for addresses of this machine.
  */
 export function addressForbidden(field: string, why: string): Failure {
   return new Failure("invalid", "joining-address-forbidden", `${field}: ${why}`);

@@ -141,9 +141,10 @@ export class Secondaries {
    * Forgets the member and takes none of its certificates any more. Gives their serials, none where nobody knows it: their
    * sessions are to be cut now.
    */
-  revoke(id: string): Promise<string[]> {
-    return this.#write((tx) => {
-      const known = isMemberId(id) ? storedSecondary(tx, id) : null;
+  async revoke(id: string): Promise<string[]> {
+    if (!isMemberId(id)) throw failures.idInvalid();
+    return await this.#write((tx) => {
+      const known = storedSecondary(tx, id);
       if (known === null) return [];
       for (const certificate of known.certificates) putRevoked(tx, id, certificate);
       deleteSecondary(tx, id);

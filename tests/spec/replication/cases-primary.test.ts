@@ -202,12 +202,13 @@ test("R-19: a token that nobody has used stands among the known ones until it is
   assert.deepEqual((await primary.status())["known_secondaries"], []);
 });
 
-test("R-22: revoking what nobody knows is done", async (t) => {
+test("R-22: revoking what nobody knows is done; what can be nobody's id is refused", async (t) => {
   const primary = await startPrimary(t);
-  for (const id of ["b", "not/an/id"]) {
-    const answer = await primary.dr("primary/revoke-secondary", { id });
-    is(answer, 204);
-    assert.equal(answer.text, "");
+  const answer = await primary.dr("primary/revoke-secondary", { id: "b" });
+  is(answer, 204);
+  assert.equal(answer.text, "");
+  for (const id of ["", "not/an/id", "-b", "b."]) {
+    is(await primary.dr("primary/revoke-secondary", { id }), 400, "joining_id_invalid");
   }
 });
 
