@@ -158,7 +158,7 @@ export class Admission {
       warnings: [
         "all data of before is gone, and all tokens with it; the primary's data is being copied",
         "unsealing this cluster needs the shares of the primary from now on",
-        ...this.#portWarnings(),
+        ...this.joinWarnings,
       ],
       exchange: async () => {
         // It took its time: what this cluster is may have changed meanwhile.
@@ -169,7 +169,7 @@ export class Admission {
   }
 
   /** It is missed in the night in which this cluster is to take over. */
-  #portWarnings(): string[] {
+  get joinWarnings(): readonly string[] {
     return this.#options.port() === null ? [NO_PORT] : [];
   }
 

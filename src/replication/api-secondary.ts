@@ -164,7 +164,9 @@ export const joiningApi = [
     },
     output: triedOutput,
     handler: async (admission, input, context) => {
-      if (input.dryRun) return trial(await admission.tryJoining(input, context.signal));
+      if (input.dryRun) {
+        return trial(await admission.tryJoining(input, context.signal), admission.joinWarnings);
+      }
       const { warnings, exchange } = await admission.enableSecondary(input, context.signal);
       context.detach();
       return reply({}, { warnings, afterwards: exchange });
@@ -205,7 +207,7 @@ export const joiningApi = [
 const UNWRAPS_ONCE =
   "a wrapped token is used up when it is unwrapped: what it says of the cluster port was not tried";
 
-function trial(tried: readonly Tried[]) {
+function trial(tried: readonly Tried[], others: readonly string[] = []) {
   const last = tried.at(-1);
   const data = {
     ready: last?.cause === null,
@@ -217,7 +219,7 @@ function trial(tried: readonly Tried[]) {
     })),
   };
   const isUntried = last?.step === "api" && last.cause === null;
-  return reply(data, { warnings: isUntried ? [UNWRAPS_ONCE] : [] });
+  return reply(data, { warnings: [...(isUntried ? [UNWRAPS_ONCE] : []), ...others] });
 }
 
 function rehearsal(found: SignedRehearsal) {

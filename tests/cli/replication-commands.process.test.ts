@@ -345,6 +345,8 @@ test("a cluster without a cluster port is warned when it joins, and its rehearsa
   const person = new Person(t);
   const key = (await person.must(b, "public-key")).stdout.trim();
   const token = (await person.must(a, `token -public-key ${key} site-b`)).stdout;
+  const tried = await person.must(b, "join -dry-run -", { stdin: token });
+  assert.match(words(tried), /Warning: this server has no cluster port/);
   const warned = await person.must(b, "join -yes -", { stdin: token });
   assert.match(words(warned), /Warning: this server has no cluster port.*cluster_address/);
   await inSync(a, b);
