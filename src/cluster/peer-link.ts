@@ -59,6 +59,8 @@ export interface PeerLink {
   close(): Promise<void>;
   /** Null before it is open; resolves when it is not any more. */
   readonly closed: Promise<void> | null;
+  /** Whether the port of the set was there when this was last opened, whatever it said then. */
+  readonly hasMet: boolean;
 }
 
 /** What a member says of itself: who it is, and how far it is where it replicates. */
@@ -71,6 +73,7 @@ export class CarriedLink implements PeerLink {
   readonly #carrier: Carrier;
   readonly #member: MemberName;
   #carried: Carried | null = null;
+  #hasMet = false;
 
   constructor(carrier: Carrier, member: MemberName) {
     this.#carrier = carrier;
@@ -81,9 +84,15 @@ export class CarriedLink implements PeerLink {
     return this.#carried?.closed ?? null;
   }
 
+  get hasMet(): boolean {
+    return this.#hasMet;
+  }
+
   async open(self: Self, signal?: AbortSignal): Promise<HelloAnswer> {
     await this.close();
+    this.#hasMet = false;
     const carried = await this.#carrier.connect(DIAL, signal);
+    this.#hasMet = true;
     const { set, kind, id } = this.#member;
     const sent: Hello = {
       ...NO_STANDING,

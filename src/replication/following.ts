@@ -23,6 +23,7 @@ import {
 } from "./roles/rehearsal.ts";
 import type { Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
+import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 
 export interface FollowingParts {
@@ -132,6 +133,14 @@ export class Following {
 
   // --- what a promotion goes by ---
 
+  /** Before somebody goes by the silence of the primary: it may be back, and it would be a minute before it is called. */
+  async look(role: Secondary): Promise<void> {
+    const { applied, final, silentFor, refusal } = this.facts(role, () => null);
+    const isOver = final !== null && applied >= final;
+    const isSilent = silentFor !== null && this.heard.silence >= SILENCE;
+    if (!isOver && (isSilent || refusal !== null)) await this.#receiving?.look();
+  }
+
   facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {
     const { options, changes } = this.#parts;
     const { store, audits } = options;
@@ -150,6 +159,7 @@ export class Following {
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
       silentFor: connected ? null : Number(heard.silence / SECOND),
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
+      refusal: connected ? null : heard.refusal,
       hasPrimary: role.id !== "",
       leader: role.epoch,
       hasPort: options.port() !== null,
@@ -172,6 +182,7 @@ export class Following {
 
   async rehearseSigned(role: Secondary): Promise<SignedRehearsal> {
     const { clock, sign, log } = this.#parts.options;
+    await this.look(role);
     const facts = this.facts(role);
     const found = this.rehearse(role, facts);
     try {

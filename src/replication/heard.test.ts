@@ -69,3 +69,27 @@ test("of another primary nothing is known", async () => {
   later.load();
   assert.equal(later.announced, 0n);
 });
+
+test("who refuses is not silent; what it has said for good outlives its end and a start, until it takes this cluster", async () => {
+  const { made, clock } = await stage();
+  const first = made();
+  first.try();
+  clock.pass(20n * SECOND);
+  first.called({ kind: "refuses", reason: "not now", forGood: false });
+  assert.deepEqual([first.silence, first.unheard, first.refusal], [0n, 20n * SECOND, "not now"]);
+  first.called({ kind: "nobody" });
+  clock.pass(SECOND);
+  assert.deepEqual([first.silence, first.refusal], [SECOND, null]);
+  first.called({ kind: "refuses", reason: "revoked", forGood: true });
+  first.called({ kind: "refuses", reason: "not now", forGood: false });
+  first.called({ kind: "nobody" });
+  assert.equal(first.refusal, "revoked");
+  await first.kept;
+  const second = made();
+  second.load();
+  assert.equal(second.refusal, "revoked");
+  second.called({ kind: "takes" });
+  assert.deepEqual([second.silence, second.refusal], [0n, null]);
+  first.forget();
+  assert.equal(first.refusal, null);
+});

@@ -1,4 +1,4 @@
-// What a secondary has heard of its primary: when, how late it was there, and of how many entries. It outlives whoever
+// What a secondary has heard of its primary: when, how late it was there, of how many entries, and whether it refuses. It outlives whoever
 // receives, and a start: what is known to be missing stays missing.
 
 import { jsonCodec } from "@holdfast/shared/codec";
@@ -9,6 +9,7 @@ import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Store } from "../storage/store.ts";
+import type { CallOutcome } from "./stream/receiving.ts";
 
 /** Below core/replication/dr/. */
 const HEARD = "heard";
@@ -19,6 +20,8 @@ interface Stored {
   readonly announced: string;
   /** By the clock of the wall. */
   readonly at: string;
+  /** There where it refuses this cluster for good: why. */
+  readonly refusal?: string;
 }
 
 const heardCodec = jsonCodec<Stored>();
@@ -41,6 +44,9 @@ export class Heard {
   #announced = 0n;
   /** The last in this life of the server. */
   #word: Word | null = null;
+  /** When it last answered a call, whatever it said. */
+  #answered: Nanos | null = null;
+  #refusal: { readonly reason: string; readonly forGood: boolean } | null = null;
   /** Since when it is tried to reach the primary, in this life. */
   #tried: Nanos | null = null;
   /** The last in a life before. */
@@ -58,6 +64,8 @@ export class Heard {
     if (found === null) return;
     this.#before = parseTime(found.at);
     this.#announce(BigInt(found.announced));
+    const { refusal: reason } = found;
+    if (reason !== undefined) this.#refusal = { reason, forGood: true };
   }
 
   /** The highest index that the primary has told of. Indexes only grow, also by a restore there. */
@@ -82,15 +90,35 @@ export class Heard {
   /** For how long nobody answers: one that was not tried yet may be there. By the steady clock, since that of the wall may be
    *  set. */
   get silence(): Nanos {
-    const since = this.#word?.at ?? this.#tried;
-    return since === null ? 0n : this.#options.clock.elapsed() - since;
+    const [word, answered] = [this.#word?.at ?? null, this.#answered];
+    const last = word === null || (answered !== null && answered > word) ? answered : word;
+    return this.#since(last ?? this.#tried);
   }
 
-  /** For how long it was not heard of, also before the start. */
+  /** For how long it was not heard of, also before the start. One that only refuses has told nothing. */
   get unheard(): Nanos {
-    if (this.#word !== null || this.#before === null) return this.silence;
+    const untold = this.#since(this.#word?.at ?? this.#tried);
+    if (this.#word !== null || this.#before === null) return untold;
     const passed = this.#options.clock.now() - this.#before;
-    return passed > this.silence ? passed : this.silence;
+    return passed > untold ? passed : untold;
+  }
+
+  /** Why the primary does not take this cluster; null where it does, or was not there when it was last called. */
+  get refusal(): string | null {
+    return this.#refusal?.reason ?? null;
+  }
+
+  /** The primary was called. Whoever refuses is there; what it has said for good counts until it takes this cluster. */
+  called(outcome: CallOutcome): void {
+    const forGood = this.#refusal?.forGood === true;
+    if (outcome.kind === "nobody") {
+      if (!forGood) this.#refusal = null;
+      return;
+    }
+    this.#answered = this.#options.clock.elapsed();
+    if (outcome.kind === "takes") this.#refusal = null;
+    else if (!forGood) this.#refusal = outcome;
+    if (outcome.kind === "refuses" && outcome.forGood) void this.keep();
   }
 
   /** It is tried to reach the primary. */
@@ -111,10 +139,14 @@ export class Heard {
   /** Durable, where that is possible: whatever it is for goes on without. */
   async keep(): Promise<void> {
     const { view, store, clock, log } = this.#options;
-    const { last } = this;
-    if (this.#word === null || last === null || store.locked) return;
+    const refusal = this.#refusal?.forGood === true ? this.#refusal.reason : null;
+    if ((this.#word === null && refusal === null) || store.locked) return;
     this.#storedAt = clock.elapsed();
-    const row = { announced: String(this.#announced), at: showTime(last) };
+    const row = {
+      announced: String(this.#announced),
+      at: showTime(this.last ?? clock.now()),
+      ...(refusal === null ? {} : { refusal }),
+    };
     const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });
     this.#writing = written.catch((error: unknown) => {
       log.warn("could not write down what was heard of the primary", { cause: describe(error) });
@@ -136,9 +168,15 @@ export class Heard {
   forget(): void {
     this.#announced = 0n;
     this.#word = null;
+    this.#answered = null;
+    this.#refusal = null;
     this.#tried = null;
     this.#before = null;
     this.#storedAt = null;
+  }
+
+  #since(time: Nanos | null): Nanos {
+    return time === null ? 0n : this.#options.clock.elapsed() - time;
   }
 
   #announce(index: bigint): void {

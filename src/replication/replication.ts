@@ -321,9 +321,9 @@ export class Replication {
     return this.#following.rehearse(this.#secondary());
   }
 
-  /** The same, and signed for: whoever has to show later that it was tried has something in hand. */
-  async rehearseSigned(): Promise<SignedRehearsal> {
-    return await this.#following.rehearseSigned(this.#secondary());
+  /** The same after a look whether the primary is there, and signed for. */
+  async rehearseSigned(address: string): Promise<SignedRehearsal> {
+    return await this.#takingOver.rehearse(address);
   }
 
   async promote({
@@ -333,7 +333,7 @@ export class Replication {
     readonly force: boolean;
     readonly address: string;
   }): Promise<Changed> {
-    return await this.#takingOver.promote(this.#secondary(), { force, address });
+    return await this.#takingOver.promote({ force, address });
   }
 
   async disableSecondary(): Promise<Changed> {

@@ -13,6 +13,7 @@ import { firstOfEpoch, storedPromotion, type TookOver } from "./log-times.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changed, Changes } from "./roles/changes.ts";
 import { promotionChecks, promotionRefusal, skipped } from "./roles/checks.ts";
+import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { skewWarnings } from "./roles/warnings.ts";
@@ -98,12 +99,17 @@ export class TakingOver {
 
   // --- changes ---
 
-  async promote(
-    role: Secondary,
-    { force, address }: { readonly force: boolean; readonly address: string },
-  ): Promise<Changed> {
+  async promote({
+    force,
+    address,
+  }: {
+    readonly force: boolean;
+    readonly address: string;
+  }): Promise<Changed> {
     const { options, changes, leading, following } = this.#parts;
     const usual = namedAddress(address);
+    await following.look(this.#secondary());
+    const role = this.#secondary(); // it took its time
     const checks = promotionChecks(following.facts(role));
     const refusal = promotionRefusal(checks, force);
     if (refusal !== null) throw refusal;
@@ -125,6 +131,14 @@ export class TakingOver {
         ],
       };
     });
+  }
+
+  /** What a promotion with this address would come to, and signed for: whoever has to show later that it was tried has
+   *  something in hand. */
+  async rehearse(address: string): Promise<SignedRehearsal> {
+    const role = this.#secondary();
+    namedAddress(address); // throws where the promotion would
+    return await this.#parts.following.rehearseSigned(role);
   }
 
   /** Leaves the set. */

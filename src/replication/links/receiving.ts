@@ -126,6 +126,7 @@ export class Receiving {
         heard: (time) => {
           world.heard.note(time, this.#receiver.status.highestAnnounced);
         },
+        called: (outcome) => world.heard.called(outcome),
         met: (connection) => {
           this.#connection = connection;
           if (connection !== null) this.#handing.wake();
@@ -200,6 +201,11 @@ export class Receiving {
     const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
     await handing;
+  }
+
+  /** Calls the primary now, however long it would wait to do so by itself. */
+  async look(): Promise<void> {
+    await this.#receiver.look();
   }
 
   /** What is damaged here is fetched; false where the primary is not reached. */

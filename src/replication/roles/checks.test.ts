@@ -14,6 +14,7 @@ const READY: PromotionFacts = {
   final: 90n,
   silentFor: null,
   unheardFor: null,
+  refusal: null,
   hasPrimary: true,
   leader: { number: 3, cluster: "cluster-a" },
   hasPort: true,
@@ -66,6 +67,7 @@ test("a primary is gone when it was demoted and all of it is here, or was silent
     promotionRefusal(promotionChecks({ ...READY, final: null, ...facts }), false) === null;
   assert.equal(gone({ silentFor: 15 }), true);
   assert.equal(gone({ silentFor: 14 }), false);
+  assert.equal(gone({ silentFor: 15, refusal: "revoked" }), false, "who refuses is there");
   assert.equal(gone({ final: 90n }), true);
   assert.equal(gone({ final: 91n }), false, "its last entries are not here");
   assert.equal(gone({ hasPrimary: false, silentFor: 100 }), false);

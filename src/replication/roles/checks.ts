@@ -26,6 +26,8 @@ export interface PromotionFacts {
   readonly silentFor: number | null;
   /** For how long it was not heard of, which may be longer: nobody tries while the server is down. */
   readonly unheardFor: number | null;
+  /** Why the primary, which answers, does not take this cluster; null where it does, or does not answer. */
+  readonly refusal: string | null;
   /** Whether a primary is followed at all. */
   readonly hasPrimary: boolean;
   /** Who leads, as far as is known here, also where it is not followed. */
@@ -106,12 +108,15 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
 
 /** What speaks for a primary that is still there; null where it has gone: that is known, and never assumed. */
 function signOfPrimary(facts: PromotionFacts): string | null {
-  const { applied, final, silentFor, hasPrimary, leader } = facts;
+  const { applied, final, silentFor, refusal, hasPrimary, leader } = facts;
   if (final !== null && applied >= final) return null;
   if (!hasPrimary) {
     return `cluster ${leader.cluster} leads the set in epoch ${leader.number}, as far as is known here, and is not followed: follow it, with a token of it`;
   }
   if (silentFor === null) return "the primary is alive and connected: demote it first";
+  if (refusal !== null) {
+    return `the primary does not take this cluster, which does not mean that it is gone: ${refusal}`;
+  }
   if (silentFor >= SILENT_SECONDS) return null;
   return `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
 }

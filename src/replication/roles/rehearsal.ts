@@ -38,13 +38,14 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
   const ready = promotionRefusal(checks, false) === null;
   const readyWithForce = promotionRefusal(checks, true) === null;
   const isOver = final !== null && applied >= final;
+  const isTaken = hasPrimary && facts.refusal === null;
   return {
     checks,
     ready,
     readyWithForce,
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
-    next: nextCommands(checks, { ready, readyWithForce, primaryApi, isFollower: hasPrimary }),
+    next: nextCommands(checks, { ready, readyWithForce, primaryApi, isTaken }),
   };
 }
 
@@ -69,12 +70,12 @@ function nextCommands(
     ready,
     readyWithForce,
     primaryApi,
-    isFollower,
+    isTaken,
   }: {
     readonly ready: boolean;
     readonly readyWithForce: boolean;
     readonly primaryApi: string;
-    readonly isFollower: boolean;
+    readonly isTaken: boolean;
   },
 ): string[] {
   const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
@@ -89,7 +90,7 @@ function nextCommands(
   const follow = `${HERE} update-primary ${WITH} @TOKEN, with a token of the cluster that leads`;
   const steps = [
     ...mending,
-    ...(failed.has("primary-gone") ? (isFollower ? [demote] : [follow, demote]) : []),
+    ...(failed.has("primary-gone") ? (isTaken ? [demote] : [follow, demote]) : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
     PROMOTE,
   ];

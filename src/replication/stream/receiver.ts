@@ -1,6 +1,7 @@
 // The side of a secondary: connects to its primary, says where its log is, and does what it is told: goes on with the
 // log, takes over rows, or stays as it is. It begins anew for as long as it is open, whatever happens.
 
+import { describe } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { HelloAnswer } from "../../cluster/hello.ts";
@@ -22,6 +23,7 @@ import {
 import { LogFollower, type StreamEnd } from "./following-log.ts";
 import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
 import {
+  type CallOutcome,
   type Connection,
   type ConnectionState,
   cursorOf,
@@ -37,6 +39,7 @@ const LONGEST_PAUSE: Nanos = 60n * SECOND;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
+const LOOK_WITHIN: Nanos = 3n * SECOND;
 const ROUNDS = 3;
 const EVENT = "replication";
 /** What a primary says to one that it does not take any more. */
@@ -109,6 +112,37 @@ export class Receiver {
     this.#follower?.look();
   }
 
+  /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
+  async look(): Promise<void> {
+    const { ports, timers } = this.#parts;
+    const open = this.#open?.signal;
+    if (open === undefined) return;
+    const late = new AbortController();
+    const timer = timers.after(LOOK_WITHIN, () =>
+      late.abort(new StatusError(Status.deadlineExceeded, "the primary does not answer in time")),
+    );
+    const signal = AbortSignal.any([open, late.signal]);
+    const all = await Promise.all(ports.addresses().map((one) => this.#call(one, signal)));
+    timer.cancel();
+    if (open.aborted) return;
+    const takes = all.find(({ kind }) => kind === "takes");
+    ports.called?.(takes ?? all.find(({ kind }) => kind === "refuses") ?? NOBODY);
+    if (takes !== undefined) this.retry();
+  }
+
+  async #call(address: string, signal: AbortSignal): Promise<CallOutcome> {
+    let link: PeerLink | null = null;
+    try {
+      link = this.#parts.ports.open(address);
+      const { decision } = await link.open({ ...this.#self(), isTrial: true }, signal);
+      return outcomeOf(readDecision(decision));
+    } catch (error) {
+      return link?.hasMet === true ? refusal(error) : NOBODY;
+    } finally {
+      await link?.close();
+    }
+  }
+
   /** Something here was found to be damaged: leaves and sums are made from the rows again, and what differs from the
    *  primary's after that is fetched. False where it is not connected; then the first comparison finds it. */
   mend(): boolean {
@@ -175,7 +209,10 @@ export class Receiver {
         progress.fail(error);
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
-        if (error === this.#revoked) wait = -1n;
+        if (error === this.#revoked) {
+          wait = -1n;
+          this.#parts.ports.called?.({ ...refusal(error), forGood: true });
+        }
       }
       progress.state = "idle";
       if (progress.isGetting) pause = FIRST_PAUSE;
@@ -199,7 +236,7 @@ export class Receiver {
       lost.abort(new StatusError(Status.unavailable, "the connection was lost")),
     );
     try {
-      await ports.accept(answer);
+      await this.#accept(answer);
       progress.connection = "ready";
       const connection: Connection = { link, epoch: answer.epoch, signal };
       if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
@@ -222,9 +259,21 @@ export class Receiver {
     }
   }
 
+  async #accept(answer: HelloAnswer): Promise<void> {
+    const { ports } = this.#parts;
+    try {
+      await ports.accept(answer);
+      ports.called?.(outcomeOf(readDecision(answer.decision)));
+    } catch (error) {
+      ports.called?.(refusal(error));
+      throw error;
+    }
+  }
+
   async #dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
     const { ports } = this.#parts;
     let failed: unknown = noAddress();
+    let outcome: CallOutcome = NOBODY;
     for (const address of ports.addresses()) {
       signal.throwIfAborted();
       let link: PeerLink | null = null;
@@ -233,9 +282,11 @@ export class Receiver {
         return { link, answer: await link.open(this.#self(), signal) };
       } catch (error) {
         failed = error;
+        if (link?.hasMet === true) outcome = refusal(error);
         await link?.close();
       }
     }
+    if (!signal.aborted) ports.called?.(outcome);
     throw failed;
   }
 
@@ -474,6 +525,17 @@ export class Receiver {
 }
 
 const ANY_INDEX = 2n ** 63n;
+const NOBODY: CallOutcome = { kind: "nobody" };
+
+function outcomeOf(decision: Decision | null): CallOutcome {
+  return decision?.kind === "refuse"
+    ? refusal(refusedByPrimary(decision.reason))
+    : { kind: "takes" };
+}
+
+function refusal(error: unknown) {
+  return { kind: "refuses", reason: describe(error), forGood: false } as const;
+}
 
 /** The last index in common with a log of these epochs; null where there is nothing above it here. */
 function forkFrom({ timeline: own, index }: Store, sent: Uint8Array): bigint | null {

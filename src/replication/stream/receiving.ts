@@ -44,6 +44,8 @@ export interface ReceiverPorts {
   readonly met?: (connection: Connection | null) => void;
   /** How late it is at the primary, as it has just said. Default: nobody wants to know. */
   readonly heard?: (time: Instant) => void;
+  /** What came of calling the primary. Default: nobody wants to know. */
+  readonly called?: (outcome: CallOutcome) => void;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
   /** The primary has given up its place, and everything that it wrote is here. */
@@ -51,6 +53,13 @@ export interface ReceiverPorts {
   /** Where the primary says that it can be found. */
   readonly learned: (apiAddress: string, clusterAddresses: readonly string[]) => void;
 }
+
+/** Whether a primary that was called is there. */
+export type CallOutcome =
+  | { readonly kind: "nobody" }
+  | { readonly kind: "takes" }
+  /** It is, and does not take this cluster; `forGood`: it has said that it never will. */
+  | { readonly kind: "refuses"; readonly reason: string; readonly forGood: boolean };
 
 export interface ReceiverParts {
   readonly store: Store;

@@ -19,6 +19,7 @@ const FORCED = { force: true, address: "" };
 async function refused(cluster: Cluster, token: string): Promise<string> {
   const rehearsal = await cluster.dr("secondary/promote", { dry_run: true }, token);
   assert.equal(at(rehearsal, "data", "ready"), false, rehearsal.text);
+  assert.match(rehearsal.text, /update-primary .*with a token of the cluster that leads/);
   const answer = await cluster.dr("secondary/promote", {}, token);
   is(answer, 400, "replication_promotion_refused");
   assert.match(answer.text, /primary-gone/);
@@ -70,4 +71,79 @@ test("to forget a primary does not make it gone; one that was demoted before is"
   const other = await c.operationToken(a.opened.shares);
   is(await c.dr("secondary/update-primary", { token: "" }, other), 200);
   is(await c.dr("secondary/promote", {}, other), 200);
+});
+
+test("a secondary that was revoked takes no silence for an end, also when its primary has ended since", async (t) => {
+  const a = await startPrimary(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED });
+  await inSync(a, b);
+  const token = await b.operationToken(a.opened.shares);
+  is(await a.dr("primary/revoke-secondary", { id: "site-b" }), 204);
+  await until(async () => /revoked/.test(JSON.stringify(await b.status())));
+  const silent = () => Number(b.replication.rehearse().unheard) > 16;
+  await until(silent);
+  assert.match(await refused(b, token), /does not take this cluster.*revoked/);
+  await b.server.server.keeper.seal();
+  await b.server.unseal(a.opened.shares);
+  assert.match(await refused(b, token), /does not take this cluster.*revoked/);
+  await a.server.crash();
+  assert.match(await refused(b, token), /does not take this cluster.*revoked/);
+});
+
+test("a secondary of a primary that was superseded is told so, and does not become a third one", async (t) => {
+  const a = await startPrimary(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED });
+  const c = await joined(t, a, "site-c", { world: HURRIED });
+  await inSync(a, b);
+  await inSync(a, c);
+  const token = await c.operationToken(a.opened.shares);
+  await b.replication.promote(FORCED);
+  await until(async () => /was promoted: follow/.test(JSON.stringify(await c.status())));
+  await until(() => Number(c.replication.rehearse().unheard) > 16);
+  assert.match(await refused(c, token), /another cluster of the set was promoted/);
+});
+
+test("a primary that is back while its secondary still waits to call it is not gone", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED });
+  await inSync(a, b);
+  const token = await b.operationToken(a.opened.shares);
+  for (const dry_run of [true, false]) {
+    way.cut();
+    await until(async () => (await b.status())["promotable"] === true);
+    const { accepted } = way;
+    await until(() => way.accepted > accepted); // the next call is far off
+    way.heal();
+    await a.put("back", { n: "1" });
+    const answer = await b.dr("secondary/promote", { dry_run }, token);
+    if (dry_run) assert.equal(at(answer, "data", "ready"), false, answer.text);
+    else is(answer, 400, "replication_promotion_refused");
+    assert.match(answer.text, /the primary (was heard of|is alive)/);
+    await inSync(a, b); // it has connected at once
+  }
+});
+
+for (const how of ["cut off", "mute"]) {
+  test(`a primary that is ${how} is gone after its silence, though it is called once more`, async (t) => {
+    const { primary: a, way } = await startPrimaryBehind(t, { world: HURRIED });
+    const b = await joined(t, a, "site-b", { world: HURRIED });
+    await inSync(a, b);
+    const token = await b.operationToken(a.opened.shares);
+    if (how === "mute") way.hold("back");
+    else way.cut();
+    await until(async () => (await b.status())["promotable"] === true);
+    is(await b.dr("secondary/promote", {}, token), 200);
+  });
+}
+
+test("a rehearsal is refused for an address that the promotion would be refused for", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  const token = await b.operationToken(a.opened.shares);
+  for (const dry_run of [true, false]) {
+    const body = { dry_run, force: true, primary_cluster_addr: "foo" };
+    is(await b.dr("secondary/promote", body, token), 400, "replication_address_unusable");
+  }
+  assert.equal((await b.status())["mode"], "secondary");
 });
