@@ -1,4 +1,4 @@
-// The simulator in every test run: sixty seeds of the healthy store, and each planted bug.
+// The simulator in every test run: thirty seeds of the healthy store, and each planted bug.
 // `npm run sim -- --seeds N` runs more.
 
 import assert from "node:assert/strict";
@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { PLANTS } from "./plants.ts";
 import { runSeed } from "./scenario.ts";
 
-const SEEDS = 60;
-const FOLLOWED_SEEDS = 20;
+const SEEDS = 30;
+const FOLLOWED_SEEDS = 14;
 /** Each planted bug must show within so many seeds; most do in the first, the rarest in one of 50. */
 const PLANTED_SEEDS = 300;
 /** Where the rarest were found last: they begin there, and look as far as all others. */

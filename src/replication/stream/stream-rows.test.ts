@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { TREE_KEY } from "../../../tests/support/made/made-store.ts";
+import { someOf } from "../../../tests/support/often.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
@@ -15,6 +16,8 @@ import { trimLog } from "../../storage/trimming.ts";
 
 const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
+/** Of all moments at which the power may fail, in each run others; `npm run soak -- properties` tries all. */
+const TRIED = 8;
 
 async function turns(count = 40): Promise<void> {
   for (let i = 0; i < count; i++) await nextTurn();
@@ -422,31 +425,32 @@ describe("the power fails", { timeout: 300_000 }, () => {
     const commits = first.secondary.engine.batches.length;
     await first.close();
     assert.ok(commits >= 4, "the harness");
-    for (let failing = 0; failing < commits; failing++) {
-      for (const landed of [false, true]) {
-        const pair = await prepare();
-        const { engine } = pair.secondary;
-        const commit = engine.commit.bind(engine);
-        let count = 0;
-        let isDown = false;
-        engine.commit = async (batch) => {
-          if (isDown) throw new EngineError("the power failed");
-          if (count++ !== failing) return await commit(batch);
-          isDown = true;
-          if (landed) await commit(batch);
-          throw new EngineError("the power failed");
-        };
-        pair.receiver.open();
-        await busy(pair);
-        for (let i = 0; i < 500 && !isDown; i++) await nextTurn();
-        await pair.crashSecondary();
-        await pair.atRest();
-        assert.ok((await pair.secondary.store.check()).ok);
-        const isBegun = failing > 0 || landed;
-        const begun = pair.calls.get("BeginDiff") ?? 0;
-        assert.ok(!isBegun || begun <= atMost, "it goes on where it was");
-        await pair.close();
-      }
+    const failures = Array.from({ length: commits }, (_, failing) =>
+      [false, true].map((landed) => ({ failing, landed })),
+    ).flat();
+    for (const { failing, landed } of someOf(failures, TRIED)) {
+      const pair = await prepare();
+      const { engine } = pair.secondary;
+      const commit = engine.commit.bind(engine);
+      let count = 0;
+      let isDown = false;
+      engine.commit = async (batch) => {
+        if (isDown) throw new EngineError("the power failed");
+        if (count++ !== failing) return await commit(batch);
+        isDown = true;
+        if (landed) await commit(batch);
+        throw new EngineError("the power failed");
+      };
+      pair.receiver.open();
+      await busy(pair);
+      for (let i = 0; i < 500 && !isDown; i++) await nextTurn();
+      await pair.crashSecondary();
+      await pair.atRest();
+      assert.ok((await pair.secondary.store.check()).ok);
+      const isBegun = failing > 0 || landed;
+      const begun = pair.calls.get("BeginDiff") ?? 0;
+      assert.ok(!isBegun || begun <= atMost, "it goes on where it was");
+      await pair.close();
     }
   }
 
