@@ -40,9 +40,12 @@ export function withCredentials<T>(
   }
 }
 
+/** No line is empty: where the last one was full, OpenSSL took the whole for none. */
 function pemOf(der: Uint8Array, label: string): Buffer {
   const base64 = Buffer.from(der).toString("base64");
   return concat(
-    utf8(`-----BEGIN ${label}-----\n${base64.replace(/.{64}/g, "$&\n")}\n-----END ${label}-----\n`),
+    utf8(
+      `-----BEGIN ${label}-----\n${base64.replace(/.{64}(?=.)/g, "$&\n")}\n-----END ${label}-----\n`,
+    ),
   );
 }
