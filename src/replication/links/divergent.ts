@@ -73,7 +73,6 @@ export class Divergent {
       since: showTime(this.#clock.now()),
     };
     await this.#write((tx) => tx.put(`${id}/${ABOUT}`, about, aboutCodec));
-    this.#count = null;
   }
 
   tails(): readonly DivergentTail[] {
@@ -135,12 +134,11 @@ export class Divergent {
   async #remove(id: string): Promise<void> {
     for (;;) {
       const keys = this.#view.keys(`${id}/`, { limit: 256 });
-      if (keys.length === 0) break;
+      if (keys.length === 0) return;
       await this.#write((tx) => {
         for (const key of keys) tx.delete(key);
       });
     }
-    this.#count = null;
   }
 
   async #put(below: string, entry: Uint8Array): Promise<void> {
@@ -152,7 +150,11 @@ export class Divergent {
   }
 
   async #write(fn: Parameters<View["write"]>[0]): Promise<void> {
-    await this.#view.write((tx) => void fn(tx), { essential: true });
+    try {
+      await this.#view.write((tx) => void fn(tx), { essential: true });
+    } finally {
+      this.#count = null; // also where it failed: nobody knows what of it is there
+    }
   }
 }
 
