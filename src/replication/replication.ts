@@ -292,11 +292,12 @@ export class Replication {
     });
   }
 
-  /** What was issued for the way there is not taken for the way back: a ticket would make two primaries. */
+  /** What was issued for the way there is not taken for the way back: a ticket would make two primaries. The authority
+   *  stays until this cluster follows another: promoted again, it is whom its secondaries know, and who leads instead of it
+   *  can tell it so. */
   async #endDemotion(links: Links): Promise<void> {
     const { store, view, revokeOperationTokens } = this.#options;
     await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) => {
-      links.forgetPrimary(tx);
       links.forgetFormer(tx);
       revokeOperationTokens(tx.on(view));
     });
@@ -356,6 +357,7 @@ export class Replication {
       await this.#following.apart(async () => {
         if ((await this.#changes.orRest(taken)) === "rests") throw failures.roleChanging();
         await this.#role.step(step, (tx) => {
+          links.forgetPrimary(tx);
           links.putUpstream(tx, upstream);
           heard.forgetIn(tx);
           also(tx);

@@ -204,6 +204,7 @@ export class TakingOver {
     const { heard } = this.#parts.following;
     const links = await this.#parts.links();
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
+      links.forgetPrimary(tx);
       links.forgetUpstream(tx);
       heard.forgetIn(tx);
       revokeOperationTokens(tx.on(view));
@@ -216,11 +217,15 @@ export class TakingOver {
     const { heard } = this.#parts.following;
     const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#parts.options;
     const links = await this.#parts.links();
-    const material = await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
+    // Who was demoted and has followed nobody since is whom its secondaries know.
+    const isKnown = role.id === "" && links.storedMaterial(view, "dr")?.authority.set === role.set;
+    const material = isKnown
+      ? null
+      : await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
     const step = { do: "promote", cluster: clusterId(), first: firstOfEpoch(store) } as const;
     const addresses = [...(role.known ?? []), role.address];
     await this.#parts.role.step(step, (tx) => {
-      links.enablePrimary(tx, material);
+      if (material !== null) links.enablePrimary(tx, material);
       links.keepFormer(tx, addresses, { isHeard: role.final !== null });
       heard.forgetIn(tx);
       revokeOperationTokens(tx.on(view));

@@ -61,7 +61,7 @@ export function putServer(tx: Tx, { certificate, key }: IssuedPair): void {
   tx.put(SERVER, [certificate, key], partsCodec);
 }
 
-/** Null where this cluster is no primary. Nothing of it stays in the cache of decrypted entries. */
+/** Null where this cluster is no primary, nor was one and has followed nobody since. Nothing of it stays in the cache of decrypted entries. */
 export function storedMaterial(reads: ViewReads, kind: ReplicationKind): PrimaryMaterial | null {
   const [set, certificate, key] = partsOf(reads, AUTHORITY);
   const [serverCertificate, serverKey] = partsOf(reads, SERVER);
@@ -194,7 +194,7 @@ export function* storedRevoked(reads: ViewReads): Generator<MemberCertificate> {
   }
 }
 
-/** This cluster is no primary any more, or becomes one anew: another authority knows none of these. */
+/** This cluster follows another or is alone, or becomes a primary anew: another authority knows none of these. */
 export function forgetPrimary(tx: Tx): void {
   for (const name of [AUTHORITY, SERVER]) tx.delete(name);
   for (const folder of [SECONDARIES, REVOKED]) {

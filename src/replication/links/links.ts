@@ -2,7 +2,7 @@
 // cluster that has others.
 
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import { forgetPrimary } from "../joining/primary-rows.ts";
+import { forgetPrimary, storedMaterial } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
@@ -28,6 +28,7 @@ export const links = {
   makePrimary,
   enablePrimary,
   forgetPrimary,
+  storedMaterial,
   storedUpstream,
   putUpstream,
   forgetUpstream,

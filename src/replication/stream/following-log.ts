@@ -68,6 +68,7 @@ export class LogFollower {
     const { link, epoch, signal } = this.#connection;
     const { store } = this.#parts;
     const stop = new AbortController();
+    this.#progress.final = null; // whoever sends has not ended
     await this.#pastMark(); // nothing may come where nothing is written
     const cursor = cursorOf(store);
     this.#outbox.push({ start: { epoch, cursor, isSealed: this.#isSealed }, ack: null });

@@ -257,3 +257,28 @@ test("a primary is not silent because somebody sets the clock", async (t) => {
   is(refused, 400);
   assert.match(refused.text, /primary-gone/);
 });
+
+const NOT_FORCED = { force: false, address: "" };
+
+test("who was demoted and is promoted again is whom its secondaries follow, by themselves", async (t) => {
+  const { a, b } = await pair(t, { world: HURRIED });
+  await a.replication.demote();
+  await until(() => b.replication.role.mode === "secondary" && b.replication.role.final !== null);
+  await a.replication.promote(NOT_FORCED);
+  await a.put("y", { n: "2" });
+  await inSync(a, b);
+  const { role } = b.replication;
+  assert.ok(role.mode === "secondary" && role.epoch.number === 2 && role.final === null);
+  await assert.rejects(b.replication.promote(NOT_FORCED), /primary/);
+});
+
+test("where both are promoted after a demotion, one of them leads in the end", async (t) => {
+  const { a, b } = await pair(t, { world: HURRIED });
+  await a.replication.demote();
+  await until(() => b.replication.role.mode === "secondary" && b.replication.role.final !== null);
+  await b.replication.promote(NOT_FORCED);
+  await a.replication.promote(FORCED);
+  const isLeading = ({ replication: { role } }: Cluster) =>
+    role.mode === "primary" && !isFenced(role);
+  await until(() => [a, b].filter(isLeading).length === 1);
+});
