@@ -42,8 +42,8 @@ export interface WrapInfo {
   readonly ttl: number;
   readonly creation_time: string;
   readonly creation_path: string;
-  /** Of a token inside; not there where there is none. */
-  readonly wrapped_accessor?: string;
+  /** Of a token inside; empty where there is none, as clients expect to find it. */
+  readonly wrapped_accessor: string;
 }
 
 /** Data of an answer, or undefined for none. */

@@ -270,7 +270,7 @@ export class Wrapping {
         ttl: Number(ttl / SECOND),
         creation_time: showTime(created),
         creation_path: path,
-        ...(inside === "" ? {} : { wrapped_accessor: inside }),
+        wrapped_accessor: inside,
       },
       warnings: jwt && apiAddress === "" ? [NO_ADDRESS] : [],
     };

@@ -192,7 +192,7 @@ export class Records {
     ttl,
     creation_time,
     creation_path,
-    wrapped_accessor = "",
+    wrapped_accessor,
   }: WrapInfo): string {
     const { veil } = this.#parts;
     const inside = wrapped_accessor === "" ? '""' : this.#accessor({ accessor: wrapped_accessor });
