@@ -33,7 +33,7 @@ import {
 import { StoredRole } from "./roles/stored-role.ts";
 import { demotionWarnings } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
-import { TakingOver } from "./taking-over.ts";
+import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
 
 export class Replication {
@@ -327,14 +327,8 @@ export class Replication {
     return await this.#takingOver.rehearse(address);
   }
 
-  async promote({
-    force,
-    address,
-  }: {
-    readonly force: boolean;
-    readonly address: string;
-  }): Promise<Changed> {
-    return await this.#takingOver.promote({ force, address });
+  async promote(how: Promotion): Promise<Changed> {
+    return await this.#takingOver.promote(how);
   }
 
   async disableSecondary(): Promise<Changed> {

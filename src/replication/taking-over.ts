@@ -32,6 +32,14 @@ export interface TakingOverParts {
   readonly taken: () => void;
 }
 
+/** What a promotion is asked for with. */
+export interface Promotion {
+  /** Goes on without the checks that may be skipped. */
+  readonly force: boolean;
+  /** Of the cluster port, for others; empty: that of the listener. */
+  readonly address: string;
+}
+
 export class TakingOver {
   readonly #parts: TakingOverParts;
   #tookOver: TookOver | null = null;
@@ -99,13 +107,7 @@ export class TakingOver {
 
   // --- changes ---
 
-  async promote({
-    force,
-    address,
-  }: {
-    readonly force: boolean;
-    readonly address: string;
-  }): Promise<Changed> {
+  async promote({ force, address }: Promotion): Promise<Changed> {
     const { options, changes, leading, following } = this.#parts;
     const usual = namedAddress(address);
     await following.look(this.#secondary());
@@ -115,9 +117,8 @@ export class TakingOver {
     if (refusal !== null) throw refusal;
     const skew = following.receiving?.status.clockSkew ?? 0n;
     return await changes.alone(async () => {
-      if (options.port() === null) throw failures.noClusterPort();
       const time = await this.#beginOwnEpoch({ address: usual });
-      await changes.orSeal(() => this.#becomePrimary(this.#secondary()));
+      const { isKnown } = await changes.orSeal(() => this.#becomePrimary(this.#secondary()));
       await this.#takeOver(time);
       await leading.open();
       await this.#rotate();
@@ -127,7 +128,9 @@ export class TakingOver {
         warnings: [
           ...(force ? skipped(checks) : []),
           ...skewWarnings(skew),
-          "this cluster is the primary now: issue new tokens to the other secondaries",
+          isKnown
+            ? "this cluster is the primary again: its secondaries follow it by themselves, within a minute or two"
+            : "this cluster is the primary now: issue new tokens to the other secondaries",
         ],
       };
     });
@@ -213,7 +216,8 @@ export class TakingOver {
     heard.forget();
   }
 
-  async #becomePrimary(role: Secondary): Promise<void> {
+  /** `isKnown`: its secondaries know it from before. */
+  async #becomePrimary(role: Secondary): Promise<{ readonly isKnown: boolean }> {
     const { heard } = this.#parts.following;
     const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#parts.options;
     const links = await this.#parts.links();
@@ -232,6 +236,7 @@ export class TakingOver {
       tx.put(ROTATION_DUE, true, dueCodec);
     });
     heard.forget();
+    return { isKnown };
   }
 
   /** How much others have sealed under the present data key is known to the primary of before alone. It stays due until

@@ -99,7 +99,7 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
 
 const OPERATION_TOKEN =
   "give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN: `holdfast replication operation-token` makes one from " +
-  "key shares, `holdfast replication ticket` on the primary another";
+  "key shares, `holdfast replication ticket` on the primary another, for the operations that it names and until the next demotion";
 
 /** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([

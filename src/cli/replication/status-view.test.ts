@@ -40,3 +40,12 @@ test("what was made outside and is not taken over is shown, and nothing where th
   assert.ok(!pairsOf({ ...secondary, orphans_waiting: 0 }).has("Outside"));
   assert.ok(!pairsOf({ ...primary, orphans_left: 0 }).has("Left Outside"));
 });
+
+test("where the primary is away and this cluster can take over, it says so before it speaks of networks", () => {
+  const status = { mode: "secondary", secondary_id: "a", state: "idle" };
+  const primaries = [{ connection_status: "disconnected", last_heartbeat: null }];
+  const advice = (more: object) =>
+    JSON.stringify(statusView({ ...status, primaries, ...more }, 0n));
+  assert.match(advice({ promotable: true }), /this cluster can take over\. Next: .*-plan/);
+  assert.match(advice({ promotable: false }), /The primary is not reached/);
+});

@@ -211,6 +211,13 @@ function secondaryAdvice(
         "primary, then `holdfast replication update-primary` here.",
     ];
   }
+  if (status["promotable"] === true) {
+    return [
+      "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan` says " +
+        "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
+        "is tried again every minute.",
+    ];
+  }
   return [
     "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
       "minute, and at once by `holdfast replication recover`. Where the primary is lost: `holdfast replication failover -plan`.",

@@ -264,7 +264,8 @@ test("who was demoted and is promoted again is whom its secondaries follow, by t
   const { a, b } = await pair(t, { world: HURRIED });
   await a.replication.demote();
   await until(() => b.replication.role.mode === "secondary" && b.replication.role.final !== null);
-  await a.replication.promote(NOT_FORCED);
+  const { warnings } = await a.replication.promote(NOT_FORCED);
+  assert.match(warnings.join(), /secondaries follow it by themselves/);
   await a.put("y", { n: "2" });
   await inSync(a, b);
   const { role } = b.replication;
