@@ -17,7 +17,7 @@ import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import { deriveKey, entryTerm, openEntry, secretKey } from "../crypto/aead.ts";
 import { decodeEntry } from "../storage/rows/log-entry.ts";
-import { KEYRING_PATH, TREE_KEY_PATH } from "./barrier.ts";
+import { KEYRING_PATH, TREE_KEY_PATH } from "./key-rows.ts";
 import { Keyring } from "./keyring.ts";
 
 const SECOND = 1_000_000_000n;

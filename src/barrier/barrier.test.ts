@@ -21,7 +21,7 @@ import { entryTerm, openEntry } from "../crypto/aead.ts";
 import { decodeEntry } from "../storage/rows/log-entry.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";
 import { slotOf } from "../storage/rows/merkle.ts";
-import { KEYRING_PATH, TREE_KEY_PATH } from "./barrier.ts";
+import { KEYRING_PATH, TREE_KEY_PATH } from "./key-rows.ts";
 import { Keyring } from "./keyring.ts";
 
 const codec = jsonCodec<string>();

@@ -4,52 +4,43 @@
 
 import type { KeyObject } from "node:crypto";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { wipe } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
-import {
-  deriveKey,
-  entryTerm,
-  exportKey,
-  openEntry,
-  sealEntry,
-  secretKey,
-} from "../crypto/aead.ts";
+import { openEntry, sealEntry } from "../crypto/aead.ts";
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
-import { unreadControls } from "../storage/following/control-records.ts";
 import type { ControlRecord } from "../storage/rows/log-entry.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { Recurring } from "../base/recurring.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
-import type { HandedKeys } from "./handed-keys.ts";
 import {
-  Keyring,
-  MIN_OPERATIONS,
-  MAX_OPERATIONS,
-  type NewTerm,
-  type Rotation,
-  sealedUnder,
-} from "./keyring.ts";
+  holdsKeyOf,
+  KEYRING_UPDATE,
+  NONCE_BYTES,
+  openUpdate,
+  putKeyring,
+  putTreeKey,
+  putUpgrade,
+  removeRead,
+  removeUpgrades,
+  sealUpdate,
+  storedKeyring,
+  storedTreeKey,
+  withUpdates,
+} from "./key-rows.ts";
+import type { HandedKeys } from "./handed-keys.ts";
+import { Keyring, MIN_OPERATIONS, MAX_OPERATIONS, type Rotation, sealedUnder } from "./keyring.ts";
 import { type Sealer, type Tx, View } from "./view.ts";
 
-export const KEYRING_PATH = "core/keyring";
-export const TREE_KEY_PATH = "core/tree-key";
 /** Far more than one key seals; stored counts stay whole numbers whatever others say. */
 const MAX_ELSEWHERE = 2 ** 48;
-const UPGRADES = "core/upgrade/";
 
 const PERIOD: Nanos = 300n * SECOND; // of counting and of looking whether a rotation is due
 const UPGRADE_LIFE: Nanos = 120n * SECOND;
 const MIN_INTERVAL: Nanos = 24n * 3600n * SECOND;
-const NONCE_BYTES = 12;
-/** The keyring and the tree's key are sealed by the root key, under this term in their header. */
-const ROOT_TERM = 1;
-export const KEYRING_UPDATE = 1;
-const UPDATE_PURPOSE = "holdfast keyring update 1";
 
 export interface BarrierOptions {
   readonly store: Store;
@@ -232,7 +223,7 @@ export class Barrier {
       this.#active = true;
       begun = true;
       this.#putKeyring(raw, keyring, this.#minMargin);
-      this.#putTreeKey(raw, keyring.rootKey, treeKey);
+      putTreeKey(raw, keyring.rootKey, treeKey, this.#random);
       return fn(this.view("core/").within(raw), raw);
     });
     if (begun) this.#creating = created;
@@ -258,7 +249,7 @@ export class Barrier {
     if (!this.#store.initialised) throw storeUninitialised();
     const keyring = this.#readKeyring(rootKey);
     if (keyring === null) return false;
-    const treeKey = this.#readTreeKey(rootKey, this.#store);
+    const treeKey = storedTreeKey(this.#store, rootKey);
     if (treeKey === null) throw failures.keyringDamaged();
     this.#store.unlock(treeKey, options);
     this.#install(keyring);
@@ -267,7 +258,7 @@ export class Barrier {
 
   /** Of a store that was filled without its keys, before it is unsealed. */
   complete(rootKey: KeyObject): Promise<void> {
-    const treeKey = this.#readTreeKey(rootKey, this.#store);
+    const treeKey = storedTreeKey(this.#store, rootKey);
     if (treeKey === null) throw failures.keyringDamaged();
     return this.#store.complete(treeKey);
   }
@@ -276,11 +267,9 @@ export class Barrier {
    *  could not be opened here. */
   treeKeyIn(rows: Pick<StoreReads, "get">): KeyObject | null {
     const own = this.#unsealed();
-    const stored = rows.get(KEYRING_PATH);
-    const document = stored === null ? null : openEntry(own.rootKey, KEYRING_PATH, stored);
-    const keyring = document === null ? null : Keyring.decode(document);
-    if (keyring === null || !own.covers(keyring)) return null;
-    return this.#readTreeKey(own.rootKey, rows);
+    const keyring = storedKeyring(rows, own.rootKey);
+    if (!(keyring instanceof Keyring) || !own.covers(keyring)) return null;
+    return storedTreeKey(rows, own.rootKey);
   }
 
   /**
@@ -346,8 +335,8 @@ export class Barrier {
     const term = await this.#writeKeys((raw) => {
       const before = this.#unsealed();
       const after = before.rotated(this.#random, this.#clock.now());
-      this.#putUpgrade(raw, before, after);
-      raw.control({ type: KEYRING_UPDATE, body: this.#keyringUpdate(after) });
+      putUpgrade(raw, before, after, this.#random);
+      raw.control({ type: KEYRING_UPDATE, body: sealUpdate(after, this.#random) });
       // From here on later transactions seal under the new term: they commit after this one.
       this.#install(after);
       this.#putKeyring(raw, after, this.#minMargin);
@@ -381,11 +370,11 @@ export class Barrier {
   /** Inside a ceremony: keyring and tree key are sealed anew under another root key. */
   replaceRootKey(raw: StoreTx, rootKey: KeyObject): void {
     // Read inside the transaction: the ceremony before this one may not be durable yet.
-    const treeKey = this.#readTreeKey(this.#unsealed().rootKey, raw);
+    const treeKey = storedTreeKey(raw, this.#unsealed().rootKey);
     if (treeKey === null) throw failures.keyringDamaged();
     this.#keyring = this.#unsealed().withRootKey(rootKey);
     this.#putKeyring(raw, this.#keyring, this.#margin());
-    this.#putTreeKey(raw, rootKey, treeKey);
+    putTreeKey(raw, rootKey, treeKey, this.#random);
   }
 
   // --- keys of a set of clusters ---
@@ -393,7 +382,7 @@ export class Barrier {
   /** All keys, for another cluster of the set. They are as secret as everything that is stored. */
   handOver(): HandedKeys {
     const keyring = this.#unsealed();
-    const treeKey = this.#readTreeKey(keyring.rootKey, this.#store);
+    const treeKey = storedTreeKey(this.#store, keyring.rootKey);
     if (treeKey === null) throw failures.keyringDamaged();
     return { keyring, treeKey };
   }
@@ -410,7 +399,7 @@ export class Barrier {
   ): Promise<boolean> {
     const took = await this.#writeKeys((raw) => {
       const own = this.#unsealed();
-      const treeKey = this.#readTreeKey(own.rootKey, raw);
+      const treeKey = storedTreeKey(raw, own.rootKey);
       if (treeKey === null) throw failures.keyringDamaged();
       const standing = own.standingOf(handed.keyring);
       if (!treeKey.equals(handed.treeKey)) throw failures.keysApart(); // of another set
@@ -420,9 +409,9 @@ export class Barrier {
       const after = own.replacedBy(handed.keyring);
       this.#install(after);
       this.#putKeyring(raw, after, this.#minMargin);
-      this.#removeRead(raw, after);
+      removeRead(raw, after);
       if (!after.rootKey.equals(own.rootKey)) {
-        this.#putTreeKey(raw, after.rootKey, treeKey);
+        putTreeKey(raw, after.rootKey, treeKey, this.#random);
         replaced(this.view("core/").within(raw), raw);
       }
       return true;
@@ -498,8 +487,7 @@ export class Barrier {
   }
 
   #putKeyring(raw: StoreTx, keyring: Keyring, margin: number): void {
-    const document = keyring.encode(margin);
-    this.#putSealed(raw, keyring.rootKey, KEYRING_PATH, document);
+    putKeyring(raw, keyring, margin, this.#random);
     // What is sealed from now on is committed after this, so that it is never there without it.
     this.#reserved = keyring.newest.encryptions + margin;
     this.#renewAt = this.#reserved - Math.floor(margin / 2);
@@ -507,20 +495,12 @@ export class Barrier {
 
   /** With what the log has brought since it was stored. Null when the root key is another one. */
   #readKeyring(rootKey: KeyObject): Keyring | null {
-    const stored = this.#store.get(KEYRING_PATH);
-    if (stored === null) throw failures.keyringDamaged();
-    const document = openEntry(rootKey, KEYRING_PATH, stored);
-    if (document === null) return null;
-    let keyring = Keyring.decode(document);
-    if (keyring === null) throw failures.keyringDamaged();
-    for (const { record } of unreadControls(this.#store)) {
-      if (record.type !== KEYRING_UPDATE) continue;
-      if (holdsKeyOf(keyring, record.body)) continue;
-      const update = openUpdate(keyring.rootKey, record.body);
-      if (update !== null) keyring = keyring.withTerm(update, this.#clock.now());
-      else this.#log.error("a data key that the log has brought does not open with this root key");
-    }
-    return keyring;
+    const stored = storedKeyring(this.#store, rootKey);
+    if (stored === "foreign") return null;
+    if (stored === "damaged") throw failures.keyringDamaged();
+    return withUpdates(stored, this.#store, this.#clock.now(), () => {
+      this.#log.error("a data key that the log has brought does not open with this root key");
+    });
   }
 
   /** A new key that somebody else has installed; sealed, it waits in storage until it is asked for. */
@@ -543,59 +523,6 @@ export class Barrier {
     };
   }
 
-  /** Control records whose keys are in the stored keyring now have been read. */
-  #removeRead(raw: StoreTx, keyring: Keyring): void {
-    for (const { key, record } of unreadControls(raw)) {
-      if (record.type === KEYRING_UPDATE && holdsKeyOf(keyring, record.body)) raw.delete(key);
-    }
-  }
-
-  #putTreeKey(raw: StoreTx, rootKey: KeyObject, treeKey: KeyObject): void {
-    this.#putSealed(raw, rootKey, TREE_KEY_PATH, exportKey(treeKey));
-  }
-
-  #putSealed(raw: StoreTx, key: KeyObject, path: string, plaintext: Buffer): void {
-    try {
-      const nonce = this.#random.bytes(NONCE_BYTES);
-      raw.put(path, sealEntry(key, ROOT_TERM, path, plaintext, nonce));
-    } finally {
-      wipe(plaintext);
-    }
-  }
-
-  #readTreeKey(rootKey: KeyObject, reads: Pick<StoreReads, "get">): KeyObject | null {
-    const stored = reads.get(TREE_KEY_PATH);
-    const raw = stored === null ? null : openEntry(rootKey, TREE_KEY_PATH, stored);
-    return raw === null ? null : secretKey(raw);
-  }
-
-  /** Key N+1 under key N: a standby that holds N learns N+1 without a new unseal. */
-  #putUpgrade(raw: StoreTx, before: Keyring, after: Keyring): void {
-    const { newest } = before;
-    const path = `${UPGRADES}${newest.term}`;
-    const nonce = this.#random.bytes(NONCE_BYTES);
-    const key = exportKey(after.newest.key);
-    try {
-      newest.encryptions++;
-      raw.put(path, sealEntry(newest.key, newest.term, path, key, nonce));
-    } finally {
-      wipe(key);
-    }
-  }
-
-  /** The new key for the other clusters of the set, which all hold the same root key. */
-  #keyringUpdate(keyring: Keyring): Uint8Array {
-    const { term, key } = keyring.newest;
-    const wrapper = deriveKey(keyring.rootKey, UPDATE_PURPOSE);
-    const nonce = this.#random.bytes(NONCE_BYTES);
-    const raw = exportKey(key);
-    try {
-      return sealEntry(wrapper, term, `control/keyring/${term}`, raw, nonce);
-    } finally {
-      wipe(raw);
-    }
-  }
-
   // --- counting and rotating in the background ---
 
   #margin(): number {
@@ -613,7 +540,7 @@ export class Barrier {
     const put = (raw: StoreTx) => {
       const keyring = this.#unsealed();
       this.#putKeyring(raw, keyring, this.#margin());
-      this.#removeRead(raw, keyring);
+      removeRead(raw, keyring);
     };
     this.#alone(this.#writeKeys(put), (error) => {
       this.#renewAt = 0; // the next entry tries again
@@ -650,11 +577,7 @@ export class Barrier {
   /** Those that lead to this term or an older one; a later one has a timer of its own. */
   #expireUpgrades(term: number): void {
     this.#after(UPGRADE_LIFE, () => {
-      const remove = (raw: StoreTx) => {
-        for (const key of raw.keys(UPGRADES, { limit: 1000 })) {
-          if (Number(key.slice(UPGRADES.length)) < term) raw.delete(key);
-        }
-      };
+      const remove = (raw: StoreTx) => removeUpgrades(raw, term);
       this.#alone(this.#store.write(remove, { essential: true }), (error) => {
         this.#log.warn("could not remove old key upgrades", { cause: describe(error) });
       });
@@ -690,19 +613,4 @@ export class Barrier {
     if (this.#keyring === null) throw failures.barrierSealed();
     return this.#keyring;
   }
-}
-
-/** Whether a keyring update of the log brings nothing new. */
-function holdsKeyOf(keyring: Keyring, body: Uint8Array): boolean {
-  const term = entryTerm(body);
-  return term !== null && keyring.key(term) !== null;
-}
-
-/** A keyring update of the log; null when it was sealed under another root key. */
-export function openUpdate(rootKey: KeyObject, body: Uint8Array): NewTerm | null {
-  const term = entryTerm(body);
-  if (term === null) return null;
-  const wrapper = deriveKey(rootKey, UPDATE_PURPOSE);
-  const raw = openEntry(wrapper, `control/keyring/${term}`, body);
-  return raw === null ? null : { term, key: secretKey(raw) };
 }

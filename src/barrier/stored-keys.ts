@@ -1,10 +1,8 @@
 // The keys in rows that no barrier of this process serves: those of an archive. They open entries and nothing else.
 
 import type { KeyObject } from "node:crypto";
-import { openEntry, secretKey } from "../crypto/aead.ts";
-import { unreadControls } from "../storage/following/control-records.ts";
 import type { StoreReads } from "../storage/transaction.ts";
-import { KEYRING_PATH, KEYRING_UPDATE, openUpdate, TREE_KEY_PATH } from "./barrier.ts";
+import { storedKeyring, storedTreeKey, withUpdates } from "./key-rows.ts";
 import { Keyring } from "./keyring.ts";
 
 export class StoredKeys {
@@ -18,17 +16,11 @@ export class StoredKeys {
 
   /** Null when the root key is another one, or the rows are damaged. */
   static open(rows: Pick<StoreReads, "get" | "rows">, rootKey: KeyObject): StoredKeys | null {
-    const stored = { keyring: rows.get(KEYRING_PATH), treeKey: rows.get(TREE_KEY_PATH) };
-    if (stored.keyring === null || stored.treeKey === null) return null;
-    const document = openEntry(rootKey, KEYRING_PATH, stored.keyring);
-    let keyring = document === null ? null : Keyring.decode(document);
-    const treeKey = openEntry(rootKey, TREE_KEY_PATH, stored.treeKey);
-    if (keyring === null || treeKey === null) return null;
-    for (const { record } of unreadControls(rows)) {
-      const update = record.type === KEYRING_UPDATE ? openUpdate(rootKey, record.body) : null;
-      if (update !== null) keyring = keyring.withTerm(update, 0n);
-    }
-    return new StoredKeys(keyring, secretKey(treeKey));
+    const keyring = storedKeyring(rows, rootKey);
+    const treeKey = storedTreeKey(rows, rootKey);
+    if (!(keyring instanceof Keyring) || treeKey === null) return null;
+    const known = withUpdates(keyring, rows, 0n, () => {}); // of another root key: nothing here needs it
+    return new StoredKeys(known, treeKey);
   }
 
   /** How many data keys there are. */

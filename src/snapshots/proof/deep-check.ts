@@ -6,7 +6,7 @@ import type { KeyObject } from "node:crypto";
 import { hex, wipe } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import { KEYRING_PATH, TREE_KEY_PATH } from "../../barrier/barrier.ts";
+import { KEYRING_PATH, TREE_KEY_PATH } from "../../barrier/key-rows.ts";
 import { StoredKeys } from "../../barrier/stored-keys.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { FORMAT } from "../../storage/engines/sqlite-format.ts";

@@ -3,7 +3,7 @@
 import { invariant } from "@holdfast/shared/invariant";
 import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Clock, Fs, Timers, WorkFile, WorkFiles } from "@holdfast/shared/world";
-import { KEYRING_PATH, TREE_KEY_PATH } from "../../barrier/barrier.ts";
+import { KEYRING_PATH, TREE_KEY_PATH } from "../../barrier/key-rows.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { FORMAT } from "../../storage/engines/sqlite-format.ts";
 import { ArchiveParser, type ParsedArchive } from "../archive/archive-parser.ts";
