@@ -15,6 +15,8 @@ export const MAX_SEGMENTS = 32;
 
 // "*" and "+" are pattern characters of policies and never part of a request's path.
 const RAW_SEGMENT = /^(?:[A-Za-z0-9._~!$'(),;=:@-]|%[0-9A-F]{2})+$/;
+/** Most segments: there is nothing to decode in one, and nothing that a later rule could be about. */
+const PLAIN_SEGMENT = /^[A-Za-z0-9_~-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_~-])?$/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 /** The one segment with a dot in front that standards give a meaning (RFC 8615). */
 const WELL_KNOWN = ".well-known";
@@ -75,10 +77,16 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 /** Whether text could stand in a path as one segment: for names given in bodies and headers. */
 export function isSegment(text: string): boolean {
+  if (isPlain(text)) return true;
   return text.length > 0 && Buffer.byteLength(text) <= MAX_SEGMENT && problemOf(text) === null;
 }
 
+function isPlain(text: string): boolean {
+  return text.length <= MAX_SEGMENT && PLAIN_SEGMENT.test(text);
+}
+
 function readSegment(raw: string): string {
+  if (isPlain(raw)) return raw;
   if (raw === "") throw malformed("it has an empty segment");
   if (!RAW_SEGMENT.test(raw)) {
     throw malformed("a segment has a character that is not allowed, or an escape that is not %XX");

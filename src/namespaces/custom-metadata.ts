@@ -7,6 +7,7 @@ import type { Metadata } from "./record.ts";
 
 export const METADATA_LIMITS = { max: 64, maxKey: 128, maxValue: 512 };
 const MAX_BYTES = 8192;
+const ESCAPED = 6; // bytes of a character in JSON at most, and of what is around a name and its value
 
 const ACCEPTED =
   `an object of strings: at most ${METADATA_LIMITS.max} members, names of 1 to ` +
@@ -18,6 +19,8 @@ export type MetadataPatch = Readonly<Record<string, string | null>> | null;
 
 export function checkMetadata(metadata: Metadata): Metadata {
   const entries = Object.entries(metadata);
+  let atMost = 2;
+  for (const [name, value] of entries) atMost += (name.length + value.length + 1) * ESCAPED;
   const fits =
     entries.length <= METADATA_LIMITS.max &&
     entries.every(
@@ -26,7 +29,7 @@ export function checkMetadata(metadata: Metadata): Metadata {
         name.length <= METADATA_LIMITS.maxKey &&
         value.length <= METADATA_LIMITS.maxValue,
     ) &&
-    Buffer.byteLength(JSON.stringify(metadata)) <= MAX_BYTES;
+    (atMost <= MAX_BYTES || Buffer.byteLength(JSON.stringify(metadata)) <= MAX_BYTES);
   if (!fits) throw failures.metadataRefused(ACCEPTED);
   return metadata;
 }
