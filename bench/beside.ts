@@ -1,10 +1,12 @@
 // The same rows in two checkouts of the project, in turns: how fast a machine is changes from minute to minute, and two
-// runs of one program differ by a tenth, so that only medians of many runs in turns say which of the two is faster.
+// runs of one program differ by a tenth, so that only medians of many runs in turns say which of the two is faster. Rows
+// that are the rate of a load on the API go to two servers that run at the same time (api/api-beside.ts).
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type BesideRates, ratesBeside } from "./api/api-beside.ts";
 import { median } from "./measure.ts";
 import type { Row } from "./row.ts";
 
@@ -13,40 +15,53 @@ export interface BesideSettings {
   /** The root of the other checkout, with what it needs installed. */
   readonly beside: string;
   readonly times: number;
+  /** Where data is written. */
+  readonly directory: string;
   readonly quick: boolean;
 }
 
 const OWN = join(import.meta.dirname, "..");
 const NOT_WORSE = 0.95;
+const TIMES = ["µs", "ms", "s"];
 
 /** Gives how many rows could not be measured. */
-export function benchBeside({ rows, beside, times, quick }: BesideSettings): number {
+export async function benchBeside(settings: BesideSettings): Promise<number> {
   let failed = 0;
-  for (const row of rows) {
-    const own: number[] = [];
-    const other: number[] = [];
-    for (let i = 0; i < times; i++) {
-      const turns = [
-        () => own.push(runOnce(OWN, row.name, quick)),
-        () => other.push(runOnce(beside, row.name, quick)),
-      ];
-      try {
-        for (const turn of i % 2 === 0 ? turns : turns.toReversed()) turn();
-      } catch (error) {
-        process.stderr.write(`${String(error)}\n`);
-        failed++;
-        break;
-      }
+  for (const row of settings.rows) {
+    try {
+      process.stdout.write(`${showRow(row, await besideOf(row, settings))}\n`);
+    } catch (error) {
+      process.stderr.write(`${String(error)}\n`);
+      failed++;
     }
-    if (own.length < times || other.length < times) continue;
-    process.stdout.write(`${showRow(row, own, other)}\n`);
   }
   return failed;
 }
 
-function showRow({ name, unit, budget }: Row, own: number[], other: number[]): string {
+async function besideOf(row: Row, settings: BesideSettings): Promise<BesideRates> {
+  const { beside, times, quick } = settings;
+  if (row.load !== undefined) {
+    const directory = mkdtempSync(join(settings.directory, "holdfast-beside-"));
+    try {
+      return await ratesBeside(row.load, { directory, root: beside, pairs: times, quick });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  }
+  const [own, other]: [number[], number[]] = [[], []];
+  for (let i = 0; i < times; i++) {
+    const turns = [
+      () => own.push(runOnce(OWN, row.name, quick)),
+      () => other.push(runOnce(beside, row.name, quick)),
+    ];
+    for (const turn of i % 2 === 0 ? turns : turns.toReversed()) turn();
+  }
+  return { own, other };
+}
+
+function showRow({ name, unit, budget }: Row, { own, other }: BesideRates): string {
   const [here, there] = [median(own), median(other)];
-  const isLessBetter = budget !== undefined && "atMost" in budget;
+  const isLessBetter = budget === undefined ? TIMES.includes(unit) : "atMost" in budget;
   const ratio = isLessBetter ? there / here : here / there;
   const verdict = ratio >= NOT_WORSE ? "not worse" : "WORSE";
   const figure = (value: number) => Number(value.toPrecision(4)).toLocaleString("en");

@@ -2,8 +2,7 @@
 // and two audit records each: as in the rows of the API, from a process beside it.
 
 import { type Caller, call, requestBytes } from "./api/api-caller.ts";
-import { measure } from "./api/api-measure.ts";
-import type { ApiContext } from "./api/api-target.ts";
+import { loaded } from "./api/api-measure.ts";
 import { VALUE_BYTES } from "./stores/filled-store.ts";
 import type { Load } from "./load/load.ts";
 import type { Row } from "./row.ts";
@@ -97,8 +96,7 @@ function kvRow(
   clients: number,
   prepare: (caller: Caller, clients: number) => Promise<Load>,
 ): Row {
-  const kind = { clients, prepare, made: () => [`sys/mounts/${MOUNT}`] };
-  return { ...row, run: (context: ApiContext) => measure(context, kind) };
+  return { ...row, ...loaded({ clients, prepare, made: () => [`sys/mounts/${MOUNT}`] }) };
 }
 
 export const kvRows: readonly Row[] = [

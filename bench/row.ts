@@ -1,6 +1,8 @@
 // What a row of the bench is: a declaration with a name, a budget and the function that measures it.
 // How rows are run and shown is run.ts's and table.ts's; which there are is in catalogue.ts.
 
+import type { LoadKind } from "./load/load-kind.ts";
+
 export type Budget = { readonly atLeast: number } | { readonly atMost: number };
 
 export interface Row {
@@ -9,6 +11,8 @@ export interface Row {
   readonly what: string;
   readonly unit: string;
   readonly budget?: Budget;
+  /** Where it is the rate of such requests: by this it is compared with another checkout's server. */
+  readonly load?: LoadKind;
   /** Runs in a fresh process of its own, so that heap and caches come from nobody else. */
   run(context: Context): Promise<number | Figures>;
 }

@@ -27,7 +27,8 @@ prints their figures beside their budgets: median and spread of several rounds a
   --json FILE      also write everything measured as JSON
   --list           name the rows and end
   --beside DIR     run the rows in turns here and in another checkout of the project, which has its
-                   packages installed, --times N each (10), and show the ratio of the medians
+                   packages installed, --times N each (10), and show the ratio of the medians. Servers
+                   of both run at the same time where a row is a load on the API
   --quiet          wait for the machine to be quiet before each round, and repeat rounds after which
                    it no longer is: by a fixed piece of work that says nothing about us, and its best
                    time so far, which is kept in .cache/
@@ -88,7 +89,7 @@ async function runRow(
 
 async function bench(settings: Settings): Promise<number> {
   const { beside } = settings;
-  if (beside !== undefined) return benchBeside({ ...settings, beside }) === 0 ? 0 : 1;
+  if (beside !== undefined) return (await benchBeside({ ...settings, beside })) === 0 ? 0 : 1;
   mkdirSync(settings.directory, { recursive: true });
   const scratch = mkdtempSync(join(settings.directory, "holdfast-bench-"));
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));

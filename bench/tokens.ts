@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Caller, requestBytes } from "./api/api-caller.ts";
 import { processorMicrosOf, residentBytesOf } from "./api/api-usage.ts";
-import { load, type Loaded } from "./load/load.ts";
+import { type Load, load, type Loaded } from "./load/load.ts";
 import { median, quantile, roundMillis, rounds } from "./measure.ts";
 import type { Context, Figure, Figures, Row } from "./row.ts";
 import { lists } from "./stores/tokens-lists.ts";
@@ -64,18 +64,23 @@ interface CreateRound {
 }
 
 async function createFor(context: Context, { caller, pid }: TokensNode): Promise<CreateRound> {
-  const clients = Array.from({ length: context.quick ? QUICK_CLIENTS : CLIENTS }, (_, i) => [
-    createBytes(caller, i),
-  ]);
+  const clients = context.quick ? QUICK_CLIENTS : CLIENTS;
   const before = processorMicrosOf(pid);
   const loaded = await load(
     new URL(caller.url),
-    { clients, statuses: [200] },
+    creatingBy(caller, clients),
     roundMillis(context, 2000),
   );
   const after = processorMicrosOf(pid);
   const used = before === null || after === null ? null : after - before;
   return { loaded, serverMicros: used === null ? null : used / loaded.latencies.length };
+}
+
+function creatingBy(caller: Caller, clients: number): Load {
+  return {
+    clients: Array.from({ length: clients }, (_, i) => [createBytes(caller, i)]),
+    statuses: [200],
+  };
 }
 
 function createBytes(caller: Caller, client: number): Buffer {
@@ -168,6 +173,11 @@ export const tokenRows: readonly Row[] = [
     what: "durable audited creates on an empty store, 64 clients",
     unit: "/s",
     budget: ENOUGH,
+    load: {
+      clients: CLIENTS,
+      prepare: async (caller, clients) => creatingBy(caller, clients),
+      made: () => [],
+    },
     run: creates,
   },
   {

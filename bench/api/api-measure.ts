@@ -5,21 +5,14 @@ import { call, type Caller } from "./api-caller.ts";
 import { withNode } from "./api-node.ts";
 import type { ApiContext, Target } from "./api-target.ts";
 import { processorMicrosOf } from "./api-usage.ts";
-import { type Load, load, type Loaded } from "../load/load.ts";
+import { load, type Loaded } from "../load/load.ts";
+import type { LoadKind } from "../load/load-kind.ts";
 import { median, quantile, roundMillis, rounds } from "../measure.ts";
-import type { Context, Figure, Figures } from "../row.ts";
+import type { Context, Figure, Figures, Row } from "../row.ts";
 import { errorText } from "../../tests/support/error-text.ts";
 
 const RECORDS_EACH = 2; // of the request, and of the answer
 const QUICK_CLIENTS = 4;
-
-export interface LoadKind {
-  readonly clients: number;
-  /** Makes at the server what the load asks for. */
-  readonly prepare: (caller: Caller, clients: number) => Promise<Load>;
-  /** Paths that are deleted at another server afterwards. */
-  readonly made: (clients: number) => readonly string[];
-}
 
 interface Measured {
   readonly loaded: readonly Round[];
@@ -31,7 +24,12 @@ interface Round extends Loaded {
   readonly serverMicros: number | null;
 }
 
-export async function measure(context: ApiContext, kind: LoadKind): Promise<Figures> {
+/** Of a row that is the rate of such requests. */
+export function loaded(load: LoadKind): Pick<Row, "load" | "run"> {
+  return { load, run: (context: ApiContext) => measure(context, load) };
+}
+
+async function measure(context: ApiContext, kind: LoadKind): Promise<Figures> {
   const ours = await measureOurs(context, kind);
   const theirs = context.target && (await measureTarget(context, context.target, kind));
   return {

@@ -14,11 +14,12 @@ export interface ReadyNode {
   readonly records: () => Promise<number>;
 }
 
-/** `settings`: lines of HCL beside those that every node has. */
+/** `settings`: lines of HCL beside those that every node has. `root`: another checkout, whose server it is. */
 export async function withNode<T>(
   directory: string,
   use: (node: ReadyNode) => Promise<T>,
   settings = "",
+  root?: string,
 ): Promise<T> {
   const port = await freePort();
   const data = join(directory, "data");
@@ -27,7 +28,8 @@ export async function withNode<T>(
   mkdirSync(data, { mode: 0o700 });
   writeFileSync(config, configuration(data, port) + settings, { mode: 0o600 });
   const args = ["--config", config];
-  return await withServer({ directory, port, args, ready: [] }, async (server) => {
+  const where = { directory, port, ...(root === undefined ? {} : { root }) };
+  return await withServer({ ...where, args, ready: [] }, async (server) => {
     const caller = await unsealed(server.url);
     const options = { file_path: audit };
     await call(caller, "POST", "sys/audit/file", { type: "file", options });

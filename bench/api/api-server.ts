@@ -13,7 +13,6 @@ import { LoadConnection } from "../load/load-connection.ts";
 import { errorText } from "../../tests/support/error-text.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const MAIN = join(ROOT, "src", "main.ts");
 const LONGEST_START_MS = 30_000;
 const LONGEST_STOP_MS = 40_000; // running requests alone are given 30 s
 const POLL_MS = 2;
@@ -23,6 +22,8 @@ export interface ServerOptions {
   /** For its log and its home, so that no token file of the user is touched. It is made. */
   readonly directory: string;
   readonly port: number;
+  /** The checkout whose server it is. Default: ours. */
+  readonly root?: string;
   /** After `server`. */
   readonly args: readonly string[];
   /** The statuses of sys/health that count as ready; any when there are none. */
@@ -38,9 +39,9 @@ export interface RunningServer {
 }
 
 /** Those of the launcher, and ours. */
-function runtimeFlags(): string[] {
+function runtimeFlags(root: string): string[] {
   const [, command = ""] =
-    /^exec "\$node"([^"]*)/m.exec(readFileSync(join(ROOT, "bin", "holdfast"), "utf8")) ?? [];
+    /^exec "\$node"([^"]*)/m.exec(readFileSync(join(root, "bin", "holdfast"), "utf8")) ?? [];
   const flags = command.match(/--\S+/g);
   if (flags === null) throw new Error("the launcher starts the runtime without flags");
   return [...flags, ...process.execArgv];
@@ -58,13 +59,14 @@ export async function freePort(): Promise<number> {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { directory, port, args, ready } = options;
+  const { directory, port, args, ready, root = ROOT } = options;
+  const main = join(root, "src", "main.ts");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const logPath = join(directory, "server.log");
   const log = openSync(logPath, "a", 0o600);
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const child = spawn(process.execPath, [...runtimeFlags(), MAIN, "server", ...args], {
+  const child = spawn(process.execPath, [...runtimeFlags(root), main, "server", ...args], {
     cwd: directory,
     stdio: ["ignore", "ignore", log],
     // Nothing else of our environment: addresses and tokens in it are meant for others.

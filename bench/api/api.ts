@@ -3,10 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { join } from "node:path";
-import { figure, measure } from "./api-measure.ts";
+import { figure, loaded } from "./api-measure.ts";
 import { pathsFor, reads, writes } from "./api-namespaces.ts";
 import { freePort, withServer } from "./api-server.ts";
-import type { ApiContext } from "./api-target.ts";
 import { residentBytesOf } from "./api-usage.ts";
 import { rounds } from "../measure.ts";
 import type { Context, Figures, Row } from "../row.ts";
@@ -53,14 +52,13 @@ export const apiRows: readonly Row[] = [
     what: "durable audited writes of a namespace, 64 clients",
     unit: "/s",
     budget: { atLeast: 4000 },
-    run: (context: ApiContext) =>
-      measure(context, { clients: 64, prepare: writes, made: pathsFor }),
+    ...loaded({ clients: 64, prepare: writes, made: pathsFor }),
   },
   {
     name: "api/reads",
     what: "authorised audited reads of a namespace, 32 clients",
     unit: "/s",
     budget: { atLeast: 12_000 },
-    run: (context: ApiContext) => measure(context, { clients: 32, prepare: reads, made: pathsFor }),
+    ...loaded({ clients: 32, prepare: reads, made: pathsFor }),
   },
 ];
