@@ -218,6 +218,7 @@ export class SimCluster implements Host {
     ]);
     const options: ReplicationOptions = {
       acceptFence: true,
+      primaryLease: 0n,
       sign: async () => ({ id: "" }), // evidence is another room's
       store,
       barrier,

@@ -3,6 +3,7 @@
 import { resolve, join } from "node:path";
 import { readRange } from "@holdfast/shared/text/addresses";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { baseUrl, isHost, isNetwork, parseHostPort } from "./address.ts";
 import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
@@ -21,6 +22,8 @@ export interface Making extends Complaints {
 
 type Top = Settled<typeof SETTINGS>;
 
+/** As long as a secondary counts as connected without a word. */
+const MIN_PRIMARY_LEASE = 15n * SECOND;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export function makeConfig(top: Top, making: Making): Config {
@@ -62,6 +65,7 @@ export function makeConfig(top: Top, making: Making): Config {
       logAge: values.replication.values.wal_retention_time,
       acceptFence: values.replication.values.accept_fence,
       operationTokenMaxAge: values.replication.values.operation_token_max_age,
+      primaryLease: values.replication.values.primary_lease,
       operationTokenAuth: values.replication.values.operation_token_auth,
     },
     defaultLeaseTtl: values.default_lease_ttl,
@@ -122,6 +126,11 @@ function checkLifetimes(top: Top, making: Making): void {
       values.acl.place("token_min_expiration_ttl") ?? values.acl.place("token_max_expiration_ttl");
     const text = "token_min_expiration_ttl must not be longer than token_max_expiration_ttl";
     making.problems.push({ place, text });
+  }
+  const { primary_lease: lease } = values.replication.values;
+  if (lease > 0n && lease < MIN_PRIMARY_LEASE) {
+    const place = values.replication.place("primary_lease");
+    making.problems.push({ place, text: "primary_lease must be 0s or at least 15s" });
   }
 }
 

@@ -46,6 +46,8 @@ export interface Config {
     readonly acceptFence: boolean;
     /** 0: they do not end by themselves. */
     readonly operationTokenMaxAge: Nanos;
+    /** After which a primary writes nothing without its secondaries; 0: it does. */
+    readonly primaryLease: Nanos;
     /** Whether making one needs a token or a ticket besides shares. */
     readonly operationTokenAuth: "open" | "required";
   };

@@ -337,6 +337,11 @@ export const SETTINGS = {
       "0s",
       { from: "0s", to: "8760h" },
     ),
+    primary_lease: duration(
+      "A primary that has reached no secondary for so long writes nothing until it does: 15s or more; `0s` is that it goes on alone",
+      "0s",
+      { from: "0s", to: "24h" },
+    ),
     operation_token_auth: oneOf(
       "Who may take part in making an operation token on a secondary: whoever has key shares, or only who also shows an operation token or a ticket for `operation-token`",
       ["open", "required"],
@@ -347,7 +352,6 @@ export const SETTINGS = {
     dead_after: absent("a time after which a peer counts as gone: it is 15 seconds"),
     tail_entries: absent("a length of the log in memory: it is 16,384 entries"),
     tail_bytes: absent("a size of the log in memory: it is 64 MiB"),
-    primary_lease: absent("primaries that stop without their secondaries"),
     serve_while_syncing: absent("performance replication"),
     allow_forwarding_via_header: absent("performance replication"),
     resolver_discover_servers: absent("clusters of several nodes"),

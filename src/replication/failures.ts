@@ -169,6 +169,21 @@ export function fenced(): Failure {
 }
 
 /**
+ * @code replication-lease-lapsed This primary has reached no secondary for the time of `primary_lease`, and writes nothing until it
+ * does: another cluster may have been promoted.
+ * @remedy Look at the secondaries and the network to them. Where another cluster was promoted, demote this one; where the
+ * secondaries are lost, revoke them, or take `primary_lease` out of the configuration.
+ */
+export function leaseLapsed(): Failure {
+  return new Failure(
+    "unavailable",
+    "replication-lease-lapsed",
+    "this primary reaches no secondary and writes nothing until it does (primary_lease)",
+    { retryAfter: 5 },
+  );
+}
+
+/**
  * @code replication-half-copied A secondary whose data is between two states cannot stand on its own.
  * @remedy Wait until it streams, or join a primary again.
  */

@@ -9,7 +9,7 @@ import { Recurring } from "../base/recurring.ts";
 import * as failures from "./failures.ts";
 import type { AdoptedOrphans } from "./links/adopted-orphans.ts";
 import type { Links } from "./links/links.ts";
-import type { Serving } from "./links/serving.ts";
+import type { Serving, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
@@ -25,6 +25,8 @@ export interface LeadingParts {
   readonly links: () => Promise<Links>;
   readonly status: Pick<ClusterStatus, "open" | "close">;
   readonly changes: Changes;
+  /** Whoever follows is heard of, or nobody is left who could be. */
+  readonly lease: ServingWorld["lease"];
   /** Somebody else leads: nothing is written here any more when this resolves. */
   readonly fence: (epoch: Epoch) => Promise<void>;
 }
@@ -94,7 +96,7 @@ export class Leading {
   }
 
   async #serve(): Promise<void> {
-    const { options, role: stored, adopted, status } = this.#parts;
+    const { options, role: stored, adopted, status, lease } = this.#parts;
     const port = options.port();
     if (port === null) {
       this.#log.error("this cluster is a primary, and has no cluster port: nobody can come", {
@@ -114,6 +116,7 @@ export class Leading {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
       adopted,
+      lease,
       fenced: (epoch) => this.#heardOf(epoch),
     });
     this.#serving.open();

@@ -1,7 +1,7 @@
 // What replication is handed by the server around it.
 
 import type { Log } from "@holdfast/shared/log";
-import type { Random } from "@holdfast/shared/world";
+import type { Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Store } from "../storage/store.ts";
@@ -50,6 +50,8 @@ export interface ReplicationOptions extends DialingWorld {
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
   /** Whether another cluster that proves to lead the set is believed. */
   readonly acceptFence: boolean;
+  /** For how long a primary writes without a word of its secondaries; 0: for ever. */
+  readonly primaryLease: Nanos;
   /** Signs for a rehearsal. */
   readonly sign: (report: RehearsalReport) => Promise<{ readonly id: string }>;
   /** Installs keys of the set here, in a turn of the seal. */

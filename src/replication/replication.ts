@@ -30,11 +30,18 @@ import {
   type Role,
   type Secondary,
 } from "./roles/role.ts";
+import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
 import { StoredRole } from "./roles/stored-role.ts";
 import { demotionWarnings } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
+
+const LAPSED = {
+  event: "replication.lease-lapsed",
+  remedy: "look at the secondaries, and whether another cluster was promoted",
+};
+const GOES_ON = { event: "replication.lease-renewed" };
 
 export class Replication {
   readonly #options: ReplicationOptions;
@@ -52,6 +59,8 @@ export class Replication {
   readonly #takingOver: TakingOver;
   #links: Links | null = null;
   readonly #tidying: Recurring;
+  readonly #lease: PrimaryLease;
+  readonly #watching: Recurring;
   /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
   readonly #taking: Recurring;
 
@@ -78,10 +87,19 @@ export class Replication {
       timers,
       log,
     });
+    this.#lease = new PrimaryLease({ length: options.primaryLease, view, clock, log });
+    this.#watching = new Recurring({
+      trouble: "could not stop or go on as primary_lease says",
+      run: () => this.#keepLease(),
+      period: SECOND,
+      timers,
+      log,
+    });
     const parts = this.#parts();
     this.#leading = new Leading({
       ...parts,
       adopted: this.#adopted,
+      lease: { reached: () => this.#reached(), release: () => this.#releaseLease() },
       fence: (epoch) => this.fence(epoch),
     });
     this.#following = new Following({
@@ -169,7 +187,10 @@ export class Replication {
 
   /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
   async enter(): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
-    return await this.#takingOver.enter(this.#role.load());
+    const role = this.#role.load();
+    const led = ledBy(role);
+    if (led !== null) this.#lease.load(led);
+    return await this.#takingOver.enter(role, { isStopped: this.#mustStop });
   }
 
   /** Finishes what a crash has left, and begins to work. */
@@ -180,11 +201,12 @@ export class Replication {
     this.#adopted.load();
     await this.#finishChange();
     const role = this.#role.now;
-    if (!follows(role)) this.#taking.open();
+    if (!follows(role) && !this.#options.store.following) this.#taking.open();
     if (role.mode === "primary") await this.#leading.open();
     if (role.mode === "secondary") this.#following.heard.load();
     if (role.mode === "secondary" && role.id !== "") await this.#following.open();
     this.#tidying.open();
+    if (this.#lease.isOn) this.#watching.open();
   }
 
   /** No change of the role is under way when this resolves, and none begins before it leads again. */
@@ -194,6 +216,8 @@ export class Replication {
 
   async rest(): Promise<void> {
     await this.#changes.ended();
+    await this.#watching.close();
+    await this.#lease.settled();
     await this.#tidying.close();
     await this.trees.close();
     await this.#taking.close();
@@ -247,7 +271,7 @@ export class Replication {
   async disablePrimary(): Promise<Changed> {
     return await this.#changes.alone(async () => {
       after(this.#role.now, { do: "disable-primary" });
-      const wasFenced = isFenced(this.#role.now);
+      const wasStopped = this.#options.store.following;
       const links = await this.#load();
       await this.#leading.forgetFormer();
       await this.#role.step({ do: "disable-primary" }, (tx) => {
@@ -255,7 +279,8 @@ export class Replication {
         links.forgetFormer(tx);
       });
       await this.#leading.close("replication is disabled");
-      if (wasFenced) await this.#takingOver.leadAgain();
+      await this.#lease.release();
+      if (wasStopped) await this.#takingOver.leadAgain();
       this.#changes.tell("role-changed", { mode: "disabled" });
       return {
         warnings: [
@@ -313,6 +338,46 @@ export class Replication {
         await this.#options.house.yield();
       });
       this.#changes.tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
+    });
+  }
+
+  // --- a primary that its secondaries bind ---
+
+  /** Whether nobody was heard of for so long that another cluster may lead. */
+  get #mustStop(): boolean {
+    const led = ledBy(this.#role.now);
+    return led !== null && this.#lease.isLapsed(led);
+  }
+
+  #reached(): void {
+    const led = ledBy(this.#role.now);
+    if (led === null) return;
+    this.#lease.reached(led);
+    if (this.#options.store.following) this.#watching.wake();
+  }
+
+  async #releaseLease(): Promise<void> {
+    await this.#lease.release();
+    if (this.#lease.isOn) this.#watching.wake();
+  }
+
+  /** As after a fence nothing is written and nothing done outside; unlike then it goes on when somebody is heard of. */
+  async #keepLease(): Promise<void> {
+    const { store, house } = this.#options;
+    const isRight = this.#mustStop === store.following;
+    if (ledBy(this.#role.now) === null || this.changing || isRight) return;
+    await this.#changes.alone(async () => {
+      if (store.following) {
+        await this.#takingOver.leadAgain();
+        this.#log.info("a secondary is heard of: this primary writes again", GOES_ON);
+        return;
+      }
+      await this.#changes.orSeal(async () => {
+        await store.follow(failures.leaseLapsed);
+        this.#log.error("no secondary was heard of for the time of primary_lease", LAPSED);
+        await this.#taking.close();
+        await house.yield();
+      });
     });
   }
 
@@ -420,4 +485,10 @@ export class Replication {
     this.#links ??= (await import("./links/links.ts")).links;
     return this.#links;
   }
+}
+
+/** What a primary leads; null for everybody else, and for one that was superseded. */
+function ledBy(role: Role): LedSet | null {
+  if (role.mode !== "primary" || isFenced(role)) return null;
+  return { set: role.set, epoch: role.epoch.number };
 }

@@ -62,15 +62,19 @@ export class TakingOver {
   // --- after a start ---
 
   /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
-  async enter(role: Role): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
+  async enter(
+    role: Role,
+    { isStopped }: { /** A primary that may not write now. */ readonly isStopped: boolean },
+  ): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
     const { options, following: side } = this.#parts;
     const { store, clusterId } = options;
-    const following = follows(role) && !this.#hasBegunEpoch(role);
+    const isOthers = follows(role) && !this.#hasBegunEpoch(role);
+    const following = isOthers || isStopped;
     this.#tookOver = following ? null : storedPromotion(store, clusterId());
     side.begin();
-    if (following) await store.follow(whyFollows(role));
+    if (following) await store.follow(isStopped ? failures.leaseLapsed : whyFollows(role));
     else if (store.following) await store.lead(); // it was sealed in another role
-    return { following, secondary: following && !isFenced(role) };
+    return { following, secondary: isOthers && !isFenced(role) };
   }
 
   /** What a crash has left of a change. */

@@ -49,3 +49,9 @@ test("where the primary is away and this cluster can take over, it says so befor
   assert.match(advice({ promotable: true }), /this cluster can take over\. Next: .*-plan/);
   assert.match(advice({ promotable: false }), /The primary is not reached/);
 });
+
+test("a primary that has stopped without its secondaries is in trouble, with what to do", () => {
+  const { troubled, advice } = statusView({ mode: "primary", state: "lapsed" }, 0n);
+  assert.equal(troubled, true);
+  assert.match(advice.join(), /primary_lease.*`holdfast replication revoke`/);
+});

@@ -23,8 +23,13 @@ const STATES: ReadonlyMap<string, string> = new Map([
   ["merkle-sync", "copying from the primary"],
   ["idle", "idle: nothing is replicated"],
   ["running", "running"],
+  ["lapsed", "STOPPED: no secondary is reached"],
   ["fenced", "FENCED: another cluster was promoted"],
 ]);
+
+const LAPSED =
+  "No secondary was heard of for the time of `primary_lease`, and nothing is written here until one is. Next: look at the secondaries and the " +
+  "network to them; where one was promoted, `holdfast replication demote` here; where all are lost, `holdfast replication revoke` them here.";
 
 export function statusView(status: JsonObject, now: Instant): StatusView {
   const mode = textOf(status["mode"]);
@@ -58,6 +63,7 @@ export function copyText(status: JsonObject): string | null {
 
 function primaryView(status: JsonObject, now: Instant): StatusView {
   const fenced = status["state"] === "fenced";
+  const lapsed = status["state"] === "lapsed";
   const members = rowsOf(status["secondaries"]);
   const known = Array.isArray(status["known_secondaries"]) ? status["known_secondaries"] : [];
   const absent = known
@@ -96,10 +102,12 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
         "Another cluster of the set was promoted, and nothing is written here any more. Next: `holdfast replication demote` " +
           "here, a token of the primary by `holdfast replication token`, then `holdfast replication update-primary` here.",
       ]
-    : primaryAdvice(members, absent);
+    : lapsed
+      ? [LAPSED]
+      : primaryAdvice(members, absent);
   return {
     view: known.length === 0 ? facts : { parts: [facts, secondaries] },
-    troubled: fenced || absent.length > 0 || members.some((member) => !streams(member)),
+    troubled: fenced || lapsed || absent.length > 0 || members.some((member) => !streams(member)),
     advice,
   };
 }

@@ -41,7 +41,7 @@ export const links = {
     options: LinkedOptions,
     port: ServingPort,
     role: () => Primary,
-    heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted">,
+    heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted" | "lease">,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (

@@ -52,6 +52,12 @@ export interface ServingWorld {
    *  here. */
   readonly fenced: (epoch: Epoch) => Promise<Epoch>;
   readonly adopted: AdoptedOrphans;
+  /** What this primary may do goes by who is heard of. */
+  readonly lease: {
+    readonly reached: () => void;
+    /** Nobody that has ever come is left. */
+    readonly release: () => Promise<void>;
+  };
 }
 
 export class Serving {
@@ -103,6 +109,7 @@ export class Serving {
         this.#transactionBytes = this.#leastBytes();
       },
       superseded: world.superseded,
+      reached: world.lease.reached,
     };
     this.#sender = new Sender({ store, clock, timers, log, ports, figures: world.figures });
     this.#elsewhere = new CountedElsewhere(world.barrier);
@@ -204,6 +211,9 @@ export class Serving {
     await this.#sender.drop(id, "revoked");
     this.#elsewhere.forget(id);
     for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
+    if (this.#secondaries.known().every(({ used }) => used === null)) {
+      await this.#world.lease.release();
+    }
     return serials.length > 0;
   }
 

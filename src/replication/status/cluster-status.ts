@@ -185,6 +185,7 @@ export class ClusterStatus {
       clusterId: clusterId(),
       divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
+      lapsed: this.#work.role().mode === "primary" && store.following,
       now: clock.now(),
       known: serving?.known ?? [],
       secondaries: serving?.members() ?? [],

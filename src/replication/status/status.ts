@@ -69,6 +69,8 @@ export interface StatusFacts {
   readonly divergent: number;
   /** Leases and write-ahead records of a tail that was given up: not handed over yet, taken over here, and left. */
   readonly orphans: { readonly waiting: number; readonly adopted: number; readonly left: number };
+  /** A primary writes nothing until a secondary is heard of. */
+  readonly lapsed: boolean;
   readonly now: Instant;
   readonly known: readonly string[];
   readonly secondaries: readonly SecondaryFacts[];
@@ -106,7 +108,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
-    state: isFenced(role) ? "fenced" : "running",
+    state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
     ...(role.fenced === null ? {} : { conflicting_primary: role.fenced.cluster }),
     primary_cluster_addr: role.address,
     known_secondaries: [...known],

@@ -67,6 +67,8 @@ export interface SenderPorts {
   readonly joined: () => readonly string[];
   /** Looks at who has come, beyond its certificate; throws where it is not taken. Of a trial nothing is kept. */
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
+  /** A member that follows was heard of. */
+  readonly reached?: () => void;
   /** A member speaks of a later epoch than ours: somebody else leads by now. */
   readonly superseded: (epoch: number) => void;
 }
@@ -346,6 +348,7 @@ export class Sender {
       });
     }
     member.echo(request, measured, t1);
+    this.#ports.reached?.();
     return {
       epoch: this.#ports.epoch(),
       t1,

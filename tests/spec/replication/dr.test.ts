@@ -55,6 +55,7 @@ test("a secondary that is promoted while its primary lives fences it: it writes 
     body: { data: { n: "2" } },
   });
   assert.equal(refused.status, 503, refused.text);
+  assert.equal(refused.headers["x-service-error"], "replication_fenced");
   const read = await a.server.call("GET", "/v1/secret/data/x", { token: a.token });
   assert.equal(read.status, 200, read.text);
   const written = await b.server.call("POST", "/v1/secret/data/x", {

@@ -125,11 +125,12 @@ export async function startPrimary(t: TestContext, options: ClusterOptions = {})
 export async function startPrimaryBehind(
   t: TestContext,
   options: ClusterOptions = {},
-): Promise<{ readonly primary: Cluster; readonly way: TcpProxy }> {
+): Promise<{ readonly primary: Cluster; readonly way: TcpProxy; readonly clusterPort: number }> {
   const clusterPort = await freePort();
   const way = await TcpProxy.before(t, clusterPort);
   const address = `https://127.0.0.1:${way.port}`;
-  return { primary: await startPrimary(t, { ...options, clusterPort, address }), way };
+  const primary = await startPrimary(t, { ...options, clusterPort, address });
+  return { primary, way, clusterPort };
 }
 
 /** A token of the primary, sealed to a key of that cluster. */
