@@ -1,8 +1,10 @@
 // R12 on processes: two clusters as operators run them, and a walk over what operators do and what goes wrong: writes, planned and
 // forced failovers, revocations, rotated keys, kills, and connections that are cut. What was answered must be there in the end,
-// but for what a forced failover has given up.
+// but for what a forced failover has given up; and the audit file of each cluster has what it answered, and nothing else.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Prng } from "../../sim/prng.ts";
 import { uncovered } from "../../tests/support/covered-token.ts";
@@ -24,6 +26,13 @@ export interface ProcessWalkOptions {
 
 const ATTEMPT = "/v1/sys/replication/dr/secondary/generate-operation-token";
 const KEYS = 20;
+const AUDIT_FILE = "data/audit/walk.log";
+
+interface AuditLine {
+  readonly type: string;
+  readonly error?: string;
+  readonly request?: { readonly id: string; readonly path: string; readonly operation: string };
+}
 
 /** Throws where something is not as it must be. Returns what was done. */
 export async function processWalk({ steps, seed, say }: ProcessWalkOptions): Promise<string> {
@@ -44,6 +53,8 @@ class ProcessWalk {
   #secondary: ClusterProcess;
   /** The last value that was answered for, by its path. */
   readonly #answered = new Map<string, string>();
+  /** The ids of the writes that each cluster has answered with a success. */
+  readonly #successes: ReadonlyMap<ClusterProcess, string[]>;
   readonly #counts: Record<string, number> = {};
   #number = 0;
   #ids = 0;
@@ -58,6 +69,10 @@ class ProcessWalk {
     this.#say = say;
     this.#primary = primary;
     this.#secondary = secondary;
+    this.#successes = new Map([
+      [primary, []],
+      [secondary, []],
+    ]);
   }
 
   static async start(
@@ -65,8 +80,8 @@ class ProcessWalk {
     prng: Prng,
     say: (line: string) => void,
   ): Promise<ProcessWalk> {
-    const primary = await startPrimaryProcess(t);
-    const secondary = await Process.start(t);
+    const primary = await startPrimaryProcess(t, audited);
+    const secondary = await Process.start(t, audited);
     await joinProcess(primary, secondary);
     await equalProcesses(primary, secondary);
     return new ProcessWalk(prng, say, primary, secondary);
@@ -80,6 +95,7 @@ class ProcessWalk {
       await this.#act(name);
     }
     await this.#together();
+    for (const cluster of [this.#primary, this.#secondary]) this.#checkAudit(cluster);
     return Object.entries(this.#counts)
       .map((one) => one.join(" "))
       .join(", ");
@@ -139,6 +155,13 @@ class ProcessWalk {
     const answer = await this.#primary.put(path, value);
     assert.equal(answer.status, 200, answer.text);
     this.#answered.set(path, value);
+    this.#successes.get(this.#primary)?.push(String(at(answer, "request_id")));
+  }
+
+  /** One record of a success for each answer that was one, and no other. */
+  #checkAudit(cluster: ClusterProcess): void {
+    const answered = this.#successes.get(cluster) ?? [];
+    assert.deepEqual(recordedWrites(cluster).toSorted(), answered.toSorted());
   }
 
   /** Everything is there, and nothing is lost. */
@@ -210,6 +233,23 @@ class ProcessWalk {
       assert.equal(await this.#primary.value(path), value, `${path} is not what was answered`);
     }
   }
+}
+
+function audited(home: string): string {
+  return `audit "file" "walk" { options = { file_path = "${join(home, AUDIT_FILE)}" } }\n`;
+}
+
+/** The ids of the writes of secrets that its audit file says were done, each as often as it says so. */
+function recordedWrites({ home }: ClusterProcess): string[] {
+  const lines = readFileSync(join(home, AUDIT_FILE), "utf8").split("\n");
+  return lines
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as AuditLine)
+    .filter(({ type, error, request }) => {
+      const isWrite = request?.path.startsWith("secret/data/") && request.operation !== "read";
+      return type === "response" && error === "" && isWrite;
+    })
+    .map(({ request }) => request!.id);
 }
 
 async function operationToken(cluster: ClusterProcess): Promise<string> {

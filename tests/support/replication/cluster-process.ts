@@ -41,13 +41,17 @@ export class ClusterProcess {
     this.#server = this.#begin();
   }
 
-  static async start(t: TestContext): Promise<ClusterProcess> {
+  /** `more`: lines of its configuration, made of the directory that it has to itself. */
+  static async start(
+    t: TestContext,
+    more: (home: string) => string = () => "",
+  ): Promise<ClusterProcess> {
     const port = await freePort();
     const way = await TcpProxy.before(t, port);
     const { home, config } = configured(t);
     const listener = `listener "tcp" { address = "127.0.0.1:0" tls_disable = true cluster_address = "127.0.0.1:${port}" }`;
     const addr = `cluster_addr = "https://127.0.0.1:${way.port}"`;
-    writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n`);
+    writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n${more(home)}`);
     const cluster = new ClusterProcess(t, home, config, way, port);
     await cluster.#server.ready();
     const body = { secret_shares: 1, secret_threshold: 1 };
@@ -66,6 +70,11 @@ export class ClusterProcess {
   /** Of its API, which is another one after each start. */
   get address(): string {
     return /addresses=(\S+)/.exec(this.log)?.[1] ?? "";
+  }
+
+  /** A directory that it has to itself. */
+  get home(): string {
+    return this.#home;
   }
 
   get pid(): number {
@@ -136,8 +145,11 @@ export class ClusterProcess {
 }
 
 /** A primary with a key/value mount. */
-export async function startPrimaryProcess(t: TestContext): Promise<ClusterProcess> {
-  const primary = await ClusterProcess.start(t);
+export async function startPrimaryProcess(
+  t: TestContext,
+  more?: (home: string) => string,
+): Promise<ClusterProcess> {
+  const primary = await ClusterProcess.start(t, more);
   const { token } = primary;
   const body = { type: "kv", options: { version: "2" } };
   const mounted = await primary.call("POST", "/v1/sys/mounts/secret", { token, body });
