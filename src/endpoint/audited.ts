@@ -44,7 +44,7 @@ export interface AuditedRequest {
   readonly judgement?: Judgement | null;
   header(name: string): string | undefined;
   /** A place for whoever records it, for the text that its two records share. Default: there is none. */
-  kept?: { readonly by: object; readonly text: string } | null;
+  kept?: object | null;
 }
 
 export interface AuditedAnswer {

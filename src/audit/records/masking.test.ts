@@ -9,11 +9,29 @@ import { rawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { SystemRandom } from "../../system/random.ts";
 import { freshKey } from "../../crypto/aead.ts";
 import { Hasher, type Veil } from "./hasher.ts";
-import { maskedJson, MAX_SINGLE, REST } from "./masking.ts";
+import { maskedJson, MAX_SINGLE, Repeats, REST } from "./masking.ts";
 
 const random = new SystemRandom();
 const hasher = new Hasher(freshKey(random), random);
 const masked = (value: unknown) => JSON.parse(maskedJson(value, hasher));
+
+class CountingVeil implements Veil {
+  readonly raw = false;
+  count = 0;
+
+  value(text: string | Uint8Array): string {
+    this.count++;
+    return hasher.value(text);
+  }
+
+  token(secret: string): string {
+    return hasher.token(secret);
+  }
+
+  accessor(accessor: string): string {
+    return hasher.accessor(accessor);
+  }
+}
 
 test("texts are hashed; names, numbers, booleans and nulls stay readable", () => {
   const value = {
@@ -77,31 +95,22 @@ test("no text of the data is in the clear, and the result is valid JSON on one l
 });
 
 test("T-G05: however many texts there are, the number of hashes is bounded, and the rest is one", () => {
-  let count = 0;
-  const counting: Veil = {
-    raw: false,
-    token: (secret) => hasher.token(secret),
-    accessor: (accessor) => hasher.accessor(accessor),
-    value: (text) => {
-      count++;
-      return hasher.value(text);
-    },
-  };
+  const counting = new CountingVeil();
   const list = Array.from({ length: 5000 }, (_, i) => `text ${i}`);
   const body = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`list${i}`, list]));
   const visible = JSON.parse(maskedJson(body, counting));
-  assert.ok(count <= MAX_SINGLE + 2, `${count} hashes`);
+  assert.ok(counting.count <= MAX_SINGLE + 2, `${counting.count} hashes`);
   assert.equal(visible.list0.length, MAX_SINGLE + 1);
   // The operator can still compute what stands for the rest.
   assert.equal(visible.list0.at(-1)[REST], hasher.hash(JSON.stringify(list.slice(MAX_SINGLE))));
   const others = Object.fromEntries(Object.entries(body).slice(1));
   assert.equal(visible[REST], hasher.hash(JSON.stringify(others)));
 
-  count = 0;
+  counting.count = 0;
   let deep: JsonValue = "bottom";
   for (let i = 0; i < 5000; i++) deep = [deep];
   maskedJson(deep, counting);
-  assert.equal(count, 1);
+  assert.equal(counting.count, 1);
 });
 
 test("T-G05: a body at the limits costs about what its reading costs", () => {
@@ -146,3 +155,15 @@ function textsOf(value: JsonValue): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap((member) => textsOf(member as JsonValue));
 }
+
+test("what an answer repeats of its request is hashed once, and shown as it would be otherwise", () => {
+  const counting = new CountingVeil();
+  const repeats = new Repeats();
+  const texts = Array.from({ length: 12 }, (_, i) => `text ${i}`);
+  const [body, answer] = [{ texts }, { id: "new", texts }];
+  maskedJson(body, counting, undefined, repeats);
+  assert.equal(counting.count, 12);
+  const record = maskedJson(answer, counting, undefined, repeats);
+  assert.equal(counting.count, 12 + 1 + 4, "the first eight are known");
+  assert.equal(record, maskedJson(answer, hasher));
+});

@@ -2,7 +2,7 @@
 // every text and every run of bytes as a hash. The work is bounded whatever the caller sent: after so
 // many single hashes the rest of each open list or object becomes one.
 
-import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { isRawNumber } from "@holdfast/shared/json/json";
 import type { Veil } from "./hasher.ts";
 import { escapeUnseen, quote } from "@holdfast/shared/json/json-text";
 
@@ -15,19 +15,46 @@ const MAX_DEEP = 64;
 export const REST = "(rest)";
 
 const LARGE = 4096; // characters
+const MAX_REMEMBERED = 8;
 
-export function maskedJson(value: unknown, veil: Veil, readable?: ReadonlySet<string>): string {
-  return inOnePiece(masked(value, veil, readable));
+/** What stands for the first texts of a request: its answer often repeats them, and is recorded under the same salt. It
+ *  goes with the request. */
+export class Repeats {
+  #known: Map<string, string> | null = null;
+
+  hidden(text: string, veil: Veil): string {
+    const known = this.#known?.get(text);
+    if (known !== undefined) return known;
+    const hidden = veil.value(text);
+    this.#known ??= new Map();
+    if (this.#known.size < MAX_REMEMBERED) this.#known.set(text, hidden);
+    return hidden;
+  }
 }
 
-function masked(value: unknown, veil: Veil, readable: ReadonlySet<string> | undefined): string {
+export function maskedJson(
+  value: unknown,
+  veil: Veil,
+  readable?: ReadonlySet<string>,
+  repeats: Repeats | null = null,
+): string {
+  return inOnePiece(masked(value, veil, readable, repeats));
+}
+
+function masked(
+  value: unknown,
+  veil: Veil,
+  readable: ReadonlySet<string> | undefined,
+  repeats: Repeats | null,
+): string {
   if (veil.raw) return rawJson(value);
-  const mask = new Mask(veil);
+  const mask = new Mask(veil, repeats);
   if (readable === undefined || readable.size === 0 || !isPlainObject(value)) {
     return mask.value(value, 0);
   }
   let out = "";
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
+    const member: unknown = value[name];
     if (member === undefined) continue;
     const text = readable.has(name) ? rawJson(member) : mask.value(member, 1);
     out += `${out === "" ? "" : ","}${quote(name)}:${text}`;
@@ -37,17 +64,19 @@ function masked(value: unknown, veil: Veil, readable: ReadonlySet<string> | unde
 
 class Mask {
   readonly #veil: Veil;
+  readonly #repeats: Repeats | null;
   #left = MAX_SINGLE;
 
-  constructor(veil: Veil) {
+  constructor(veil: Veil, repeats: Repeats | null) {
     this.#veil = veil;
+    this.#repeats = repeats;
   }
 
   value(value: unknown, depth: number): string {
     switch (typeof value) {
       case "string":
         this.#left--;
-        return this.#veil.value(value);
+        return this.#repeats?.hidden(value, this.#veil) ?? this.#veil.value(value);
       case "number":
         return Number.isFinite(value) ? String(value) : "null";
       case "boolean":
@@ -83,14 +112,16 @@ class Mask {
   }
 
   #object(object: object, depth: number): string {
-    const entries = Object.entries(object);
+    const members = object as Readonly<Record<string, unknown>>;
+    const names = Object.keys(members);
     let out = "{";
-    for (let i = 0; i < entries.length; i++) {
-      const [name, member] = entries[i]!;
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!;
+      const member = members[name];
       if (member === undefined) continue;
       if (out.length > 1) out += ",";
       if (this.#left <= 0) {
-        const rest = Object.fromEntries(entries.slice(i));
+        const rest = Object.fromEntries(names.slice(i).map((left) => [left, members[left]]));
         return `${out}"${REST}":${this.#whole(rest)}}`;
       }
       out += `${quote(name)}:${this.value(member, depth + 1)}`;
@@ -119,6 +150,6 @@ function inOnePiece(text: string): string {
   return text.charCodeAt(text.length - 1) === 0 ? "" : text; // never zero, and so it is looked at
 }
 
-function isPlainObject(value: unknown): value is JsonValue & object {
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

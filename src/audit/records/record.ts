@@ -16,7 +16,7 @@ import type { AuditedAnswer, AuditedRequest } from "../../endpoint/audited.ts";
 import { ClearingMap } from "./clearing-map.ts";
 import type { Veil } from "./hasher.ts";
 import { quote } from "@holdfast/shared/json/json-text";
-import { maskedJson } from "./masking.ts";
+import { maskedJson, Repeats } from "./masking.ts";
 
 // More than may be parked; beyond, some texts are made twice.
 const MAX_UNANSWERED = 16_384;
@@ -50,6 +50,19 @@ export interface RecordParts {
   readonly clock: Pick<Clock, "now">;
 }
 
+/** Of a request that is not answered yet, and goes with it. */
+class Kept {
+  readonly by: Records;
+  readonly text: string;
+  readonly repeats: Repeats;
+
+  constructor(by: Records, text: string, repeats: Repeats) {
+    this.by = by;
+    this.text = text;
+    this.repeats = repeats;
+  }
+}
+
 export class Records {
   readonly #parts: RecordParts;
   readonly #times = new TimeText();
@@ -70,8 +83,9 @@ export class Records {
   }
 
   request(request: AuditedRequest, error: string): string {
-    const middle = this.#middle(request);
-    this.#keep(request, middle);
+    const repeats = new Repeats();
+    const middle = this.#middle(request, repeats);
+    this.#keep(request, middle, repeats);
     const time = this.#times.show(request.time);
     const { prefix } = this.#parts.format;
     return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
@@ -87,10 +101,12 @@ export class Records {
       wrapInfo = null,
       noted = null,
     } = answer;
-    const middle = this.#taken(request) ?? this.#middle(request);
+    const { kept } = request;
+    const repeats = kept instanceof Kept && kept.by === this ? kept.repeats : null;
+    const middle = this.#taken(request) ?? this.#middle(request, null);
     const time = this.#times.show(this.#parts.clock.now());
     const { prefix } = this.#parts.format;
-    const dataText = this.#answer(request, data);
+    const dataText = this.#answer(request, data, repeats);
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
       `${quote(request.mountType)},"data":${dataText},${auth === null ? "" : `"auth":${this.#authText(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
@@ -98,10 +114,10 @@ export class Records {
     );
   }
 
-  #keep(request: AuditedRequest, text: string): void {
+  #keep(request: AuditedRequest, text: string, repeats: Repeats): void {
     this.#taken(request);
     if (request.kept === null && text.length <= SHORT) {
-      request.kept = { by: this, text };
+      request.kept = new Kept(this, text, repeats);
       return;
     }
     if (this.#middles.size >= MAX_UNANSWERED) {
@@ -115,10 +131,10 @@ export class Records {
 
   /** What was kept of this very request; of whatever else had its id nothing is left either. */
   #taken(request: AuditedRequest): string | null {
-    if (request.kept?.by === this) {
-      const { text } = request.kept;
+    const { kept: own } = request;
+    if (own instanceof Kept && own.by === this) {
       request.kept = null;
-      return text;
+      return own.text;
     }
     if (this.#middles.size === 0) return null;
     const kept = this.#middles.get(request.id);
@@ -134,13 +150,13 @@ export class Records {
     return `${this.#parts.format.prefix}{"time":"${time}","type":"test","device":${quote(device)}}`;
   }
 
-  #middle(request: AuditedRequest): string {
+  #middle(request: AuditedRequest, repeats: Repeats | null): string {
     const { veil, cluster } = this.#parts;
     const { credential, caller, namespace, remote } = request;
     const token = credential === null ? '""' : veil.token(credential);
     const accessor = caller === null ? '""' : this.#accessor(caller);
     const auth = caller === null ? "null" : this.#auth(request, caller, token, accessor);
-    const data = maskedJson(request.data ?? {}, veil, request.readable?.request);
+    const data = maskedJson(request.data ?? {}, veil, request.readable?.request, repeats);
     const wrapTtl = request.wrapTtl === null ? 0n : request.wrapTtl / SECOND;
     return (
       `"auth":${auth},"request":{"id":${quote(request.id)},"operation":"${request.operation}",` +
@@ -219,7 +235,7 @@ export class Records {
     return `{${out}}`;
   }
 
-  #answer(request: AuditedRequest, data: JsonValue | undefined): string {
+  #answer(request: AuditedRequest, data: JsonValue | undefined, repeats: Repeats | null): string {
     if (data === undefined) return "null";
     const { format, veil } = this.#parts;
     const readable = request.readable?.response;
@@ -228,7 +244,7 @@ export class Records {
     }
     if (this.#lastData?.data === data && this.#lastData.readable === readable)
       return this.#lastData.text;
-    const text = maskedJson(data, veil, readable);
+    const text = maskedJson(data, veil, readable, repeats);
     if (typeof data === "object" && Object.isFrozen(data))
       this.#lastData = { data, readable, text };
     return text;
