@@ -3,8 +3,8 @@
 // but for what a forced failover has given up; and the audit file of each cluster has what it answered, and nothing else.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { Prng } from "../../sim/prng.ts";
 import { uncovered } from "../../tests/support/covered-token.ts";
@@ -236,6 +236,7 @@ class ProcessWalk {
 }
 
 function audited(home: string): string {
+  mkdirSync(join(home, dirname(AUDIT_FILE)), { recursive: true, mode: 0o700 });
   return `audit "file" "walk" { options = { file_path = "${join(home, AUDIT_FILE)}" } }\n`;
 }
 
