@@ -34,6 +34,7 @@ import type { StoreReads, StoreTx } from "./transaction.ts";
 import { FailStop } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
 import type { Changed, Held } from "./commit/acceptance.ts";
+import type { Accepted } from "./commit/committer.ts";
 import { type Mending, type MendedRows, type WriteOptions, Writing } from "./writing.ts";
 
 export type { AdoptedRow } from "./following/adopting.ts";
@@ -65,6 +66,7 @@ export class Store implements StoreReads {
   readonly #writing: Writing;
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
+  readonly #logListeners = new Set<(rows: readonly LogRow[]) => void>();
   readonly #foreignListeners = new Set<(keys: readonly string[]) => void>();
   readonly #reserveBytes: number;
   #closing: Promise<void> | null = null;
@@ -91,7 +93,8 @@ export class Store implements StoreReads {
       failStop: this.#failStop,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
       reserveBytes: this.#reserveBytes,
-      durable: (changed, foreign) => {
+      durable: (changed, foreign, group) => {
+        if (this.#logListeners.size > 0) this.#tellLog(group);
         for (const call of this.#commitListeners) call(changed);
         if (foreign.length > 0) for (const call of this.#foreignListeners) call(foreign);
         this.#watchers.publish(this.index, changed.keys());
@@ -245,6 +248,17 @@ export class Store implements StoreReads {
   onCommit(call: (changed: Changed) => void): () => void {
     this.#commitListeners.add(call);
     return () => this.#commitListeners.delete(call);
+  }
+
+  /** Called with the entries of each commit, in order, before those who listen to commits. */
+  onLog(call: (rows: readonly LogRow[]) => void): () => void {
+    this.#logListeners.add(call);
+    return () => this.#logListeners.delete(call);
+  }
+
+  #tellLog(group: readonly Accepted[]): void {
+    const rows = group.length === 1 ? group[0]!.log : group.flatMap(({ log }) => log);
+    if (rows.length > 0) for (const call of this.#logListeners) call(rows);
   }
 
   /** For caches above this one: called with the keys that somebody else has changed, after those who

@@ -52,6 +52,7 @@ export class LogSession implements Ended {
   readonly #over = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
+  #isDueSoon: Timer | null = null; // a checkpoint
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
@@ -94,7 +95,7 @@ export class LogSession implements Ended {
   }
 
   async *run(requests: AsyncIterable<ToSender>, signal: AbortSignal): AsyncGenerator<ToReceiver> {
-    const { store, member, acknowledged } = this.#parts;
+    const { store, tail, member, acknowledged } = this.#parts;
     const said = requests[Symbol.asyncIterator]();
     const first = await said.next();
     const start = first.done === true ? null : first.value.start;
@@ -112,6 +113,7 @@ export class LogSession implements Ended {
       this.wake();
     };
     signal.addEventListener("abort", stop, { once: true });
+    const unfollow = tail.follow();
     const unwatch = store.onCommit(() => this.wake());
     void this.#listen(said).finally(stop);
     try {
@@ -126,6 +128,8 @@ export class LogSession implements Ended {
       }
     } finally {
       unwatch();
+      unfollow();
+      this.#isDueSoon?.cancel();
       signal.removeEventListener("abort", stop);
       if (member.stream === this) {
         member.stream = null;
@@ -240,17 +244,20 @@ export class LogSession implements Ended {
   }
 
   async #sleep(): Promise<void> {
-    const { clock, timers } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    let timer: Timer | null = null;
-    if (this.#sinceCheckpoint > 0 && this.#checkedAt !== null) {
-      const left = this.#checkedAt + CHECKPOINT_EVERY - clock.elapsed();
-      timer = timers.after(left, resolve);
-    }
+    if (this.#sinceCheckpoint > 0 && this.#checkedAt !== null) this.#isDueSoon ??= this.#dueSoon();
     // What came between the look and here has been seen: nothing else runs in between.
     await promise;
     this.#wake = null;
-    timer?.cancel();
+  }
+
+  #dueSoon(): Timer {
+    const { clock, timers } = this.#parts;
+    const left = this.#checkedAt! + CHECKPOINT_EVERY - clock.elapsed();
+    return timers.after(left, () => {
+      this.#isDueSoon = null;
+      this.wake();
+    });
   }
 }

@@ -1,9 +1,12 @@
 // The newest entries of the log in memory, as bytes, for all who are sent them; and the heads that were stored with
-// them. It is filled when somebody reads, so that it costs nothing where nobody does, and a commit never waits for it.
+// them. While somebody follows, what is committed is kept as it was written; where nobody does it costs nothing. A
+// commit never waits for it.
 
+import type { LogRow } from "../../storage/engines/engine.ts";
 import type { Store } from "../../storage/store.ts";
 
 const MAX_ENTRIES = 16_384;
+const SLACK = 1024; // entries beyond, so that the list is not moved for each
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Heads that are kept lie so far apart, but for the newest. */
 const HEAD_STEP = 64n;
@@ -23,6 +26,7 @@ interface Bounds {
 export class LogTail {
   readonly #store: Store;
   readonly #unwatch: () => void;
+  #followers = 0;
   #entries: Uint8Array[] = [];
   #first = 0n; // index of the first of them
   #bytes = 0;
@@ -30,8 +34,18 @@ export class LogTail {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#unwatch = store.onCommit(() => this.#keepHead());
+    const unwatch = [
+      store.onLog((rows) => this.#append(rows)),
+      store.onCommit(() => this.#keepHead()),
+    ];
+    this.#unwatch = () => unwatch.forEach((end) => end());
     this.#keepHead();
+  }
+
+  /** Somebody reads what comes, until it says otherwise. */
+  follow(): () => void {
+    this.#followers++;
+    return () => void this.#followers--;
   }
 
   close(): void {
@@ -69,12 +83,23 @@ export class LogTail {
     const end = this.#first + BigInt(this.#entries.length);
     if (from > end || this.#entries.length === 0) this.#forget(from);
     else if (from < end) return entries; // who is far behind does not push out what the others need
-    for (const entry of entries) {
-      this.#entries.push(entry);
-      this.#bytes += entry.length;
-    }
+    for (const entry of entries) this.#push(entry);
     this.#drop();
     return entries;
+  }
+
+  #append(rows: readonly LogRow[]): void {
+    const [first] = rows;
+    if (first === undefined || this.#followers === 0) return;
+    const end = this.#first + BigInt(this.#entries.length);
+    if (this.#entries.length === 0 || first.index !== end) this.#forget(first.index);
+    for (const { entry } of rows) this.#push(entry);
+    this.#drop();
+  }
+
+  #push(entry: Uint8Array): void {
+    this.#entries.push(entry);
+    this.#bytes += entry.length;
   }
 
   #forget(first: bigint): void {
@@ -84,6 +109,7 @@ export class LogTail {
   }
 
   #drop(): void {
+    if (this.#entries.length <= MAX_ENTRIES + SLACK && this.#bytes <= MAX_BYTES) return;
     let gone = 0;
     while (
       gone < this.#entries.length &&
@@ -92,7 +118,6 @@ export class LogTail {
       this.#bytes -= this.#entries[gone]!.length;
       gone++;
     }
-    if (gone === 0) return;
     this.#entries.splice(0, gone);
     this.#first += BigInt(gone);
   }

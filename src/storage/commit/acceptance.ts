@@ -69,8 +69,13 @@ export interface Held {
 /** The keys that a group has changed, each with the plain form its last writer gave, or null. */
 export type Changed = ReadonlyMap<string, Uint8Array | null>;
 
-/** Told of what is durable now; `foreign` are the keys among it that somebody else has written. */
-export type OnDurable = (changed: Changed, foreign: readonly string[]) => void;
+/** Told of what is durable now; `foreign` are the keys among it that somebody else has written, `group` what was
+ *  written by this process. */
+export type OnDurable = (
+  changed: Changed,
+  foreign: readonly string[],
+  group: readonly Accepted[],
+) => void;
 
 export interface AcceptanceOptions {
   readonly engine: StorageEngine;
@@ -305,7 +310,7 @@ export class Acceptance {
     this.waiters.reach(reached);
     for (const [name, { sequence }] of this.#meta) if (sequence <= reached) this.#meta.delete(name);
     // Caches first, then whoever waits for a change, then the answers.
-    this.#durable(changed, foreign);
+    this.#durable(changed, foreign, group);
     for (const { sequence } of group) this.waiters.tell(sequence);
     this.#queue.drain();
   }

@@ -126,7 +126,7 @@ export class Following {
       const moved = bytes !== null && (known === null || !equalBytes(bytes, known));
       const takes = moved ? this.#moveTo(bytes, changed) : [];
       for (const take of takes) take();
-      if (changed.size > 0) this.#durable(changed, [...changed.keys()]);
+      if (changed.size > 0) this.#durable(changed, [...changed.keys()], []);
       return true;
     } catch (error) {
       this.#failStop.fail(error);

@@ -1,0 +1,61 @@
+// What is kept of the log for those who are sent it, and where it comes from.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { hex } from "@holdfast/shared/bytes";
+import type { Store } from "../../storage/store.ts";
+import { madeStore } from "../../../tests/support/made/made-store.ts";
+import { LogTail } from "./log-tail.ts";
+
+const MAX = { entries: 100, bytes: 1 << 20 };
+
+async function stage() {
+  const { store } = await madeStore();
+  const tail = new LogTail(store);
+  let reads = 0;
+  const logs = store.logs.bind(store);
+  store.logs = (...args: Parameters<Store["logs"]>) => {
+    reads++;
+    return logs(...args);
+  };
+  const write = (value: string) => store.write((tx) => tx.put("shared/a", Buffer.from(value)));
+  const stored = (from: bigint) => logs(from, 100).map(({ entry }) => hex(entry));
+  const kept = (from: bigint) => tail.read(from, MAX)?.map(hex);
+  return { store, tail, write, stored, kept, reads: () => reads };
+}
+
+test("who follows reads what was committed without a look at the disk, byte for byte", async () => {
+  const { store, tail, write, stored, kept, reads } = await stage();
+  tail.follow();
+  const from = store.index + 1n;
+  for (const value of ["1", "2", "3"]) await write(value);
+  assert.deepEqual(kept(from), stored(from));
+  assert.deepEqual(kept(from + 1n), stored(from + 1n));
+  assert.deepEqual(kept(from + 3n), []);
+  assert.equal(reads(), 0);
+});
+
+test("what was committed while nobody followed comes from the disk, and so does what is older", async () => {
+  const { store, tail, write, stored, kept, reads } = await stage();
+  const unfollow = tail.follow();
+  const first = store.index + 1n;
+  await write("1");
+  unfollow();
+  await write("2");
+  await write("3");
+  assert.deepEqual(kept(first + 1n), stored(first + 1n));
+  assert.ok(reads() > 0);
+  tail.follow();
+  await write("4");
+  assert.deepEqual(kept(first), stored(first));
+  assert.deepEqual(kept(first + 3n), stored(first + 3n));
+});
+
+test("once it is closed nothing is kept", async () => {
+  const { store, tail, write, reads } = await stage();
+  tail.follow();
+  tail.close();
+  await write("1");
+  assert.equal(tail.read(store.index, MAX)?.length, 1);
+  assert.ok(reads() > 0);
+});
