@@ -261,6 +261,22 @@ describe("calls", BOUND, () => {
     await pair.sessions[0]?.closed;
   });
 
+  test("a session that drains ends at once when it must, though its peer says nothing", async () => {
+    await start([]);
+    await pair.socket(); // says nothing, and never reads
+    await until(() => pair.sessions.length === 2);
+    const session = pair.sessions[1]!;
+    session.drain();
+    session.destroy();
+    await session.closed;
+
+    pair.server.removeAllListeners("secureConnection"); // and neither does this server
+    const client = await pair.client();
+    client.drain();
+    client.destroy();
+    await client.closed;
+  });
+
   test("whether the peer may call is asked before every call", async () => {
     let allowed = true;
     const client = await start([serveUnary(ping, async (request) => request)], {

@@ -19,6 +19,7 @@ import { Status, StatusError } from "./status.ts";
 
 export class ClientSession implements Channel, Swept {
   readonly #session: ClientHttp2Session;
+  readonly #socket: Duplex;
   readonly #authority: string;
   readonly #world: SessionWorld;
   readonly #limits: SessionLimits;
@@ -35,6 +36,7 @@ export class ClientSession implements Channel, Swept {
     world: SessionWorld,
     limits: Partial<SessionLimits> = {},
   ) {
+    this.#socket = socket;
     this.#authority = authority;
     this.#world = world;
     this.#limits = { ...SESSION_LIMITS, ...limits };
@@ -108,7 +110,7 @@ export class ClientSession implements Channel, Swept {
   check(now: Nanos): boolean {
     for (const call of this.#calls) call.check(now, this.#limits.stall);
     if (this.#liveness.check(now)) return false;
-    this.#session.destroy();
+    this.destroy();
     return true;
   }
 
@@ -117,7 +119,9 @@ export class ClientSession implements Channel, Swept {
     if (!this.#session.destroyed) this.#session.close();
   }
 
+  /** At once: a session that closes already would leave its connection to the peer, which may be gone. */
   destroy(): void {
     this.#session.destroy();
+    this.#socket.destroy();
   }
 }

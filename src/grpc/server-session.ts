@@ -40,6 +40,7 @@ export interface Serving<P> {
 
 export class ServerSession<P> implements Swept {
   readonly #session: ServerHttp2Session;
+  readonly #socket: Duplex;
   readonly #world: SessionWorld;
   readonly #serving: Serving<P>;
   readonly #limits: SessionLimits;
@@ -55,6 +56,7 @@ export class ServerSession<P> implements Swept {
   #isClosed = false;
 
   constructor(socket: Duplex, world: SessionWorld, serving: Serving<P>) {
+    this.#socket = socket;
     this.#world = world;
     this.#serving = serving;
     this.#limits = { ...SESSION_LIMITS, ...serving.limits };
@@ -93,9 +95,11 @@ export class ServerSession<P> implements Swept {
     if (!this.#session.destroyed) this.#session.close();
   }
 
-  /** At once: the signals of its calls are aborted. */
+  /** At once: the signals of its calls are aborted. A session that closes already would leave its connection to the peer,
+   *  which may be gone. */
   destroy(): void {
     this.#session.destroy();
+    this.#socket.destroy();
   }
 
   check(now: Nanos): boolean {
@@ -104,7 +108,7 @@ export class ServerSession<P> implements Swept {
       if (now - since > LINGER) stream.close(constants.NGHTTP2_NO_ERROR);
     }
     if (this.#liveness.check(now)) return false;
-    this.#session.destroy();
+    this.destroy();
     return true;
   }
 
