@@ -20,6 +20,7 @@ import { AppendError } from "../base/append-error.ts";
 import { fileFailed, fileNotRegular as refused, forbidden } from "@holdfast/shared/failures";
 import { isRefusal } from "../base/forbidden.ts";
 import { factsOf, identityOf, realPathOf, throughDescriptor } from "./directory-facts.ts";
+import { orClosed } from "./or-closed.ts";
 import { isSystemError } from "./system-error.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "@holdfast/shared/world";
 
@@ -42,17 +43,14 @@ export class SystemAppendFiles implements AppendFiles {
       allow(await factsOf(await directory.stat(), real));
       const place = join(throughDescriptor(directory) ?? real, basename(path));
       const { handle, made } = await openOrMake(place, mode);
-      try {
+      return await orClosed(handle, async () => {
         const stats = await handle.stat();
         checkRegular(stats, path);
         // An odd umask could have taken rights away, or an earlier setting have given more.
         if (made || (stats.mode & 0o7777) !== mode) await handle.chmod(mode);
         if (made) await directory.sync();
         return new SystemAppendFile(handle, stats);
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
+      });
     });
   }
 
@@ -60,7 +58,7 @@ export class SystemAppendFiles implements AppendFiles {
     return attempt("read", path, async () => {
       const handle = await orAbsent(() => open(path, constants.O_RDONLY | SAFE));
       if (handle === null) return null;
-      const stats = await handle.stat();
+      const stats = await orClosed(handle, () => handle.stat());
       if (stats.isFile()) return new SystemAppendFile(handle, stats);
       await handle.close();
       throw notRegular(path);

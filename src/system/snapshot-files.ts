@@ -26,6 +26,7 @@ import type {
 } from "@holdfast/shared/world";
 import { isRefusal } from "../base/forbidden.ts";
 import { factsOf, realPathOf, throughDescriptor } from "./directory-facts.ts";
+import { orClosed } from "./or-closed.ts";
 import { isSystemError } from "./system-error.ts";
 
 const CHUNK = 256 * 1024;
@@ -86,7 +87,7 @@ class SystemHeldDirectory implements HeldDirectory {
     return this.#attempt("create", name, async (path) => {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | SAFE;
       const handle = await open(path, flags, 0o600);
-      await handle.chmod(0o600); // an odd umask could have taken our own rights away
+      await orClosed(handle, () => handle.chmod(0o600)); // an odd umask could have taken our own rights away
       return new SystemWrittenFile(handle, join(this.facts.path, name));
     });
   }

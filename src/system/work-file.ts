@@ -9,6 +9,7 @@ import { hex } from "@holdfast/shared/bytes";
 import { fileFailed, fileNotRegular, forbidden } from "@holdfast/shared/failures";
 import type { Random, WorkFile, WorkFiles } from "@holdfast/shared/world";
 import { isRefusal } from "../base/forbidden.ts";
+import { orClosed } from "./or-closed.ts";
 import { SystemRandom } from "./random.ts";
 import { isSystemError } from "./system-error.ts";
 
@@ -39,7 +40,7 @@ export class SystemWorkFiles implements WorkFiles {
       }
       const path = join(directory, `.work-${hex(this.#random.bytes(12))}`);
       const file = await made(path);
-      await orAbsent(() => unlink(path)); // another one that is made now may have been faster
+      await orClosed(file, () => orAbsent(() => unlink(path))); // another one that is made now may have been faster
       return file;
     });
   }
@@ -48,7 +49,7 @@ export class SystemWorkFiles implements WorkFiles {
     return attempt("read", path, async () => {
       const handle = await orAbsent(() => open(path, READ));
       if (handle === null) return null;
-      const stats = await handle.stat();
+      const stats = await orClosed(handle, () => handle.stat());
       if (stats.isFile()) return new SystemWorkFile(handle, path, stats.size);
       await handle.close();
       throw fileNotRegular(`${path} is not a regular file`);
@@ -70,13 +71,8 @@ export class SystemWorkFiles implements WorkFiles {
 
 async function made(path: string): Promise<SystemWorkFile> {
   const handle = await open(path, NEW, MODE);
-  try {
-    await handle.chmod(MODE); // an odd umask could have taken our own rights away
-    return new SystemWorkFile(handle, path, 0);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  await orClosed(handle, () => handle.chmod(MODE)); // an odd umask could have taken our own rights away
+  return new SystemWorkFile(handle, path, 0);
 }
 
 class SystemWorkFile implements WorkFile {
