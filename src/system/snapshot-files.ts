@@ -38,14 +38,11 @@ export class SystemSnapshotFiles implements SnapshotFiles {
       const flags = constants.O_RDONLY | constants.O_DIRECTORY;
       const handle = await orAbsent(() => open(path, flags));
       if (handle === null) return null;
-      try {
+      return await orClosed(handle, async () => {
         const real = await realPathOf(handle, path);
         const facts = await factsOf(await handle.stat(), real);
         return new SystemHeldDirectory(handle, facts, throughDescriptor(handle) ?? real);
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
+      });
     });
   }
 
