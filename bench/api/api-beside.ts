@@ -6,14 +6,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Load, load } from "../load/load.ts";
-import type { LoadKind } from "../load/load-kind.ts";
+import { clientsOf, type LoadKind } from "../load/load-kind.ts";
 import { type ReadyNode, withNode } from "./api-node.ts";
 
 const WARM_UP_MS = 3000;
 const BURST_MS = 500;
 const BURSTS = 6; // of each of a pair
 const QUICK_MS = 30;
-const QUICK_CLIENTS = 4;
 
 export interface BesideOptions {
   readonly directory: string;
@@ -70,11 +69,11 @@ export async function ratesBeside(kind: LoadKind, options: BesideOptions): Promi
 
 async function prepared(
   kind: LoadKind,
-  { quick }: BesideOptions,
+  options: BesideOptions,
   { caller }: ReadyNode,
   rates: number[],
 ): Promise<Side> {
-  const work = await kind.prepare(caller, quick ? QUICK_CLIENTS : kind.clients);
+  const work = await kind.prepare(caller, clientsOf(options, kind));
   return { url: new URL(caller.url), load: work, rates };
 }
 

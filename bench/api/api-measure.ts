@@ -6,13 +6,12 @@ import { withNode } from "./api-node.ts";
 import type { ApiContext, Target } from "./api-target.ts";
 import { processorMicrosOf } from "./api-usage.ts";
 import { load, type Loaded } from "../load/load.ts";
-import type { LoadKind } from "../load/load-kind.ts";
+import { clientsOf, type LoadKind } from "../load/load-kind.ts";
 import { median, quantile, roundMillis, rounds } from "../measure.ts";
 import type { Context, Figure, Figures, Row } from "../row.ts";
 import { errorText } from "../../tests/support/error-text.ts";
 
 const RECORDS_EACH = 2; // of the request, and of the answer
-const QUICK_CLIENTS = 4;
 
 interface Measured {
   readonly loaded: readonly Round[];
@@ -71,10 +70,6 @@ async function measureTarget(
   } finally {
     await remove(caller, kind.made(clientsOf(context, kind)));
   }
-}
-
-function clientsOf(context: Context, kind: LoadKind): number {
-  return context.quick ? QUICK_CLIENTS : kind.clients;
 }
 
 /** Prepares the server, then runs the rounds. */
