@@ -137,6 +137,25 @@ test("a port or a socket that is taken fails", async (t) => {
   assert.match(socket.table, /^FAIL {2}listener .*another process listens there$/m);
 });
 
+test("a cluster port that cannot be listened at fails, also where a listener of the same file has its address", async (t) => {
+  const { run } = validating(t);
+  const bound = (await listening(t, { port: 0 })).address() as AddressInfo;
+  const free = await listening(t, { port: 0 });
+  const { port } = free.address() as AddressInfo;
+  await new Promise((resolve) => free.close(resolve));
+  const at = (listener: number, cluster: number) =>
+    `listener "tcp" { address = "127.0.0.1:${listener}" tls_disable = true cluster_address = "127.0.0.1:${cluster}" }`;
+  const good = await run(at(0, 0));
+  assert.equal(good.code, 0, good.table);
+  assert.match(good.table, /^ok {4}cluster port {3}127\.0\.0\.1:0$/m);
+  for (const config of [at(0, bound.port), at(port, port)]) {
+    const { code, table } = await run(config);
+    assert.equal(code, 2, table);
+    assert.match(table, /^ok {4}listener/m);
+    assert.match(table, /^FAIL {2}cluster port .*: the address is in use$/m);
+  }
+});
+
 test("certificates must be there, be a pair, and be valid now", async (t) => {
   const { run, directory, clock } = validating(t);
   const made = await makeDevCertificate([{ type: "dns", value: "h.example" }], clock.now());

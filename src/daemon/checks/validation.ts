@@ -1,8 +1,9 @@
 // `holdfast server --validate`: everything that can be known before a start, as a table. Nothing is
 // changed: a store that is not there is not made.
 
+import type { Duplex } from "node:stream";
 import { describe, Failure } from "@holdfast/shared/failure";
-import type { World } from "@holdfast/shared/world";
+import type { Address, Listener, World } from "@holdfast/shared/world";
 import { utf8 } from "@holdfast/shared/bytes";
 import { showHostPort } from "../../config/address.ts";
 import type { Config, ListenerConfig } from "../../config/config.ts";
@@ -41,10 +42,14 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
   ];
   const storage = await guarded("storage", () => storageFindings(config, validating));
   const running = storage.some(({ note }) => note.endsWith(IN_USE));
+  const binding = new Binding(world, running);
   for (const listener of config.listeners) {
-    const look = () => listenerFindings(listener, running, validating);
+    const look = () => listenerFindings(listener, binding, validating);
     findings.push(...(await guarded("listener", look)));
   }
+  const { clusterPort } = config;
+  if (clusterPort !== null) findings.push(await binding.try("cluster port", clusterPort));
+  await binding.release();
   findings.push(...sealFindings(config, validating.files));
   findings.push(...(await guarded("directories", () => directoryFindings(config, validating))));
   findings.push(...storage);
@@ -94,7 +99,7 @@ function fileFinding(setting: string, path: string, { host, world }: Validating)
 
 async function listenerFindings(
   listener: ListenerConfig,
-  running: boolean,
+  binding: Binding,
   { host, world, files }: Validating,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -102,20 +107,11 @@ async function listenerFindings(
   if (listener.kind === "unix") {
     const problem = await host.socketProblem(listener.path);
     if (problem === null) findings.push(ok("listener", at));
-    else if (running && problem === ANOTHER_LISTENS) findings.push(warn("listener", inUse(at)));
+    else if (binding.running && problem === ANOTHER_LISTENS)
+      findings.push(warn("listener", inUse(at)));
     else findings.push(fail("listener", `${at}: ${problem}`));
   } else {
-    try {
-      const { host: name, port } = listener;
-      const bound = await world.net.listen({ host: name, port }, (connection) =>
-        connection.destroy(),
-      );
-      await bound.close();
-      findings.push(ok("listener", at));
-    } catch (error) {
-      const taken = running && isAddressInUse(error);
-      findings.push(taken ? warn("listener", inUse(at)) : fail("listener", describe(error)));
-    }
+    findings.push(await binding.try("listener", listener));
   }
   if (listener.tls === null) return findings;
   const report = checkCertificates(listener.tls, files, world.clock.now());
@@ -125,6 +121,35 @@ async function listenerFindings(
     ...report.warnings.map((note) => warn("certificate", note)),
     ...(report.problems.length === 0 ? [ok("certificate", report.found)] : []),
   ];
+}
+
+/** Whether addresses can be listened at, all at once as a server would. */
+class Binding {
+  /** Whether a server of this store does already. */
+  readonly running: boolean;
+  readonly #world: World;
+  readonly #bound: Listener[] = [];
+
+  constructor(world: World, running: boolean) {
+    this.#world = world;
+    this.running = running;
+  }
+
+  async try(check: string, { host, port }: Address): Promise<Finding> {
+    const at = showHostPort({ host, port });
+    try {
+      const accept = (connection: Duplex) => connection.destroy();
+      this.#bound.push(await this.#world.net.listen({ host, port }, accept));
+      return ok(check, at);
+    } catch (error) {
+      const isOwn = this.running && isAddressInUse(error);
+      return isOwn ? warn(check, inUse(at)) : fail(check, describe(error));
+    }
+  }
+
+  async release(): Promise<void> {
+    for (const bound of this.#bound.splice(0)) await bound.close();
+  }
 }
 
 function sealFindings({ seal }: Config, files: Files): Finding[] {
