@@ -315,7 +315,7 @@ export const SETTINGS = {
   }),
   replication: section("Replication between clusters", {
     status_access: oneOf(
-      "What status tells who has no token: all but names, `mode` and `state`, or nothing; a secondary, which knows no tokens, always tells these two",
+      "What status tells who has no token: all but names, `mode` and `state`, or nothing; a secondary always tells these two, and the rest to who shows an operation token",
       ["open", "minimal", "authenticated"],
       "open",
     ),

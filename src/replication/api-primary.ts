@@ -7,6 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import type { Admission } from "./admission.ts";
+import { promoteInstead, secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 
 const endpoint = endpointsOf<Replication>();
@@ -31,6 +32,7 @@ export const primaryApi = [
     summary: "Make this cluster a primary of disaster-recovery replication",
     access: access.capability,
     rootOnly: true,
+    refusedOnDrSecondary: promoteInstead,
     input: { address: clusterAddress },
     output: out.nothing,
     handler: async (replication, { address }) => {
@@ -48,6 +50,7 @@ export const primaryApi = [
       "index that is, and who has it.",
     access: access.capability,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: {},
     output: out.nothing,
     handler: async (replication, _input, context) => {
@@ -63,6 +66,7 @@ export const primaryApi = [
     summary: "End disaster-recovery replication of this primary",
     access: access.capability,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: {},
     output: out.nothing,
     handler: async (replication) => reply(undefined, await replication.disablePrimary()),
@@ -94,6 +98,7 @@ export const admissionApi = [
       "to that key instead, and this cluster's API is not called.",
     access: access.sudo,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: {
       id: id("Name of the secondary; each is used once, and again after it was revoked"),
       ttl: wire
@@ -118,6 +123,7 @@ export const admissionApi = [
       "Its sessions end before this is answered. It still holds the keys: rotate and rekey.",
     access: access.capability,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: { id: id("Name of the secondary") },
     output: out.nothing,
     handler: async (admission, { id: named }) => {

@@ -7,6 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { clusterAddress } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
+import { secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import type { Tried } from "./links/join.ts";
@@ -157,6 +158,7 @@ export const joiningApi = [
       "here or at the primary, and the answer says how far it would come; a wrapped token is looked up and not unwrapped.",
     access: access.capability,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: {
       token: wire.body("token").secret("Token that the primary has made", { max: MAX_TOKEN }),
       dryRun: trying,

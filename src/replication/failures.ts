@@ -39,6 +39,18 @@ export function notPrimary(): Failure {
 }
 
 /**
+ * @code replication-secondary-already A secondary was asked for what a primary does, or to join once more.
+ * @remedy Send it to the primary; to follow another one use `update-primary`, to join another set disable the role first.
+ */
+export function secondaryAlready(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-secondary-already",
+    "this cluster is a secondary, which does not do that: its primary does, or a cluster of its own (sys/replication/dr/secondary/disable)",
+  );
+}
+
+/**
  * @code replication-not-secondary Only a secondary does that.
  * @remedy Send it to the secondary; the status of each cluster says what it is.
  */

@@ -104,12 +104,20 @@ const OPERATION_TOKEN =
 /** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["dr_secondary", "send it to the primary; `holdfast replication status` here says where that is"],
+  ["replication_secondary_already", "`holdfast replication status` here says where its primary is"],
   ["replication_role_changing", "try again in a second"],
   ["missing_operation_token", OPERATION_TOKEN],
   ["invalid_operation_token", OPERATION_TOKEN],
   ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
   ["replication_promotion_early", "see `holdfast replication failover -plan`"],
   ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
+]);
+
+/** With which a secondary says that it is one. */
+const OF_SECONDARY: ReadonlySet<string> = new Set([
+  "dr_secondary",
+  "replication_promote_instead",
+  "replication_secondary_already",
 ]);
 
 /** What a secondary does instead, by the words of the command: it is not the primary that does it. */
@@ -133,7 +141,7 @@ const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
 
 function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
-  const onSecondary = error.code === "dr_secondary" ? ON_SECONDARY.get(command) : undefined;
+  const onSecondary = OF_SECONDARY.has(error.code ?? "") ? ON_SECONDARY.get(command) : undefined;
   if (onSecondary !== undefined) return onSecondary;
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";

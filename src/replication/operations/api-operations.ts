@@ -9,6 +9,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { RootAttempt } from "../../seal/ceremonies/root-generation.ts";
+import { secondaryAlready } from "../failures.ts";
 import { MAX_TICKET_TTL, type Operations } from "./operations.ts";
 
 const endpoint = endpointsOf<Operations>();
@@ -141,6 +142,7 @@ export const operationsApi = [
       "of them.",
     access: access.sudo,
     rootOnly: true,
+    refusedOnDrSecondary: secondaryAlready,
     input: {
       operations: wire
         .body("operations")

@@ -113,7 +113,19 @@ test("R-5: a primary is not enabled again, and a secondary not at all", async (t
   assert.equal((await primary.status())["cluster_id"], before["cluster_id"]);
   const secondary = await joined(t, primary);
   await inSync(primary, secondary);
-  is(await secondary.dr("primary/enable", {}, primary.token), 503, "dr_secondary");
+  const promote = await secondary.dr("primary/enable", {}, primary.token);
+  is(promote, 400, "replication_promote_instead");
+  assert.match(promote.text, /promote it instead/);
+  for (const path of [
+    "primary/demote",
+    "primary/disable",
+    "primary/secondary-token",
+    "primary/revoke-secondary",
+    "primary/operator-ticket",
+    "secondary/enable",
+  ]) {
+    is(await secondary.dr(path, {}, primary.token), 400, "replication_secondary_already");
+  }
   await assert.rejects(secondary.replication.enablePrimary(""), /promote/);
   assert.equal((await secondary.status())["mode"], "secondary");
 });
@@ -232,6 +244,13 @@ test("R-1: status_access narrows what is told to who shows no token", async (t) 
     const whole = await primary.server.call("GET", `${STATUS}/status`, { token });
     is(whole, 200);
     assert.equal(typeof at(whole, "data", "dr", "cluster_id"), "string");
+    const withToken = await primary.server.call("GET", `${STATUS}/dr/status`, { token });
+    is(withToken, 200);
+    assert.deepEqual(at(withToken, "data"), at(whole, "data", "dr"));
+    is(await primary.server.call("GET", `${STATUS}/performance/status`, { token }), 200);
+    const below = { token, namespace: "nowhere/" };
+    const there = await primary.server.call("GET", `${STATUS}/dr/status`, below);
+    assert.equal(there.status, alone.status, "a token says nothing of which namespaces there are");
     return { alone, both };
   };
   const minimal = await answersWith("minimal");
@@ -241,4 +260,20 @@ test("R-1: status_access narrows what is told to who shows no token", async (t) 
   const authenticated = await answersWith("authenticated");
   is(authenticated.alone, 403, "replication_status_needs_token");
   is(authenticated.both, 403, "replication_status_needs_token");
+});
+
+test("R-1: on a secondary an operation token opens what status_access withholds, by each of the endpoints", async (t) => {
+  const primary = await startPrimary(t);
+  const settings = { replication: { status_access: "authenticated" } };
+  const secondary = await joined(t, primary, "site-b", { settings });
+  await until(async () => at(await status(secondary, "dr/status"), "data", "state") !== "idle");
+  const token = await secondary.operationToken(primary.opened.shares);
+  for (const path of ["status", "dr/status"]) {
+    const open = await status(secondary, path);
+    is(open, 200);
+    assert.doesNotMatch(open.text, /cluster_id/);
+    const whole = await secondary.server.call("GET", `${STATUS}/${path}`, { token });
+    is(whole, 200);
+    assert.match(whole.text, /"local_cluster_id"/);
+  }
 });

@@ -187,11 +187,12 @@ test("a request whose body comes after a demotion is one to a secondary", async 
   const held = [
     await begun(url, "/v1/secret/data/y", '{"data":{"a":"b"}}', token),
     await begun(url, "/v1/auth/userpass/login/u", '{"password":"pw123456"}', null),
-    await begun(url, "/v1/sys/replication/dr/primary/enable", "{}", token),
   ];
+  const enabling = await begun(url, "/v1/sys/replication/dr/primary/enable", "{}", token);
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
   for (const finish of held) assert.equal(await finish(), 503);
+  assert.equal(await enabling(), 400);
 });
 
 test("a ticket that was for the way there does not make the demoted primary one again", async (t) => {
