@@ -247,7 +247,7 @@ export type HealthInput = {
   readonly drsecondarycode?: number | undefined;
   /** Status when the node is a standby without word of the active node */
   readonly haunhealthycode?: number | undefined;
-  /** Status when the node is a standby that serves reads */
+  /** Status when the node is a standby that serves reads, or a primary that does nothing else: superseded, or without word of its secondaries */
   readonly performancestandbycode?: number | undefined;
   /** Status when the node is a standby */
   readonly standbycode?: number | undefined;
@@ -266,6 +266,8 @@ export type HealthAnswer = {
   readonly performance_standby: boolean;
   /** disabled, bootstrapping, primary or secondary */
   readonly replication_dr_mode: string;
+  /** Whether it is a primary that writes nothing: another was promoted, or primary_lease has lapsed */
+  readonly replication_dr_fenced: boolean;
   /** disabled, bootstrapping, primary or secondary */
   readonly replication_performance_mode: string;
   /** The server's clock, in seconds since 1970 */

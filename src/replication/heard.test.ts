@@ -93,3 +93,21 @@ test("who refuses is not silent; what it has said for good outlives its end and 
   first.forget();
   assert.equal(first.refusal, null);
 });
+
+test("that the data differs is kept until a comparison finds the same, or another primary is followed", async () => {
+  const { made } = await stage();
+  const first = made();
+  assert.equal(first.differs, false);
+  first.compared(false);
+  await first.kept;
+  const second = made();
+  second.load();
+  assert.equal(second.differs, true);
+  second.compared(true);
+  await second.kept;
+  const third = made();
+  third.load();
+  assert.equal(third.differs, false);
+  first.forget();
+  assert.equal(first.differs, false);
+});

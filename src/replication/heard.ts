@@ -1,5 +1,5 @@
-// What a secondary has heard of its primary: when, how late it was there, of how many entries, and whether it refuses. It outlives whoever
-// receives, and a start: what is known to be missing stays missing.
+// What a secondary has heard of its primary: when, how late it was there, of how many entries, whether it refuses, and whether
+// its data is another. It outlives whoever receives, and a start: what is known to be missing stays missing.
 
 import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
@@ -22,6 +22,8 @@ interface Stored {
   readonly at: string;
   /** There where it refuses this cluster for good: why. */
   readonly refusal?: string;
+  /** There where the data here differs from its own, and could not be mended. */
+  readonly differs?: true;
 }
 
 const heardCodec = jsonCodec<Stored>();
@@ -46,6 +48,7 @@ export class Heard {
   #word: Word | null = null;
   /** When it last answered a call, whatever it said. */
   #answered: Nanos | null = null;
+  #differs = false;
   #refusal: { readonly reason: string; readonly forGood: boolean } | null = null;
   /** Since when it is tried to reach the primary, in this life. */
   #tried: Nanos | null = null;
@@ -64,6 +67,7 @@ export class Heard {
     if (found === null) return;
     this.#before = parseTime(found.at);
     this.#announce(BigInt(found.announced));
+    this.#differs = found.differs === true;
     const { refusal: reason } = found;
     if (reason !== undefined) this.#refusal = { reason, forGood: true };
   }
@@ -108,6 +112,18 @@ export class Heard {
     return this.#refusal?.reason ?? null;
   }
 
+  /** Whether the last comparison with it found a difference that could not be mended. */
+  get differs(): boolean {
+    return this.#differs;
+  }
+
+  /** It was compared. */
+  compared(isEqual: boolean): void {
+    if (this.#differs === !isEqual) return;
+    this.#differs = !isEqual;
+    void this.keep();
+  }
+
   /** The primary was called. Whoever refuses is there; what it has said for good counts until it takes this cluster. */
   called(outcome: CallOutcome): void {
     const forGood = this.#refusal?.forGood === true;
@@ -140,12 +156,14 @@ export class Heard {
   async keep(): Promise<void> {
     const { view, store, clock, log } = this.#options;
     const refusal = this.#refusal?.forGood === true ? this.#refusal.reason : null;
-    if ((this.#word === null && refusal === null) || store.locked) return;
+    const isKnown = this.#word !== null || this.#before !== null || this.#differs;
+    if ((!isKnown && refusal === null) || store.locked) return;
     this.#storedAt = clock.elapsed();
     const row = {
       announced: String(this.#announced),
       at: showTime(this.last ?? clock.now()),
       ...(refusal === null ? {} : { refusal }),
+      ...(this.#differs ? { differs: true as const } : {}),
     };
     const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });
     this.#writing = written.catch((error: unknown) => {
@@ -170,6 +188,7 @@ export class Heard {
     this.#word = null;
     this.#answered = null;
     this.#refusal = null;
+    this.#differs = false;
     this.#tried = null;
     this.#before = null;
     this.#storedAt = null;

@@ -10,6 +10,7 @@ import type { Following } from "./following.ts";
 import type { Leading } from "./leading.ts";
 import type { Links } from "./links/links.ts";
 import { firstOfEpoch, storedPromotion, type TookOver } from "./log-times.ts";
+import { putMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changed, Changes } from "./roles/changes.ts";
 import { promotionChecks, promotionRefusal, skipped } from "./roles/checks.ts";
@@ -214,6 +215,7 @@ export class TakingOver {
       links.forgetPrimary(tx);
       links.forgetUpstream(tx);
       heard.forgetIn(tx);
+      putMark(tx.on(view), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });
@@ -236,6 +238,7 @@ export class TakingOver {
       if (material !== null) links.enablePrimary(tx, material);
       links.keepFormer(tx, addresses, { isHeard: role.final !== null });
       heard.forgetIn(tx);
+      putMark(tx.on(view), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });

@@ -7,6 +7,7 @@ const active: HealthFacts = {
   initialised: true,
   sealed: false,
   drSecondary: false,
+  fenced: false,
   role: "active",
   activeReachable: true,
 };
@@ -17,6 +18,7 @@ const STATES: readonly [string, Partial<HealthFacts>, keyof typeof HEALTH_CODES,
   ["not initialised", { initialised: false, sealed: true }, "uninitcode", 501],
   ["sealed", { sealed: true, drSecondary: true }, "sealedcode", 503],
   ["member of a DR secondary", { drSecondary: true, role: "standby" }, "drsecondarycode", 472],
+  ["primary that writes nothing", { fenced: true }, "performancestandbycode", 473],
   [
     "standby without the active node",
     { role: "standby", activeReachable: false },
@@ -42,4 +44,9 @@ test("standbyok counts a standby as active, not one that serves reads", () => {
   const serving: HealthFacts = { ...active, role: "performance-standby" };
   assert.equal(healthStatus(serving, HEALTH_CODES, lenient), 473);
   assert.equal(healthStatus(serving, HEALTH_CODES, { ...lenient, perfStandbyOk: true }), 200);
+});
+
+test("a primary that writes nothing is not counted as active, whatever standbys are", () => {
+  const lenient = { standbyOk: true, perfStandbyOk: true };
+  assert.equal(healthStatus({ ...active, fenced: true }, HEALTH_CODES, lenient), 473);
 });

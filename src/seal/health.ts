@@ -11,6 +11,8 @@ export interface HealthFacts {
   readonly initialised: boolean;
   readonly sealed: boolean;
   readonly drSecondary: boolean;
+  /** Whether it leads a replication set, and writes nothing: another cluster was promoted, or its secondaries are silent. */
+  readonly fenced: boolean;
   readonly role: NodeRole;
   /** For a standby: whether the active node was heard of within 15 s. */
   readonly activeReachable: boolean;
@@ -48,6 +50,8 @@ export function healthStatus(facts: HealthFacts, codes: HealthCodes, lenience: L
   if (!facts.initialised) return codes.uninitcode;
   if (facts.sealed) return codes.sealedcode;
   if (facts.drSecondary) return codes.drsecondarycode;
+  // It reads alone, and unlike a standby hands no write on: nobody counts it as active.
+  if (facts.fenced) return codes.performancestandbycode;
   if (facts.role !== "active" && !facts.activeReachable) return codes.haunhealthycode;
   if (facts.role === "performance-standby") {
     return lenience.perfStandbyOk ? codes.activecode : codes.performancestandbycode;

@@ -84,6 +84,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         removed: false,
         role: host.standing.role,
         drSecondary: drMode() === "secondary",
+        fenced: !sealed && rooms.replication.replication.status.isStopped,
         activeReachable: true,
         drMode: drMode(),
         performanceMode: "disabled",

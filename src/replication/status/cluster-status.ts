@@ -46,7 +46,7 @@ export interface AtWork {
   readonly serving: () => Serving | null;
   readonly receiving: () => Receiving | null;
   /** Of the primary, also before the start. */
-  readonly heard: Pick<Heard, "last">;
+  readonly heard: Pick<Heard, "last" | "differs">;
   readonly trees: TreeWork;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
@@ -116,13 +116,24 @@ export class ClusterStatus {
     };
   }
 
+  /** Whether it is a primary that writes nothing: another cluster leads, or its secondaries are silent. */
+  get isStopped(): boolean {
+    const { mode } = this.#work.role();
+    return (mode === "primary" || mode === "demoting") && this.#options.store.following;
+  }
+
   /** What somebody should look at. */
   get attention() {
     const { divergent, orphans, adopted } = this.#work;
     const role = this.#work.role();
-    const away = (this.#work.serving()?.members() ?? [])
-      .filter(({ isConnected }) => !isConnected)
-      .map(({ id }) => ({ name: id, text: "a secondary is not connected: it falls behind" }));
+    const serving = this.#work.serving();
+    const gone = (serving?.members() ?? []).flatMap(({ id, isConnected }) =>
+      isConnected ? [] : [id],
+    );
+    const away = [...gone, ...(serving?.absent() ?? [])].map((name) => ({
+      name,
+      text: "a secondary is not connected: it falls behind",
+    }));
     const status = this.#work.receiving()?.status ?? null;
     const isAlone = role.mode === "secondary" && role.id === "";
     const stands =
@@ -167,7 +178,7 @@ export class ClusterStatus {
   async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
     const { store, clock, clusterId } = this.#options;
-    const { trees, divergent, orphans, adopted } = this.#work;
+    const { trees, divergent, orphans, adopted, heard } = this.#work;
     const serving = this.#work.serving();
     const { head } = store;
     return {
@@ -177,7 +188,7 @@ export class ClusterStatus {
         lastDr: head?.lastDr ?? 0n,
         epoch: head?.epoch ?? 1,
         root: await this.#roots.composite(),
-        corrupted: trees.corrupted || (this.#work.receiving()?.status.isUnmended ?? false),
+        corrupted: trees.corrupted || heard.differs,
         checkedAt: trees.checkedAt,
         reindexedAt: trees.reindexedAt,
         reindex: trees.reindexing,
@@ -185,7 +196,7 @@ export class ClusterStatus {
       clusterId: clusterId(),
       divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
-      lapsed: this.#work.role().mode === "primary" && store.following,
+      lapsed: this.isStopped,
       now: clock.now(),
       known: serving?.known ?? [],
       secondaries: serving?.members() ?? [],

@@ -285,6 +285,7 @@ export class LogFollower {
     if (parts.length > 0) return store.locked ? null : { kind: "differs", head }; // it is mended with the keys
     this.#progress.rounds = 0;
     this.#progress.isUnmended = false;
+    ports.compared?.(true);
     this.#progress.well();
     return null;
   }

@@ -160,6 +160,10 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
     assert.match(answer.text, /another one of its set leads/);
   }
   is(await read(a, a.token, "x"), 200);
+  const health = await a.server.call("GET", "/v1/sys/health?perfstandbyok=true&standbyok=true");
+  is(health, 473);
+  assert.equal(at(health, "replication_dr_fenced"), true);
+  is(await b.server.call("GET", "/v1/sys/health"), 200);
   is(await write(b, a.token, "z"), 200);
   assert.equal((await b.status())["state"], "running");
 });

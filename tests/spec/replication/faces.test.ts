@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import { openEnvelope } from "../../../src/signed/envelope.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
@@ -14,6 +15,7 @@ import {
   startPrimary,
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
+import { PassingClock } from "../../support/servers/sealed-node.ts";
 import { until } from "../../support/until.ts";
 
 function is(answer: Answer, status: number): void {
@@ -195,4 +197,24 @@ test("wal_retention_bytes bounds the log that is kept for one who does not come"
   const value = "x".repeat(900_000);
   for (let i = 0; i < 22; i++) await a.put(`large-${i}`, { value });
   await until(() => (store.tail?.first ?? 0n) > 3n);
+});
+
+test("a secondary that has not come since its primary began is told of, once it had time to", async (t) => {
+  const clock = new PassingClock();
+  const { primary: a, way } = await startPrimaryBehind(t, { world: { clock } });
+  const { token } = a;
+  const b = await joined(t, a);
+  await inSync(a, b);
+  is(await a.dr("primary/secondary-token", { id: "never-used" }), 200);
+  way.cut();
+  await a.server.server.keeper.seal();
+  await a.server.unseal(a.opened.shares);
+  const behind = () => a.replication.status.attention.behind.map(({ name }) => name);
+  assert.deepEqual(behind(), [], "it may be on its way");
+  clock.ahead += 3n * MINUTE;
+  assert.deepEqual(behind(), ["site-b"]);
+  way.heal();
+  await b.replication.recover();
+  await until(() => behind().length === 0);
+  is(await a.server.call("GET", "/v1/sys/health", { token }), 200);
 });

@@ -72,12 +72,14 @@ test("a primary without its secondary writes for the time of its lease, then rea
   await lapsed(a, clock);
   const { index } = a;
   is(await write(a, "z"), 503, "replication_lease_lapsed");
+  is(await a.server.call("GET", "/v1/sys/health"), 473);
   is(await read(a, "x"), 200);
   is(await read(a, "y"), 200);
   assert.equal(a.index, index, "nothing is written, whoever wants to");
   way.heal();
   await b.replication.recover();
   await until(async () => (await stateOf(a)) === "running");
+  is(await a.server.call("GET", "/v1/sys/health"), 200);
   is(await write(a, "z"), 200);
   await inSync(a, b);
 });

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { jsonCodec } from "@holdfast/shared/codec";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { showTime } from "@holdfast/shared/text/time";
 import { Cluster, inSync, joined, startPrimaryBehind } from "../../support/replication/clusters.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
@@ -46,4 +48,56 @@ test("it tells what was heard of the primary before, and when its trees were loo
     assert.notEqual(earlier[field], "0");
     assert.equal(after[field], earlier[field]);
   }
+});
+
+/** The checks that do not hold. */
+function failed({ replication }: Cluster): string[] {
+  return replication.rehearse().checks.flatMap(({ name, ok }) => (ok ? [] : [name]));
+}
+
+test("that its data differs from the primary's it knows also after a start, until the two are compared and equal", async (t) => {
+  const generations = new KeptGenerations();
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const before = await joined(t, a, "site-b", { generations });
+  await inSync(a, before);
+  way.cut();
+  await until(async () => (await before.status())["state"] === "idle");
+  const view = before.server.server.barrier.view("core/replication/dr/");
+  const at = showTime(BigInt(Date.now()) * 1_000_000n);
+  const row = { announced: String(before.index), at, differs: true };
+  await view.write((tx) => tx.put("heard", row, jsonCodec<typeof row>()));
+  generations.left = 0; // no power: it does not even say goodbye
+  await before.server.crash();
+  generations.left = Infinity;
+  const server = await startServer({ generations });
+  t.after(() => server.stop());
+  await server.unseal(a.opened.shares);
+  const b = new Cluster(server, a.opened);
+  assert.ok(failed(b).includes("equal"));
+  const { corrupted_merkle_tree: corrupted, promotable_reasons: reasons } = await b.status();
+  assert.equal(corrupted, true);
+  assert.ok((reasons as string[]).includes("equal"));
+  way.heal();
+  await b.replication.recover();
+  await until(() => !failed(b).includes("equal"));
+  assert.equal((await b.status())["corrupted_merkle_tree"], false);
+});
+
+test("rows of several indexes keep it from being promoted also where it follows nobody any more", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  way.cut();
+  await until(async () => (await b.status())["state"] === "idle");
+  const view = b.server.server.barrier.view("core/replication/dr/");
+  const row = { index: String(b.index + 10n) };
+  await view.write((tx) => tx.put("mark", row, jsonCodec<typeof row>()));
+  await b.replication.forgetPrimary();
+  assert.ok(failed(b).includes("whole"));
+  await b.replication.promote({ force: true, address: "" });
+  assert.equal(
+    view.get("mark", jsonCodec<typeof row>()),
+    null,
+    "its rows are its own from here on",
+  );
 });
