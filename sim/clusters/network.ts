@@ -6,12 +6,12 @@ import type { Address, Clock, Nanos, Timers } from "@holdfast/shared/world";
 import { peerRefused } from "../../src/cluster/failures.ts";
 import { type Hello, type Greeting, type ServedSet } from "../../src/cluster/hello.ts";
 import { MemoryCarrier, type Way } from "../../src/cluster/memory-carrier.ts";
-import { hostOf, type MemberName, type SetName } from "../../src/cluster/names.ts";
+import { hostOf, type PortName, type SetName } from "../../src/cluster/names.ts";
 import type { Carried, Carrier } from "../../src/cluster/peer-link.ts";
 import type { SetToServe } from "../../src/cluster/port-set.ts";
-import type { Credentials } from "../../src/cluster/tls.ts";
-import { type Peer, verifyMember, verifyServer } from "../../src/cluster/verify.ts";
+import { type Peer, verifyBeside, verifyMember, verifyServer } from "../../src/cluster/verify.ts";
 import { type Served, serviceTable, type ServiceTable } from "../../src/grpc/method.ts";
+import type { DialledMember } from "../../src/replication/links/dialing.ts";
 import type { ServingPort } from "../../src/replication/links/serving.ts";
 import type { Prng } from "../prng.ts";
 import { type Life, MILLISECOND, type SimWorld, type Tick } from "../world.ts";
@@ -73,13 +73,7 @@ export class SimNetwork {
     this.#cut(({ ends }) => ends.includes(host));
   }
 
-  carrierTo(
-    from: Host,
-    life: Life,
-    timers: Timers,
-    at: Address,
-    member: MemberName & Credentials,
-  ): Carrier {
+  carrierTo(from: Host, life: Life, timers: Timers, at: Address, member: DialledMember): Carrier {
     return {
       connect: async (within, signal) => {
         const to = this.#hosts.find(({ host }) => host === at.host);
@@ -110,7 +104,7 @@ export class SimNetwork {
     from: Host,
     life: Life,
     to: Host | undefined,
-    member: MemberName & Credentials,
+    member: DialledMember,
   ): Promise<{ readonly set: SimSet; readonly peer: Peer; readonly serverLife: Life }> {
     if (life.ended) return await new Promise(() => {});
     const serverLife = to?.life ?? null;
@@ -124,7 +118,8 @@ export class SimNetwork {
     if (found === null) throw peerRefused("nobody serves this set there");
     const authority = new X509Certificate(member.authority);
     const certificate = new X509Certificate(found.served.certificate);
-    const wrong = verifyServer(certificate, authority, member, from.clock.now());
+    const verify = member.beside === true ? verifyBeside : verifyServer;
+    const wrong = verify(certificate, authority, member, from.clock.now());
     if (wrong !== null) throw peerRefused(wrong);
     const peer = found.judge(member.certificate, to.clock);
     if (typeof peer === "string") throw peerRefused(peer);
@@ -211,7 +206,7 @@ export class SimPort implements ServingPort {
     this.#sets.set(hostOf(set), new SimSet(set, this.#watches));
   }
 
-  forget(name: SetName): void {
+  forget(name: PortName): void {
     this.#sets.get(hostOf(name))?.cut();
     this.#sets.delete(hostOf(name));
   }
@@ -220,7 +215,7 @@ export class SimPort implements ServingPort {
     return this.#sets.get(hostOf(name))?.revoke(serial) ?? 0;
   }
 
-  find(name: SetName): SimSet | null {
+  find(name: PortName): SimSet | null {
     return this.#sets.get(hostOf(name)) ?? null;
   }
 }

@@ -8,6 +8,12 @@ export interface SetName {
   readonly kind: ReplicationKind;
 }
 
+/** As it is found at a port. */
+export interface PortName extends SetName {
+  /** Members of it tell each other there who leads, by their own certificates; without it its primary serves. */
+  readonly beside?: true;
+}
+
 export interface MemberName extends SetName {
   /** The id that its activation token was made for. */
   readonly id: string;
@@ -25,8 +31,8 @@ export function isMemberId(text: string): boolean {
 }
 
 /** The name that a client asks for in its first message: it selects certificate and authority. */
-export function hostOf({ set, kind }: SetName): string {
-  return `${kind}.${set}.repl`;
+export function hostOf({ set, kind, beside }: PortName): string {
+  return `${beside === true ? "beside." : ""}${kind}.${set}.repl`;
 }
 
 export function uriOf({ set, kind, id }: MemberName): string {

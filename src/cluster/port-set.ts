@@ -6,11 +6,11 @@ import type { Clock } from "@holdfast/shared/world";
 import type { ServerSession } from "../grpc/server-session.ts";
 import type { ServiceTable } from "../grpc/method.ts";
 import { type Greeting, type Hello, PeerGate, type ServedSet } from "./hello.ts";
-import { hostOf, type SetName } from "./names.ts";
+import { hostOf, type PortName, type SetName } from "./names.ts";
 import { type Credentials, withCredentials } from "./tls.ts";
 import { type Mismatch, type Peer, verifyMember } from "./verify.ts";
 
-export interface SetToServe extends SetName, Credentials {
+export interface SetToServe extends PortName, Credentials {
   readonly table: ServiceTable<Peer>;
   readonly greet: (hello: Hello, peer: Peer) => Promise<Greeting>;
   /** Serials of certificates that are not taken any more. */

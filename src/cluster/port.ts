@@ -22,7 +22,7 @@ import { Sweep, type Swept } from "../base/sweep.ts";
 import { ServerSession } from "../grpc/server-session.ts";
 import type { SessionLimits } from "../grpc/session-life.ts";
 import type { PeerGate } from "./hello.ts";
-import { hostOf, type SetName } from "./names.ts";
+import { hostOf, type PortName, type SetName } from "./names.ts";
 import { PortSet, type SetToServe } from "./port-set.ts";
 import { PROTOCOL_NAME, TLS_OPTIONS } from "./tls.ts";
 import type { Peer } from "./verify.ts";
@@ -109,7 +109,7 @@ export class ClusterPort {
   }
 
   /** Its sessions end at once. */
-  forget(name: SetName): void {
+  forget(name: PortName): void {
     const host = hostOf(name);
     for (const session of this.#sets.get(host)?.sessions ?? []) session.destroy();
     this.#sets.delete(host);

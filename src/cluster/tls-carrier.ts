@@ -7,10 +7,10 @@ import type { Address, Clock, Nanos, Net, Timers } from "@holdfast/shared/world"
 import type { Sweep } from "../base/sweep.ts";
 import { ClientSession } from "../grpc/client-session.ts";
 import { peerRefused } from "./failures.ts";
-import { hostOf, type SetName } from "./names.ts";
+import { hostOf, type PortName } from "./names.ts";
 import type { Carried, Carrier } from "./peer-link.ts";
 import { type Credentials, PROTOCOL_NAME, withCredentials } from "./tls.ts";
-import { verifyServer } from "./verify.ts";
+import { verifyBeside, verifyServer } from "./verify.ts";
 
 export interface CarrierWorld {
   readonly clock: Clock;
@@ -22,9 +22,9 @@ export interface CarrierWorld {
 export class TlsCarrier implements Carrier {
   readonly #world: CarrierWorld;
   readonly #to: Address;
-  readonly #set: SetName & Credentials;
+  readonly #set: PortName & Credentials;
 
-  constructor(world: CarrierWorld, to: Address, set: SetName & Credentials) {
+  constructor(world: CarrierWorld, to: Address, set: PortName & Credentials) {
     this.#world = world;
     this.#to = to;
     this.#set = set;
@@ -57,7 +57,9 @@ export class TlsCarrier implements Carrier {
         socket: raw,
         servername: hostOf(set),
         ALPNProtocols: [PROTOCOL_NAME],
-        checkServerIdentity: () => undefined, // looked at below, and more closely
+        // Looked at below, and more closely. That a member serves is no use that OpenSSL knows of its certificate.
+        checkServerIdentity: () => undefined,
+        rejectUnauthorized: set.beside !== true,
       }),
     );
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -73,10 +75,11 @@ export class TlsCarrier implements Carrier {
       await promise;
       const certificate = socket.getPeerX509Certificate();
       const authority = new X509Certificate(set.authority);
+      const verify = set.beside === true ? verifyBeside : verifyServer;
       const wrong =
         certificate === undefined || socket.alpnProtocol !== PROTOCOL_NAME
           ? "it does not speak HTTP/2"
-          : verifyServer(certificate, authority, set, this.#world.clock.now());
+          : verify(certificate, authority, set, this.#world.clock.now());
       if (wrong !== null) throw peerRefused(`the peer is not the port of this set: ${wrong}`);
       return socket;
     } catch (error) {

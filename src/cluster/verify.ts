@@ -51,6 +51,17 @@ export function verifyServer(
   return isFor ? null : "it is for another set or kind";
 }
 
+/** Null where it is a member of that set. */
+export function verifyBeside(
+  certificate: X509Certificate,
+  authority: X509Certificate,
+  { set, kind }: SetName,
+  now: Instant,
+): string | null {
+  const found = verifyMember(certificate, authority, { set, kind }, now);
+  return "mismatch" in found ? found.mismatch : null;
+}
+
 function whyNot(
   certificate: X509Certificate,
   authority: X509Certificate,

@@ -7,11 +7,14 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
 import { Heard } from "./heard.ts";
+import type { Beside } from "./links/beside.ts";
 import type { Divergent } from "./links/divergent.ts";
 import type { Links } from "./links/links.ts";
 import type { Orphans } from "./links/orphans.ts";
 import type { Receiving } from "./links/receiving.ts";
+import type { Upstream } from "./links/upstream.ts";
 import { entryTime } from "./log-times.ts";
+import { storedMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
 import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
@@ -21,7 +24,7 @@ import {
   type Rehearsed,
   type SignedRehearsal,
 } from "./roles/rehearsal.ts";
-import type { Secondary } from "./roles/role.ts";
+import { type Epoch, isOlder, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
@@ -41,6 +44,7 @@ export class Following {
   /** Of the primary, by whoever receives. */
   readonly heard: Heard;
   #receiving: Receiving | null = null;
+  #beside: Beside | null = null;
   /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
   #came: Nanos;
   #unwatch = () => {};
@@ -64,11 +68,28 @@ export class Following {
   }
 
   async open(): Promise<void> {
-    const { options, role, surplus, status } = this.#parts;
+    const { options } = this.#parts;
     const links = await this.#parts.links();
     const upstream = links.storedUpstream(options.view);
     if (upstream === null) throw failures.primaryUnknown();
-    this.#receiving = links.receiving(options, role, { ...surplus, heard: this.heard }, upstream);
+    this.#receive(links, upstream);
+    this.#serveBeside(links, upstream.member);
+  }
+
+  /** Others that follow tell it who leads. */
+  #serveBeside(links: Links, member: Upstream["member"]): void {
+    const { options } = this.#parts;
+    const port = options.port();
+    if (port === null) return;
+    this.#beside = links.beside(options, port, member, (epoch) => this.hearOf(epoch));
+    this.#beside.open();
+  }
+
+  #receive(links: Links, upstream: Upstream): void {
+    const { options, role, surplus, status } = this.#parts;
+    const renewed = (member: Upstream["member"]) => this.#serveBeside(links, member);
+    const own = { ...surplus, heard: this.heard, renewed };
+    this.#receiving = links.receiving(options, role, own, upstream);
     this.#receiving.open();
     this.heard.try();
     status.open();
@@ -86,6 +107,35 @@ export class Following {
   }
 
   async close(): Promise<void> {
+    this.#beside?.close();
+    this.#beside = null;
+    await this.#stop();
+  }
+
+  /** Another cluster of the set has proved to lead: nothing more is taken from the one that is followed. Gives the one that leads
+   *  as far as is known here. */
+  async hearOf(epoch: Epoch): Promise<Epoch> {
+    const { options, role, changes } = this.#parts;
+    const { now } = role;
+    if (now.mode !== "secondary") throw failures.notSecondary();
+    if (!isOlder(now.epoch, epoch) || !options.acceptFence) return now.epoch;
+    await changes.alone(async () => {
+      await role.step({ do: "superseded", epoch });
+      options.log.warn("another cluster leads the set: nothing more is taken from this primary", {
+        event: "replication.superseded",
+        epoch: epoch.number,
+        cluster: epoch.cluster,
+        remedy: "follow that one: update-primary with a token of it",
+      });
+      const links = await this.#parts.links();
+      const upstream = links.storedUpstream(options.view);
+      await this.#stop();
+      if (upstream !== null) this.#receive(links, upstream); // the other one is told
+    });
+    return epoch;
+  }
+
+  async #stop(): Promise<void> {
     const { options, role, status } = this.#parts;
     await status.close();
     const receiving = this.#receiving;
@@ -148,12 +198,13 @@ export class Following {
     const status = this.#receiving?.status ?? null;
     const connected = status?.connectionState === "ready";
     const finalPlace = status?.final?.index ?? null;
+    // Also where nobody is followed any more.
+    const isOfOneIndex = status === null ? storedMark(options.view) === null : status.isConsistent;
     return {
       opens: opens(),
       copied: role.copied,
-      between:
-        store.adopting !== null ? "states" : status?.isConsistent === false ? "indexes" : null,
-      equal: status?.isUnmended === true ? false : null,
+      between: store.adopting !== null ? "states" : isOfOneIndex ? null : "indexes",
+      equal: heard.differs ? false : null,
       applied: store.index,
       announced: status?.highestAnnounced ?? heard.announced,
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
@@ -161,6 +212,7 @@ export class Following {
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
       refusal: connected ? null : heard.refusal,
       hasPrimary: role.id !== "",
+      superseded: role.superseded === true,
       leader: role.epoch,
       hasPort: options.port() !== null,
       audits: audits(),

@@ -4,18 +4,20 @@
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
-import type { Timer } from "@holdfast/shared/world";
+import type { Nanos, Timer } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
 import * as failures from "./failures.ts";
 import type { AdoptedOrphans } from "./links/adopted-orphans.ts";
+import type { Beside } from "./links/beside.ts";
 import type { Links } from "./links/links.ts";
-import type { Serving, ServingWorld } from "./links/serving.ts";
+import type { Serving, ServingPort, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
 import { type Epoch, isFenced, isOlder, type Primary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
+import type { Sibling } from "./stream/messages.ts";
 import type { Finished } from "./stream/sender.ts";
 
 export interface LeadingParts {
@@ -37,6 +39,9 @@ export class Leading {
   readonly #fencing: Recurring;
   #serving: Serving | null = null;
   #superseded: Superseded | null = null;
+  #beside: Beside | null = null;
+  /** Of the others that have followed the primary of before: by the serials of each. */
+  readonly #reached = new Set<string>();
   #dismissing: Timer | null = null;
 
   constructor(parts: LeadingParts) {
@@ -90,6 +95,9 @@ export class Leading {
     await this.#parts.status.close();
     this.#superseded?.close();
     this.#superseded = null;
+    this.#beside?.close();
+    this.#beside = null;
+    this.#reached.clear();
     const serving = this.#serving;
     this.#serving = null;
     await serving?.close(reason);
@@ -123,6 +131,16 @@ export class Leading {
     options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
     status.open();
     if (links.storedFormer(options.view) !== null) this.#fencing.open();
+    this.#serveBeside(links, port);
+  }
+
+  /** Others that have followed the primary of before, and may have taken its place as well. */
+  #serveBeside(links: Links, port: ServingPort): void {
+    const { options } = this.#parts;
+    const former = links.storedFormer(options.view);
+    if (former === null) return;
+    this.#beside = links.beside(options, port, former, (epoch) => this.#heardOf(epoch));
+    this.#beside.open();
   }
 
   /** Nothing is sent any more. */
@@ -136,6 +154,7 @@ export class Leading {
       fenced: (epoch) => this.#heardOf(epoch),
     });
     this.#superseded.open();
+    this.#serveBeside(links, port);
   }
 
   /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
@@ -162,9 +181,9 @@ export class Leading {
   }
 
   /** Later: the answer leaves by a session that ends with it. */
-  #dismissSoon(): void {
+  #dismissSoon(delay: Nanos = 100n * MILLISECOND): void {
     this.#dismissing?.cancel();
-    this.#dismissing = this.#parts.options.timers.after(100n * MILLISECOND, () => {
+    this.#dismissing = this.#parts.options.timers.after(delay, () => {
       this.#dismissing = null;
       void this.#dismiss();
     });
@@ -180,11 +199,12 @@ export class Leading {
       });
     } catch (error) {
       this.#log.warn("a fenced primary still serves", { cause: describe(error) });
+      this.#dismissSoon(SECOND);
     }
   }
 
-  /** The primary of before is to hear of it, however long it was away. Where another cluster was promoted as well, it
-   *  knows of both, and one of the two gives way. */
+  /** The primary of before is to hear of it, however long it was away, and so are the others that have followed it. Where another
+   *  cluster was promoted as well, one of them knows of both or is that one, and one of the two gives way. */
   async #fenceFormer(): Promise<void> {
     const { options } = this.#parts;
     const { view } = options;
@@ -192,16 +212,45 @@ export class Leading {
     const former = links.storedFormer(view);
     const role = this.#parts.role.now;
     if (former === null || role.mode !== "primary" || former.set !== role.set) return;
-    const leading = await links.fence(options, former, role.epoch);
-    if (leading === null && former.isHeard) return; // it is something else by now
-    if (leading === null) throw failures.formerUnreachable();
-    if (isOlder(role.epoch, leading)) {
-      if (this.#keepsOn(leading)) return;
-      await this.#parts.fence(leading);
+    const { epoch } = role;
+    const untold = this.#untold(links.storedSiblings(view));
+    const [leading, ...others] = await Promise.all([
+      links.exchangeEpochs(former.addresses, former, epoch, options),
+      ...untold.map(({ addresses }) =>
+        links.exchangeEpochs(addresses, { ...former, beside: true }, epoch, options),
+      ),
+    ]);
+    untold.forEach(({ serials }, i) => {
+      if ((others[i] ?? null) !== null) this.#reached.add(serials.join());
+    });
+    const later = latest(epoch, [leading, ...others]);
+    if (later !== epoch) {
+      if (this.#keepsOn(later)) return;
+      await this.#parts.fence(later);
       return this.#dismissSoon();
     }
+    if (leading === null && former.isHeard) return; // it is something else by now
+    if (leading === null) throw failures.formerUnreachable();
     if (former.isHeard) return;
     await view.write((tx) => links.formerHeard(tx), { essential: true });
     this.#log.info("the primary of before has heard that this cluster leads");
   }
+
+  /** Who follows this cluster by now has nothing to hear. */
+  #untold(siblings: readonly Sibling[]): readonly Sibling[] {
+    const following = (this.#serving?.members() ?? []).flatMap((one) => one.clusterAddresses);
+    return siblings.filter(
+      ({ addresses, serials }) =>
+        addresses.length > 0 &&
+        !this.#reached.has(serials.join()) &&
+        !addresses.some((address) => following.includes(address)),
+    );
+  }
+}
+
+function latest(own: Epoch, others: readonly (Epoch | null)[]): Epoch {
+  return others.reduce<Epoch>(
+    (last, other) => (other !== null && isOlder(last, other) ? other : last),
+    own,
+  );
 }

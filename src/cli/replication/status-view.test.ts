@@ -55,3 +55,11 @@ test("a primary that has stopped without its secondaries is in trouble, with wha
   assert.equal(troubled, true);
   assert.match(advice.join(), /primary_lease.*`holdfast replication revoke`/);
 });
+
+test("a secondary whose primary was superseded names the one that leads, and how it is followed", () => {
+  const status = { mode: "secondary", secondary_id: "a", state: "idle", conflicting_primary: "b" };
+  assert.equal(pairsOf(status).get("Primary Now"), "b");
+  const { troubled, advice } = statusView(status, 0n);
+  assert.equal(troubled, true);
+  assert.match(advice.join(), /was promoted.*`holdfast replication update-primary` here/);
+});

@@ -157,6 +157,7 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
       ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
       ["State", stateText(state)],
       ...(copy === null ? [] : [["Copied", copy] as const]),
+      ...(isSuperseded(status) ? [["Primary Now", status["conflicting_primary"]] as const] : []),
       ...(id === "" ? [] : primaryRows(status, primary, now)),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
@@ -204,6 +205,12 @@ function secondaryAdvice(
         "`holdfast replication failover -plan` where it is to be the primary itself.",
     ];
   }
+  if (isSuperseded(status)) {
+    return [
+      "Another cluster of the set was promoted, and nothing is taken from the primary of before any more. Next: a token of the new one by " +
+        "`holdfast replication token` there, then `holdfast replication update-primary` here.",
+    ];
+  }
   if (damaged) {
     return [
       "It was compared with the primary three times and still differs. Next: `holdfast replication recover`.",
@@ -230,6 +237,11 @@ function secondaryAdvice(
     "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
       "minute, and at once by `holdfast replication recover`. Where the primary is lost: `holdfast replication failover -plan`.",
   ];
+}
+
+/** Whether it has heard of a later primary than the one that it follows. */
+function isSuperseded(status: JsonObject): boolean {
+  return textOf(status["conflicting_primary"]) !== "";
 }
 
 /** What it knows of the primary that it follows. */

@@ -127,7 +127,14 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
 /** Also of a primary that was superseded before. */
 export function fenceCall(
   { set, kind }: SetName,
-  { secondaries, barrier, fenced }: Pick<JoiningPorts, "secondaries" | "barrier" | "fenced">,
+  {
+    secondaries,
+    barrier,
+    fenced,
+  }: Pick<JoiningPorts, "fenced"> & {
+    readonly secondaries: Pick<Secondaries, "assertKnown">;
+    readonly barrier: Pick<Barrier, "rootKey">;
+  },
 ): Served<Peer> {
   return serveUnary(fence, async ({ proof, ...sent }, { peer }) => {
     secondaries.assertKnown(peer);

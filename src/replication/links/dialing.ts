@@ -7,7 +7,7 @@ import { networkFailed } from "@holdfast/shared/failures";
 import { readAddress } from "@holdfast/shared/text/addresses";
 import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
-import type { MemberName } from "../../cluster/names.ts";
+import type { MemberName, PortName } from "../../cluster/names.ts";
 import { CarriedLink, type Carrier, type PeerLink } from "../../cluster/peer-link.ts";
 import { TlsCarrier } from "../../cluster/tls-carrier.ts";
 import type { Credentials } from "../../cluster/tls.ts";
@@ -20,6 +20,9 @@ import { addressUnusable } from "../failures.ts";
 // Clusters are where networks are private; where a platform tells machines who they are there is none.
 const ALLOWED = new ClusterAddresses();
 
+/** Who dials, and whom: the primary of its set, or another member. */
+export type DialledMember = MemberName & PortName & Credentials;
+
 export interface DialingWorld {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -27,14 +30,10 @@ export interface DialingWorld {
   /** Default: as the system does. */
   readonly resolve?: Resolve;
   /** What carries a link to an address. Default: TLS. */
-  readonly carrierTo?: (at: Address, member: MemberName & Credentials) => Carrier;
+  readonly carrierTo?: (at: Address, member: DialledMember) => Carrier;
 }
 
-export function linkTo(
-  address: string,
-  member: MemberName & Credentials,
-  world: DialingWorld,
-): PeerLink {
+export function linkTo(address: string, member: DialledMember, world: DialingWorld): PeerLink {
   const at = parseClusterAddress(address);
   if (at === null || (readAddress(at.host) !== null && ALLOWED.refusal(at.host) !== null)) {
     throw addressUnusable();
@@ -42,11 +41,7 @@ export function linkTo(
   return linkAt(at, member, world);
 }
 
-export function linkAt(
-  at: Address,
-  member: MemberName & Credentials,
-  world: DialingWorld,
-): PeerLink {
+export function linkAt(at: Address, member: DialledMember, world: DialingWorld): PeerLink {
   const { clock, timers, carrierTo } = world;
   if (carrierTo !== undefined) return new CarriedLink(carrierTo(at, member), member);
   const sweep = new Sweep(clock, timers); // there are few links, and it rests without one

@@ -73,6 +73,7 @@ async function secondary(greeting: (stage: SetStage) => Partial<Greeting>) {
       clusterId: () => NOBODY,
       apiAddress: () => "",
       clusterAddress: () => "",
+      renewed: () => {},
       takeKeys: async () => {},
       carrierTo: () => new MemoryCarrier(served, peer, world),
     },

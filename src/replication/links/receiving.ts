@@ -2,7 +2,6 @@
 // What it has to remember lies in rows of this cluster alone. Loaded when a cluster first has something to do with others.
 
 import { X509Certificate } from "node:crypto";
-import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
@@ -18,21 +17,22 @@ import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
-import { putMembership } from "../joining/membership.ts";
+import { type Membership, putMembership } from "../joining/membership.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
+import { putMark, storedMark } from "../stream/mark.ts";
 import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
+import { readDecision } from "../stream/decision.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
+import type { Sibling } from "../stream/messages.ts";
 import type { Connection } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
+import { exchangeEpochs } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
-import type { Upstream } from "./upstream.ts";
-
-const MARK = "mark";
-const markCodec = jsonCodec<{ readonly index: string }>();
+import { putSiblings, storedSiblings, type Upstream } from "./upstream.ts";
 
 export interface ReceivingWorld extends DialingWorld {
   readonly store: Store;
@@ -51,6 +51,8 @@ export interface ReceivingWorld extends DialingWorld {
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
   readonly takeKeys: ReplicationOptions["takeKeys"];
+  /** It has another certificate from here on. */
+  readonly renewed: (member: Membership) => void;
 }
 
 export class Receiving {
@@ -59,10 +61,12 @@ export class Receiving {
   readonly #receiver: Receiver;
   readonly #renewing: Recurring;
   readonly #handing: Recurring;
+  readonly #asking: Recurring;
   readonly #closing = new AbortController();
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
+  #siblings: readonly Sibling[];
   #connection: Connection | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
@@ -70,8 +74,8 @@ export class Receiving {
     this.#upstream = upstream;
     const { store, clock, timers, log, random, barrier, view, role, divergent, orphans } = world;
     this.#closed.promise.catch(() => {}); // who waits for it hears of it
-    const stored = view.get(MARK, markCodec);
-    this.#mark = stored === null ? null : BigInt(stored.index);
+    this.#mark = storedMark(view);
+    this.#siblings = storedSiblings(view);
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of this secondary",
       run: () => this.#renew(),
@@ -83,6 +87,13 @@ export class Receiving {
       trouble: "could not hand over to the primary what was made outside and is given up",
       run: (isOpen) => this.#handOver(isOpen),
       pause: { first: SECOND, max: MINUTE },
+      timers,
+      log,
+    });
+    this.#asking = new Recurring({
+      trouble: "could not find out who leads the set",
+      run: () => this.#askWhoLeads(),
+      atOnce: false,
       timers,
       log,
     });
@@ -126,14 +137,21 @@ export class Receiving {
         heard: (time) => {
           world.heard.note(time, this.#receiver.status.highestAnnounced);
         },
-        called: (outcome) => world.heard.called(outcome),
+        called: (outcome) => {
+          world.heard.called(outcome);
+          if (outcome.kind === "refuses") this.#asking.wake();
+        },
+        compared: (isEqual) => world.heard.compared(isEqual),
         met: (connection) => {
           this.#connection = connection;
           if (connection !== null) this.#handing.wake();
         },
         rewound: async () => void (await role.step({ do: "rewound" })),
         ended: (final) => this.#end(final.index),
-        learned: (apiAddress, clusterAddresses) => this.#learn(apiAddress, clusterAddresses),
+        learned: (apiAddress, clusterAddresses, siblings) => {
+          this.#learn(apiAddress, clusterAddresses);
+          this.#learnSiblings(siblings);
+        },
       },
     });
   }
@@ -173,6 +191,7 @@ export class Receiving {
       const next = await fetchCertificate(link, member, epoch.number, clock);
       await view.write((tx) => putMembership(tx, next), { essential: true });
       this.#upstream = { ...this.#upstream, member: next };
+      this.#world.renewed(next);
     } finally {
       await link.close();
     }
@@ -191,6 +210,7 @@ export class Receiving {
     this.#receiver.open();
     this.#renewing.open();
     this.#handing.open();
+    this.#asking.open();
   }
 
   async close(): Promise<void> {
@@ -198,6 +218,7 @@ export class Receiving {
     this.#closing.abort(reason);
     this.#closed.reject(reason);
     await this.#renewing.close();
+    await this.#asking.close();
     const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
     await handing;
@@ -225,6 +246,8 @@ export class Receiving {
     const { set, kind } = this.#upstream.member;
     const known = this.#role.epoch;
     const epoch = epochOf(answer);
+    // One that refuses sends nothing, and its reason says more.
+    if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
     after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
     if (!isOlder(known, epoch)) return;
     const authority = new X509Certificate(this.#upstream.member.authority);
@@ -232,6 +255,22 @@ export class Receiving {
       throw peerUnproven("the primary names a later epoch, and no proof of it");
     }
     await role.step({ do: "heard", epoch, known: this.#role.known ?? [] });
+  }
+
+  /** One that refuses may know of a later primary; or there is one known here, which it is to hear of. */
+  async #askWhoLeads(): Promise<void> {
+    const { role, log } = this.#world;
+    const now = this.#role;
+    const { member } = this.#upstream;
+    const leading = await exchangeEpochs(addressesOf(now), member, now.epoch, this.#world);
+    if (leading === null || !isOlder(this.#role.epoch, leading)) return;
+    await role.step({ do: "superseded", epoch: leading });
+    log.warn("another cluster leads the set: nothing more is taken from this primary", {
+      event: "replication.superseded",
+      epoch: leading.number,
+      cluster: leading.cluster,
+      remedy: "follow that one: update-primary with a token of it",
+    });
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {
@@ -246,10 +285,7 @@ export class Receiving {
 
   async #writeMark(index: bigint | null): Promise<void> {
     const { view, role } = this.#world;
-    const write = (tx: Tx) => {
-      if (index === null) tx.on(view).delete(MARK);
-      else tx.on(view).put(MARK, { index: String(index) }, markCodec);
-    };
+    const write = (tx: Tx) => putMark(tx.on(view), index);
     // Together: a crash in between would leave a whole copy that counts as none.
     if (index === null && !this.#role.copied) await role.step({ do: "copied" }, write);
     else await view.write(write, { essential: true });
@@ -272,10 +308,32 @@ export class Receiving {
       log.warn("could not write down where the primary is", { cause: describe(error) });
     });
   }
+
+  /** They outlive whoever has named them: they are for when it is gone. */
+  #learnSiblings(siblings: readonly Sibling[]): void {
+    const { view, store, log } = this.#world;
+    const before = this.#siblings;
+    const named = siblings.map((one) => withAddresses(one, before));
+    if (store.locked || JSON.stringify(named) === JSON.stringify(before)) return;
+    this.#siblings = named;
+    view
+      .write((tx) => putSiblings(tx, named), { essential: true })
+      .catch((error: unknown) => {
+        this.#siblings = before;
+        log.warn("could not write down who else follows", { cause: describe(error) });
+      });
+  }
 }
 
 function addressesOf({ address, known }: Secondary): readonly string[] {
   return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
+}
+
+/** Where it was, if the primary has not met it since it began. */
+function withAddresses(one: Sibling, before: readonly Sibling[]): Sibling {
+  if (one.addresses.length > 0) return one;
+  const same = before.find(({ serials }) => serials.some((serial) => one.serials.includes(serial)));
+  return { ...one, addresses: same?.addresses ?? [] };
 }
 
 function epochOf({ epoch, clusterId, epochFirst: first }: HelloAnswer): Epoch {

@@ -2,7 +2,7 @@
 // revoked is gone. Loaded when a cluster first has something to do with others.
 
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
@@ -24,10 +24,14 @@ import type { AdoptedOrphans } from "./adopted-orphans.ts";
 import { transactionBytesOf } from "../stream/decision.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
-import { HOUR, SECOND } from "@holdfast/shared/text/duration";
+import { type Sibling, SIBLING_ADDRESSES } from "../stream/messages.ts";
+import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 
 /** What a primary needs of the port. */
 export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "forget">;
+
+/** Whoever is there has come by then: it tries once in a minute, and a little more, at least. */
+const COMING = 2n * MINUTE;
 
 /** Of entries that a secondary says to have sealed. */
 const MAX_COUNT = 2n ** 48n;
@@ -70,6 +74,7 @@ export class Serving {
   readonly #counting: Recurring;
   readonly #set: string;
   readonly #role: () => Primary;
+  readonly #since: Nanos;
   #transactionBytes: number | null = null;
 
   constructor(world: ServingWorld, port: ServingPort, role: () => Primary) {
@@ -77,6 +82,7 @@ export class Serving {
     this.#port = port;
     this.#role = role;
     this.#set = role().set;
+    this.#since = world.clock.elapsed();
     const { view, clock, random, store, timers, log, version } = world;
     this.#secondaries = new Secondaries({ view, kind: "dr", clock, random });
     const ports = {
@@ -108,6 +114,7 @@ export class Serving {
         await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits));
         this.#transactionBytes = this.#leastBytes();
       },
+      siblings: (id: string) => this.#siblingsOf(id),
       superseded: world.superseded,
       reached: world.lease.reached,
     };
@@ -154,6 +161,14 @@ export class Serving {
     return this.#sender.members();
   }
 
+  /** Those that were there once, and have not come since this began, though there was time. */
+  absent(): readonly string[] {
+    if (this.#world.clock.elapsed() - this.#since < COMING) return [];
+    const met = new Set(this.members().map(({ id }) => id));
+    const gone = this.#secondaries.known().filter(({ id, used }) => used !== null && !met.has(id));
+    return gone.map(({ id }) => id);
+  }
+
   /** What one transaction may have, so that every known secondary can take it; null where none has come. */
   get transactionBytes(): number | null {
     return this.#transactionBytes;
@@ -168,6 +183,16 @@ export class Serving {
   /** Those that can be asked for what is damaged here. */
   replicas(): readonly Replica[] {
     return this.#sender.replicas();
+  }
+
+  /** By whom a member can be told who leads, where this cluster cannot: those that are known now. */
+  #siblingsOf(id: string): Sibling[] {
+    const met = new Map(this.members().map((one) => [one.id, one.clusterAddresses]));
+    const others = this.#secondaries.known().filter((one) => one.id !== id && one.used !== null);
+    return others.map(({ id: other, certificates }) => ({
+      addresses: (met.get(other) ?? []).slice(0, SIBLING_ADDRESSES),
+      serials: certificates.map(({ serial }) => serial),
+    }));
   }
 
   /** Under the data key that all of them share. Who is gone is noticed on the way. */

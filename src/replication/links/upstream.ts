@@ -17,10 +17,15 @@ import {
   storedMembership,
 } from "../joining/membership.ts";
 import { partsCodec } from "../parts-codec.ts";
+import type { Sibling } from "../stream/messages.ts";
 
 const FORMER = "former";
 const FORMER_HEARD = "former-heard";
 const heardCodec = jsonCodec<true>();
+
+/** The other secondaries of the primary that is followed, or was before its place was taken. */
+const SIBLINGS = "siblings";
+const siblingsCodec = jsonCodec<readonly Sibling[]>();
 
 export interface Upstream {
   readonly member: Membership;
@@ -31,12 +36,12 @@ export interface Upstream {
 export function putUpstream(tx: Tx, { member, keysKey }: Upstream): void {
   putMembership(tx, member);
   putMemberKey(tx, keysKey);
+  tx.delete(SIBLINGS);
 }
 
 export function forgetUpstream(tx: Tx): void {
   forgetMembership(tx);
-  tx.delete(FORMER);
-  tx.delete(FORMER_HEARD);
+  forgetFormer(tx);
 }
 
 /** Null where there is no primary. */
@@ -63,7 +68,8 @@ export function keepFormer(
 ): void {
   const member = storedMembership(tx, "dr");
   forgetMembership(tx);
-  forgetFormer(tx);
+  tx.delete(FORMER);
+  tx.delete(FORMER_HEARD);
   if (member === null) return;
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
@@ -98,4 +104,14 @@ export function formerHeard(tx: Tx): void {
 export function forgetFormer(tx: Tx): void {
   tx.delete(FORMER);
   tx.delete(FORMER_HEARD);
+  tx.delete(SIBLINGS);
+}
+
+export function storedSiblings(reads: ViewReads): readonly Sibling[] {
+  return reads.get(SIBLINGS, siblingsCodec) ?? [];
+}
+
+export function putSiblings(tx: Tx, siblings: readonly Sibling[]): void {
+  if (siblings.length === 0) tx.delete(SIBLINGS);
+  else tx.put(SIBLINGS, siblings, siblingsCodec);
 }

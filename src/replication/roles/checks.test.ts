@@ -16,6 +16,7 @@ const READY: PromotionFacts = {
   unheardFor: null,
   refusal: null,
   hasPrimary: true,
+  superseded: false,
   leader: { number: 3, cluster: "cluster-a" },
   hasPort: true,
   audits: true,

@@ -30,6 +30,8 @@ export interface PromotionFacts {
   readonly refusal: string | null;
   /** Whether a primary is followed at all. */
   readonly hasPrimary: boolean;
+  /** Whether a later one has proved to lead. */
+  readonly superseded: boolean;
   /** Who leads, as far as is known here, also where it is not followed. */
   readonly leader: Pick<Epoch, "number" | "cluster">;
   /** Whether this server has a cluster port, which a primary needs. */
@@ -108,9 +110,10 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
 
 /** What speaks for a primary that is still there; null where it has gone: that is known, and never assumed. */
 function signOfPrimary(facts: PromotionFacts): string | null {
-  const { applied, final, silentFor, refusal, hasPrimary, leader } = facts;
-  if (final !== null && applied >= final) return null;
-  if (!hasPrimary) {
+  const { applied, final, silentFor, refusal, hasPrimary, superseded, leader } = facts;
+  const isOver = final !== null && applied >= final;
+  if (isOver && !superseded) return null;
+  if (!hasPrimary || superseded) {
     return `cluster ${leader.cluster} leads the set in epoch ${leader.number}, as far as is known here, and is not followed: follow it, with a token of it`;
   }
   if (silentFor === null) return "the primary is alive and connected: demote it first";

@@ -38,7 +38,7 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
   const ready = promotionRefusal(checks, false) === null;
   const readyWithForce = promotionRefusal(checks, true) === null;
   const isOver = final !== null && applied >= final;
-  const isTaken = hasPrimary && facts.refusal === null;
+  const isTaken = hasPrimary && !facts.superseded && facts.refusal === null;
   return {
     checks,
     ready,

@@ -31,6 +31,7 @@ const STEPS: readonly Step[] = [
   { do: "copied" },
   { do: "rewound" },
   { do: "ended", final: "12" },
+  { do: "superseded", epoch: epoch(9, "c", "8") },
   { do: "heard", epoch: epoch(9), known: ["https://a2:8201"] },
 ];
 const PRIMARY = after(DISABLED, STEPS[0]!);
@@ -67,6 +68,7 @@ test("every step from every role: where it leads, or why it leads nowhere", () =
     copied: secondary,
     rewound: secondary,
     ended: secondary,
+    superseded: secondary,
     heard: secondary,
   });
   assert.deepEqual(table(PRIMARY), {
@@ -94,6 +96,7 @@ test("every step from every role: where it leads, or why it leads nowhere", () =
     copied: "secondary",
     rewound: "secondary",
     ended: "secondary",
+    superseded: "secondary",
     heard: "secondary",
   });
   const demoting = table(after(PRIMARY, { do: "demote" }));
@@ -204,4 +207,26 @@ test("of two epochs that are not the same, one is older: all clusters agree whic
   );
   assert.ok(isOlder(epoch(2, "a", "9"), epoch(2, "b", "10")), "who knew more of the log wins");
   assert.ok(isOlder(epoch(2, "b", "9"), epoch(2, "a", "9")), "then the name");
+});
+
+test("one that has heard of a later primary takes nothing from its own any more, until that leads later still or another is followed", () => {
+  const later = epoch(2, "c", "8");
+  const heardOf = after(SECONDARY, { do: "superseded", epoch: later });
+  assert.deepEqual(heardOf, { ...SECONDARY, epoch: later, superseded: true });
+  const known = ["https://a2:8201"];
+  const heard = (number: number, cluster = "a") =>
+    ({ do: "heard", epoch: epoch(number, cluster, "8"), known }) as const;
+  assert.equal(codeOf(heardOf, heard(1)), "replication-epoch-superseded");
+  assert.equal(codeOf(heardOf, { do: "superseded", epoch: later }), "replication-epoch-superseded");
+  const token = { do: "update-primary", joined: joining(1) } as const;
+  assert.equal(codeOf(heardOf, token), "replication-epoch-superseded");
+  assert.deepEqual(after(heardOf, heard(2, "c")), { ...heardOf, known }); // where it is, and nothing else
+  assert.deepEqual(after(heardOf, heard(3)), { ...SECONDARY, epoch: epoch(3, "a", "8"), known });
+  const moved = after(heardOf, { do: "update-primary", joined: joining(9) });
+  assert.ok(moved.mode === "secondary" && moved.superseded === undefined);
+  const promoted = after(
+    after(heardOf, { do: "promoting", promoting: { address: "", logEpoch: 1 } }),
+    { do: "promote", cluster: "b", first: "10" },
+  );
+  assert.ok(promoted.mode === "primary" && promoted.epoch.number === 3);
 });

@@ -48,6 +48,8 @@ export interface Secondary {
   readonly final: string | null;
   /** There where it has led, and has followed nobody since: its key shares are its own. */
   readonly led?: true;
+  /** There where the epoch is that of a later primary than the one that is followed: nothing is taken from that one. */
+  readonly superseded?: true;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
   readonly mayRewind: boolean;
   /** There while it takes over or leaves: after a crash it has, where a later epoch of the log has begun here, and else it
@@ -91,6 +93,7 @@ export type Step =
   | { readonly do: "copied" }
   | { readonly do: "rewound" }
   | { readonly do: "ended"; readonly final: string }
+  | { readonly do: "superseded"; readonly epoch: Epoch }
   | { readonly do: "heard"; readonly epoch: Epoch; readonly known: readonly string[] };
 
 /** What a token of a primary says. */
@@ -171,15 +174,24 @@ export function after(role: Role, step: Step): Role {
       return { ...secondary(role), mayRewind: false };
     case "ended":
       return { ...secondary(role), final: step.final };
+    case "superseded": {
+      const now = secondary(role);
+      const { epoch } = step;
+      if (!isOlder(now.epoch, epoch)) {
+        throw failures.epochSuperseded(epoch.number, now.epoch.number);
+      }
+      return { ...now, epoch, final: null, superseded: true };
+    }
     case "heard": {
       const now = secondary(role);
       const { epoch, known } = step;
       if (isOlder(epoch, now.epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
       }
-      // Whoever has begun a later epoch has no end yet.
-      const final = isOlder(now.epoch, epoch) ? null : now.final;
-      return { ...now, epoch, known, final };
+      if (!isOlder(now.epoch, epoch)) return { ...now, known };
+      // Whoever has begun a later epoch has no end yet, and leads.
+      const { superseded: _, ...rest } = now;
+      return { ...rest, epoch, known, final: null };
     }
   }
 }

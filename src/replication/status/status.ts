@@ -150,6 +150,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     primary_cluster_addr: role.address,
     primaries: primary === null ? [] : [peerStatus(primary, now, age)],
     secondary_id: role.id,
+    ...(role.superseded === true ? { conflicting_primary: role.epoch.cluster } : {}),
     ...(hasPrimary
       ? {
           ...(remote === null ? {} : { last_remote_wal: Number(remote) }),

@@ -39,6 +39,9 @@ export const CREDIT: number = 8 * MIB;
 const LARGEST_ROWS = 16 * MIB; // a chunk, and a value beyond it
 const LARGEST_KEYS = MIB;
 const ADDRESSES = 16;
+const SIBLINGS = 64;
+/** Of one of them. */
+export const SIBLING_ADDRESSES = 2;
 
 // ── taking over rows ──
 
@@ -177,6 +180,13 @@ export type Healed = MessageOf<(typeof healed)["request"]>;
 const times = message({ t0: uint64(1), t1: uint64(2), t2: uint64(3), t3: uint64(4) });
 export type EchoTimes = MessageOf<typeof times>;
 
+/** Another secondary of the same primary: where it is, and the serials of its certificates. */
+const sibling = message({
+  addresses: list(text(1), SIBLING_ADDRESSES),
+  serials: list(text(2), 16),
+});
+export type Sibling = MessageOf<typeof sibling>;
+
 export const echo = method(
   "unary",
   `${SERVICE}/Echo`,
@@ -204,8 +214,9 @@ export const echo = method(
     apiAddress: text(6),
     clusterAddresses: list(text(7), ADDRESSES),
     keysVersion: text(8),
+    siblings: list(part(9, sibling), SIBLINGS),
   }),
-  { maxRequest: 16 * KIB, maxResponse: 16 * KIB, atOnce: 2 },
+  { maxRequest: 16 * KIB, maxResponse: 64 * KIB, atOnce: 2 },
 );
 export type EchoSent = MessageOf<(typeof echo)["request"]>;
 export type EchoAnswer = MessageOf<(typeof echo)["response"]>;

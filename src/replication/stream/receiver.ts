@@ -418,6 +418,7 @@ export class Receiver {
       if (progress.rounds >= ROUNDS) {
         progress.rounds = 0;
         progress.isUnmended = true;
+        this.#parts.ports.compared?.(false);
         this.#parts.log.error("the data here differs from the primary's, and cannot be mended", {
           event: "replication.corruption-detected",
         });
@@ -479,7 +480,7 @@ export class Receiver {
       if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       this.#follower?.look();
-      ports.learned(answer.apiAddress, answer.clusterAddresses);
+      ports.learned(answer.apiAddress, answer.clusterAddresses, answer.siblings);
       if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
     }
   }

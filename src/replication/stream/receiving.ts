@@ -10,7 +10,7 @@ import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Measured } from "./echo-times.ts";
-import type { Place } from "./messages.ts";
+import type { Place, Sibling } from "./messages.ts";
 
 /** What a receiver is told, and what it asks for. */
 export interface ReceiverPorts {
@@ -46,12 +46,19 @@ export interface ReceiverPorts {
   readonly heard?: (time: Instant) => void;
   /** What came of calling the primary. Default: nobody wants to know. */
   readonly called?: (outcome: CallOutcome) => void;
+  /** Whether a comparison with the primary found the same; false where what differs cannot be mended. Default: nobody wants to
+   *  know. */
+  readonly compared?: (isEqual: boolean) => void;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
   /** The primary has given up its place, and everything that it wrote is here. */
   readonly ended: (final: Place) => Promise<void>;
-  /** Where the primary says that it can be found. */
-  readonly learned: (apiAddress: string, clusterAddresses: readonly string[]) => void;
+  /** Where the primary says that it can be found, and its other secondaries. */
+  readonly learned: (
+    apiAddress: string,
+    clusterAddresses: readonly string[],
+    siblings: readonly Sibling[],
+  ) => void;
 }
 
 /** Whether a primary that was called is there. */

@@ -67,6 +67,8 @@ export interface SenderPorts {
   readonly joined: () => readonly string[];
   /** Looks at who has come, beyond its certificate; throws where it is not taken. Of a trial nothing is kept. */
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
+  /** The other members, for the one of this id. Default: it hears of none. */
+  readonly siblings?: (id: string) => readonly messages.Sibling[];
   /** A member that follows was heard of. */
   readonly reached?: () => void;
   /** A member speaks of a later epoch than ours: somebody else leads by now. */
@@ -358,6 +360,7 @@ export class Sender {
       apiAddress: this.#ports.apiAddress(),
       clusterAddresses: this.#ports.clusterAddresses(),
       keysVersion: this.#ports.keysVersion(),
+      siblings: this.#ports.siblings?.(member.id) ?? [],
     };
   }
 

@@ -5,6 +5,8 @@ import test, { type TestContext } from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
+import { ClusterPort } from "../../../src/cluster/port.ts";
+import type { SetToServe } from "../../../src/cluster/port-set.ts";
 import { isFenced } from "../../../src/replication/roles/role.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
@@ -97,6 +99,22 @@ test("one that is fenced and sealed right after it does nothing more at the clus
   await site.time.passSlowly(SECOND, SECOND / 10n);
   const late = a.server.lines.filter((line) => line.includes("a fenced primary still serves"));
   assert.deepEqual(late, []);
+});
+
+test("one that is fenced and cannot stop serving at once tries again, and then tells its secondaries who leads", async (t) => {
+  const { a, b } = await pair(t, { world: HURRIED });
+  const c = await joined(t, a, "site-c", { world: HURRIED });
+  await inSync(a, c);
+  const serve = Reflect.get(ClusterPort.prototype, "serve") as (set: SetToServe) => void;
+  let failures = 0;
+  t.mock.method(ClusterPort.prototype, "serve", function (this: ClusterPort, set: SetToServe) {
+    const isSuperseded = set.table.size === 1 && set.beside !== true;
+    if (isSuperseded && failures++ === 0) throw new Error("no port");
+    serve.call(this, set);
+  });
+  await b.replication.promote(FORCED);
+  await until(async () => /was promoted: follow/.test(JSON.stringify(await c.status())));
+  assert.equal(failures, 2);
 });
 
 /** A request to follow the same primary with another token waits for its turn with the seal, until `open` is called. */

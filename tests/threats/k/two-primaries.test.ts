@@ -44,6 +44,10 @@ for (const ahead of ["none", "first", "second"] as const) {
     }
     way.cut();
     await until(async () => (await stateOf(other)) === "idle");
+    for (const one of [b, c]) {
+      const view = one.server.server.barrier.view("core/replication/dr/");
+      await view.write((tx) => tx.delete("siblings")); // they do not reach each other either
+    }
     for (const one of [b, c]) await one.replication.promote(FORCED);
     for (const one of [a, b, c]) assert.equal((await put(one, token, "apart")).status, 200);
     const [nameB, nameC] = [await b.clusterId(), await c.clusterId()];
