@@ -23,6 +23,7 @@ import type { Generations } from "../../../src/storage/generations/generations.t
 import { MemoryGenerations } from "../../../src/storage/generations/memory-generations.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
 import { KeyWatch } from "../stores/key-table.ts";
+import { PoweredGenerations } from "../stores/powered-generations.ts";
 
 export interface TestServerOptions {
   readonly disk?: MemoryDisk;
@@ -64,17 +65,23 @@ export class TestServer {
   readonly directory: string;
   /** What it has stored, by the table of keys. */
   readonly keys: KeyWatch;
-  readonly #engine: SeenEngine;
+  readonly #generations: PoweredGenerations;
 
-  constructor(server: Server, lines: string[], directory: string, engine: SeenEngine) {
+  constructor(
+    server: Server,
+    lines: string[],
+    directory: string,
+    keys: KeyWatch,
+    generations: PoweredGenerations,
+  ) {
     const [url] = server.addresses;
     assert.ok(url !== undefined);
     this.server = server;
     this.url = url;
     this.lines = lines;
     this.directory = directory;
-    this.keys = engine.written;
-    this.#engine = engine;
+    this.keys = keys;
+    this.#generations = generations;
   }
 
   get auditDirectory(): string {
@@ -115,11 +122,13 @@ export class TestServer {
     this.keys.assert();
   }
 
-  /** The process is gone: nothing is sealed or flushed. What was durable is on the disk handed in. */
+  /** The process is gone: nothing is sealed or flushed, whichever data is in use. What was durable is on the disk, or in
+   *  the generations, handed in. */
   async crash(): Promise<void> {
-    await this.#engine.close();
-    await this.stop().catch(() => {});
+    await this.#generations.fail();
+    await this.server.stop().catch(() => {});
     rmSync(this.directory, { recursive: true, force: true });
+    this.keys.assert();
   }
 }
 
@@ -177,14 +186,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   } = options;
   const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
-  const generations =
-    options.generations ?? new MemoryGenerations(options.engine?.(engine) ?? engine);
+  const generations = new PoweredGenerations(
+    options.generations ?? new MemoryGenerations(options.engine?.(engine) ?? engine),
+  );
   const common = { world, log, dial, ...about, generations };
   const stands = standing === undefined ? {} : { standing };
   const parts = { ...common, engineTypes, environment, leads, logRetention, rooms, ...stands };
   try {
     const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
-    return new TestServer(server, lines, directory, engine);
+    return new TestServer(server, lines, directory, engine.written, generations);
   } catch (error) {
     rmSync(directory, { recursive: true, force: true });
     throw error;
