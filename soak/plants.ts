@@ -1,6 +1,7 @@
 // Bugs on purpose. A harness that has never caught one proves nothing, so each experiment is also
 // run with its own: those that sit between store and engine, and one above.
 
+import type { Audit } from "../src/audit/audit.ts";
 import type { Batch, StorageEngine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
@@ -75,4 +76,14 @@ export function lateWatch(rows: Pick<TokenRows, "onTable">): void {
 /** Tokens that are good for one use are good for any number of them. */
 export function neverTaken(tokens: Pick<Tokens, "take" | "byAccessor">): void {
   tokens.take = (_tx, { namespaceId, accessor }) => tokens.byAccessor(namespaceId, accessor);
+}
+
+const FORGOTTEN = 5;
+
+/** One answer in five has no record. */
+export function unrecorded(audit: Pick<Audit, "response">): void {
+  const response = audit.response.bind(audit);
+  let count = 0;
+  audit.response = (request, answer) =>
+    ++count % FORGOTTEN === 0 ? undefined : response(request, answer);
 }

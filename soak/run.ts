@@ -215,7 +215,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   "cluster-port": ({ n = 100_000 }, plant) =>
     clusterPort({ n, say, ...(plant ? { plant: "patient" } : {}) }),
   replication: ({ n = 50, rounds = 200 }, plant) =>
-    replication({ n, rounds, seed, say, ...(plant ? { plant: "early-ack" } : {}) }),
+    replication({ n, rounds, seed, say, ...(plant ? { plant: "one-each" } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

@@ -16,11 +16,16 @@ import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
 import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
 import { MovedClock } from "../moved-clock.ts";
-import { lateWatch, neverTaken, writeBehind } from "../plants.ts";
+import { lateWatch, neverTaken, unrecorded, writeBehind } from "../plants.ts";
 
 export interface ApiTargetOptions {
   readonly checkpointBytes?: number;
-  readonly plant?: "normal-sync" | "write-behind" | "late-watch" | "never-taken";
+  readonly plant?:
+    | "normal-sync"
+    | "write-behind"
+    | "late-watch"
+    | "never-taken"
+    | "unrecorded";
   readonly counting?: CountingPartOptions;
   /** Ahead of the machine's time at first, moved on by standard input; rollback looks often. */
   readonly clock?: { readonly seconds: number };
@@ -50,8 +55,10 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
     ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
   });
   const generations: Generations = {
-    open: async () =>
-      plant === "write-behind" ? writeBehind(await sqlite.open()) : await sqlite.open(),
+    open: async () => {
+      const engine = await sqlite.open();
+      return plant === "write-behind" ? writeBehind(engine) : engine;
+    },
     begin: () => sqlite.begin(),
     removeReplaced: () => sqlite.removeReplaced(),
     close: () => sqlite.close(),
@@ -61,6 +68,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   if (counting !== undefined || moved !== null) tickOften(opened.mounts);
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
   if (plant === "never-taken") neverTaken(opened.tokens);
+  if (plant === "unrecorded") unrecorded(opened.audit);
   flushCompileCache(); // for the next start: whoever is killed keeps nothing at its end
   return opened;
 };

@@ -7,24 +7,26 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { Prng } from "../../sim/prng.ts";
-import { uncovered } from "../../tests/support/covered-token.ts";
 import { at } from "../../tests/support/http-client.ts";
 import {
   type ClusterProcess,
   ClusterProcess as Process,
   equalProcesses,
   joinProcess,
+  rejoinProcess,
   startPrimaryProcess,
 } from "../../tests/support/replication/cluster-process.ts";
 import { until } from "../../tests/support/until.ts";
+import { plantedProgram, withProcesses } from "./processes.ts";
 
 export interface ProcessWalkOptions {
   readonly steps: number;
   readonly seed: number;
+  /** The cluster that leads first records too little. */
+  readonly plant?: "unrecorded";
   readonly say: (line: string) => void;
 }
 
-const ATTEMPT = "/v1/sys/replication/dr/secondary/generate-operation-token";
 const KEYS = 20;
 const AUDIT_FILE = "data/audit/walk.log";
 
@@ -35,15 +37,13 @@ interface AuditLine {
 }
 
 /** Throws where something is not as it must be. Returns what was done. */
-export async function processWalk({ steps, seed, say }: ProcessWalkOptions): Promise<string> {
-  const last: (() => void | Promise<void>)[] = [];
-  const t = { after: (call: () => void) => void last.push(call) } as unknown as TestContext;
-  try {
-    const walk = await ProcessWalk.start(t, new Prng(`process walk ${seed}`), say);
+export async function processWalk(options: ProcessWalkOptions): Promise<string> {
+  const { steps, seed, plant, say } = options;
+  return await withProcesses(async (t) => {
+    const program = plant === undefined ? undefined : plantedProgram(plant);
+    const walk = await ProcessWalk.start(t, new Prng(`process walk ${seed}`), say, program);
     return await walk.run(steps);
-  } finally {
-    for (const call of last.toReversed()) await call();
-  }
+  });
 }
 
 class ProcessWalk {
@@ -79,8 +79,9 @@ class ProcessWalk {
     t: TestContext,
     prng: Prng,
     say: (line: string) => void,
+    program?: readonly string[],
   ): Promise<ProcessWalk> {
-    const primary = await startPrimaryProcess(t, audited);
+    const primary = await startPrimaryProcess(t, audited, program);
     const secondary = await Process.start(t, audited);
     await joinProcess(primary, secondary);
     await equalProcesses(primary, secondary);
@@ -161,7 +162,9 @@ class ProcessWalk {
   /** One record of a success for each answer that was one, and no other. */
   #checkAudit(cluster: ClusterProcess): void {
     const answered = this.#successes.get(cluster) ?? [];
-    assert.deepEqual(recordedWrites(cluster).toSorted(), answered.toSorted());
+    const recorded = recordedWrites(cluster);
+    const message = `${answered.length} writes were answered, and the audit file has ${recorded.length}, or others`;
+    assert.deepEqual(recorded.toSorted(), answered.toSorted(), message);
   }
 
   /** Everything is there, and nothing is lost. */
@@ -170,7 +173,7 @@ class ProcessWalk {
     const [before, next] = [this.#primary, this.#secondary];
     const demoted = await before.dr("primary/demote");
     assert.equal(demoted.status, 200, demoted.text);
-    const token = await operationToken(next);
+    const token = await next.operationToken();
     await until(async () => {
       const promoted = await promote(next, { dr_operation_token: token });
       return promoted.status === 200;
@@ -189,7 +192,7 @@ class ProcessWalk {
     const tail = 1 + this.#prng.int(4);
     for (let i = 0; i < tail; i++) await this.#write();
     const divergent = await entriesOf(before);
-    const token = await operationToken(next);
+    const token = await next.operationToken();
     const promoted = await promote(next, { force: true, dr_operation_token: token });
     assert.equal(promoted.status, 200, promoted.text);
     before.way.heal();
@@ -208,17 +211,7 @@ class ProcessWalk {
   }
 
   async #follow(secondary: ClusterProcess, primary: ClusterProcess): Promise<void> {
-    const token = await operationToken(secondary);
-    const operation = { dr_operation_token: token };
-    const key = await secondary.dr("secondary/generate-public-key", operation);
-    assert.equal(key.status, 200, key.text);
-    const secondary_public_key = at(key, "data", "secondary_public_key");
-    const id = `site-${++this.#ids}`;
-    const created = await primary.dr("primary/secondary-token", { id, secondary_public_key });
-    assert.equal(created.status, 200, created.text);
-    const body = { token: at(created, "data", "token"), ...operation };
-    const moved = await secondary.dr("secondary/update-primary", body);
-    assert.equal(moved.status, 200, moved.text);
+    await rejoinProcess(primary, secondary, `site-${++this.#ids}`);
   }
 
   /** Roots are equal soon after everything is healed. */
@@ -251,15 +244,6 @@ function recordedWrites({ home }: ClusterProcess): string[] {
       return type === "response" && error === "" && isWrite;
     })
     .map(({ request }) => request!.id);
-}
-
-async function operationToken(cluster: ClusterProcess): Promise<string> {
-  const begun = await cluster.call("POST", `${ATTEMPT}/attempt`);
-  assert.equal(begun.status, 200, begun.text);
-  const body = { key: cluster.shares[0], nonce: at(begun, "nonce") };
-  const done = await cluster.call("POST", `${ATTEMPT}/update`, { body });
-  assert.equal(done.status, 200, done.text);
-  return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
 }
 
 function promote(cluster: ClusterProcess, body: object) {

@@ -17,6 +17,7 @@ export class ClusterProcess {
   readonly #t: TestContext;
   readonly #home: string;
   readonly #config: string;
+  readonly #program: readonly string[];
   /** What others come through to its cluster port. */
   readonly way: TcpProxy;
   #server: StartedServer;
@@ -28,8 +29,8 @@ export class ClusterProcess {
 
   private constructor(
     t: TestContext,
-    home: string,
-    config: string,
+    { home, config }: { readonly home: string; readonly config: string },
+    program: readonly string[],
     way: TcpProxy,
     clusterPort: number,
   ) {
@@ -37,22 +38,25 @@ export class ClusterProcess {
     this.#t = t;
     this.#home = home;
     this.#config = config;
+    this.#program = program;
     this.way = way;
     this.#server = this.#begin();
   }
 
-  /** `more`: lines of its configuration, made of the directory that it has to itself. */
+  /** `more`: lines of its configuration, made of the directory that it has to itself. `program`: in place of the product's. */
   static async start(
     t: TestContext,
     more: (home: string) => string = () => "",
+    program: readonly string[] = [PROGRAM],
   ): Promise<ClusterProcess> {
     const port = await freePort();
     const way = await TcpProxy.before(t, port);
-    const { home, config } = configured(t);
+    const files = configured(t);
+    const { home, config } = files;
     const listener = `listener "tcp" { address = "127.0.0.1:0" tls_disable = true cluster_address = "127.0.0.1:${port}" }`;
     const addr = `cluster_addr = "https://127.0.0.1:${way.port}"`;
     writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n${more(home)}`);
-    const cluster = new ClusterProcess(t, home, config, way, port);
+    const cluster = new ClusterProcess(t, files, program, way, port);
     await cluster.#server.ready();
     const body = { secret_shares: 1, secret_threshold: 1 };
     const made = await cluster.call("POST", "/v1/sys/init", { body });
@@ -105,7 +109,8 @@ export class ClusterProcess {
   }
 
   #begin(): StartedServer {
-    return new StartedServer(this.#t, this.#home, [PROGRAM, "server", "-config", this.#config]);
+    const command = [...this.#program, "server", "-config", this.#config];
+    return new StartedServer(this.#t, this.#home, command);
   }
 
   /** With the root token, below sys/replication/dr/. */
@@ -113,8 +118,8 @@ export class ClusterProcess {
     return this.call("POST", `${DR}/${path}`, { token: this.token, body });
   }
 
-  /** As an operator of a secondary, below sys/replication/dr/secondary/. */
-  async operate(path: string, body: object = {}): Promise<Answer> {
+  /** Of an operator of a secondary. */
+  async operationToken(): Promise<string> {
     const ATTEMPT = `${DR}/secondary/generate-operation-token`;
     const begun = await this.call("POST", `${ATTEMPT}/attempt`);
     assert.equal(begun.status, 200, begun.text);
@@ -122,8 +127,12 @@ export class ClusterProcess {
     const share = { key, nonce: at(begun, "nonce") };
     const done = await this.call("POST", `${ATTEMPT}/update`, { body: share });
     assert.equal(done.status, 200, done.text);
-    const token = uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
-    const sent = { ...body, dr_operation_token: token };
+    return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
+  }
+
+  /** As an operator of a secondary, below sys/replication/dr/secondary/. */
+  async operate(path: string, body: object = {}, token?: string): Promise<Answer> {
+    const sent = { ...body, dr_operation_token: token ?? (await this.operationToken()) };
     return await this.call("POST", `${DR}/secondary/${path}`, { body: sent });
   }
 
@@ -148,8 +157,9 @@ export class ClusterProcess {
 export async function startPrimaryProcess(
   t: TestContext,
   more?: (home: string) => string,
+  program?: readonly string[],
 ): Promise<ClusterProcess> {
-  const primary = await ClusterProcess.start(t, more);
+  const primary = await ClusterProcess.start(t, more, program);
   const { token } = primary;
   const body = { type: "kv", options: { version: "2" } };
   const mounted = await primary.call("POST", "/v1/sys/mounts/secret", { token, body });
@@ -183,15 +193,19 @@ export async function rejoinProcess(
   primary: ClusterProcess,
   secondary: ClusterProcess,
   id: string,
+  /** Of an operator there. Default: one is made. */
+  operation?: string,
 ): Promise<void> {
-  const key = await secondary.operate("generate-public-key");
+  const token = operation ?? (await secondary.operationToken());
+  const key = await secondary.operate("generate-public-key", {}, token);
   assert.equal(key.status, 200, key.text);
   const made = await primary.dr("primary/secondary-token", {
     id,
     secondary_public_key: at(key, "data", "secondary_public_key"),
   });
   assert.equal(made.status, 200, made.text);
-  const moved = await secondary.operate("update-primary", { token: at(made, "data", "token") });
+  const body = { token: at(made, "data", "token") };
+  const moved = await secondary.operate("update-primary", body, token);
   assert.equal(moved.status, 200, moved.text);
 }
 
