@@ -22,6 +22,7 @@ import { kill9 } from "./disk/kill9.ts";
 import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
+import { failover } from "./replication/failover.ts";
 import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
@@ -59,6 +60,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   cluster-port   strangers at the cluster port      --n N (100000)
   replication    walks of clusters: simulated, then on processes  --n N (50)  --rounds N (200)
+  failover       histories of clients over failovers  --rounds N (20)  --clients N (16)
   replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
   replication-port   strangers at the cluster port of a primary   --n N (100000)
   fuzz           mutated requests to the server     --count N (1000000)
@@ -95,6 +97,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "login-flood": ["n", "rounds", "plant"],
   "cluster-port": ["n", "plant"],
   replication: ["n", "rounds", "seed", "plant"],
+  failover: ["rounds", "clients", "seed", "plant"],
   "replication-kills": ["stride", "only"],
   "replication-port": ["n"],
   fuzz: ["count", "seed"],
@@ -216,6 +219,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     clusterPort({ n, say, ...(plant ? { plant: "patient" } : {}) }),
   replication: ({ n = 50, rounds = 200 }, plant) =>
     replication({ n, rounds, seed, say, ...(plant ? { plant: "one-each" } : {}) }),
+  failover: ({ rounds = 20, clients }, plant) =>
+    failover({ rounds, clients, seed, say, ...(plant ? { plant: "stale-secret" } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

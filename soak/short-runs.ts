@@ -32,6 +32,10 @@ export const SHORT: Readonly<Record<string, Short>> = {
     red: ["--images", "40"],
   },
   "api-kill9": { green: ["--cycles", "6"], red: "tested" },
+  failover: {
+    green: ["--rounds", "2", "--clients", "8"],
+    red: ["--rounds", "1", "--clients", "8"],
+  },
   fsyncfail: { green: ["--stride", "61"], red: ["--stride", "12"] },
   powerloss: { green: ["--images", "35"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "8"], red: "tested" },

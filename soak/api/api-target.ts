@@ -16,7 +16,7 @@ import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
 import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
 import { MovedClock } from "../moved-clock.ts";
-import { lateWatch, neverTaken, unrecorded, writeBehind } from "../plants.ts";
+import { lateWatch, neverTaken, staleSecret, unrecorded, writeBehind } from "../plants.ts";
 
 export interface ApiTargetOptions {
   readonly checkpointBytes?: number;
@@ -25,6 +25,7 @@ export interface ApiTargetOptions {
     | "write-behind"
     | "late-watch"
     | "never-taken"
+    | "stale-secret"
     | "unrecorded";
   readonly counting?: CountingPartOptions;
   /** Ahead of the machine's time at first, moved on by standard input; rollback looks often. */
@@ -57,6 +58,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   const generations: Generations = {
     open: async () => {
       const engine = await sqlite.open();
+      if (plant === "stale-secret") return staleSecret(engine);
       return plant === "write-behind" ? writeBehind(engine) : engine;
     },
     begin: () => sqlite.begin(),

@@ -1,0 +1,151 @@
+// What clients of a replication set did and were told, with times: each operation on one register (a secret of a versioned
+// key/value mount), and which cluster led when. From that, the histories that must be linearizable: the one that everybody
+// sees in the end, and for each forced failover the one of the cluster that was left, with what it gave up.
+
+import { linearized, type Step } from "./linear.ts";
+
+export interface Register {
+  /** 0: nothing was ever written. */
+  readonly version: number;
+  readonly value: string;
+}
+
+/** As its client knows it. */
+export interface Operation {
+  readonly client: string;
+  readonly register: string;
+  /** Who was asked. */
+  readonly site: string;
+  readonly kind: "read" | "write";
+  /** Of a write: only on this version; null: on any. */
+  readonly expected: number | null;
+  /** Of a write; no other one has it. */
+  readonly value: string;
+  readonly began: number;
+  readonly ended: number;
+  /** ok: done; fail: refused, and nothing has happened; info: nobody told. */
+  readonly type: "ok" | "fail" | "info";
+  /** Of `ok`: what was written or read. Of `fail`: what was there in place of `expected`; null: nothing was told. */
+  readonly found: Register | null;
+}
+
+/** What a cluster that was left has reported: of each register the last version that both have. */
+export type Kept = ReadonlyMap<string, number>;
+
+/** A cluster leads, from when its promotion was begun. */
+export interface Reign {
+  readonly site: string;
+  readonly from: number;
+  /** Of a forced failover. Null: a planned one, or the first of all. */
+  readonly forced: { readonly kept: Kept } | null;
+}
+
+export class ClientHistory {
+  readonly operations: Operation[] = [];
+  readonly reigns: Reign[] = [];
+
+  /** What is not linearizable, in words. */
+  problems(): string[] {
+    const registers = [...new Set(this.operations.map(({ register }) => register))].toSorted();
+    const sides = this.reigns.flatMap(({ forced }, at) => (forced === null ? [] : [at - 1]));
+    return registers.flatMap((register) => [
+      ...problemOf(`${register}, as it is in the end`, this.#main(register)),
+      ...sides.flatMap((at) =>
+        problemOf(`${register}, as reign ${at} left it`, this.#side(register, at)),
+      ),
+    ]);
+  }
+
+  /** Writes that were acknowledged, and that a forced failover has given up. */
+  get lost(): number {
+    return this.operations.filter((one) => {
+      const kept = this.reigns[this.#reignOf(one) + 1]?.forced?.kept;
+      return kept !== undefined && one.kind === "write" && isBeyond(one, kept);
+    }).length;
+  }
+
+  #main(register: string): Operation[] {
+    return this.reigns.flatMap((_, at) => this.#survivors(register, at));
+  }
+
+  /** With the tail that nobody else has. */
+  #side(register: string, last: number): Operation[] {
+    const before = this.reigns.slice(0, last).flatMap((_, at) => this.#survivors(register, at));
+    return [...before, ...this.#of(register, last)];
+  }
+
+  #survivors(register: string, at: number): Operation[] {
+    const own = this.#of(register, at);
+    const next = this.reigns[at + 1];
+    if (next === undefined) return own;
+    // Whatever nobody was told of has happened by now, or never does.
+    const bounded = own
+      .filter(({ type, began }) => type !== "info" || began <= next.from)
+      .map((one) => (one.type === "info" ? { ...one, ended: next.from } : one));
+    const { forced } = next;
+    if (forced === null) return bounded;
+    // What the other one answered after that is of a cluster on its own.
+    const isApart = ({ kind, type, ended }: Operation) =>
+      type !== "info" && ended > next.from && !(kind === "write" && type === "ok");
+    return bounded.filter((one) => !isBeyond(one, forced.kept) && !isApart(one));
+  }
+
+  /** A write that nobody was told of may still be under way when its client gives it up. */
+  #of(register: string, at: number): Operation[] {
+    return this.operations
+      .filter((one) => one.register === register && this.#reignOf(one) === at && tells(one))
+      .map((one) => (one.type === "info" ? { ...one, ended: Infinity } : one));
+  }
+
+  /** The last of its cluster that had begun when the answer came. */
+  #reignOf({ site, ended }: Operation): number {
+    return this.reigns.findLastIndex((reign) => reign.site === site && reign.from <= ended);
+  }
+}
+
+function isBeyond({ register, found }: Operation, kept: Kept): boolean {
+  return found !== null && found.version > (kept.get(register) ?? 0);
+}
+
+/** What was refused before anybody looked tells nothing, and nor does a read that nobody answered. */
+function tells({ kind, type, found }: Operation): boolean {
+  return type === "ok" || (type === "fail" ? found !== null : kind === "write");
+}
+
+const UNWRITTEN: Register = { version: 0, value: "" };
+
+function problemOf(what: string, operations: readonly Operation[]): string[] {
+  const steps = operations.map((one) => ({ ...stepOf(one), one }));
+  const stuck = linearized<Register, (typeof steps)[number]>(steps, UNWRITTEN, nameOf);
+  if (stuck === null) return [];
+  const { state, done, left } = stuck;
+  const next = left.map(({ one }) => `  ${show(one)}`).join("\n");
+  return [
+    `${what}: after ${done} of ${steps.length} operations, at version ${state.version} (${state.value}), none of these can be next:\n${next}`,
+  ];
+}
+
+function stepOf({ kind, type, began, ended, expected, value, found }: Operation): Step<Register> {
+  const next = (state: Register): readonly Register[] => {
+    const { version } = state;
+    if (kind === "read") return nameOf(state) === nameOf(found!) ? [state] : [];
+    if (type === "fail") return version === found!.version && version !== expected ? [state] : [];
+    const written = { version: version + 1, value };
+    const isPossible = expected === null || expected === version;
+    if (type === "ok") return isPossible && found!.version === written.version ? [written] : [];
+    return isPossible ? [state, written] : [state];
+  };
+  return { began, ended, next };
+}
+
+function nameOf({ version, value }: Register): string {
+  return `${version} ${value}`;
+}
+
+function show(one: Operation): string {
+  const { client, site, kind, expected, value, type, found, began, ended } = one;
+  const times = `${began.toFixed(1)} to ${ended.toFixed(1)}`;
+  const sent = kind === "read" ? "" : ` ${value}${expected === null ? "" : ` on ${expected}`}`;
+  const came = found === null ? "" : ` ${nameOf(found)}`;
+  return `${times} ${client} at ${site}: ${kind}${sent}: ${type}${came}`;
+}
