@@ -167,18 +167,18 @@ export class Actions {
   /** With what must be true of each promotion. */
   async promote(cluster: SimCluster, force: boolean): Promise<void> {
     const { ids, formers, ledger } = this.#scene;
-    const { replication, store } = cluster.unsealed;
+    const { replication } = cluster.unsealed;
     const role = cluster.role!;
-    const { lost } = replication.rehearse();
-    const applied = store.index;
     const final = role.mode === "secondary" ? role.final : null;
     const before = cluster.seen.spot!;
     const admitted = role.mode === "secondary" ? ids.get(role.id) : undefined;
     const { reported } = cluster;
-    if (lost !== null && lost.from > applied + 1n) {
-      throw new Violation(`${cluster.name} does not tell of entry ${applied + 1n}, which it lacks`);
+    const { warnings } = await replication.promote({ force, address: "" });
+    const lost = /entries (\d+) to \d+ of the primary are missing/.exec(warnings.join());
+    const first = cluster.role?.mode === "primary" ? BigInt(cluster.role.epoch.first) : null;
+    if (lost !== null && first !== null && BigInt(lost[1]!) > first) {
+      throw new Violation(`${cluster.name} does not tell of entry ${first}, which it lacks`);
     }
-    await replication.promote({ force, address: "" });
     if (admitted === undefined || role.mode !== "secondary") formers.delete(cluster.name);
     else formers.set(cluster.name, { ...admitted, id: role.id });
     const now = cluster.seen.spot!;

@@ -55,7 +55,7 @@ export function isEqual(one: SimCluster, leader: SimCluster): boolean {
   if (
     role?.mode !== "secondary" ||
     !role.copied ||
-    !here.replication.rehearse().checks.every(({ name, ok }) => ok || name === "primary-gone")
+    here.replication.unpromotable.some((name) => name !== "primary-gone")
   )
     return false;
   return one.keysVersion === leader.keysVersion;

@@ -101,7 +101,7 @@ export const secondaryApi = [
       evidence: out.optional(out.string("Id of the signed report of a rehearsal")),
     }),
     handler: async (replication, { address, force, dryRun }) => {
-      if (dryRun) return rehearsal(await replication.rehearseSigned(address));
+      if (dryRun) return rehearsal(await replication.rehearse(address));
       return reply({}, await replication.promote({ address, force }));
     },
   }),

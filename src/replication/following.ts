@@ -18,12 +18,7 @@ import { storedMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
 import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
-import {
-  rehearsalReport,
-  rehearsed,
-  type Rehearsed,
-  type SignedRehearsal,
-} from "./roles/rehearsal.ts";
+import { rehearsalReport, rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
 import { type Epoch, isOlder, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { SILENCE } from "./silence.ts";
@@ -228,15 +223,11 @@ export class Following {
     return checks.flatMap(({ name, ok }) => (ok ? [] : [name]));
   }
 
-  rehearse(role: Secondary, facts = this.facts(role)): Rehearsed {
-    return rehearsed(facts, this.#receiving?.apiAddress ?? "");
-  }
-
-  async rehearseSigned(role: Secondary): Promise<SignedRehearsal> {
+  async rehearse(role: Secondary): Promise<SignedRehearsal> {
     const { clock, sign, log } = this.#parts.options;
     await this.look(role);
     const facts = this.facts(role);
-    const found = this.rehearse(role, facts);
+    const found = rehearsed(facts, this.#receiving?.apiAddress ?? "");
     try {
       const { id } = await sign(rehearsalReport(found, role, facts, clock.now()));
       return { ...found, evidence: id };

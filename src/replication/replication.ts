@@ -20,7 +20,7 @@ import type { Serving } from "./links/serving.ts";
 import { firstOfEpoch, type TookOver } from "./log-times.ts";
 import type { LinkedOptions, ReplicationOptions } from "./options.ts";
 import { type Also, type Changed, Changes } from "./roles/changes.ts";
-import type { Rehearsed, SignedRehearsal } from "./roles/rehearsal.ts";
+import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import {
   after,
   follows,
@@ -127,7 +127,7 @@ export class Replication {
       orphans: this.#orphans,
       adopted: this.#adopted,
       figures: this.#figures,
-      unpromotable: () => following.unpromotable(),
+      unpromotable: () => this.unpromotable,
     });
     this.#tidying = new Recurring({
       trouble: "could not remove what was given up long ago",
@@ -383,12 +383,13 @@ export class Replication {
 
   // --- secondary ---
 
-  rehearse(): Rehearsed {
-    return this.#following.rehearse(this.#secondary());
+  /** Which checks keep it from being promoted now, as far as what is in memory tells. */
+  get unpromotable(): readonly string[] {
+    return this.#following.unpromotable();
   }
 
-  /** The same after a look whether the primary is there, and signed for. */
-  async rehearseSigned(address: string): Promise<SignedRehearsal> {
+  /** After a look whether the primary is there, and signed for. */
+  async rehearse(address: string): Promise<SignedRehearsal> {
     return await this.#takingOver.rehearse(address);
   }
 

@@ -146,7 +146,7 @@ export class TakingOver {
   async rehearse(address: string): Promise<SignedRehearsal> {
     const role = this.#secondary();
     namedAddress(address); // throws where the promotion would
-    return await this.#parts.following.rehearseSigned(role);
+    return await this.#parts.following.rehearse(role);
   }
 
   /** Leaves the set. */
