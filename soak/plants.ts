@@ -2,6 +2,7 @@
 // run with its own: those that sit between store and engine, and one above.
 
 import type { Audit } from "../src/audit/audit.ts";
+import type { Divergent } from "../src/replication/links/divergent.ts";
 import type { Batch, StorageEngine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
@@ -78,17 +79,31 @@ export function neverTaken(tokens: Pick<Tokens, "take" | "byAccessor">): void {
   tokens.take = (_tx, { namespaceId, accessor }) => tokens.byAccessor(namespaceId, accessor);
 }
 
+const SECRET = /\/mounts\/.+\/secrets\//;
+
 /** The first secret that it is to keep anew stays as it was, from then on, and the trees say otherwise. */
 export function staleSecret(engine: StorageEngine): StorageEngine {
   let victim: string | null = null;
   const isForgotten = ({ key, value }: Batch["data"][number]) => {
-    if (value === null || !/\/mounts\/.+\/secrets\//.test(key)) return false;
+    if (value === null || !SECRET.test(key)) return false;
     if (victim === null && engine.get(key) !== null) victim = key;
     return key === victim;
   };
   const commit = (batch: Batch) =>
     engine.commit({ ...batch, data: batch.data.filter((row) => !isForgotten(row)) });
   return decorate(engine, { commit });
+}
+
+/** Of the entries that a cluster has given up, the first that changed a secret is listed nowhere. */
+export function unreported(divergent: Pick<Divergent, "entries">): void {
+  const { entries } = divergent;
+  divergent.entries = function* careless(...of) {
+    let hasLeftOut = false;
+    for (const entry of entries.apply(this, of)) {
+      if (hasLeftOut || !entry.keys.some(({ key }) => SECRET.test(key))) yield entry;
+      else hasLeftOut = true;
+    }
+  };
 }
 
 const FORGOTTEN = 5;

@@ -22,7 +22,7 @@ import { kill9 } from "./disk/kill9.ts";
 import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
-import { failover } from "./replication/failover.ts";
+import { failover, failoverPlant } from "./replication/failover.ts";
 import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
@@ -220,7 +220,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   replication: ({ n = 50, rounds = 200 }, plant) =>
     replication({ n, rounds, seed, say, ...(plant ? { plant: "one-each" } : {}) }),
   failover: ({ rounds = 20, clients }, plant) =>
-    failover({ rounds, clients, seed, say, ...(plant ? { plant: "stale-secret" } : {}) }),
+    failover({ rounds, clients, seed, say, ...(plant ? { plant: failoverPlant(seed) } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

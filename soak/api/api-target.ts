@@ -16,7 +16,14 @@ import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
 import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
 import { MovedClock } from "../moved-clock.ts";
-import { lateWatch, neverTaken, staleSecret, unrecorded, writeBehind } from "../plants.ts";
+import {
+  lateWatch,
+  neverTaken,
+  staleSecret,
+  unrecorded,
+  unreported,
+  writeBehind,
+} from "../plants.ts";
 
 export interface ApiTargetOptions {
   readonly checkpointBytes?: number;
@@ -26,7 +33,8 @@ export interface ApiTargetOptions {
     | "late-watch"
     | "never-taken"
     | "stale-secret"
-    | "unrecorded";
+    | "unrecorded"
+    | "unreported";
   readonly counting?: CountingPartOptions;
   /** Ahead of the machine's time at first, moved on by standard input; rollback looks often. */
   readonly clock?: { readonly seconds: number };
@@ -71,6 +79,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
   if (plant === "never-taken") neverTaken(opened.tokens);
   if (plant === "unrecorded") unrecorded(opened.audit);
+  if (plant === "unreported") unreported(opened.replication.divergent);
   flushCompileCache(); // for the next start: whoever is killed keeps nothing at its end
   return opened;
 };
