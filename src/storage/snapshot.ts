@@ -1,7 +1,7 @@
 // A consistent copy of everything stored, streamed: all data rows with their scopes as of one index, and what
 // is needed to go on from there. Log, leaf hashes and sums are left out; they are made anew from the data.
 
-import type { Clock, Timers } from "@holdfast/shared/world";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { ReadView, Row } from "./engines/engine.ts";
 import {
   decodeHead,
@@ -17,7 +17,10 @@ import { CORE_SCOPE, LOST_SCOPE } from "./rows/log-entry.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./commit/slices.ts";
+import { ScopesByKey } from "./scopes-by-key.ts";
 
+/** It goes on for many seconds, and each write meanwhile waits for two or three of these. */
+const SLICE: Nanos = 1_000_000n;
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
 
 /** A row with the scope of the mount or namespace that it belongs to. */
@@ -53,7 +56,7 @@ export class Snapshot {
 
   /** The rows in key order, pulled in chunks; may be read more than once until closed. */
   async *rows(signal?: AbortSignal): AsyncGenerator<readonly Row[], void, undefined> {
-    const slices = new Slices(this.#world, signal);
+    const slices = new Slices(this.#world, signal, SLICE);
     let from = "";
     for (;;) {
       const chunk = this.#view.rows({ from, to: null, limit: CHUNK_ROWS });
@@ -66,8 +69,15 @@ export class Snapshot {
 
   /** The same, with the scope of each. */
   async *records(signal?: AbortSignal): AsyncGenerator<readonly ScopedRow[], void, undefined> {
+    const { shared, local } = this.head;
+    const slices = new Slices(this.#world, signal, SLICE);
+    const scopes = await ScopesByKey.read(this.#view, shared.count + local.count, slices);
     for await (const chunk of this.rows(signal)) {
-      yield chunk.map(({ key, value }) => ({ key, value, scope: this.#scopeOf(key) }));
+      yield chunk.map(({ key, value }) => ({
+        key,
+        value,
+        scope: scopes.of(key) ?? this.#scopeOf(key),
+      }));
     }
   }
 

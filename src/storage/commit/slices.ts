@@ -8,19 +8,26 @@ export class Slices {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #signal: AbortSignal | undefined;
+  readonly #length: Nanos;
   #began: Nanos;
 
-  constructor(world: { readonly clock: Clock; readonly timers: Timers }, signal?: AbortSignal) {
+  /** `length`: default 5 ms. */
+  constructor(
+    world: { readonly clock: Clock; readonly timers: Timers },
+    signal?: AbortSignal,
+    length: Nanos = SLICE,
+  ) {
     this.#clock = world.clock;
     this.#timers = world.timers;
     this.#signal = signal;
+    this.#length = length;
     this.#began = world.clock.elapsed();
   }
 
   /** Gives others a turn when the slice is used up; throws when the work was cancelled. */
   async pause(): Promise<void> {
     this.#signal?.throwIfAborted();
-    if (this.#clock.elapsed() - this.#began < SLICE) return;
+    if (this.#clock.elapsed() - this.#began < this.#length) return;
     await this.#timers.turn();
     this.#began = this.#clock.elapsed();
   }
