@@ -14,6 +14,7 @@ import { protocolBroken, waitsForKeys } from "./failures.ts";
 import {
   type Batch,
   BATCH_ENTRIES,
+  CHUNK_BYTES,
   CREDIT,
   type Heal,
   type Place,
@@ -132,9 +133,27 @@ export class LogFollower {
         await new Promise<void>((resolve) => (this.#wake = resolve));
         continue;
       }
-      const end = await this.#take(message);
+      const end = await this.#take(this.#withNext(message));
       if (end !== null) return end;
     }
+  }
+
+  /** What has come behind it meanwhile is one write to the disk with it, and one answer. */
+  #withNext(message: ToReceiver): ToReceiver {
+    const { batch } = message;
+    if (batch === null || this.#isSealed) return message; // there each goes with its own leaves
+    const entries = [...batch.entries];
+    let bytes = sizeOf(batch);
+    for (let next = entriesOf(this.#queue[0]); next !== null; next = entriesOf(this.#queue[0])) {
+      bytes += sizeOf(next);
+      if (entries.length + next.entries.length > BATCH_ENTRIES || bytes > CHUNK_BYTES) break;
+      if (!isBehind(entries.at(-1), next.entries[0])) break; // judged by itself
+      entries.push(...next.entries);
+      this.#queue.shift();
+    }
+    return entries.length === batch.entries.length
+      ? message
+      : { ...message, batch: { ...batch, entries } };
   }
 
   async #take(message: ToReceiver): Promise<StreamEnd | null> {
@@ -289,6 +308,16 @@ export class LogFollower {
     this.#progress.well();
     return null;
   }
+}
+
+/** Null where something else is said, or nothing. */
+function entriesOf(message: ToReceiver | undefined): Batch | null {
+  if (message === undefined || message.goodbye !== "") return null;
+  return message.trimmed > 0n || message.isDiverged ? null : message.batch;
+}
+
+function isBehind(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  return one !== undefined && other !== undefined && indexOf(other) === indexOf(one) + 1n;
 }
 
 function sizeOf({ entries }: Batch): number {

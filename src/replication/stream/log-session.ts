@@ -2,7 +2,7 @@
 // comparison; and what it has made durable comes back. It reads behind the commits and never holds one up.
 
 import { concat, equalBytes } from "@holdfast/shared/bytes";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { Status, StatusError } from "../../grpc/status.ts";
 import type { Store } from "../../storage/store.ts";
@@ -23,6 +23,10 @@ import {
 
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
 const CHECKPOINT_ENTRIES = 10_000;
+/** While something is under way, what comes so soon after it goes together: each message costs both sides, and the disk
+ *  there, more than what is in it. An answer ends the waiting. */
+const GATHERED: Nanos = 3n * MILLISECOND;
+const ENOUGH = { entries: 64, bytes: 64 * 1024 };
 /** How long somebody has to leave who was told to. */
 export const LEAVING: Nanos = SECOND / 2n;
 
@@ -53,6 +57,8 @@ export class LogSession implements Ended {
   readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
   #isDueSoon: Timer | null = null; // a checkpoint
+  #gathering: Timer | null = null;
+  #hasGathered = false; // for as long as it may
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
@@ -130,6 +136,7 @@ export class LogSession implements Ended {
       unwatch();
       unfollow();
       this.#isDueSoon?.cancel();
+      this.#gathering?.cancel();
       signal.removeEventListener("abort", stop);
       if (member.stream === this) {
         member.stream = null;
@@ -197,16 +204,30 @@ export class LogSession implements Ended {
       this.#checkedAt = this.#parts.clock.elapsed();
       return { ...NO_WORDS, checkpoint: head };
     }
-    if (this.#credit > 0) {
+    const final = this.#parts.final();
+    if (this.#credit > 0 && (isDue || final !== null || !this.#gathers())) {
       const batch = this.#batch(isDue);
       if (batch !== null) return batch;
     }
-    const final = this.#parts.final();
     if (final !== null && !this.#isFinal && this.#next > final.index) {
       this.#isFinal = true;
       return { ...NO_WORDS, final };
     }
     return null;
+  }
+
+  /** Whether more may come before the next message goes. */
+  #gathers(): boolean {
+    const { store, tail, timers } = this.#parts;
+    const isAlone = this.#credit === CREDIT; // nothing is under way
+    if (isAlone || this.#hasGathered || this.#questions.length > 0) return false;
+    if (store.index < this.#next || tail.has(this.#next, ENOUGH)) return false;
+    this.#gathering ??= timers.after(GATHERED, () => {
+      this.#gathering = null;
+      this.#hasGathered = true;
+      this.wake();
+    });
+    return true;
   }
 
   /** The next entries; `toHead`: they end where a head is known, so that it can be compared. */
@@ -215,6 +236,9 @@ export class LogSession implements Ended {
     const found = tail.read(this.#next, { entries: BATCH_ENTRIES, bytes: CHUNK_BYTES });
     if (found === null) return { ...NO_WORDS, trimmed: store.tail!.first };
     if (found.length === 0) return null;
+    this.#gathering?.cancel();
+    this.#gathering = null;
+    this.#hasGathered = false;
     const last = this.#next + BigInt(found.length) - 1n;
     const head = toHead || this.#isSealed ? tail.headWithin(this.#next, last) : null;
     const entries = head === null ? found : found.slice(0, Number(head.index - this.#next) + 1);

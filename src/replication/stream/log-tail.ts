@@ -65,6 +65,17 @@ export class LogTail {
     return within(entries, { ...max, entries: Math.min(max.entries, Number(last - from) + 1) });
   }
 
+  /** Whether so much is durable from an index on. What is not in memory is much. */
+  has(from: bigint, { entries, bytes }: Bounds): boolean {
+    const count = Number(this.#store.index - from) + 1;
+    if (count >= entries || count < 1) return count >= entries;
+    const at = Number(from - this.#first);
+    if (at < 0 || at + count > this.#entries.length) return true;
+    let sum = 0;
+    for (let i = at; i < at + count && sum < bytes; i++) sum += this.#entries[i]!.length;
+    return sum >= bytes;
+  }
+
   /** The newest known head whose index is in this range. */
   headWithin(from: bigint, to: bigint): StoredHead | null {
     return this.#heads.findLast(({ index }) => index >= from && index <= to) ?? null;

@@ -65,6 +65,27 @@ describe("the log", BOUND, () => {
     assert.equal(pair.secondary.store.index, pair.primary.store.index);
   });
 
+  test("what is written while a secondary is at work goes to it together, and onto its disk as one", async () => {
+    pair = await following();
+    const release = pair.secondary.engine.hold();
+    await pair.put("shared/first");
+    await until(() => pair.secondary.engine.batches.at(-1)?.log.length === 1);
+    const before = pair.secondary.engine.batches.length;
+    for (let i = 0; i < 30; i++) {
+      await pair.put(`shared/more/${i}`);
+      await turns(3);
+    }
+    release();
+    await pair.atRest();
+    const batches = pair.secondary.engine.batches.slice(before);
+    const sizes = batches.map(({ log }) => log.length).filter((size) => size > 0);
+    assert.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      30,
+    );
+    assert.ok(sizes.length <= 3, `${sizes}`);
+  });
+
   test("a secondary that is slow holds up nobody, and little is on its way to it", async () => {
     let sent = 0;
     pair = await following({
