@@ -105,7 +105,7 @@ export class Pipeline implements Core {
       }
     } finally {
       if (state.mayHoldSecret) incoming.wipe();
-      await this.#endSpent(state);
+      if (state.spent !== null) await this.#endSpent(state, state.spent);
     }
     const body = result instanceof Failure ? undefined : result.data;
     // One that is still being sent runs until its end: the seal waits for it, and so does its mount.
@@ -361,8 +361,7 @@ export class Pipeline implements Core {
 
   /** After the last use, whatever became of the request. A token that stays for a fault lets nobody
    *  in any more, and goes when its time is over. */
-  async #endSpent({ spent, incoming }: RequestState): Promise<void> {
-    if (spent === null) return;
+  async #endSpent({ incoming }: RequestState, spent: Caller): Promise<void> {
     try {
       await this.#parts.tokens.spent(spent);
     } catch (error) {

@@ -20,15 +20,21 @@ const MAX_REMEMBERED = 8;
 /** What stands for the first texts of a request: its answer often repeats them, and is recorded under the same salt. It
  *  goes with the request. */
 export class Repeats {
-  #known: Map<string, string> | null = null;
+  readonly #known = new Map<string, string>();
+  #isClosed = false;
 
   hidden(text: string, veil: Veil): string {
-    const known = this.#known?.get(text);
+    const known = this.#known.get(text);
     if (known !== undefined) return known;
     const hidden = veil.value(text);
-    this.#known ??= new Map();
-    if (this.#known.size < MAX_REMEMBERED) this.#known.set(text, hidden);
+    if (!this.#isClosed && this.#known.size < MAX_REMEMBERED) this.#known.set(text, hidden);
     return hidden;
+  }
+
+  /** What is looked for from here on is not remembered. Null where nothing is: most requests say nothing. */
+  closed(): Repeats | null {
+    this.#isClosed = true;
+    return this.#known.size === 0 ? null : this;
   }
 }
 

@@ -21,6 +21,7 @@ import { maskedJson, Repeats } from "./masking.ts";
 // More than may be parked; beyond, some texts are made twice.
 const MAX_UNANSWERED = 16_384;
 const MAX_KEPT = 32 * 1024 * 1024; // characters of them
+const FEW_POLICIES = 16;
 const SHORT = 4096; // characters that are kept with their request, and go with it
 
 export interface RecordFormat {
@@ -54,19 +55,25 @@ export interface RecordParts {
 class Kept {
   readonly by: Records;
   readonly text: string;
-  readonly repeats: Repeats;
+  readonly repeats: Repeats | null;
 
-  constructor(by: Records, text: string, repeats: Repeats) {
+  constructor(by: Records, text: string, repeats: Repeats | null) {
     this.by = by;
     this.text = text;
     this.repeats = repeats;
   }
 }
 
+/** What records say of a caller, before what was decided and behind it. */
+interface CallerText {
+  readonly who: string;
+  readonly terms: string;
+}
+
 export class Records {
   readonly #parts: RecordParts;
   readonly #times = new TimeText();
-  readonly #issued = new ClearingMap<Instant, string>(1024);
+  readonly #callers = new ClearingMap<Caller, CallerText>(1024);
   /** Of requests that are not answered yet, where they are long, by their id: one that is judged again has another value, and
    *  the first would stay here. A WeakMap would cost the collector more than it saves. */
   readonly #middles = new RenewedMap<string, { of: AuditedRequest; text: string }>();
@@ -83,9 +90,9 @@ export class Records {
   }
 
   request(request: AuditedRequest, error: string): string {
-    const repeats = new Repeats();
+    const repeats = request.data === null ? null : new Repeats();
     const middle = this.#middle(request, repeats);
-    this.#keep(request, middle, repeats);
+    this.#keep(request, middle, repeats?.closed() ?? null);
     const time = this.#times.show(request.time);
     const { prefix } = this.#parts.format;
     return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
@@ -114,7 +121,7 @@ export class Records {
     );
   }
 
-  #keep(request: AuditedRequest, text: string, repeats: Repeats): void {
+  #keep(request: AuditedRequest, text: string, repeats: Repeats | null): void {
     this.#taken(request);
     if (request.kept === null && text.length <= SHORT) {
       request.kept = new Kept(this, text, repeats);
@@ -174,19 +181,32 @@ export class Records {
   }
 
   #auth(request: AuditedRequest, caller: Caller, token: string, accessor: string): string {
+    const { who, terms } = this.#callerText(caller, accessor);
+    return `{"client_token":${token},${who},"policy_results":${results(request)},${terms}}`;
+  }
+
+  /** A caller is one value for as long as its token does not change. */
+  #callerText(caller: Caller, accessor: string): CallerText {
+    // Long lists are made anew: a thousand of them would be held.
+    if (caller.policies.length > FEW_POLICIES) return this.#makeCallerText(caller, accessor);
+    return this.#callers.get(caller, () => this.#makeCallerText(caller, accessor));
+  }
+
+  #makeCallerText(caller: Caller, accessor: string): CallerText {
     // The built-in policy of every client token is not in its list.
     const policies =
       caller.type === "client" && caller.withoutDefault !== true
         ? texts(["default", ...caller.policies.filter((name) => name !== "default")])
         : texts(caller.policies);
     const ttl = caller.expires === null ? 0n : (caller.expires - caller.created) / SECOND;
-    const issued = this.#issued.get(caller.created, showTime);
-    return (
-      `{"client_token":${token},"accessor":${accessor},"display_name":${quote(caller.name)},` +
-      `"policies":${policies},"token_policies":${policies},` +
-      `"policy_results":${results(request)},"token_type":"service","token_ttl":${ttl},` +
-      `"token_issue_time":"${issued}","type":"${caller.type}"}`
-    );
+    return {
+      who:
+        `"accessor":${accessor},"display_name":${quote(caller.name)},` +
+        `"policies":${policies},"token_policies":${policies}`,
+      terms:
+        `"token_type":"service","token_ttl":${ttl},` +
+        `"token_issue_time":"${showTime(caller.created)}","type":"${caller.type}"`,
+    };
   }
 
   /** A token that the answer gives out. */
