@@ -40,8 +40,10 @@ export interface RunningServer {
 
 /** Those of the launcher, and ours. */
 function runtimeFlags(root: string): string[] {
-  const [, command = ""] =
-    /^exec "\$node"([^"]*)/m.exec(readFileSync(join(root, "bin", "holdfast"), "utf8")) ?? [];
+  const launcher = readFileSync(join(root, "bin", "holdfast"), "utf8");
+  const [, young = ""] = /^young=(\d+)$/m.exec(launcher) ?? []; // that of a server
+  const [, exec = ""] = /^exec "\$node"([^"]*)/m.exec(launcher) ?? [];
+  const command = exec.replace("$young", young);
   const flags = command.match(/--\S+/g);
   if (flags === null) throw new Error("the launcher starts the runtime without flags");
   return [...flags, ...process.execArgv];

@@ -123,7 +123,14 @@ async function drill(context: Context): Promise<Figures> {
   mkdirSync(context.directory, { recursive: true });
   const file = join(context.directory, "a.snap");
   const { bytes } = await withStore(directory, {}, (opened) => make(opened, file));
-  const { seconds, rss, block } = await ask<DrillFigures>("stores/drill-process.ts", { file });
+  // As a command of ours runs: its code is compiled already, and it has little room for young objects.
+  const how = {
+    env: { NODE_COMPILE_CACHE: join(context.cache, "compiled") },
+    runtime: ["--max-semi-space-size=8"],
+  };
+  const program = "stores/drill-process.ts";
+  await ask<DrillFigures>(program, { file: null }, how);
+  const { seconds, rss, before, block } = await ask<DrillFigures>(program, { file }, how);
   return {
     samples: [bytes / 1e6 / seconds],
     also: [
@@ -134,6 +141,7 @@ async function drill(context: Context): Promise<Figures> {
         samples: [rss],
         budget: { atMost: MAX_DRILL_MIB },
       },
+      { what: "of it before it begins", unit: "MiB", samples: [before] },
       { what: "longest block of the event loop", unit: "ms", samples: [block] },
     ],
   };
