@@ -1,7 +1,7 @@
 // Snapshots of a store with a million entries, taken from and put back into a running server: how fast, how
 // much memory, and what those who write meanwhile notice of it.
 
-import { createReadStream, createWriteStream, rmSync, statSync } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
@@ -33,9 +33,8 @@ async function save(context: Context): Promise<Figures> {
     context.quick ? QUICK_TOKENS : TOKENS,
     join(context.directory, "store"),
   );
-  const file = join(context.directory, "taken.snap");
   return await withTokensNode({ directory: context.directory, ...store }, async (node) => {
-    const found = await rounds(context, () => saveOnce(context, node, file));
+    const found = await rounds(context, () => saveOnce(context, node));
     const of = (name: keyof Saved) => found.map((each) => each[name]);
     return {
       samples: of("megabytes"),
@@ -58,13 +57,18 @@ async function save(context: Context): Promise<Figures> {
   });
 }
 
-async function saveOnce(context: Context, node: TokensNode, file: string): Promise<Saved> {
+async function saveOnce(context: Context, node: TokensNode): Promise<Saved> {
   const { caller, pid } = node;
   const before = await writesFor(caller, pause(roundMillis(context, 5000)));
   await longestBlock(caller); // what was before does not count
   const resident = residentBytesOf(pid);
   const began = performance.now();
-  const saving = download(caller, file).then(() => performance.now() - began);
+  // Who takes it lies on another machine, as a rule: its disk is not this one.
+  let bytes = 0;
+  const saving = (async () => {
+    for await (const piece of await downloaded(caller)) bytes += piece.length;
+    return performance.now() - began;
+  })();
   let over = false;
   void saving.finally(() => {
     over = true;
@@ -79,8 +83,6 @@ async function saveOnce(context: Context, node: TokensNode, file: string): Promi
   const meanwhile = await writesFor(caller, saving);
   const millis = await saving;
   await watching;
-  const bytes = statSync(file).size;
-  rmSync(file);
   return {
     megabytes: bytes / 1e6 / (millis / 1000),
     grown: (most - resident) / MIB,
@@ -100,10 +102,14 @@ async function writesFor(caller: Caller, over: Promise<unknown>): Promise<number
   return quantile(await pacedLoad(new URL(caller.url), request, over), 0.99);
 }
 
-async function download({ url, headers }: Caller, file: string): Promise<void> {
+async function downloaded({ url, headers }: Caller): Promise<AsyncIterable<Uint8Array>> {
   const answer = await fetch(url + SNAPSHOT, { headers });
   if (answer.status !== 200 || answer.body === null) throw new Error(`status ${answer.status}`);
-  await pipeline(Readable.fromWeb(answer.body), createWriteStream(file));
+  return answer.body;
+}
+
+async function download(caller: Caller, file: string): Promise<void> {
+  await pipeline(await downloaded(caller), createWriteStream(file));
 }
 
 /** Since it was last asked, in ms. */
