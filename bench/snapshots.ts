@@ -237,9 +237,8 @@ async function restored(caller: Caller): Promise<void> {
 export const savedRows: readonly Row[] = [
   {
     name: "snapshots/save",
-    what: "a snapshot of 1,000,000 entries beside 200 writes/s",
+    what: "1,000,000 entries made and sent, beside 200 writes/s",
     unit: "MB/s",
-    budget: { atLeast: 30 },
     run: save,
   },
   {
