@@ -83,7 +83,7 @@ describe("the log", BOUND, () => {
       sizes.reduce((sum, size) => sum + size, 0),
       30,
     );
-    assert.ok(sizes.length <= 3, `${sizes}`);
+    assert.ok(sizes.length <= 3, sizes.join(" "));
   });
 
   test("a secondary that is slow holds up nobody, and little is on its way to it", async () => {
