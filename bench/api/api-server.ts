@@ -49,6 +49,11 @@ function runtimeFlags(root: string): string[] {
   return [...flags, ...process.execArgv];
 }
 
+/** Kept from start to start, as the launcher does. */
+function compiledCode(root: string): Readonly<Record<string, string>> {
+  return { NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "holdfast") };
+}
+
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -72,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     cwd: directory,
     stdio: ["ignore", "ignore", log],
     // Nothing else of our environment: addresses and tokens in it are meant for others.
-    env: { PATH: process.env["PATH"] ?? "", HOME: directory },
+    env: { PATH: process.env["PATH"] ?? "", HOME: directory, ...compiledCode(root) },
   });
   closeSync(log);
   const exited = once(child, "exit");
