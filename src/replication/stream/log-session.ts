@@ -7,7 +7,7 @@ import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { Status, StatusError } from "../../grpc/status.ts";
 import type { Store } from "../../storage/store.ts";
 import { chainAt } from "./decision.ts";
-import type { LogTail } from "./log-tail.ts";
+import type { Follower, LogTail } from "./log-tail.ts";
 import type { Ended, Member } from "./members.ts";
 import {
   BATCH_ENTRIES,
@@ -58,6 +58,7 @@ export class LogSession implements Ended {
   #wake: (() => void) | null = null;
   #isDueSoon: Timer | null = null; // a checkpoint
   #gathering: Timer | null = null;
+  #follower: Follower | null = null;
   #hasGathered = false; // for as long as it may
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
@@ -119,7 +120,8 @@ export class LogSession implements Ended {
       this.wake();
     };
     signal.addEventListener("abort", stop, { once: true });
-    const unfollow = tail.follow();
+    const follower = tail.follow(this.#next);
+    this.#follower = follower;
     const unwatch = store.onCommit(() => this.wake());
     void this.#listen(said).finally(stop);
     try {
@@ -134,7 +136,7 @@ export class LogSession implements Ended {
       }
     } finally {
       unwatch();
-      unfollow();
+      follower.end();
       this.#isDueSoon?.cancel();
       this.#gathering?.cancel();
       signal.removeEventListener("abort", stop);
@@ -243,6 +245,7 @@ export class LogSession implements Ended {
     const head = toHead || this.#isSealed ? tail.headWithin(this.#next, last) : null;
     const entries = head === null ? found : found.slice(0, Number(head.index - this.#next) + 1);
     this.#next += BigInt(entries.length);
+    this.#follower?.sent(this.#next);
     this.#sinceCheckpoint += entries.length;
     for (const entry of entries) this.#credit -= entry.length;
     const leaves = this.#isSealed ? store.leavesOf(entries).map((own) => concat(...own)) : [];

@@ -26,8 +26,8 @@ async function stage() {
 
 test("who follows reads what was committed without a look at the disk, byte for byte", async () => {
   const { store, tail, write, stored, kept, reads } = await stage();
-  tail.follow();
   const from = store.index + 1n;
+  tail.follow(from);
   for (const value of ["1", "2", "3"]) await write(value);
   assert.deepEqual(kept(from), stored(from));
   assert.deepEqual(kept(from + 1n), stored(from + 1n));
@@ -37,23 +37,39 @@ test("who follows reads what was committed without a look at the disk, byte for 
 
 test("what was committed while nobody followed comes from the disk, and so does what is older", async () => {
   const { store, tail, write, stored, kept, reads } = await stage();
-  const unfollow = tail.follow();
   const first = store.index + 1n;
+  const follower = tail.follow(first);
   await write("1");
-  unfollow();
+  follower.end();
   await write("2");
   await write("3");
   assert.deepEqual(kept(first + 1n), stored(first + 1n));
   assert.ok(reads() > 0);
-  tail.follow();
+  tail.follow(store.index + 1n);
   await write("4");
   assert.deepEqual(kept(first), stored(first));
   assert.deepEqual(kept(first + 3n), stored(first + 3n));
 });
 
+test("what everybody was sent is let go, what one still needs stays, and both are read", async () => {
+  const { store, tail, write, stored, kept, reads } = await stage();
+  const first = store.index + 1n;
+  const [fast, slow] = [tail.follow(first), tail.follow(first)];
+  for (let i = 0; i < 90; i++) await write(String(i));
+  fast.sent(first + 90n);
+  assert.deepEqual(kept(first), stored(first));
+  assert.equal(reads(), 0, "one was not sent them yet");
+  slow.sent(first + 80n);
+  assert.deepEqual(kept(first + 80n), stored(first + 80n));
+  assert.equal(reads(), 0);
+  assert.deepEqual(kept(first), stored(first));
+  assert.ok(reads() > 0, "those come from the disk");
+  assert.deepEqual(kept(first + 85n), stored(first + 85n));
+});
+
 test("once it is closed nothing is kept", async () => {
   const { store, tail, write, reads } = await stage();
-  tail.follow();
+  tail.follow(store.index + 1n);
   tail.close();
   await write("1");
   assert.equal(tail.read(store.index, MAX)?.length, 1);

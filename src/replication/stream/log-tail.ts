@@ -1,12 +1,13 @@
 // The newest entries of the log in memory, as bytes, for all who are sent them; and the heads that were stored with
-// them. While somebody follows, what is committed is kept as it was written; where nobody does it costs nothing. A
-// commit never waits for it.
+// them. While somebody follows, what is committed is kept as it was written until everybody was sent it: what is let go
+// soon costs the collector nothing. Where nobody follows it costs nothing at all. A commit never waits for it.
 
 import type { LogRow } from "../../storage/engines/engine.ts";
 import type { Store } from "../../storage/store.ts";
 
 const MAX_ENTRIES = 16_384;
 const SLACK = 1024; // entries beyond, so that the list is not moved for each
+const SENT = 64; // entries that everybody was sent, for the same reason
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Heads that are kept lie so far apart, but for the newest. */
 const HEAD_STEP = 64n;
@@ -18,6 +19,13 @@ export interface StoredHead {
   readonly bytes: Uint8Array;
 }
 
+/** Somebody who reads what comes, until it ends that. */
+export interface Follower {
+  /** Everything before this index was sent. */
+  sent(next: bigint): void;
+  end(): void;
+}
+
 interface Bounds {
   readonly entries: number;
   readonly bytes: number;
@@ -26,7 +34,7 @@ interface Bounds {
 export class LogTail {
   readonly #store: Store;
   readonly #unwatch: () => void;
-  #followers = 0;
+  readonly #followers = new Set<{ next: bigint }>();
   #entries: Uint8Array[] = [];
   #first = 0n; // index of the first of them
   #bytes = 0;
@@ -42,10 +50,16 @@ export class LogTail {
     this.#keepHead();
   }
 
-  /** Somebody reads what comes, until it says otherwise. */
-  follow(): () => void {
-    this.#followers++;
-    return () => void this.#followers--;
+  follow(next: bigint): Follower {
+    const follower = { next };
+    this.#followers.add(follower);
+    return {
+      sent: (index) => {
+        follower.next = index;
+        this.#letGo();
+      },
+      end: () => void this.#followers.delete(follower),
+    };
   }
 
   close(): void {
@@ -101,7 +115,7 @@ export class LogTail {
 
   #append(rows: readonly LogRow[]): void {
     const [first] = rows;
-    if (first === undefined || this.#followers === 0) return;
+    if (first === undefined || this.#followers.size === 0) return;
     const end = this.#first + BigInt(this.#entries.length);
     if (this.#entries.length === 0 || first.index !== end) this.#forget(first.index);
     for (const { entry } of rows) this.#push(entry);
@@ -117,6 +131,16 @@ export class LogTail {
     this.#entries = [];
     this.#bytes = 0;
     this.#first = first;
+  }
+
+  #letGo(): void {
+    let needed = this.#first + BigInt(this.#entries.length);
+    for (const { next } of this.#followers) if (next < needed) needed = next;
+    const gone = Number(needed - this.#first);
+    if (gone < SENT) return;
+    for (let i = 0; i < gone; i++) this.#bytes -= this.#entries[i]!.length;
+    this.#entries.splice(0, gone);
+    this.#first = needed;
   }
 
   #drop(): void {
