@@ -1,6 +1,7 @@
 // A primary in this process, so that a row can write without a request, and its secondary in a process of its own, as an
 // operator starts it: real files, and real TLS between them.
 
+import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -26,6 +27,8 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 export interface PairOptions {
   readonly store?: KeptStore;
   readonly counted?: boolean;
+  /** Each process has a core of its own, where the system can do that: what one takes the other does not lack. */
+  readonly apart?: boolean;
 }
 
 export class Pair {
@@ -35,6 +38,7 @@ export class Pair {
   readonly way: CountedWay | null;
   readonly #directory: string;
   readonly #port: number; // of the secondary's API
+  readonly #isApart: boolean;
   readonly #value = Buffer.alloc(VALUE_BYTES, 7);
   #other: RunningServer | null = null;
   #ids = 0;
@@ -44,19 +48,20 @@ export class Pair {
     server: Server,
     keys: NodeKeys,
     way: CountedWay | null,
-    place: { directory: string; port: number },
+    place: { directory: string; port: number; apart: boolean },
   ) {
     this.server = server;
     this.keys = keys;
     this.way = way;
     this.#directory = place.directory;
     this.#port = place.port;
+    this.#isApart = place.apart;
   }
 
   /** Nobody has joined yet. `store`: data that is there already; otherwise there is none. */
   static async open(
     directory: string,
-    { store, counted = false }: PairOptions = {},
+    { store, counted = false, apart = false }: PairOptions = {},
   ): Promise<Pair> {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const data = store?.data ?? join(directory, "primary");
@@ -68,7 +73,8 @@ export class Pair {
     const shares = { secret_shares: 1, secret_threshold: 1 };
     const keys = store?.keys ?? keysFrom(await call(stranger, "PUT", "sys/init", shares));
     await call(stranger, "PUT", "sys/unseal", { key: keys.keys[0] });
-    const pair = new Pair(server, keys, way, { directory, port: await freePort() });
+    const pair = new Pair(server, keys, way, { directory, port: await freePort(), apart });
+    if (apart) runOn(0, process.pid);
     await call(pair.primary, "POST", `${DR}/primary/enable`, {});
     return pair;
   }
@@ -141,6 +147,7 @@ export class Pair {
     const directory = join(this.#directory, "process");
     const args = ["--config", join(this.#directory, "secondary.hcl")];
     this.#other = await startServer({ directory, port: this.#port, args, ready: [] });
+    if (this.#isApart) runOn(1, this.#other.pid);
   }
 
   /** Of which every known secondary has said that it is durable there. */
@@ -278,7 +285,12 @@ export async function statusOf(caller: Caller): Promise<Readonly<Record<string, 
   return inside(await call({ url: caller.url, headers: {} }, "GET", `${DR}/status`));
 }
 
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+export /** All threads of a process, on this core alone. */
+function runOn(core: number, pid: number): void {
+  spawnSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)]);
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + LONGEST_WAIT_MS;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error("it did not come about within 15 minutes");
