@@ -58,7 +58,7 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
   "equal-epochs": {
     summary: "an epoch is a number, and nobody knows whose",
     often: { both: 10, join: 8 },
-    cluster: () => ({ clusterId: "some cluster" }),
+    cluster: () => ({ clusterId: "00000000-0000-4000-8000-00000000000a" }),
   },
   "fence-lets-expire": {
     summary: "a fenced primary goes on ending leases",

@@ -139,12 +139,8 @@ export class ClusterPort {
       socket.destroy();
       return;
     }
-    const handshake = new Handshake(
-      socket,
-      seat,
-      this.#world.clock.elapsed(),
-      this.#limits.handshake,
-    );
+    const since = this.#world.clock.elapsed();
+    const handshake = new Handshake(socket, { seat, address }, since, this.#limits.handshake);
     this.#handshakes.set(handshake.ends, handshake);
     seat.holder = handshake;
     this.#sweep.add(handshake);
@@ -236,11 +232,11 @@ export class ClusterPort {
   }
 
   #refuse(socket: Connection, reason: string): void {
+    const from = this.#addressOf(socket);
     socket.destroy();
     const now = this.#world.clock.elapsed();
     this.#refused++;
     if (this.#logged !== null && now - this.#logged < LOGGED) return;
-    const from = plainAddress(socket.remoteAddress ?? "");
     this.#world.log.warn("a peer was refused at the cluster port", {
       from,
       reason,
@@ -248,6 +244,12 @@ export class ClusterPort {
     });
     this.#logged = now;
     this.#refused = 0;
+  }
+
+  /** One whose handshake has failed is closed already and has none: then it is that of whoever was closed just now. */
+  #addressOf({ remoteAddress }: Connection): string {
+    if (remoteAddress !== undefined) return plainAddress(remoteAddress);
+    return this.#handshakes.values().find(({ isOver }) => isOver)?.address ?? "";
   }
 
   // ── begin and end ──
@@ -276,17 +278,28 @@ export class ClusterPort {
 class Handshake implements Swept {
   readonly busy: Busy = "beginning";
   readonly seat: Seat;
+  readonly address: string;
   readonly ends: string;
   readonly #socket: Duplex;
   readonly #since: Nanos;
   readonly #limit: Nanos;
 
-  constructor(socket: Duplex, seat: Seat, since: Nanos, limit: Nanos) {
+  constructor(
+    socket: Duplex,
+    { seat, address }: { readonly seat: Seat; readonly address: string },
+    since: Nanos,
+    limit: Nanos,
+  ) {
     this.#socket = socket;
     this.ends = endsOf(socket); // it forgets them when it is closed
     this.seat = seat;
+    this.address = address;
     this.#since = since;
     this.#limit = limit;
+  }
+
+  get isOver(): boolean {
+    return this.#socket.destroyed;
   }
 
   drop(): void {

@@ -12,6 +12,7 @@ import type { Divergent } from "./links/divergent.ts";
 import type { Links } from "./links/links.ts";
 import type { Orphans } from "./links/orphans.ts";
 import type { Receiving } from "./links/receiving.ts";
+import type { Superseded } from "./links/superseded.ts";
 import type { Upstream } from "./links/upstream.ts";
 import { entryTime } from "./log-times.ts";
 import { storedMark } from "./stream/mark.ts";
@@ -19,7 +20,7 @@ import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
 import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
 import { rehearsalReport, rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
-import { type Epoch, isOlder, type Secondary } from "./roles/role.ts";
+import { type Epoch, isNext, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
@@ -40,6 +41,7 @@ export class Following {
   readonly heard: Heard;
   #receiving: Receiving | null = null;
   #beside: Beside | null = null;
+  #demoted: Superseded | null = null;
   /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
   #came: Nanos;
   #unwatch = () => {};
@@ -71,12 +73,36 @@ export class Following {
     this.#serveBeside(links, upstream.member);
   }
 
+  /** As the role says. */
+  async resume(role: Secondary): Promise<void> {
+    await (role.id === "" ? this.stand(role) : this.open());
+  }
+
+  /** Who was demoted and follows nobody yet: whoever is promoted in its place tells it. */
+  async stand(role: Secondary): Promise<void> {
+    const { options } = this.#parts;
+    const port = options.port();
+    const links = await this.#parts.links();
+    const isOwn = links.storedMaterial(options.view, "dr")?.authority.set === role.set;
+    if (port === null || !isOwn) return;
+    const { set, epoch } = role;
+    this.#demoted = links.superseded(
+      options,
+      port,
+      { set, epoch, isDemoted: true },
+      {
+        fenced: (later, isOwn) => this.hearOf(later, isOwn),
+      },
+    );
+    this.#demoted.open();
+  }
+
   /** Others that follow tell it who leads. */
   #serveBeside(links: Links, member: Upstream["member"]): void {
     const { options } = this.#parts;
     const port = options.port();
     if (port === null) return;
-    this.#beside = links.beside(options, port, member, (epoch) => this.hearOf(epoch));
+    this.#beside = links.beside(options, port, member, (epoch, isOwn) => this.hearOf(epoch, isOwn));
     this.#beside.open();
   }
 
@@ -104,25 +130,22 @@ export class Following {
   async close(): Promise<void> {
     this.#beside?.close();
     this.#beside = null;
+    this.#demoted?.close();
+    this.#demoted = null;
     await this.#stop();
   }
 
   /** Another cluster of the set has proved to lead: nothing more is taken from the one that is followed. Gives the one that leads
    *  as far as is known here. */
-  async hearOf(epoch: Epoch): Promise<Epoch> {
+  async hearOf(epoch: Epoch, isOwn: boolean): Promise<Epoch> {
     const { options, role, changes } = this.#parts;
     const { now } = role;
     if (now.mode !== "secondary") throw failures.notSecondary();
-    if (!isOlder(now.epoch, epoch) || !options.acceptFence) return now.epoch;
+    if (!isNext(now.epoch, epoch) || !isOwn) return now.epoch;
     await changes.alone(async () => {
       await role.step({ do: "superseded", epoch });
-      options.log.warn("another cluster leads the set: nothing more is taken from this primary", {
-        event: "replication.superseded",
-        epoch: epoch.number,
-        cluster: epoch.cluster,
-        remedy: "follow that one: update-primary with a token of it",
-      });
       const links = await this.#parts.links();
+      links.tellSuperseded(options.log, epoch);
       const upstream = links.storedUpstream(options.view);
       await this.#stop();
       if (upstream !== null) this.#receive(links, upstream); // the other one is told
@@ -152,7 +175,7 @@ export class Following {
       await this.close();
     } finally {
       const { now } = this.#parts.role;
-      if (now.mode === "secondary" && now.id !== "") await this.open();
+      if (now.mode === "secondary") await this.resume(now);
     }
   }
 

@@ -14,7 +14,7 @@ import type { Serving, ServingPort, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
-import { type Epoch, isFenced, isOlder, type Primary } from "./roles/role.ts";
+import { type Epoch, isFenced, isNext, type Primary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 import type { Sibling } from "./stream/messages.ts";
@@ -43,6 +43,7 @@ export class Leading {
   /** Of the others that have followed the primary of before: by the serials of each. */
   readonly #reached = new Set<string>();
   #dismissing: Timer | null = null;
+  #closing = new AbortController();
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
@@ -85,13 +86,20 @@ export class Leading {
 
   /** Nobody hears any more that this cluster leads: whom it has followed is another set's. */
   async forgetFormer(): Promise<void> {
+    await this.#endFencing();
+  }
+
+  /** Whoever is called and does not answer is not waited for. */
+  async #endFencing(): Promise<void> {
+    this.#closing.abort();
     await this.#fencing.close();
+    this.#closing = new AbortController();
   }
 
   async close(reason: string): Promise<void> {
     this.#dismissing?.cancel();
     this.#dismissing = null;
-    await this.#fencing.close();
+    await this.#endFencing();
     await this.#parts.status.close();
     this.#superseded?.close();
     this.#superseded = null;
@@ -125,7 +133,7 @@ export class Leading {
       },
       adopted,
       lease,
-      fenced: (epoch) => this.#heardOf(epoch),
+      fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
     });
     this.#serving.open();
     options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
@@ -139,7 +147,9 @@ export class Leading {
     const { options } = this.#parts;
     const former = links.storedFormer(options.view);
     if (former === null) return;
-    this.#beside = links.beside(options, port, former, (epoch) => this.#heardOf(epoch));
+    this.#beside = links.beside(options, port, former, (epoch, isOwn) =>
+      this.#heardOf(epoch, isOwn),
+    );
     this.#beside.open();
   }
 
@@ -150,19 +160,26 @@ export class Leading {
     const port = options.port();
     if (port === null || now.mode !== "primary") return;
     const links = await this.#parts.links();
-    this.#superseded = links.superseded(options, port, now, {
-      fenced: (epoch) => this.#heardOf(epoch),
-    });
+    this.#superseded = links.superseded(
+      options,
+      port,
+      { ...now, isDemoted: false },
+      {
+        fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
+      },
+    );
     this.#superseded.open();
     this.#serveBeside(links, port);
   }
 
-  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
-  async #heardOf(epoch: Epoch): Promise<Epoch> {
+  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. Who leads says it itself: whoever
+   *  was revoked could have others say it in its place. */
+  async #heardOf(epoch: Epoch, isOwn: boolean): Promise<Epoch> {
     const { now } = this.#parts.role;
     if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
     const known = now.fenced ?? now.epoch;
-    if (now.mode !== "primary" || !isOlder(known, epoch) || this.#keepsOn(epoch)) return known;
+    const isLater = isNext(known, epoch) && isOwn;
+    if (now.mode !== "primary" || !isLater || this.#keepsOn(epoch)) return known;
     await this.#parts.fence(epoch); // whoever hears that it was taken is sure of it
     this.#dismissSoon();
     return epoch;
@@ -213,13 +230,17 @@ export class Leading {
     const role = this.#parts.role.now;
     if (former === null || role.mode !== "primary" || former.set !== role.set) return;
     const { epoch } = role;
+    const { signal } = this.#closing;
     const untold = this.#untold(links.storedSiblings(view));
     const [leading, ...others] = await Promise.all([
-      links.exchangeEpochs(former.addresses, former, epoch, options),
+      this.#follows(former.addresses)
+        ? epoch
+        : links.exchangeEpochs(former.addresses, former, epoch, options, signal),
       ...untold.map(({ addresses }) =>
-        links.exchangeEpochs(addresses, { ...former, beside: true }, epoch, options),
+        links.exchangeEpochs(addresses, { ...former, beside: true }, epoch, options, signal),
       ),
     ]);
+    if (signal.aborted) return;
     untold.forEach(({ serials }, i) => {
       if ((others[i] ?? null) !== null) this.#reached.add(serials.join());
     });
@@ -238,19 +259,21 @@ export class Leading {
 
   /** Who follows this cluster by now has nothing to hear. */
   #untold(siblings: readonly Sibling[]): readonly Sibling[] {
-    const following = (this.#serving?.members() ?? []).flatMap((one) => one.clusterAddresses);
     return siblings.filter(
       ({ addresses, serials }) =>
-        addresses.length > 0 &&
-        !this.#reached.has(serials.join()) &&
-        !addresses.some((address) => following.includes(address)),
+        addresses.length > 0 && !this.#reached.has(serials.join()) && !this.#follows(addresses),
     );
+  }
+
+  #follows(addresses: readonly string[]): boolean {
+    const members = this.#serving?.members() ?? [];
+    return members.some((one) => one.clusterAddresses.some((each) => addresses.includes(each)));
   }
 }
 
 function latest(own: Epoch, others: readonly (Epoch | null)[]): Epoch {
   return others.reduce<Epoch>(
-    (last, other) => (other !== null && isOlder(last, other) ? other : last),
+    (last, other) => (other !== null && isNext(last, other) ? other : last),
     own,
   );
 }

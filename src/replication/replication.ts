@@ -204,7 +204,7 @@ export class Replication {
     if (!follows(role) && !this.#options.store.following) this.#taking.open();
     if (role.mode === "primary") await this.#leading.open();
     if (role.mode === "secondary") this.#following.heard.load();
-    if (role.mode === "secondary" && role.id !== "") await this.#following.open();
+    if (role.mode === "secondary") await this.#following.resume(role);
     this.#tidying.open();
     if (this.#lease.isOn) this.#watching.open();
   }
@@ -308,6 +308,7 @@ export class Replication {
         await this.#leading.close("the primary was demoted");
         await this.#endDemotion(links);
         await house.leave();
+        await this.#stand();
         return reached;
       });
       const final = String(store.index);
@@ -315,6 +316,11 @@ export class Replication {
       this.#changes.tell("role-changed", { mode: "secondary", final });
       return { warnings: demotionWarnings(final, finished) };
     });
+  }
+
+  async #stand(): Promise<void> {
+    const { now } = this.#role;
+    if (now.mode === "secondary") await this.#following.resume(now);
   }
 
   /** What was issued for the way there is not taken for the way back: a ticket would make two primaries. The authority

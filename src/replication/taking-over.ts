@@ -233,7 +233,7 @@ export class TakingOver {
       ? null
       : await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
     const step = { do: "promote", cluster: clusterId(), first: firstOfEpoch(store) } as const;
-    const addresses = [...(role.known ?? []), role.address];
+    const addresses = [...new Set([...(role.known ?? []), role.address])];
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);
       links.keepFormer(tx, addresses, { isHeard: role.final !== null });

@@ -55,8 +55,8 @@ const random = new SystemRandom();
 const timers = new SystemTimers();
 const codec = jsonCodec<string>();
 const TWO = { secretShares: 3, secretThreshold: 2 };
-const EPOCH: Epoch = { number: 1, cluster: "cluster-a", first: "1" };
-const LATER: Epoch = { number: 2, cluster: "cluster-b", first: "9" };
+const EPOCH: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "1" };
+const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-00000000000b", first: "9" };
 const CLUSTER = { name: "berlin-1", id: "0b8e2f3e-0000-4000-8000-000000000001" };
 const ROW: BroughtRow = { key: "leases/records/root/a/b", value: Buffer.from("secret of a lease") };
 const SELF = { clusterId: CLUSTER.id, version: "0.1.0" };
@@ -211,7 +211,11 @@ test("keys go to a member with its own key, in the epoch of the set, and not to 
     () => fetchKeys(link, activation, privateKey, 1),
     () => fetchFirstKeys(link, activation, privateKey, 1),
     () => fetchCertificate(link, activation, 1, stage.clock),
-    () => sendFence(link, activation, LATER, stage.node.barrier.rootKey),
+    () =>
+      sendFence(link, activation, LATER, {
+        rootKey: stage.node.barrier.rootKey,
+        from: LATER.cluster,
+      }),
     () => sendOrphans(link, activation, [ROW], { epoch: 1, rootKey: stage.rootKey, random }),
   ]) {
     await assert.rejects(call(), refused(Status.permissionDenied));
@@ -253,15 +257,29 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   const name = { set: SET, kind: "dr" } as const;
   const { rootKey } = stage.node.barrier;
   const another = createSecretKey(Buffer.alloc(32, 3));
-  await assert.rejects(sendFence(link, name, LATER, another), /does not prove/);
+  await assert.rejects(
+    sendFence(link, name, LATER, { rootKey: another, from: LATER.cluster }),
+    /does not prove/,
+  );
   const elsewhere = { ...name, kind: "performance" } as const;
-  await assert.rejects(sendFence(link, elsewhere, LATER, rootKey), /does not prove/);
+  await assert.rejects(
+    sendFence(link, elsewhere, LATER, { rootKey, from: LATER.cluster }),
+    /does not prove/,
+  );
   const senseless = { ...LATER, first: "-1" };
-  await assert.rejects(sendFence(link, name, senseless, rootKey), /does not prove/);
+  await assert.rejects(
+    sendFence(link, name, senseless, { rootKey, from: LATER.cluster }),
+    /does not prove/,
+  );
+  for (const unreal of ["nobody", "\u001b[31m", ""]) {
+    const epoch = { ...LATER, cluster: unreal };
+    const by = { rootKey, from: unreal };
+    await assert.rejects(sendFence(link, name, epoch, by), /does not prove/);
+  }
   assert.deepEqual(stage.fences, []);
-  assert.deepEqual(await sendFence(link, name, LATER, rootKey), LATER);
+  assert.deepEqual(await sendFence(link, name, LATER, { rootKey, from: LATER.cluster }), LATER);
   const earlier = { ...EPOCH, number: EPOCH.number - 1 };
-  assert.deepEqual(await sendFence(link, name, earlier, rootKey), EPOCH); // who leads there
+  assert.deepEqual(await sendFence(link, name, earlier, { rootKey, from: LATER.cluster }), EPOCH); // who leads there
   assert.deepEqual(stage.fences, [LATER, earlier]);
 });
 
@@ -272,7 +290,7 @@ test("who leads by the answer to a fence is taken from nobody but who has the ke
   const { rootKey } = stage.node.barrier;
   const { number, cluster, first } = LATER;
   const proof = fenceProof(rootKey, { ...name, epoch: LATER });
-  const good = await link.call(fence, { epoch: number, cluster, first, proof });
+  const good = await link.call(fence, { epoch: number, cluster, first, proof, from: cluster });
   for (const change of [
     { proof: Buffer.alloc(32) },
     { proof: Buffer.alloc(0), epoch: 0, cluster: "", first: "" },
@@ -281,7 +299,10 @@ test("who leads by the answer to a fence is taken from nobody but who has the ke
   ]) {
     const answer = { ...good, ...change };
     const deceiving = { call: () => Promise.resolve(answer) } as unknown as CarriedLink;
-    await assert.rejects(sendFence(deceiving, name, LATER, rootKey), /does not prove/);
+    await assert.rejects(
+      sendFence(deceiving, name, LATER, { rootKey, from: LATER.cluster }),
+      /does not prove/,
+    );
   }
 });
 

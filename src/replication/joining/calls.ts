@@ -3,6 +3,7 @@
 
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { SECOND } from "@holdfast/shared/text/duration";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import { makeMemberKey } from "../../cluster/authority.ts";
@@ -52,10 +53,13 @@ export const renewCertificate = method(
   { maxRequest: 4 * KIB, maxResponse: 8 * KIB, atOnce: 1 },
 );
 
+const FENCE_ANSWER: Nanos = 5n * SECOND;
+
 export const fence = method(
   "unary",
   `${SERVICE}/Fence`,
-  message({ epoch: uint32(1), cluster: text(2), first: text(3), proof: bytes(4) }),
+  // `from`: who says so. A cluster speaks for itself: what it has heard of another is no proof.
+  message({ epoch: uint32(1), cluster: text(2), first: text(3), proof: bytes(4), from: text(5) }),
   // Whether it is taken, and who leads as far as the other side knows.
   message({
     accepted: flag(1),
@@ -87,8 +91,9 @@ export interface JoiningPorts {
   readonly random: Random;
   /** Throws where the caller speaks of another epoch than that of the set. */
   readonly checkEpoch: (epoch: number) => void;
-  /** Somebody who has the keys of the set says to lead in this epoch. Gives the one that leads as far as is known here. */
-  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
+  /** Somebody who has the keys of the set says to lead in this epoch, or only who does (`isOwn` false). Gives the one that leads
+   *  as far as is known here. */
+  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
   /** Takes over rows that stand for something outside, where they are not there yet. */
   readonly adopt: (rows: readonly BroughtRow[], from: string) => Promise<Adoption>;
 }
@@ -136,10 +141,10 @@ export function fenceCall(
     readonly barrier: Pick<Barrier, "rootKey">;
   },
 ): Served<Peer> {
-  return serveUnary(fence, async ({ proof, ...sent }, { peer }) => {
+  return serveUnary(fence, async ({ proof, from, ...sent }, { peer }) => {
     secondaries.assertKnown(peer);
     const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
-    const leading = await fenced(epoch);
+    const leading = await fenced(epoch, from === epoch.cluster);
     return {
       accepted: isSame(leading, epoch),
       epoch: leading.number,
@@ -158,7 +163,7 @@ function provenEpoch(
   rootKey: KeyObject,
 ): Epoch {
   const epoch = { number, cluster, first };
-  if (!/^\d{1,20}$/.test(first)) throw fenceUnproved();
+  if (!/^\d{1,20}$/.test(first) || !isUuid(cluster)) throw fenceUnproved();
   if (!provesFence(proof, rootKey, { ...of, epoch })) throw fenceUnproved();
   return epoch;
 }
@@ -224,16 +229,18 @@ function readCertificate(der: Uint8Array): X509Certificate {
   }
 }
 
-/** Tells an earlier primary of the set who leads by now. Gives who does as far as that one knows. */
+/** Tells an earlier primary of the set who leads by now. Gives who does as far as that one knows. `from`: this cluster. */
 export async function sendFence(
   link: PeerLink,
   { set, kind }: SetName,
   epoch: Epoch,
-  rootKey: KeyObject,
+  { rootKey, from }: { readonly rootKey: KeyObject; readonly from: string },
 ): Promise<Epoch> {
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
-  const answer = await link.call(fence, { epoch: number, cluster, first, proof });
+  // Who answers a greeting and nothing else holds up no change of the role.
+  const options = { timeout: FENCE_ANSWER };
+  const answer = await link.call(fence, { epoch: number, cluster, first, proof, from }, options);
   return provenEpoch(answer, answer.proof, { set, kind }, rootKey);
 }
 

@@ -20,7 +20,7 @@ export interface BesideWorld {
   /** Those that the primary has named last: whom it has revoked is none of them. */
   readonly siblings: () => readonly Sibling[];
   /** One of them has proved who leads. Gives the one that leads as far as is known here. */
-  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
+  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
 }
 
 export class Beside {

@@ -9,10 +9,10 @@ import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Beside, type BesideWorld } from "./beside.ts";
-import { exchangeEpochs } from "./fencing.ts";
+import { exchangeEpochs, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
-import { Superseded, type SupersededWorld } from "./superseded.ts";
+import { type Led, Superseded, type SupersededWorld } from "./superseded.ts";
 import {
   forgetUpstream,
   forgetFormer,
@@ -56,7 +56,7 @@ export const links = {
   superseded: (
     options: ReplicationOptions,
     port: ServingPort,
-    role: Primary,
+    role: Led,
     heard: Pick<SupersededWorld, "fenced">,
   ): Superseded => new Superseded({ ...options, ...heard }, port, role),
 
@@ -71,6 +71,7 @@ export const links = {
   },
 
   exchangeEpochs,
+  tellSuperseded,
 };
 
 export type Links = typeof links;

@@ -22,7 +22,7 @@ import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
 import { putMark, storedMark } from "../stream/mark.ts";
-import { after, type Epoch, isOlder, type Secondary } from "../roles/role.ts";
+import { after, type Epoch, isNext, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { readDecision } from "../stream/decision.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
@@ -30,7 +30,7 @@ import type { Sibling } from "../stream/messages.ts";
 import type { Connection } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { exchangeEpochs } from "./fencing.ts";
+import { exchangeEpochs, tellSuperseded } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
 import { putSiblings, storedSiblings, type Upstream } from "./upstream.ts";
 
@@ -263,14 +263,9 @@ export class Receiving {
     const now = this.#role;
     const { member } = this.#upstream;
     const leading = await exchangeEpochs(addressesOf(now), member, now.epoch, this.#world);
-    if (leading === null || !isOlder(this.#role.epoch, leading)) return;
+    if (leading === null || !isNext(this.#role.epoch, leading)) return;
     await role.step({ do: "superseded", epoch: leading });
-    log.warn("another cluster leads the set: nothing more is taken from this primary", {
-      event: "replication.superseded",
-      epoch: leading.number,
-      cluster: leading.cluster,
-      remedy: "follow that one: update-primary with a token of it",
-    });
+    tellSuperseded(log, leading);
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {

@@ -54,7 +54,7 @@ export interface ServingWorld {
   readonly superseded: (epoch: number) => void;
   /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
    *  here. */
-  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
+  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
   readonly adopted: AdoptedOrphans;
   /** What this primary may do goes by who is heard of. */
   readonly lease: {

@@ -1,4 +1,4 @@
-// A primary that was superseded, at the cluster port: it sends nothing any more. Whoever comes is told so, and who says to
+// A primary that was superseded or demoted, at the cluster port: it sends nothing any more. Whoever comes is told so, and who says to
 // lead is told who does. Two that were promoted at once do not know each other, and hear of each other here.
 
 import type { Barrier } from "../../barrier/barrier.ts";
@@ -27,18 +27,26 @@ export interface SupersededWorld {
   readonly version: string;
   readonly clusterId: () => string;
   /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
-  readonly fenced: (epoch: Epoch) => Promise<Epoch>;
+  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
 }
 
 const REASON = "another cluster of the set was promoted: follow that one, with a token of it";
+const DEMOTED =
+  "this cluster was demoted: follow the one that is promoted in its place, with a token of it";
+
+/** The set that it has led, and in which epoch. */
+export interface Led extends Pick<Primary, "set" | "epoch"> {
+  /** It gave its place up, and may not know yet for whom. */
+  readonly isDemoted: boolean;
+}
 
 export class Superseded {
   readonly #world: SupersededWorld;
   readonly #port: ServingPort;
-  readonly #role: Primary;
+  readonly #role: Led;
   readonly #secondaries: Secondaries;
 
-  constructor(world: SupersededWorld, port: ServingPort, role: Primary) {
+  constructor(world: SupersededWorld, port: ServingPort, role: Led) {
     this.#world = world;
     this.#port = port;
     this.#role = role;
@@ -81,7 +89,7 @@ export class Superseded {
       clusterId: clusterId(),
       protocol: PROTOCOL,
       version,
-      decision: sentDecision({ kind: "refuse", reason: REASON }),
+      decision: sentDecision({ kind: "refuse", reason: this.#role.isDemoted ? DEMOTED : REASON }),
       keysVersion: showKeysVersion(barrier.keysVersion),
     };
   }

@@ -125,8 +125,10 @@ export class Operations {
   #judgeTicket(text: string, operation: DrOperation, now: Instant) {
     const { barrier, role } = this.#needs;
     const ticket = readTicket(barrier.rootKey, text);
-    const { set } = role();
+    const { set, epoch } = role();
     if (ticket === null || !allows(ticket, { set, operation, now })) return null;
+    // A later epoch is known: the promotion that it was for has been, maybe with this very ticket, elsewhere.
+    if (operation === "promote" && ticket.epoch < epoch) return null;
     if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null) return null;
     const { id, notBefore, expires } = ticket;
     const from = this.#rows.get(TICKETS_FROM, fromCodec);

@@ -203,6 +203,14 @@ export function isOlder(one: Epoch, other: Epoch): boolean {
   return one.cluster > other.cluster;
 }
 
+/** So many promotions may have gone by unheard. What is further ahead is a forgery, and nothing could come after it. */
+const MAX_AHEAD = 1000;
+
+/** Whether the first gives way to the second, and the second may have come about. */
+export function isNext(one: Epoch, other: Epoch): boolean {
+  return isOlder(one, other) && other.number - one.number <= MAX_AHEAD;
+}
+
 /** Whether the data is another cluster's, or is not to be changed here. */
 export function follows(role: Role): boolean {
   return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);
