@@ -72,7 +72,7 @@ test("a secondary hears from its sibling that this one leads, and takes nothing 
 });
 
 /** What whoever has the keys and the certificate of `by` says to the cluster port of the only other one that it knows. */
-async function told(by: Cluster, later: Epoch, from: string): Promise<Epoch | null> {
+async function saidBy(by: Cluster, later: Epoch, from: string): Promise<Epoch | null> {
   const upstream = storedUpstream(viewOf(by));
   const [sibling] = storedSiblings(viewOf(by));
   assert.ok(upstream !== null && sibling !== undefined);
@@ -99,7 +99,7 @@ test("one that follows stops at once when its sibling proves to lead, and does n
   const { a, b, c } = await threeInSync(t);
   const cluster = await b.clusterId();
   const later = { number: 2, cluster, first: String(b.index + 1n) };
-  assert.deepEqual(await told(b, later, cluster), later);
+  assert.deepEqual(await saidBy(b, later, cluster), later);
   assert.equal((await c.status())["conflicting_primary"], cluster);
   const { index } = c;
   for (const n of ["1", "2", "3"]) await a.put("later", { n });
@@ -114,9 +114,9 @@ test("what one says of another, of an epoch that cannot have come, or as no clus
   const epoch = { number: 2, cluster, first: String(b.index + 1n) };
   const role = c.replication.role;
   assert.ok(role.mode === "secondary");
-  assert.deepEqual(await told(b, epoch, await a.clusterId()), role.epoch);
-  assert.deepEqual(await told(b, { ...epoch, number: 4_294_967_295 }, cluster), role.epoch);
-  assert.equal(await told(b, { ...epoch, cluster: "nobody" }, "nobody"), null);
+  assert.deepEqual(await saidBy(b, epoch, await a.clusterId()), role.epoch);
+  assert.deepEqual(await saidBy(b, { ...epoch, number: 4_294_967_295 }, cluster), role.epoch);
+  assert.equal(await saidBy(b, { ...epoch, cluster: "nobody" }, "nobody"), null);
   await a.put("later", { n: "1" });
   await inSync(a, c);
 });

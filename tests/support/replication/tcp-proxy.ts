@@ -123,13 +123,22 @@ class Way {
   }
 }
 
+// Below those that the system gives to whoever dials, so that nobody is given one between the look and its use.
+const [FIRST, COUNT] = [10_000, 20_000];
+
 /** A port of this machine that nobody listens on. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = FIRST + Math.floor(Math.random() * COUNT);
+    const server = createServer();
+    server.listen(port, "127.0.0.1");
+    try {
+      await once(server, "listening");
+    } catch {
+      continue; // taken
+    }
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
