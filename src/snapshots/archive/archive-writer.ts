@@ -16,6 +16,7 @@ import { encodeHeader, END_BYTES, type MemberName, paddingOf } from "./tar.ts";
 
 const FRONT_BYTES: number = memberSize(FRONT_DATA);
 const NANOS = 1_000_000_000n;
+const FLUSHED = 256 * 1024; // bytes that go to the file together
 
 /** Where an archive is written: a new file, which nobody reads until it is whole. */
 export interface ArchiveFile {
@@ -138,7 +139,7 @@ class BlockFile {
       at += part.length;
       if (this.#filled === MAX_BLOCK) this.#close();
     }
-    if (this.#waits >= 1024 * 1024) await this.#flush();
+    if (this.#waits >= FLUSHED) await this.#flush();
   }
 
   /** How many bytes there are in all. */
