@@ -6,7 +6,7 @@ import { equalBytes, hex } from "@holdfast/shared/bytes";
 import type { Slices } from "./commit/slices.ts";
 import type { LeafRow, ReadView } from "./engines/engine.ts";
 
-const PAGE = 64; // leaves
+const PAGE = 32; // leaves
 /** Of eight bytes each: 16 MiB hold one and a half million keys. */
 const MAX_PLACES = 2 ** 21;
 const MIN_PLACES = 2 ** 10;

@@ -20,7 +20,7 @@ import { Slices } from "./commit/slices.ts";
 import { ScopesByKey } from "./scopes-by-key.ts";
 
 /** It goes on for many seconds, and each write meanwhile waits for two or three of these. */
-const SLICE: Nanos = 500_000n;
+const SLICE: Nanos = 300_000n;
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
 
 /** A row with the scope of the mount or namespace that it belongs to. */
