@@ -71,15 +71,28 @@ test("a secondary hears from its sibling that this one leads, and takes nothing 
   assert.equal((await c.status())["conflicting_primary"], leader);
 });
 
-/** What whoever has the keys and the certificate of `by` says to the cluster port of the only other one that it knows. */
-async function saidBy(by: Cluster, later: Epoch, from: string): Promise<Epoch | null> {
+interface Saying {
+  /** Whose keys prove it; default: those of who says it. */
+  readonly keysOf?: Cluster;
+  /** Default: the sibling of who says it, where siblings tell each other. */
+  readonly to?: readonly string[];
+}
+
+/** What whoever has the certificate of `by` and says to be `from` hears of who leads. */
+async function saidBy(
+  by: Cluster,
+  later: Epoch,
+  from: string,
+  { keysOf = by, to }: Saying = {},
+): Promise<Epoch | null> {
   const upstream = storedUpstream(viewOf(by));
   const [sibling] = storedSiblings(viewOf(by));
   assert.ok(upstream !== null && sibling !== undefined);
-  return await exchangeEpochs(sibling.addresses, { ...upstream.member, beside: true }, later, {
+  const member = to === undefined ? { ...upstream.member, beside: true as const } : upstream.member;
+  return await exchangeEpochs(to ?? sibling.addresses, member, later, {
     ...HURRIED,
     net: new SystemNet(),
-    barrier: by.server.server.barrier,
+    barrier: keysOf.server.server.barrier,
     clusterId: () => from,
     version: "0.1.0",
   });
@@ -105,7 +118,14 @@ test("one that follows stops at once when its sibling proves to lead, and does n
   for (const n of ["1", "2", "3"]) await a.put("later", { n });
   await inSync(a, b);
   assert.equal(c.index, index, "nothing more was taken");
+  const { role } = a.replication;
+  const followed = c.replication.role;
+  assert.ok(role.mode === "primary" && followed.mode === "secondary");
+  const to = [followed.address];
+  assert.deepEqual(await saidBy(c, later, await c.clusterId(), { to }), role.epoch);
   assert.equal(isFenced(a.replication.role), false, "nobody but the one that leads can say so");
+  assert.deepEqual(await saidBy(b, later, cluster, { to }), later);
+  assert.equal(isFenced(a.replication.role), true);
 });
 
 test("what one says of another, of an epoch that cannot have come, or as no cluster is not believed", async (t) => {
@@ -139,31 +159,16 @@ test("of two that are promoted while the old primary never comes back one gives 
 });
 
 test("one that the primary has revoked tells the others nothing, and neither does one without the keys", async (t) => {
-  const { primary: a } = await startPrimaryBehind(t, WORLD);
-  const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
-  await inSync(a, b);
-  await inSync(a, c);
-  await until(() => storedSiblings(viewOf(b)).some(({ addresses }) => addresses.length > 0));
-  await until(() => storedSiblings(viewOf(c)).length === 1);
-  const upstream = storedUpstream(viewOf(b));
-  const [sibling] = storedSiblings(viewOf(b));
-  assert.ok(upstream !== null && sibling !== undefined);
+  const { a, b, c } = await threeInSync(t);
   const { role } = c.replication;
   assert.ok(role.mode === "secondary");
-  const later = { number: 99, cluster: await b.clusterId(), first: "1" };
-  const telling = async (from: Cluster) =>
-    await exchangeEpochs(sibling.addresses, { ...upstream.member, beside: true }, later, {
-      ...HURRIED,
-      net: new SystemNet(),
-      barrier: from.server.server.barrier,
-      clusterId: () => later.cluster,
-      version: "0.1.0",
-    });
-  const stranger = await startPrimaryBehind(t, WORLD);
-  assert.equal(await telling(stranger.primary), null, "its keys are others");
+  const cluster = await b.clusterId();
+  const later = { number: 99, cluster, first: "1" };
+  const { primary: keysOf } = await startPrimaryBehind(t, WORLD);
+  assert.equal(await saidBy(b, later, cluster, { keysOf }), null, "its keys are others");
   assert.equal((await a.dr("primary/revoke-secondary", { id: "site-b" })).status, 204);
   await until(() => storedSiblings(viewOf(c)).length === 0);
-  assert.equal(await telling(b), null, "its certificate is none any more");
+  assert.equal(await saidBy(b, later, cluster), null, "its certificate is none any more");
   assert.deepEqual(c.replication.role, {
     ...role,
     known: (c.replication.role as typeof role).known,
