@@ -62,4 +62,8 @@ test("a secondary whose primary was superseded names the one that leads, and how
   const { troubled, advice } = statusView(status, 0n);
   assert.equal(troubled, true);
   assert.match(advice.join(), /was promoted.*`holdfast replication update-primary` here/);
+  // Also where it was demoted, and follows nobody: it is not sent to a promotion of its own.
+  const demoted = statusView({ ...status, secondary_id: "" }, 0n).advice.join(" ");
+  assert.match(demoted, /Another cluster of the set was promoted.*update-primary/);
+  assert.doesNotMatch(demoted, /failover -plan/);
 });

@@ -199,16 +199,16 @@ function secondaryAdvice(
   }: { readonly hasPrimary: boolean; readonly connected: boolean; readonly damaged: boolean },
 ): string[] {
   const state = textOf(status["state"]);
+  if (isSuperseded(status)) {
+    return [
+      "Another cluster of the set was promoted, and nothing is taken from any other. Next: a token of the new one by " +
+        "`holdfast replication token` there, then `holdfast replication update-primary` here.",
+    ];
+  }
   if (!hasPrimary) {
     return [
       "It keeps its data and follows nobody. Next: `holdfast replication update-primary` with a token of the primary, or " +
         "`holdfast replication failover -plan` where it is to be the primary itself.",
-    ];
-  }
-  if (isSuperseded(status)) {
-    return [
-      "Another cluster of the set was promoted, and nothing is taken from the primary of before any more. Next: a token of the new one by " +
-        "`holdfast replication token` there, then `holdfast replication update-primary` here.",
     ];
   }
   if (damaged) {
