@@ -142,7 +142,7 @@ export class Following {
     const { now } = role;
     if (now.mode !== "secondary") throw failures.notSecondary();
     if (!isNext(now.epoch, epoch) || !isOwn) return now.epoch;
-    await changes.alone(async () => {
+    await changes.own(async () => {
       await role.step({ do: "superseded", epoch });
       const links = await this.#parts.links();
       links.tellSuperseded(options.log, epoch);

@@ -209,7 +209,7 @@ export class Leading {
   async #dismiss(): Promise<void> {
     const { changes, role } = this.#parts;
     try {
-      await changes.alone(async () => {
+      await changes.own(async () => {
         if (!isFenced(role.now)) return;
         await this.close("another cluster was promoted");
         await this.#tellWhoLeads();

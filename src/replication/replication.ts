@@ -336,7 +336,7 @@ export class Replication {
 
   /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */
   async fence(epoch: Epoch): Promise<void> {
-    await this.#changes.alone(async () => {
+    await this.#changes.own(async () => {
       await this.#role.step({ do: "fence", epoch });
       await this.#changes.orSeal(async () => {
         await this.#taking.close();
@@ -370,9 +370,10 @@ export class Replication {
   /** As after a fence nothing is written and nothing done outside; unlike then it goes on when somebody is heard of. */
   async #keepLease(): Promise<void> {
     const { store, house } = this.#options;
-    const isRight = this.#mustStop === store.following;
-    if (ledBy(this.#role.now) === null || this.changing || isRight) return;
+    const isRight = () => ledBy(this.#role.now) === null || this.#mustStop === store.following;
+    if (this.changing || isRight()) return;
     await this.#changes.alone(async () => {
+      if (isRight()) return; // it was fenced while this waited
       if (store.following) {
         await this.#takingOver.leadAgain();
         this.#log.info("a secondary is heard of: this primary writes again", GOES_ON);

@@ -116,6 +116,7 @@ export class TakingOver {
     const { options, changes, leading, following } = this.#parts;
     const usual = namedAddress(address);
     await following.look(this.#secondary());
+    await changes.ownEnded(); // what comes of that is part of what is checked
     const role = this.#secondary(); // it took its time
     const checks = promotionChecks(following.facts(role));
     const refusal = promotionRefusal(checks, force);

@@ -17,6 +17,7 @@ export class Changes {
   readonly #log: Log;
   readonly #seal: () => void;
   #running: Promise<unknown> | null = null;
+  #own: Promise<unknown> | null = null;
   #resting = new AbortController();
 
   constructor(log: Log, seal: () => void) {
@@ -24,6 +25,7 @@ export class Changes {
     this.#seal = seal;
   }
 
+  /** Whether one is under way that an operator began: nothing else is served then. */
   get isRunning(): boolean {
     return this.#running !== null;
   }
@@ -41,12 +43,37 @@ export class Changes {
 
   /** The one that is under way has ended when this resolves. */
   async ended(): Promise<void> {
+    await this.ownEnded();
     await this.#running;
   }
 
-  /** Throws where another one is under way. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  /** None is under way that this cluster began by itself when this resolves. */
+  async ownEnded(): Promise<void> {
+    while (this.#own !== null) await this.#own;
+  }
+
+  /** One that this cluster begins by itself, as others tell it who leads: it goes on serving, and an operator's change waits
+   *  for it. Throws where another one is under way. */
+  async own(work: () => Promise<void>): Promise<void> {
+    this.#assertIdle();
+    if (this.#own !== null) throw roleChanging();
+    const own = work();
+    this.#own = own.catch(() => {});
+    try {
+      await own;
+    } finally {
+      this.#own = null;
+    }
+  }
+
+  #assertIdle(): void {
     if (this.#running !== null || this.#resting.signal.aborted) throw roleChanging();
+  }
+
+  /** Throws where another one of an operator is under way. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#own !== null) await this.ownEnded();
+    this.#assertIdle();
     const running = work();
     this.#running = running.catch(() => {});
     try {

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemClock } from "../../system/clock.ts";
+import { Changes } from "./changes.ts";
+
+const CHANGING = /changes at this moment/;
+
+function changes(): Changes {
+  const log = makeLog({
+    level: "error",
+    format: "standard",
+    write: () => {},
+    clock: new SystemClock(),
+  });
+  return new Changes(log, () => assert.fail("nothing is half done"));
+}
+
+test("what a cluster changes by itself is waited for by an operator's change, and everything is served meanwhile", async () => {
+  const both = changes();
+  const order: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const own = both.own(async () => {
+    await promise;
+    order.push("own");
+  });
+  assert.equal(both.isRunning, false);
+  const alone = both.alone(async () => {
+    order.push("alone");
+    await Promise.resolve();
+    return both.isRunning;
+  });
+  await assert.rejects(
+    both.own(async () => {}),
+    CHANGING,
+  );
+  resolve();
+  await own;
+  assert.equal(await alone, true);
+  assert.deepEqual(order, ["own", "alone"]);
+});
+
+test("an operator's change is waited for by nobody: the next is refused, whoever begins it", async () => {
+  const both = changes();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = both.alone(() => promise);
+  for (const second of [() => both.alone(async () => {}), () => both.own(async () => {})]) {
+    await assert.rejects(second, CHANGING);
+  }
+  resolve();
+  await first;
+  await both.alone(async () => {});
+});
+
+test("who rests waits for both kinds, and none begins afterwards; one that fails holds nobody up", async () => {
+  const both = changes();
+  const { promise, reject } = Promise.withResolvers<void>();
+  const own = both.own(() => promise);
+  let isClosed = false;
+  const closed = both.close().then(() => (isClosed = true));
+  await Promise.resolve();
+  assert.equal(isClosed, false);
+  reject(new Error("it did not go"));
+  await assert.rejects(own, /did not go/);
+  await closed;
+  await assert.rejects(
+    both.own(async () => {}),
+    CHANGING,
+  );
+  both.open();
+  await both.own(async () => {});
+  await both.alone(async () => {});
+});
