@@ -57,7 +57,7 @@ export function sealEntry(
   // The path is authenticated along with the value. Otherwise whoever can write the disk could put
   // one entry's bytes in another's place, say a management token's record over their own.
   cipher.setAAD(utf8(path));
-  out.set(cipher.update(plaintext), BODY_AT);
+  if (plaintext.length > 0) out.set(cipher.update(plaintext), BODY_AT); // marks hold nothing
   cipher.final(); // GCM has no last block to give; this computes the tag
   out.set(cipher.getAuthTag(), BODY_AT + plaintext.length);
   return out;
