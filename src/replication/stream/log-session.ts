@@ -23,9 +23,8 @@ import {
 
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
 const CHECKPOINT_ENTRIES = 10_000;
-/** While something is under way, what comes so soon after it goes together: each message costs both sides, and the disk
- *  there, more than what is in it. An answer ends the waiting. */
-const GATHERED: Nanos = 3n * MILLISECOND;
+/** What comes so soon after a message goes together: each costs both sides, and the disk there, more than what is in it. */
+const GATHERED: Nanos = 2n * MILLISECOND;
 const ENOUGH = { entries: 64, bytes: 64 * 1024 };
 /** How long somebody has to leave who was told to. */
 export const LEAVING: Nanos = SECOND / 2n;
@@ -57,9 +56,8 @@ export class LogSession implements Ended {
   readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
   #isDueSoon: Timer | null = null; // a checkpoint
-  #gathering: Timer | null = null;
+  #gathering: Timer | null = null; // since the last message
   #follower: Follower | null = null;
-  #hasGathered = false; // for as long as it may
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
@@ -122,7 +120,9 @@ export class LogSession implements Ended {
     signal.addEventListener("abort", stop, { once: true });
     const follower = tail.follow(this.#next);
     this.#follower = follower;
-    const unwatch = store.onCommit(() => this.wake());
+    const unwatch = store.onCommit(() => {
+      if (!this.#gathers()) this.wake();
+    });
     void this.#listen(said).finally(stop);
     try {
       while (!this.#isOver && !signal.aborted) {
@@ -207,7 +207,8 @@ export class LogSession implements Ended {
       return { ...NO_WORDS, checkpoint: head };
     }
     const final = this.#parts.final();
-    if (this.#credit > 0 && (isDue || final !== null || !this.#gathers())) {
+    const mayWait = !isDue && final === null && this.#questions.length === 0;
+    if (this.#credit > 0 && !(mayWait && this.#gathers())) {
       const batch = this.#batch(isDue);
       if (batch !== null) return batch;
     }
@@ -220,16 +221,15 @@ export class LogSession implements Ended {
 
   /** Whether more may come before the next message goes. */
   #gathers(): boolean {
-    const { store, tail, timers } = this.#parts;
-    const isAlone = this.#credit === CREDIT; // nothing is under way
-    if (isAlone || this.#hasGathered || this.#questions.length > 0) return false;
-    if (store.index < this.#next || tail.has(this.#next, ENOUGH)) return false;
-    this.#gathering ??= timers.after(GATHERED, () => {
+    return this.#gathering !== null && !this.#parts.tail.has(this.#next, ENOUGH);
+  }
+
+  #gather(): void {
+    this.#gathering?.cancel();
+    this.#gathering = this.#parts.timers.after(GATHERED, () => {
       this.#gathering = null;
-      this.#hasGathered = true;
-      this.wake();
+      if (this.#parts.store.index >= this.#next) this.wake();
     });
-    return true;
   }
 
   /** The next entries; `toHead`: they end where a head is known, so that it can be compared. */
@@ -238,9 +238,7 @@ export class LogSession implements Ended {
     const found = tail.read(this.#next, { entries: BATCH_ENTRIES, bytes: CHUNK_BYTES });
     if (found === null) return { ...NO_WORDS, trimmed: store.tail!.first };
     if (found.length === 0) return null;
-    this.#gathering?.cancel();
-    this.#gathering = null;
-    this.#hasGathered = false;
+    this.#gather();
     const last = this.#next + BigInt(found.length) - 1n;
     const head = toHead || this.#isSealed ? tail.headWithin(this.#next, last) : null;
     const entries = head === null ? found : found.slice(0, Number(head.index - this.#next) + 1);

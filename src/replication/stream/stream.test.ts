@@ -166,7 +166,10 @@ describe("the log", BOUND, () => {
       });
       if (i % 10 === 0) await turns();
     }
-    await until(() => pair.secondary.store.index === pair.primary.store.index);
+    await until(async () => {
+      await pair.world.timers.advance(SECOND / 100n);
+      return pair.secondary.store.index === pair.primary.store.index;
+    });
     assertSameRows(pair.secondary.engine, pair.primary.engine);
     assert.ok(pair.secondary.store.locked);
     pair.secondary.store.unlock(TREE_KEY);
