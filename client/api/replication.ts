@@ -232,6 +232,8 @@ export type UpdateDrPrimaryInput = {
   readonly token?: string | undefined;
   /** Addresses of the primary's cluster port */
   readonly update_primary_addrs?: readonly string[] | undefined;
+  /** With token: follow this primary also where a later epoch is known here, which is given up */
+  readonly force?: boolean | undefined;
   /** Only tell how far it would come: address, step and cause */
   readonly dry_run?: boolean | undefined;
   /** API address of the primary; the token's own unless said */

@@ -509,7 +509,7 @@ export class SimCluster implements Host {
     this.seen.mayGoBack = true;
     this.reported = null;
     await admission.changePrimary(
-      { ...UNWRAPPING, token, addresses: [] },
+      { ...UNWRAPPING, token, addresses: [], force: false },
       { signal: NEVER, caller: null },
     );
   }

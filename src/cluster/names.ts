@@ -14,6 +14,12 @@ export interface PortName extends SetName {
   readonly beside?: true;
 }
 
+/** As it is dialled. */
+export interface DialledName extends PortName {
+  /** Of a member: those certificates of the set that it may show, by their serials. Who was revoked has one of the set too. */
+  readonly serials?: readonly string[];
+}
+
 export interface MemberName extends SetName {
   /** The id that its activation token was made for. */
   readonly id: string;

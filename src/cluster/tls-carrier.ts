@@ -7,7 +7,7 @@ import type { Address, Clock, Nanos, Net, Timers } from "@holdfast/shared/world"
 import type { Sweep } from "../base/sweep.ts";
 import { ClientSession } from "../grpc/client-session.ts";
 import { peerRefused } from "./failures.ts";
-import { hostOf, type PortName } from "./names.ts";
+import { type DialledName, hostOf } from "./names.ts";
 import type { Carried, Carrier } from "./peer-link.ts";
 import { type Credentials, PROTOCOL_NAME, withCredentials } from "./tls.ts";
 import { verifyBeside, verifyServer } from "./verify.ts";
@@ -22,9 +22,9 @@ export interface CarrierWorld {
 export class TlsCarrier implements Carrier {
   readonly #world: CarrierWorld;
   readonly #to: Address;
-  readonly #set: PortName & Credentials;
+  readonly #set: DialledName & Credentials;
 
-  constructor(world: CarrierWorld, to: Address, set: PortName & Credentials) {
+  constructor(world: CarrierWorld, to: Address, set: DialledName & Credentials) {
     this.#world = world;
     this.#to = to;
     this.#set = set;

@@ -4,7 +4,14 @@
 import type { X509Certificate } from "node:crypto";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
-import { hostOf, isMemberId, type MemberName, type SetName, uriOf } from "./names.ts";
+import {
+  type DialledName,
+  hostOf,
+  isMemberId,
+  type MemberName,
+  type SetName,
+  uriOf,
+} from "./names.ts";
 
 const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
@@ -51,15 +58,16 @@ export function verifyServer(
   return isFor ? null : "it is for another set or kind";
 }
 
-/** Null where it is a member of that set. */
+/** Null where it is the member of that set that was meant. */
 export function verifyBeside(
   certificate: X509Certificate,
   authority: X509Certificate,
-  { set, kind }: SetName,
+  { set, kind, serials = [] }: DialledName,
   now: Instant,
 ): string | null {
   const found = verifyMember(certificate, authority, { set, kind }, now);
-  return "mismatch" in found ? found.mismatch : null;
+  if ("mismatch" in found) return found.mismatch;
+  return serials.includes(found.serial) ? null : "it is another member's, or one of before";
 }
 
 function whyNot(

@@ -45,6 +45,8 @@ export interface Unwrapping {
 export interface Changing extends Unwrapping {
   readonly token?: Secret<string> | undefined;
   readonly addresses: readonly string[];
+  /** Also a primary of an earlier epoch than is known here. */
+  readonly force: boolean;
 }
 
 export interface AdmissionOptions extends ReplicationOptions {
@@ -67,6 +69,11 @@ export interface AdmissionOptions extends ReplicationOptions {
   /** What goes along to the new data: reports and the ends of audit chains. */
   readonly carry: (to: Barrier) => Promise<void>;
 }
+
+/** What is only tried. */
+type Trial =
+  | { readonly do: "join" }
+  | { readonly do: "update-primary"; readonly isForced: boolean };
 
 const NO_PORT =
   "this server has no cluster port, and cannot be promoted without one: add cluster_address to a tcp listener and restart it";
@@ -182,7 +189,7 @@ export class Admission {
     if (role.mode !== "disabled") {
       return [{ step: "role", address: "", cause: failures.roleTaken(role.mode).message }];
     }
-    return [await this.#tried(input.token.reveal(), input, "join", signal)];
+    return [await this.#tried(input.token.reveal(), input, { do: "join" }, signal)];
   }
 
   // --- at a secondary ---
@@ -195,15 +202,11 @@ export class Admission {
     if (addresses.length > 0) return await this.#triedAddresses(addresses, signal);
     if (token === undefined) throw failures.primaryUnnamed();
     if (token === "") return [{ step: "role", address: "", cause: null }];
-    return [await this.#tried(token, input, "update-primary", signal)];
+    const step = { do: "update-primary", isForced: input.force } as const;
+    return [await this.#tried(token, input, step, signal)];
   }
 
-  async #tried(
-    token: string,
-    how: Unwrapping,
-    what: "join" | "update-primary",
-    signal: AbortSignal,
-  ): Promise<Tried> {
+  async #tried(token: string, how: Unwrapping, step: Trial, signal: AbortSignal): Promise<Tried> {
     const { calls, files: fs } = this.#options;
     const { role } = this.#replication;
     const { tryPrimary } = await import("./links/join.ts");
@@ -220,10 +223,10 @@ export class Admission {
       }
       const { activation } = opened;
       at = { step: "role", address: "" };
-      after(role, { do: what, joined: joinedBy(activation) });
+      after(role, { ...step, joined: joinedBy(activation) });
       const { address, epoch } = activation;
       const link = () => linkTo(address, activation, this.#options);
-      const standing = { epoch: epoch.number, isEmpty: what === "join" };
+      const standing = { epoch: epoch.number, isEmpty: step.do === "join" };
       return await tryPrimary(address, link, this.#options, standing);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -276,10 +279,11 @@ export class Admission {
     if (token === "") return await this.#replication.forgetPrimary(spend);
     const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
-    after(this.#replication.role, { do: "update-primary", joined });
+    const { force } = input;
+    after(this.#replication.role, { do: "update-primary", joined, isForced: force });
     const { reachPrimary } = await import("./links/join.ts");
     const reached = await reachPrimary(activation, this.#options, { isEmpty: false });
-    return await this.#replication.updatePrimary(joined, reached, spend);
+    return await this.#replication.updatePrimary(joined, reached, { force, also: spend });
   }
 
   /** The first that proves to be the primary that is known already. Who may call this chooses where we dial: addresses where no

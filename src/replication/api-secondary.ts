@@ -183,7 +183,8 @@ export const joiningApi = [
     description:
       "With token: that primary is followed from now on, and what only this cluster has written is given up; with an empty " +
       "token none is. With update_primary_addrs: the same primary, at the first of these addresses that proves to be it. With dry_run " +
-      "nothing is changed, and the answer says how far it would come.",
+      "nothing is changed, and the answer says how far it would come. With force an epoch that is known here and that nobody leads " +
+      "in is given up: a cluster that was revoked, and still holds the keys, may have claimed it.",
     access: access.drOperation("update-primary"),
     rootOnly: true,
     input: {
@@ -195,6 +196,12 @@ export const joiningApi = [
         .body("update_primary_addrs")
         .list("Addresses of the primary's cluster port", { max: 16 })
         .default([]),
+      force: wire
+        .param("force")
+        .boolean(
+          "With token: follow this primary also where a later epoch is known here, which is given up",
+        )
+        .default(false),
       dryRun: trying,
       ...unwrapping,
     },
@@ -226,6 +233,7 @@ function trial(tried: readonly Tried[], others: readonly string[] = []) {
 
 function rehearsal(found: SignedRehearsal) {
   const { checks, ready, readyWithForce, lost, unheard, next, evidence } = found;
+  const unsigned = evidence === null ? ["this rehearsal could not be signed for"] : [];
   const data = {
     ready,
     ready_with_force: readyWithForce,
@@ -246,6 +254,5 @@ function rehearsal(found: SignedRehearsal) {
     next: [...next],
     ...(evidence === null ? {} : { evidence }),
   };
-  const warnings = evidence === null ? ["this rehearsal could not be signed for"] : [];
-  return reply(data, { warnings });
+  return reply(data, { warnings: [...found.warnings, ...unsigned] });
 }

@@ -89,7 +89,8 @@ export function roleChanging(): Failure {
 
 /**
  * @code replication-epoch-superseded A primary of an earlier epoch was named, after a later one was known.
- * @remedy Take a token of the primary that was promoted last.
+ * @remedy Take a token of the primary that was promoted last. Where nobody leads in that epoch, `update-primary` with `force` gives
+ * it up.
  */
 export function epochSuperseded(found: number, known: number): Failure {
   return new Failure(

@@ -7,6 +7,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
 import { Heard } from "./heard.ts";
+import type { Found } from "./links/asking.ts";
 import type { Beside } from "./links/beside.ts";
 import type { Divergent } from "./links/divergent.ts";
 import type { Links } from "./links/links.ts";
@@ -18,12 +19,16 @@ import { entryTime } from "./log-times.ts";
 import { storedMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
-import { promotionChecks, type PromotionFacts } from "./roles/checks.ts";
+import { type Candidacy, Candidates } from "./roles/candidates.ts";
+import { promotionChecks, type PromotionFacts, type SiblingFacts } from "./roles/checks.ts";
 import { rehearsalReport, rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
-import { type Epoch, isNext, type Secondary } from "./roles/role.ts";
+import { addressesOf, type Epoch, isNext, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
+
+/** Where there is nobody to call. */
+const NOBODY: Found = { later: null, named: [], deniers: [], unreached: [] };
 
 export interface FollowingParts {
   readonly options: LinkedOptions;
@@ -39,6 +44,8 @@ export class Following {
   readonly #parts: FollowingParts;
   /** Of the primary, by whoever receives. */
   readonly heard: Heard;
+  /** Who is about to be promoted. */
+  readonly candidates: Candidates;
   #receiving: Receiving | null = null;
   #beside: Beside | null = null;
   #demoted: Superseded | null = null;
@@ -49,6 +56,7 @@ export class Following {
   constructor(parts: FollowingParts) {
     this.#parts = parts;
     this.heard = new Heard(parts.options);
+    this.candidates = new Candidates(parts.options.clock, parts.options.clusterId);
     this.#came = parts.options.clock.elapsed();
   }
 
@@ -86,14 +94,7 @@ export class Following {
     const isOwn = links.storedMaterial(options.view, "dr")?.authority.set === role.set;
     if (port === null || !isOwn) return;
     const { set, epoch } = role;
-    this.#demoted = links.superseded(
-      options,
-      port,
-      { set, epoch, isDemoted: true },
-      {
-        fenced: (later, isOwn) => this.hearOf(later, isOwn),
-      },
-    );
+    this.#demoted = links.superseded(options, port, { set, epoch, isDemoted: true }, this.#hearing);
     this.#demoted.open();
   }
 
@@ -102,8 +103,15 @@ export class Following {
     const { options } = this.#parts;
     const port = options.port();
     if (port === null) return;
-    this.#beside = links.beside(options, port, member, (epoch, isOwn) => this.hearOf(epoch, isOwn));
+    this.#beside = links.beside(options, port, member, this.#hearing);
     this.#beside.open();
+  }
+
+  /** What others say of who leads and who is to, and what they hear. */
+  get #hearing() {
+    const { candidates } = this;
+    const fenced = (epoch: Epoch, isOwn: boolean) => this.hearOf(epoch, isOwn);
+    return { fenced, leads: () => false, candidates };
   }
 
   #receive(links: Links, upstream: Upstream): void {
@@ -129,10 +137,15 @@ export class Following {
 
   async close(): Promise<void> {
     this.#beside?.close();
-    this.#beside = null;
     this.#demoted?.close();
-    this.#demoted = null;
+    this.replaced();
     await this.#stop();
+  }
+
+  /** This cluster leads: what was served here is served by who leads. */
+  replaced(): void {
+    this.#beside = null;
+    this.#demoted = null;
   }
 
   /** Another cluster of the set has proved to lead: nothing more is taken from the one that is followed. Gives the one that leads
@@ -140,8 +153,9 @@ export class Following {
   async hearOf(epoch: Epoch, isOwn: boolean): Promise<Epoch> {
     const { options, role, changes } = this.#parts;
     const { now } = role;
+    if (now.mode === "primary") return now.epoch; // since a moment ago
     if (now.mode !== "secondary") throw failures.notSecondary();
-    if (!isNext(now.epoch, epoch) || !isOwn) return now.epoch;
+    if (!isNext(now.epoch, epoch) || !isOwn || (await this.#isLed(now))) return now.epoch;
     await changes.own(async () => {
       await role.step({ do: "superseded", epoch });
       const links = await this.#parts.links();
@@ -151,6 +165,19 @@ export class Following {
       if (upstream !== null) this.#receive(links, upstream); // the other one is told
     });
     return epoch;
+  }
+
+  /** Whether the primary that is followed answers, and leads. One that it has revoked may not have been heard of here yet: its word
+   *  stops nobody that the primary still reaches. */
+  async #isLed(now: Secondary): Promise<boolean> {
+    const { options } = this.#parts;
+    const links = await this.#parts.links();
+    const upstream = links.storedUpstream(options.view);
+    if (upstream === null || now.final !== null || now.superseded === true) return false;
+    const answer = await links.within(options, (signal) =>
+      links.exchange(addressesOf(now), upstream.member, now.epoch, options, { signal }),
+    );
+    return answer !== null && answer.leads && !isNext(now.epoch, answer.leading);
   }
 
   async #stop(): Promise<void> {
@@ -179,10 +206,11 @@ export class Following {
     }
   }
 
-  /** Nobody is followed while this runs. Where it fails, whoever was followed before is again. */
-  async apart<T>(work: () => Promise<T>): Promise<T> {
+  /** Nobody is followed while this runs. Where it fails, whoever was followed before is again. `isHeard`: others hear meanwhile that
+   *  this cluster stands. */
+  async apart<T>(work: () => Promise<T>, { isHeard = false } = {}): Promise<T> {
     try {
-      await this.close();
+      await (isHeard ? this.#stop() : this.close());
       return await work();
     } catch (error) {
       await this.again();
@@ -207,6 +235,31 @@ export class Following {
     const isOver = final !== null && applied >= final;
     const isSilent = silentFor !== null && this.heard.silence >= SILENCE;
     if (!isOver && (isSilent || refusal !== null)) await this.#receiving?.look();
+  }
+
+  /** What the other members know of who leads and who is to. */
+  async callOthers(role: Secondary, candidacy: Candidacy): Promise<Found> {
+    const { options } = this.#parts;
+    const links = await this.#parts.links();
+    const upstream = links.storedUpstream(options.view);
+    if (upstream === null) return NOBODY;
+    const siblings = links.storedSiblings(options.view);
+    const primary = role.final === null ? [] : addressesOf(role);
+    const others = { member: upstream.member, siblings, primary };
+    return await links.callOthers(others, role.epoch, candidacy, options);
+  }
+
+  /** Nothing came of it: others need not wait. */
+  withdraw(role: Secondary): void {
+    this.callOthers(role, "withdraws").catch((error: unknown) => {
+      const { log } = this.#parts.options;
+      log.warn("could not say that nothing came of a promotion", { cause: describe(error) });
+    });
+  }
+
+  /** As a promotion goes by it. */
+  standingAgainst({ later, named, deniers, unreached }: Found): SiblingFacts {
+    return { later, candidates: this.candidates.against(named, deniers), unreached };
   }
 
   facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {
@@ -234,7 +287,8 @@ export class Following {
       leader: role.epoch,
       hasPort: options.port() !== null,
       audits: audits(),
-      changing: changes.isRunning,
+      changing: changes.isRunning || this.candidates.stands,
+      siblings: null,
     };
   }
 
@@ -249,7 +303,8 @@ export class Following {
   async rehearse(role: Secondary): Promise<SignedRehearsal> {
     const { clock, sign, log } = this.#parts.options;
     await this.look(role);
-    const facts = this.facts(role);
+    const siblings = this.standingAgainst(await this.callOthers(role, "asks"));
+    const facts = { ...this.facts(role), siblings };
     const found = rehearsed(facts, this.#receiving?.apiAddress ?? "");
     try {
       const { id } = await sign(rehearsalReport(found, role, facts, clock.now()));

@@ -14,7 +14,7 @@ import type { Serving, ServingPort, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
-import { type Epoch, isFenced, isNext, type Primary } from "./roles/role.ts";
+import { type Epoch, isFenced, isNext, isOlder, type Primary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 import type { Sibling } from "./stream/messages.ts";
@@ -131,9 +131,10 @@ export class Leading {
       superseded: (epoch) => {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
+      revokeFormer: (isMeant) => this.#revokeFormer(isMeant),
       adopted,
       lease,
-      fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
+      ...this.#hearing,
     });
     this.#serving.open();
     options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
@@ -147,10 +148,17 @@ export class Leading {
     const { options } = this.#parts;
     const former = links.storedFormer(options.view);
     if (former === null) return;
-    this.#beside = links.beside(options, port, former, (epoch, isOwn) =>
-      this.#heardOf(epoch, isOwn),
-    );
+    this.#beside = links.beside(options, port, former, this.#hearing);
     this.#beside.open();
+  }
+
+  /** What others say of who leads, and what they hear. */
+  get #hearing(): Pick<ServingWorld, "fenced" | "leads"> {
+    const { role } = this.#parts;
+    return {
+      fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
+      leads: () => role.now.mode === "primary" && !isFenced(role.now),
+    };
   }
 
   /** Nothing is sent any more. */
@@ -160,14 +168,7 @@ export class Leading {
     const port = options.port();
     if (port === null || now.mode !== "primary") return;
     const links = await this.#parts.links();
-    this.#superseded = links.superseded(
-      options,
-      port,
-      { ...now, isDemoted: false },
-      {
-        fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
-      },
-    );
+    this.#superseded = links.superseded(options, port, { ...now, isDemoted: false }, this.#hearing);
     this.#superseded.open();
     this.#serveBeside(links, port);
   }
@@ -232,17 +233,20 @@ export class Leading {
     const { epoch } = role;
     const { signal } = this.#closing;
     const untold = this.#untold(links.storedSiblings(view));
+    const revoked = links.storedFormerRevoked(view);
+    const knownAt = async (addresses: readonly string[], serials: readonly string[] | null) => {
+      const to = serials === null ? former : { ...former, beside: true as const, serials };
+      const answer = await links.exchange(addresses, to, epoch, options, { signal, revoked });
+      return answer?.leading ?? null;
+    };
     const [leading, ...others] = await Promise.all([
-      this.#follows(former.addresses)
-        ? epoch
-        : links.exchangeEpochs(former.addresses, former, epoch, options, signal),
-      ...untold.map(({ addresses }) =>
-        links.exchangeEpochs(addresses, { ...former, beside: true }, epoch, options, signal),
-      ),
+      this.#follows(former.addresses) ? epoch : knownAt(former.addresses, null),
+      ...untold.map(({ addresses, serials }) => knownAt(addresses, serials)),
     ]);
     if (signal.aborted) return;
     untold.forEach(({ serials }, i) => {
-      if ((others[i] ?? null) !== null) this.#reached.add(serials.join());
+      const known = others[i] ?? null;
+      if (known !== null && !isOlder(known, epoch)) this.#reached.add(serials.join());
     });
     const later = latest(epoch, [leading, ...others]);
     if (later !== epoch) {
@@ -255,6 +259,17 @@ export class Leading {
     if (former.isHeard) return;
     await view.write((tx) => links.formerHeard(tx), { essential: true });
     this.#log.info("the primary of before has heard that this cluster leads");
+  }
+
+  /** One that has followed the primary of before is heard by nobody any more: those that do not follow this cluster yet are told. */
+  async #revokeFormer(isMeant: (sibling: Sibling) => boolean): Promise<boolean> {
+    const { view } = this.#parts.options;
+    const links = await this.#parts.links();
+    const write = () => view.write((tx) => links.revokeSiblings(tx, isMeant), { essential: true });
+    if (!links.storedSiblings(view).some(isMeant) || !(await write())) return false;
+    this.#reached.clear();
+    this.#fencing.wake();
+    return true;
   }
 
   /** Who follows this cluster by now has nothing to hear. */

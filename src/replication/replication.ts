@@ -25,6 +25,7 @@ import {
   after,
   follows,
   isFenced,
+  isOlder,
   type Epoch,
   type Joined,
   type Role,
@@ -32,7 +33,7 @@ import {
 } from "./roles/role.ts";
 import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
 import { StoredRole } from "./roles/stored-role.ts";
-import { demotionWarnings } from "./roles/warnings.ts";
+import { demotionWarnings, refutedWarning } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
@@ -412,11 +413,12 @@ export class Replication {
   async updatePrimary(
     joined: Joined,
     { upstream, bundle }: Reached,
-    also: Also = () => {},
+    { force, also }: { readonly force: boolean; readonly also: Also },
   ): Promise<Changed> {
     return await this.#changes.alone(async () => {
       const links = await this.#load();
-      const step = { do: "update-primary", joined } as const;
+      const step = { do: "update-primary", joined, isForced: force } as const;
+      const { epoch: known } = this.#secondary();
       after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
       const { heard } = this.#following;
       const taken = (signal: AbortSignal) =>
@@ -432,7 +434,10 @@ export class Replication {
         heard.forget();
       });
       await this.#following.open();
-      return { warnings: [`this cluster follows the primary at ${joined.address} from now on`] };
+      const isBefore = isOlder(joined.epoch, known);
+      if (isBefore) links.tellRefuted(this.#log, known, joined.epoch);
+      const followed = `this cluster follows the primary at ${joined.address} from now on`;
+      return { warnings: [followed, ...(isBefore ? [refutedWarning(known)] : [])] };
     });
   }
 

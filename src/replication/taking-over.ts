@@ -13,7 +13,7 @@ import { firstOfEpoch, storedPromotion, type TookOver } from "./log-times.ts";
 import { putMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changed, Changes } from "./roles/changes.ts";
-import { promotionChecks, promotionRefusal, skipped } from "./roles/checks.ts";
+import { promotionChecks, promotionRefusal, skipped, unreachedWarnings } from "./roles/checks.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
@@ -113,26 +113,52 @@ export class TakingOver {
   // --- changes ---
 
   async promote({ force, address }: Promotion): Promise<Changed> {
-    const { options, changes, leading, following } = this.#parts;
+    const { changes, following } = this.#parts;
+    const { candidates } = following;
     const usual = namedAddress(address);
     await following.look(this.#secondary());
     await changes.ownEnded(); // what comes of that is part of what is checked
-    const role = this.#secondary(); // it took its time
-    const checks = promotionChecks(following.facts(role));
-    const refusal = promotionRefusal(checks, force);
-    if (refusal !== null) throw refusal;
+    const early = promotionRefusal(promotionChecks(following.facts(this.#secondary())), force);
+    if (early !== null) throw early; // nobody gives way to what does not come about
+    candidates.begin({ isFirm: force });
+    try {
+      const others = await following.callOthers(this.#secondary(), "stands");
+      await changes.ownEnded();
+      const siblings = following.standingAgainst(others);
+      const standing = following.facts(this.#secondary());
+      const facts = { ...standing, siblings, changing: changes.isRunning };
+      const checks = promotionChecks(facts);
+      const refusal = promotionRefusal(checks, force);
+      if (refusal !== null) throw refusal;
+      candidates.settle();
+      const { warnings } = await this.#promote(usual);
+      return {
+        warnings: [...(force ? skipped(checks) : []), ...unreachedWarnings(facts), ...warnings],
+      };
+    } catch (error) {
+      const { now } = this.#parts.role;
+      if (now.mode === "secondary") following.withdraw(now);
+      throw error;
+    } finally {
+      candidates.end();
+    }
+  }
+
+  async #promote(address: string): Promise<Changed> {
+    const { options, changes, leading, following } = this.#parts;
     const skew = following.receiving?.status.clockSkew ?? 0n;
     return await changes.alone(async () => {
-      const time = await this.#beginOwnEpoch({ address: usual });
+      const { set } = this.#secondary();
+      const time = await this.#beginOwnEpoch({ address });
       const { isKnown } = await changes.orSeal(() => this.#becomePrimary(this.#secondary()));
       await this.#takeOver(time);
       await leading.open();
+      following.replaced();
       await this.#rotate();
       await changes.orRest(() => options.dropAttempts()); // those that are left end with the rest
-      changes.tell("role-changed", { mode: "primary", set: role.set });
+      changes.tell("role-changed", { mode: "primary", set });
       return {
         warnings: [
-          ...(force ? skipped(checks) : []),
           ...skewWarnings(skew),
           isKnown
             ? "this cluster is the primary again: its secondaries follow it by themselves, within a minute or two"
@@ -190,7 +216,7 @@ export class TakingOver {
   async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
     const { options, role, changes, following } = this.#parts;
     const { store, clusterId } = options;
-    return await following.apart(async () => {
+    const begin = async () => {
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
       await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
       const time = following.timeOfLog();
@@ -205,7 +231,8 @@ export class TakingOver {
         });
         throw error;
       }
-    });
+    };
+    return await following.apart(begin, { isHeard: what.leaves !== true });
   }
 
   async #becomeAlone(): Promise<void> {

@@ -118,7 +118,8 @@ export const replicationUpdatePrimary = command({
   description:
     "With a token of the primary: that one is followed from now on, and what only this cluster has written is given up and kept " +
     "aside. With -at: the same primary, at the first of these addresses of cluster ports that proves to be it. With -none: nobody. " +
-    "-dry-run changes nothing, here or at the primary, and says how far it would come. " +
+    "-dry-run changes nothing, here or at the primary, and says how far it would come. -force gives up a later epoch that is known " +
+    "here, where nobody leads in it. " +
     DR_TOKEN_HELP,
   examples: [
     "holdfast replication update-primary -dr-token dr-token @token",
@@ -127,13 +128,14 @@ export const replicationUpdatePrimary = command({
   flags: {
     at: flag.string("Address of the primary's cluster port", "URL").repeated(),
     none: flag.switch("Follow nobody"),
+    force: flag.switch("Also where a later primary is known here, which is given up"),
     dryRun: DRY_RUN,
     noWait: flag.switch("Do not wait until it streams"),
     ...UNWRAP_FLAGS,
     ...DR_TOKEN_FLAG,
   },
   args: { token: argument.optional(ACTIVATION_HELP) },
-  async run(context, { at, none, dryRun, noWait, drToken, token: typed, ...unwrapping }) {
+  async run(context, { at, none, force, dryRun, noWait, drToken, token: typed, ...unwrapping }) {
     if ([at.length > 0, none, typed !== undefined].filter(Boolean).length > 1) {
       throw new UsageError("a token, -at and -none exclude each other");
     }
@@ -149,7 +151,8 @@ export const replicationUpdatePrimary = command({
         ? { update_primary_addrs: at }
         : { token: none ? "" : (await activationToken(context, typed)).reveal() };
     const { client, body } = await operationCall(context, drToken);
-    const input = { ...named, ...unwrapInput(context, unwrapping), ...body };
+    const forced = force ? { force } : {};
+    const input = { ...named, ...forced, ...unwrapInput(context, unwrapping), ...body };
     if (dryRun) {
       const { data } = await replication.updateDrPrimary(client, { ...input, dry_run: true });
       return showTrial(context, data);

@@ -20,6 +20,7 @@ const CHECKS: ReadonlyMap<string, string> = new Map([
   ["equal", "the last comparison found no difference"],
   ["complete", "everything that the primary told of is here"],
   ["primary-gone", "the primary was demoted, or is silent"],
+  ["siblings", "no other member knows of a later primary, or is about to be one"],
   ["cluster-port", "there is a cluster port for others to come to"],
   ["audit", "an audit device can be written here"],
   ["alone", "no other change of the role is under way"],

@@ -117,6 +117,7 @@ class Stage {
         this.fences.push(epoch);
         return epoch.number > EPOCH.number ? epoch : EPOCH;
       },
+      leads: () => true,
       adopt: async (rows: readonly BroughtRow[], from: string) => {
         this.brought.push({ from, rows });
         return { adopted: rows.length, known: 0, left: 0 };
@@ -277,9 +278,11 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
     await assert.rejects(sendFence(link, name, epoch, by), /does not prove/);
   }
   assert.deepEqual(stage.fences, []);
-  assert.deepEqual(await sendFence(link, name, LATER, { rootKey, from: LATER.cluster }), LATER);
+  const by = { rootKey, from: LATER.cluster };
+  const answer = { leads: true, candidates: [], siblings: [] };
+  assert.deepEqual(await sendFence(link, name, LATER, by), { ...answer, leading: LATER });
   const earlier = { ...EPOCH, number: EPOCH.number - 1 };
-  assert.deepEqual(await sendFence(link, name, earlier, { rootKey, from: LATER.cluster }), EPOCH); // who leads there
+  assert.deepEqual(await sendFence(link, name, earlier, by), { ...answer, leading: EPOCH }); // who leads there
   assert.deepEqual(stage.fences, [LATER, earlier]);
 });
 
@@ -290,7 +293,8 @@ test("who leads by the answer to a fence is taken from nobody but who has the ke
   const { rootKey } = stage.node.barrier;
   const { number, cluster, first } = LATER;
   const proof = fenceProof(rootKey, { ...name, epoch: LATER });
-  const good = await link.call(fence, { epoch: number, cluster, first, proof, from: cluster });
+  const sent = { epoch: number, cluster, first, proof, from: cluster, candidacy: "", revoked: [] };
+  const good = await link.call(fence, sent);
   for (const change of [
     { proof: Buffer.alloc(32) },
     { proof: Buffer.alloc(0), epoch: 0, cluster: "", first: "" },

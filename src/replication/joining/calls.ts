@@ -14,7 +14,9 @@ import { hpkePublicKey } from "../../crypto/hpke.ts";
 import { bytes, flag, list, message, part, text, uint32 } from "../../grpc/message.ts";
 import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
+import { type Candidacy, candidacyOf, type Candidates } from "../roles/candidates.ts";
 import type { Epoch } from "../roles/role.ts";
+import { MAX_REVOKED, type Sibling, sibling, SIBLINGS } from "../stream/messages.ts";
 import { type Adoption, BATCH_ROWS, type BroughtRow } from "../links/orphans.ts";
 import { openRows, sealRows } from "./brought-rows.ts";
 import { certificateUnusable, fenceUnproved, orphansUnreadable } from "./failures.ts";
@@ -59,7 +61,15 @@ export const fence = method(
   "unary",
   `${SERVICE}/Fence`,
   // `from`: who says so. A cluster speaks for itself: what it has heard of another is no proof.
-  message({ epoch: uint32(1), cluster: text(2), first: text(3), proof: bytes(4), from: text(5) }),
+  message({
+    epoch: uint32(1),
+    cluster: text(2),
+    first: text(3),
+    proof: bytes(4),
+    from: text(5),
+    candidacy: text(6), // of `from`; empty where it says nothing of it
+    revoked: list(text(7), MAX_REVOKED), // by `from`, where it leads: serials of the primary of before
+  }),
   // Whether it is taken, and who leads as far as the other side knows.
   message({
     accepted: flag(1),
@@ -67,9 +77,28 @@ export const fence = method(
     cluster: text(3),
     first: text(4),
     proof: bytes(5),
+    leads: flag(6), // the other side itself
+    // To whoever speaks of its candidacy: who stands besides, and whom the other side knows.
+    candidates: list(text(7), SIBLINGS),
+    siblings: list(part(8, sibling), SIBLINGS),
   }),
-  { maxRequest: 4 * KIB, maxResponse: 4 * KIB, atOnce: 1 },
+  { maxRequest: 32 * KIB, maxResponse: 64 * KIB, atOnce: 1 },
 );
+
+/** What is said besides who leads. */
+export interface FenceWords {
+  readonly candidacy?: Candidacy;
+  /** Serials of the primary of before. */
+  readonly revoked?: readonly string[];
+}
+
+export interface FenceAnswer {
+  readonly leading: Epoch;
+  /** Whether whoever answers is the one that leads. */
+  readonly leads: boolean;
+  readonly candidates: readonly string[];
+  readonly siblings: readonly Sibling[];
+}
 
 const sealedRow = message({ key: text(1), sealed: bytes(2) });
 
@@ -94,6 +123,8 @@ export interface JoiningPorts {
   /** Somebody who has the keys of the set says to lead in this epoch, or only who does (`isOwn` false). Gives the one that leads
    *  as far as is known here. */
   readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
+  /** Whether this cluster leads the set now. */
+  readonly leads: () => boolean;
   /** Takes over rows that stand for something outside, where they are not there yet. */
   readonly adopt: (rows: readonly BroughtRow[], from: string) => Promise<Adoption>;
 }
@@ -129,28 +160,38 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
   ];
 }
 
+/** What a member knows of the others, where it follows or has followed. */
+export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
+  readonly secondaries: Pick<Secondaries, "assertKnown">;
+  readonly barrier: Pick<Barrier, "rootKey">;
+  /** Who is about to be promoted. Default: nobody says so here. */
+  readonly candidates?: Pick<Candidates, "hear">;
+  /** Whoever leads has revoked these serials. Default: it is not kept. */
+  readonly revoke?: (serials: readonly string[]) => Promise<void>;
+  /** Default: it names none. */
+  readonly siblings?: () => readonly Sibling[];
+}
+
 /** Also of a primary that was superseded before. */
-export function fenceCall(
-  { set, kind }: SetName,
-  {
-    secondaries,
-    barrier,
-    fenced,
-  }: Pick<JoiningPorts, "fenced"> & {
-    readonly secondaries: Pick<Secondaries, "assertKnown">;
-    readonly barrier: Pick<Barrier, "rootKey">;
-  },
-): Served<Peer> {
-  return serveUnary(fence, async ({ proof, from, ...sent }, { peer }) => {
+export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Peer> {
+  const { secondaries, barrier, fenced, leads, candidates, siblings } = ports;
+  return serveUnary(fence, async ({ proof, from, candidacy, revoked, ...sent }, { peer }) => {
     secondaries.assertKnown(peer);
     const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
-    const leading = await fenced(epoch, from === epoch.cluster);
+    const isOwn = from === epoch.cluster;
+    const leading = await fenced(epoch, isOwn);
+    const accepted = isSame(leading, epoch);
+    if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);
+    const spoken = isUuid(from) ? candidacyOf(candidacy) : null;
     return {
-      accepted: isSame(leading, epoch),
+      accepted,
       epoch: leading.number,
       cluster: leading.cluster,
       first: leading.first,
       proof: fenceProof(barrier.rootKey, { set, kind, epoch: leading }),
+      leads: leads(),
+      candidates: spoken === null ? [] : (candidates?.hear(peer.id, from, spoken) ?? []),
+      siblings: spoken === null ? [] : (siblings?.() ?? []),
     };
   });
 }
@@ -229,19 +270,22 @@ function readCertificate(der: Uint8Array): X509Certificate {
   }
 }
 
-/** Tells an earlier primary of the set who leads by now. Gives who does as far as that one knows. `from`: this cluster. */
+/** Tells another member of the set who leads by now. Gives who does as far as that one knows. `from`: this cluster. */
 export async function sendFence(
   link: PeerLink,
   { set, kind }: SetName,
   epoch: Epoch,
-  { rootKey, from }: { readonly rootKey: KeyObject; readonly from: string },
-): Promise<Epoch> {
+  by: FenceWords & { readonly rootKey: KeyObject; readonly from: string },
+): Promise<FenceAnswer> {
+  const { rootKey, from, candidacy = "", revoked = [] } = by;
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
+  const sent = { epoch: number, cluster, first, proof, from, candidacy, revoked };
   // Who answers a greeting and nothing else holds up no change of the role.
-  const options = { timeout: FENCE_ANSWER };
-  const answer = await link.call(fence, { epoch: number, cluster, first, proof, from }, options);
-  return provenEpoch(answer, answer.proof, { set, kind }, rootKey);
+  const answer = await link.call(fence, sent, { timeout: FENCE_ANSWER });
+  const leading = provenEpoch(answer, answer.proof, { set, kind }, rootKey);
+  const { leads, candidates, siblings } = answer;
+  return { leading, leads, candidates, siblings };
 }
 
 /** Hands over rows that stand for something outside. They are the primary's when this resolves. */

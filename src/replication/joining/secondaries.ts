@@ -153,6 +153,13 @@ export class Secondaries {
     });
   }
 
+  /** Whose these are: whoever leads in the place of this cluster has revoked them. */
+  async revokeSerials(serials: readonly string[]): Promise<void> {
+    for (const { id, certificates } of storedSecondaries(this.#view)) {
+      if (certificates.some(({ serial }) => serials.includes(serial))) await this.revoke(id);
+    }
+  }
+
   /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold is kept,
    *  for as long as it is away. */
   async confirm(

@@ -7,20 +7,20 @@ import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { serviceTable } from "../../grpc/method.ts";
-import { fenceCall } from "../joining/calls.ts";
+import { fenceCall, type FencePorts } from "../joining/calls.ts";
 import { notKnown } from "../joining/failures.ts";
-import type { Epoch } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import type { ServingPort } from "./serving.ts";
 
-export interface BesideWorld {
+export interface BesideWorld extends Pick<
+  FencePorts,
+  "fenced" | "leads" | "candidates" | "revoke"
+> {
   readonly barrier: { readonly rootKey: KeyObject };
   readonly version: string;
   readonly clusterId: () => string;
   /** Those that the primary has named last: whom it has revoked is none of them. */
   readonly siblings: () => readonly Sibling[];
-  /** One of them has proved who leads. Gives the one that leads as far as is known here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
 }
 
 export class Beside {
@@ -36,14 +36,13 @@ export class Beside {
 
   open(): void {
     const { authority, certificate, key } = this.#member;
-    const { barrier, fenced } = this.#world;
     const secondaries = { assertKnown: (peer: Peer) => this.#assertKnown(peer) };
     this.#port.serve({
       ...this.#name,
       authority,
       certificate,
       key,
-      table: serviceTable([fenceCall(this.#name, { secondaries, barrier, fenced })]),
+      table: serviceTable([fenceCall(this.#name, { ...this.#world, secondaries })]),
       greet: async (_hello, peer) => this.#greet(peer),
       revoked: [],
     });

@@ -7,7 +7,7 @@ import { networkFailed } from "@holdfast/shared/failures";
 import { readAddress } from "@holdfast/shared/text/addresses";
 import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
 import { Sweep } from "../../base/sweep.ts";
-import type { MemberName, PortName } from "../../cluster/names.ts";
+import type { DialledName, MemberName } from "../../cluster/names.ts";
 import { CarriedLink, type Carrier, type PeerLink } from "../../cluster/peer-link.ts";
 import { TlsCarrier } from "../../cluster/tls-carrier.ts";
 import type { Credentials } from "../../cluster/tls.ts";
@@ -21,7 +21,7 @@ import { addressUnusable } from "../failures.ts";
 const ALLOWED = new ClusterAddresses();
 
 /** Who dials, and whom: the primary of its set, or another member. */
-export type DialledMember = MemberName & PortName & Credentials;
+export type DialledMember = MemberName & DialledName & Credentials;
 
 export interface DialingWorld {
   readonly clock: Clock;

@@ -4,7 +4,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import { sendFence } from "../joining/calls.ts";
+import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
 import { type DialingWorld, type DialledMember, linkTo } from "./dialing.ts";
 
@@ -14,14 +14,24 @@ export interface FencingWorld extends DialingWorld {
   readonly version: string;
 }
 
+export interface Saying extends FenceWords {
+  /** Nobody waits for it any more. */
+  readonly signal?: AbortSignal;
+}
+
+/** What the other side has said. */
+export interface Answered extends FenceAnswer {
+  readonly cluster: string;
+}
+
 /** At the first of its addresses that answers; null where none does, or where nobody waits for it any more. */
-export async function exchangeEpochs(
+export async function exchange(
   addresses: readonly string[],
   member: DialledMember,
   epoch: Epoch,
   world: FencingWorld,
-  signal?: AbortSignal,
-): Promise<Epoch | null> {
+  { signal, ...words }: Saying = {},
+): Promise<Answered | null> {
   const { barrier, clusterId, version } = world;
   for (const address of addresses) {
     if (signal?.aborted === true) return null;
@@ -30,9 +40,9 @@ export async function exchangeEpochs(
     signal?.addEventListener("abort", stop, { once: true });
     try {
       link = linkTo(address, member, world);
-      await link.open({ clusterId: clusterId(), version }, signal);
-      const by = { rootKey: barrier.rootKey, from: clusterId() };
-      return await sendFence(link, member, epoch, by);
+      const { clusterId: cluster } = await link.open({ clusterId: clusterId(), version }, signal);
+      const by = { rootKey: barrier.rootKey, from: clusterId(), ...words };
+      return { cluster, ...(await sendFence(link, member, epoch, by)) };
     } catch {
       continue; // it is asked again later
     } finally {
@@ -50,5 +60,16 @@ export function tellSuperseded(log: Log, { number: epoch, cluster }: Epoch): voi
     epoch,
     cluster,
     remedy: "follow that one: update-primary with a token of it",
+  });
+}
+
+/** An operator says that nobody leads in an epoch that was heard of: whoever looks for the reason later finds it. */
+export function tellRefuted(log: Log, { number: epoch, cluster }: Epoch, followed: Epoch): void {
+  log.warn("a later epoch of the set is given up by an operator: an earlier primary is followed", {
+    event: "replication.epoch-given-up",
+    epoch,
+    cluster,
+    followed_epoch: followed.number,
+    followed_cluster: followed.cluster,
   });
 }

@@ -9,7 +9,8 @@ import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Beside, type BesideWorld } from "./beside.ts";
-import { exchangeEpochs, tellSuperseded } from "./fencing.ts";
+import { callOthers, within } from "./asking.ts";
+import { exchange, tellRefuted, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
 import { type Led, Superseded, type SupersededWorld } from "./superseded.ts";
@@ -19,10 +20,13 @@ import {
   formerHeard,
   keepFormer,
   putUpstream,
+  revokeSiblings,
   storedFormer,
+  storedFormerRevoked,
   storedSiblings,
   storedUpstream,
   type Upstream,
+  withoutSerials,
 } from "./upstream.ts";
 
 export const links = {
@@ -37,13 +41,18 @@ export const links = {
   formerHeard,
   keepFormer,
   storedFormer,
+  storedFormerRevoked,
   storedSiblings,
+  revokeSiblings,
 
   serving: (
     options: LinkedOptions,
     port: ServingPort,
     role: () => Primary,
-    heard: Pick<ServingWorld, "superseded" | "fenced" | "adopted" | "lease">,
+    heard: Pick<
+      ServingWorld,
+      "superseded" | "fenced" | "leads" | "revokeFormer" | "adopted" | "lease"
+    >,
   ): Serving => new Serving({ ...options, ...heard }, port, role),
 
   receiving: (
@@ -57,20 +66,24 @@ export const links = {
     options: ReplicationOptions,
     port: ServingPort,
     role: Led,
-    heard: Pick<SupersededWorld, "fenced">,
+    heard: Pick<SupersededWorld, "fenced" | "candidates">,
   ): Superseded => new Superseded({ ...options, ...heard }, port, role),
 
   beside: (
     options: ReplicationOptions,
     port: ServingPort,
     member: MemberName & Credentials,
-    fenced: BesideWorld["fenced"],
+    heard: Pick<BesideWorld, "fenced" | "leads" | "candidates">,
   ): Beside => {
     const siblings = () => storedSiblings(options.view);
-    return new Beside({ ...options, siblings, fenced }, port, member);
+    const revoke = (serials: readonly string[]) => withoutSerials(options.view, serials);
+    return new Beside({ ...options, ...heard, siblings, revoke }, port, member);
   },
 
-  exchangeEpochs,
+  exchange,
+  callOthers,
+  within,
+  tellRefuted,
   tellSuperseded,
 };
 

@@ -22,7 +22,7 @@ import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
 import { putMark, storedMark } from "../stream/mark.ts";
-import { after, type Epoch, isNext, isOlder, type Secondary } from "../roles/role.ts";
+import { addressesOf, after, type Epoch, isNext, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { readDecision } from "../stream/decision.ts";
 import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
@@ -30,7 +30,7 @@ import type { Sibling } from "../stream/messages.ts";
 import type { Connection } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { exchangeEpochs, tellSuperseded } from "./fencing.ts";
+import { exchange, tellSuperseded } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
 import { putSiblings, storedSiblings, type Upstream } from "./upstream.ts";
 
@@ -262,8 +262,9 @@ export class Receiving {
     const { role, log } = this.#world;
     const now = this.#role;
     const { member } = this.#upstream;
-    const leading = await exchangeEpochs(addressesOf(now), member, now.epoch, this.#world);
-    if (leading === null || !isNext(this.#role.epoch, leading)) return;
+    const answer = await exchange(addressesOf(now), member, now.epoch, this.#world);
+    if (answer === null || !isNext(this.#role.epoch, answer.leading)) return;
+    const { leading } = answer;
     await role.step({ do: "superseded", epoch: leading });
     tellSuperseded(log, leading);
   }
@@ -318,10 +319,6 @@ export class Receiving {
         log.warn("could not write down who else follows", { cause: describe(error) });
       });
   }
-}
-
-function addressesOf({ address, known }: Secondary): readonly string[] {
-  return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
 }
 
 /** Where it was, if the primary has not met it since it began. */

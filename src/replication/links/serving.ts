@@ -55,6 +55,10 @@ export interface ServingWorld {
   /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
    *  here. */
   readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
+  /** Whether this cluster leads still. */
+  readonly leads: () => boolean;
+  /** Of those that have followed the primary of before beside this one. Whether there was one. */
+  readonly revokeFormer: (isMeant: (sibling: Sibling) => boolean) => Promise<boolean>;
   readonly adopted: AdoptedOrphans;
   /** What this primary may do goes by who is heard of. */
   readonly lease: {
@@ -189,9 +193,11 @@ export class Serving {
   #siblingsOf(id: string): Sibling[] {
     const met = new Map(this.members().map((one) => [one.id, one.clusterAddresses]));
     const others = this.#secondaries.known().filter((one) => one.id !== id && one.used !== null);
-    return others.map(({ id: other, certificates }) => ({
+    return others.map(({ id: other, certificates, clusterId: cluster }) => ({
       addresses: (met.get(other) ?? []).slice(0, SIBLING_ADDRESSES),
       serials: certificates.map(({ serial }) => serial),
+      id: other,
+      cluster,
     }));
   }
 
@@ -231,6 +237,7 @@ export class Serving {
   /** Durable, then it is told, then its sessions are cut, and only then does this resolve. */
   async revoke(named: string): Promise<boolean> {
     const id = this.#idOf(named);
+    const cluster = this.#secondaries.known().find((one) => one.id === id)?.clusterId ?? null;
     const serials = await this.#secondaries.revoke(id);
     this.#transactionBytes = this.#leastBytes();
     await this.#sender.drop(id, "revoked");
@@ -239,7 +246,10 @@ export class Serving {
     if (this.#secondaries.known().every(({ used }) => used === null)) {
       await this.#world.lease.release();
     }
-    return serials.length > 0;
+    const isFormer = await this.#world.revokeFormer(
+      cluster === null ? isNamed(named) : isOf(cluster),
+    );
+    return serials.length > 0 || isFormer;
   }
 
   /** By its own id; else by that of its cluster, or of the set where it is the only one, which status shows under similar
@@ -266,7 +276,7 @@ export class Serving {
   }
 
   get #table(): ServiceTable<Peer> {
-    const { barrier, store, random, fenced, adopted } = this.#world;
+    const { barrier, store, random, fenced, leads, adopted } = this.#world;
     const own = joiningCalls(
       { set: this.#set, kind: "dr" },
       {
@@ -280,9 +290,19 @@ export class Serving {
           }
         },
         fenced,
+        leads,
         adopt: (rows, from) => adopted.take(rows, from),
       },
     );
     return new Map([...this.#sender.table, ...own.map((one) => [one.shape.path, one] as const)]);
   }
+}
+
+function isOf(cluster: string) {
+  return (sibling: Sibling) => cluster !== "" && sibling.cluster === cluster;
+}
+
+/** One that has not come to this primary: as that of before knew it. */
+function isNamed(name: string) {
+  return (sibling: Sibling) => sibling.id === name || isOf(name)(sibling);
 }

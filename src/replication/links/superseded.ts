@@ -9,15 +9,15 @@ import { serviceTable } from "../../grpc/method.ts";
 import type { Clock, Random } from "@holdfast/shared/world";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
-import { fenceCall } from "../joining/calls.ts";
+import { fenceCall, type FencePorts } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
 import { Secondaries } from "../joining/secondaries.ts";
-import type { Epoch, Primary } from "../roles/role.ts";
+import type { Primary } from "../roles/role.ts";
 import type { ServingPort } from "./serving.ts";
 import { sentDecision } from "../stream/decision.ts";
 
-export interface SupersededWorld {
+export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates"> {
   readonly store: Store;
   readonly barrier: Barrier;
   /** Of core/replication/dr/. */
@@ -26,8 +26,6 @@ export interface SupersededWorld {
   readonly random: Random;
   readonly version: string;
   readonly clusterId: () => string;
-  /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
 }
 
 const REASON = "another cluster of the set was promoted: follow that one, with a token of it";
@@ -55,14 +53,20 @@ export class Superseded {
 
   open(): void {
     const { authority, server } = this.#secondaries.material;
-    const { barrier, fenced } = this.#world;
     const set = this.#name;
+    const secondaries = this.#secondaries;
+    const ports = {
+      ...this.#world,
+      secondaries,
+      leads: () => false,
+      revoke: (serials: readonly string[]) => secondaries.revokeSerials(serials),
+    };
     this.#port.serve({
       ...set,
       authority: authority.certificate,
       certificate: server.certificate,
       key: server.key,
-      table: serviceTable([fenceCall(set, { secondaries: this.#secondaries, barrier, fenced })]),
+      table: serviceTable([fenceCall(set, ports)]),
       greet: async (_hello, peer) => this.#greet(peer),
       revoked: this.#secondaries.revokedSerials(),
     });

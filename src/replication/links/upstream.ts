@@ -5,7 +5,7 @@ import type { KeyObject } from "node:crypto";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
-import type { Tx, ViewReads } from "../../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
 import {
@@ -17,7 +17,7 @@ import {
   storedMembership,
 } from "../joining/membership.ts";
 import { partsCodec } from "../parts-codec.ts";
-import type { Sibling } from "../stream/messages.ts";
+import { MAX_REVOKED, type Sibling } from "../stream/messages.ts";
 
 const FORMER = "former";
 const FORMER_HEARD = "former-heard";
@@ -25,7 +25,12 @@ const heardCodec = jsonCodec<true>();
 
 /** The other secondaries of the primary that is followed, or was before its place was taken. */
 const SIBLINGS = "siblings";
-const siblingsCodec = jsonCodec<readonly Sibling[]>();
+const siblingsCodec = jsonCodec<readonly Stored[]>();
+type Stored = Pick<Sibling, "addresses" | "serials"> & Partial<Sibling>;
+
+/** Serials that the primary of before has issued, and this one has revoked in its place. */
+const FORMER_REVOKED = "former-revoked";
+const revokedCodec = jsonCodec<readonly string[]>();
 
 export interface Upstream {
   readonly member: Membership;
@@ -70,6 +75,7 @@ export function keepFormer(
   forgetMembership(tx);
   tx.delete(FORMER);
   tx.delete(FORMER_HEARD);
+  tx.delete(FORMER_REVOKED);
   if (member === null) return;
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
@@ -104,11 +110,43 @@ export function formerHeard(tx: Tx): void {
 export function forgetFormer(tx: Tx): void {
   tx.delete(FORMER);
   tx.delete(FORMER_HEARD);
+  tx.delete(FORMER_REVOKED);
   tx.delete(SIBLINGS);
 }
 
 export function storedSiblings(reads: ViewReads): readonly Sibling[] {
-  return reads.get(SIBLINGS, siblingsCodec) ?? [];
+  const stored = reads.get(SIBLINGS, siblingsCodec) ?? [];
+  return stored.map((one) => ({ id: "", cluster: "", ...one })); // earlier versions did not know them
+}
+
+/** Those are taken for members no more, and whoever has led says so to the others. Whether there were any. */
+export function revokeSiblings(tx: Tx, isMeant: (sibling: Sibling) => boolean): boolean {
+  const all = storedSiblings(tx);
+  const meant = all.filter(isMeant);
+  if (meant.length === 0) return false;
+  const serials = [...storedFormerRevoked(tx), ...meant.flatMap((one) => one.serials)];
+  putSiblings(
+    tx,
+    all.filter((one) => !meant.includes(one)),
+  );
+  tx.put(FORMER_REVOKED, serials.slice(-MAX_REVOKED), revokedCodec);
+  return true;
+}
+
+export function storedFormerRevoked(reads: ViewReads): readonly string[] {
+  return reads.get(FORMER_REVOKED, revokedCodec) ?? [];
+}
+
+/** Whoever leads has revoked these. */
+export async function withoutSerials(view: View, serials: readonly string[]): Promise<void> {
+  const isOne = (sibling: Sibling) => sibling.serials.some((serial) => serials.includes(serial));
+  if (!storedSiblings(view).some(isOne)) return;
+  const write = (tx: Tx) =>
+    putSiblings(
+      tx,
+      storedSiblings(tx).filter((one) => !isOne(one)),
+    );
+  await view.write(write, { essential: true });
 }
 
 export function putSiblings(tx: Tx, siblings: readonly Sibling[]): void {

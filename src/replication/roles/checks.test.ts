@@ -2,8 +2,15 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type PromotionFacts, promotionChecks, promotionRefusal, skipped } from "./checks.ts";
+import {
+  type PromotionFacts,
+  promotionChecks,
+  promotionRefusal,
+  skipped,
+  unreachedWarnings,
+} from "./checks.ts";
 
+const NOBODY = { later: null, candidates: [], unreached: [] };
 const READY: PromotionFacts = {
   opens: true,
   copied: true,
@@ -21,6 +28,7 @@ const READY: PromotionFacts = {
   hasPort: true,
   audits: true,
   changing: false,
+  siblings: NOBODY,
 };
 
 const CASES: readonly (readonly [
@@ -36,6 +44,8 @@ const CASES: readonly (readonly [
   ["equal", { equal: false }, "invalid", true],
   ["complete", { announced: 95n }, "unavailable", true],
   ["primary-gone", { final: null }, "invalid", true],
+  ["siblings", { siblings: { ...NOBODY, later: { number: 4, cluster: "c" } } }, "invalid", true],
+  ["siblings", { siblings: { ...NOBODY, candidates: ["cluster-c"] } }, "invalid", true],
   ["cluster-port", { hasPort: false }, "invalid", false],
   ["audit", { audits: false }, "invalid", false],
   ["alone", { changing: true }, "invalid", false],
@@ -75,6 +85,16 @@ test("a primary is gone when it was demoted and all of it is here, or was silent
   assert.equal(gone({ hasPrimary: false, final: 90n }), true);
   const [sign] = skipped(promotionChecks({ ...READY, final: null, hasPrimary: false }));
   assert.match(sign ?? "", /cluster cluster-a leads the set in epoch 3/);
+});
+
+test("who does not answer keeps nobody from being promoted, and is named", () => {
+  const siblings = { ...NOBODY, unreached: ["https://c.example:8201", ""] };
+  const facts = { ...READY, siblings };
+  assert.equal(promotionRefusal(promotionChecks(facts), false), null);
+  const [first, second] = unreachedWarnings(facts);
+  assert.match(first ?? "", /at https:\/\/c\.example:8201, did not answer/);
+  assert.match(second ?? "", /whose address is not known, did not answer/);
+  assert.deepEqual(unreachedWarnings({ siblings: null }), []);
 });
 
 test("what would be lost is named by its indexes", () => {

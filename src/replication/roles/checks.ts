@@ -40,6 +40,17 @@ export interface PromotionFacts {
   readonly audits: boolean;
   /** Whether another change of the role is under way. */
   readonly changing: boolean;
+  /** What the other members of the set say; null where they were not called. */
+  readonly siblings: SiblingFacts | null;
+}
+
+export interface SiblingFacts {
+  /** The last epoch that one of them knows of, where it is later than that of here. */
+  readonly later: Pick<Epoch, "number" | "cluster"> | null;
+  /** Clusters that are about to be promoted, and do not give way to this one. */
+  readonly candidates: readonly string[];
+  /** Where those are that did not answer; empty where nobody knows that. */
+  readonly unreached: readonly string[];
 }
 
 export type CheckName =
@@ -49,6 +60,7 @@ export type CheckName =
   | "equal"
   | "complete"
   | "primary-gone"
+  | "siblings"
   | "cluster-port"
   | "audit"
   | "alone";
@@ -68,6 +80,7 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
   const { opens, copied, between, equal, applied, announced } = facts;
   const behind = announced > applied;
   const sign = signOfPrimary(facts);
+  const rival = rivalOf(facts);
   return [
     check(
       "keys",
@@ -97,6 +110,7 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
       `entries ${applied + 1n} to ${announced} of the primary are missing here, and would be lost`,
     ),
     check("primary-gone", sign === null, true, sign ?? ""),
+    check("siblings", rival === null, true, rival ?? ""),
     check(
       "cluster-port",
       facts.hasPort,
@@ -122,6 +136,24 @@ function signOfPrimary(facts: PromotionFacts): string | null {
   }
   if (silentFor >= SILENT_SECONDS) return null;
   return `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
+}
+
+/** Who leads by now, or is about to, by what the other members say; null where nobody does. */
+function rivalOf({ siblings }: PromotionFacts): string | null {
+  const { later = null, candidates = [] } = siblings ?? {};
+  if (later !== null) {
+    return `cluster ${later.cluster} leads the set in epoch ${later.number}, as another member says: follow it, with a token of it`;
+  }
+  if (candidates.length === 0) return null;
+  return `cluster ${candidates.join(" and ")} is about to be promoted: look there, and follow it; where nothing comes of it, try again in a minute`;
+}
+
+/** Who was not there to say so: no reason to refuse, since a site that is lost would keep the others from being promoted. */
+export function unreachedWarnings({ siblings }: Pick<PromotionFacts, "siblings">): string[] {
+  return (siblings?.unreached ?? []).map((address) => {
+    const where = address === "" ? "whose address is not known" : `at ${address}`;
+    return `another secondary of the set, ${where}, did not answer: look whether it was promoted, and keep it from that`;
+  });
 }
 
 /** What keeps it from being promoted; null where nothing does. */

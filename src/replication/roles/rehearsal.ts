@@ -10,6 +10,7 @@ import {
   promotionChecks,
   type PromotionFacts,
   promotionRefusal,
+  unreachedWarnings,
 } from "./checks.ts";
 import type { Secondary } from "./role.ts";
 
@@ -23,6 +24,8 @@ export interface Rehearsed {
   /** For how long the primary was not heard of, in seconds: what it has written since nobody here knows. Null while it
    *  is connected, and where there is none. */
   readonly unheard: number | null;
+  /** What does not keep it from being promoted, and is to be looked at. */
+  readonly warnings: readonly string[];
   /** Commands, in order. */
   readonly next: readonly string[];
 }
@@ -45,6 +48,7 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     readyWithForce,
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
+    warnings: unreachedWarnings(facts),
     next: nextCommands(checks, { ready, readyWithForce, primaryApi, isTaken }),
   };
 }
@@ -91,6 +95,7 @@ function nextCommands(
   const steps = [
     ...mending,
     ...(failed.has("primary-gone") ? (isTaken ? [demote] : [follow, demote]) : []),
+    ...(failed.has("siblings") ? [follow] : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
     PROMOTE,
   ];
@@ -106,7 +111,7 @@ export interface RehearsalReport {
 }
 
 export function rehearsalReport(
-  { checks, ready, readyWithForce, lost, unheard, next }: Rehearsed,
+  { checks, ready, readyWithForce, lost, unheard, warnings, next }: Rehearsed,
   { set, id, address, epoch }: Pick<Secondary, "set" | "id" | "address" | "epoch">,
   { applied, announced }: Pick<PromotionFacts, "applied" | "announced">,
   now: Instant,
@@ -128,6 +133,7 @@ export function rehearsalReport(
         skipped_by_force: forced,
         text,
       })),
+      warnings: [...warnings],
       next: [...next],
     },
     statement: statementOf(state, failed, lost, showTime(now)),

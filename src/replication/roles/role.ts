@@ -86,7 +86,12 @@ export type Step =
   | { readonly do: "promoting"; readonly promoting: Promoting }
   | { readonly do: "stay" }
   | { readonly do: "promote"; readonly cluster: string; readonly first: string }
-  | { readonly do: "update-primary"; readonly joined: Joined }
+  | {
+      readonly do: "update-primary";
+      readonly joined: Joined;
+      /** Also where a later epoch is known here: an operator says that it is none. */
+      readonly isForced?: boolean;
+    }
   | { readonly do: "move-primary"; readonly address: string }
   | { readonly do: "forget-primary" }
   | { readonly do: "disable-secondary" }
@@ -151,7 +156,7 @@ export function after(role: Role, step: Step): Role {
       const { set, epoch, copied } = secondary(role);
       const { joined: to } = step;
       if (to.set !== set) throw failures.otherSet();
-      if (isOlder(to.epoch, epoch)) {
+      if (isOlder(to.epoch, epoch) && step.isForced !== true) {
         throw failures.epochSuperseded(to.epoch.number, epoch.number);
       }
       return { ...joined(to, copied), mayRewind: true };
@@ -209,6 +214,11 @@ const MAX_AHEAD = 1000;
 /** Whether the first gives way to the second, and the second may have come about. */
 export function isNext(one: Epoch, other: Epoch): boolean {
   return isOlder(one, other) && other.number - one.number <= MAX_AHEAD;
+}
+
+/** Where its primary is looked for, in this order. */
+export function addressesOf({ address, known }: Secondary): readonly string[] {
+  return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
 }
 
 /** Whether the data is another cluster's, or is not to be changed here. */

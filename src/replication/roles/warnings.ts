@@ -3,6 +3,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Finished } from "../stream/sender.ts";
+import type { Epoch } from "./role.ts";
 
 const WARN_SKEW = 30n; // seconds
 
@@ -30,4 +31,9 @@ export function demotionWarnings(final: string, finished: Finished | null): stri
         ]
       : []),
   ];
+}
+
+/** An operator has followed an earlier primary than was known. */
+export function refutedWarning({ number, cluster }: Pick<Epoch, "number" | "cluster">): string {
+  return `epoch ${number} of cluster ${cluster} is given up here: where that cluster leads all the same, it says so again`;
 }

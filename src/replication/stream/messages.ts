@@ -39,7 +39,9 @@ export const CREDIT: number = 8 * MIB;
 const LARGEST_ROWS = 16 * MIB; // a chunk, and a value beyond it
 const LARGEST_KEYS = MIB;
 const ADDRESSES = 16;
-const SIBLINGS = 64;
+export const SIBLINGS = 64;
+/** Of their certificates. */
+export const MAX_REVOKED = 512;
 /** Of one of them. */
 export const SIBLING_ADDRESSES = 2;
 
@@ -180,10 +182,13 @@ export type Healed = MessageOf<(typeof healed)["request"]>;
 const times = message({ t0: uint64(1), t1: uint64(2), t2: uint64(3), t3: uint64(4) });
 export type EchoTimes = MessageOf<typeof times>;
 
-/** Another secondary of the same primary: where it is, and the serials of its certificates. */
-const sibling = message({
+/** Another secondary of the same primary: where it is, the serials of its certificates, by which id the primary knows it and as
+ *  which cluster. */
+export const sibling = message({
   addresses: list(text(1), SIBLING_ADDRESSES),
   serials: list(text(2), 16),
+  id: text(3),
+  cluster: text(4),
 });
 export type Sibling = MessageOf<typeof sibling>;
 

@@ -268,8 +268,15 @@ test("a secondary that was promoted while it was on its way to another primary k
   assert.ok(role.mode === "primary");
   const joining = { set: role.set, id: "b", address: "https://127.0.0.1:1", epoch };
   const upstream = null as unknown as Reached["upstream"]; // nobody looks at it
-  await assert.rejects(b.replication.updatePrimary(joining, { bundle: before, upstream }), {
-    code: "replication-not-secondary",
-  });
+  await assert.rejects(
+    b.replication.updatePrimary(
+      joining,
+      { bundle: before, upstream },
+      { force: false, also: () => {} },
+    ),
+    {
+      code: "replication-not-secondary",
+    },
+  );
   assert.deepEqual(b.server.server.barrier.keysVersion, keysVersion);
 });

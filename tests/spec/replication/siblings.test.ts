@@ -3,11 +3,16 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { exchangeEpochs } from "../../../src/replication/links/fencing.ts";
-import { storedFormer } from "../../../src/replication/links/upstream.ts";
-import { storedSiblings, storedUpstream } from "../../../src/replication/links/upstream.ts";
+import { exchange } from "../../../src/replication/links/fencing.ts";
+import {
+  putSiblings,
+  storedFormer,
+  storedSiblings,
+  storedUpstream,
+} from "../../../src/replication/links/upstream.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { type Epoch, isFenced } from "../../../src/replication/roles/role.ts";
+import type { Sibling } from "../../../src/replication/stream/messages.ts";
 import type { Answer } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -76,6 +81,8 @@ interface Saying {
   readonly keysOf?: Cluster;
   /** Default: the sibling of who says it, where siblings tell each other. */
   readonly to?: readonly string[];
+  /** Default: the first that it knows. */
+  readonly sibling?: Sibling;
 }
 
 /** What whoever has the certificate of `by` and says to be `from` hears of who leads. */
@@ -83,36 +90,60 @@ async function saidBy(
   by: Cluster,
   later: Epoch,
   from: string,
-  { keysOf = by, to }: Saying = {},
+  { keysOf = by, to, sibling = storedSiblings(viewOf(by))[0] }: Saying = {},
 ): Promise<Epoch | null> {
   const upstream = storedUpstream(viewOf(by));
-  const [sibling] = storedSiblings(viewOf(by));
   assert.ok(upstream !== null && sibling !== undefined);
-  const member = to === undefined ? { ...upstream.member, beside: true as const } : upstream.member;
-  return await exchangeEpochs(to ?? sibling.addresses, member, later, {
-    ...HURRIED,
-    net: new SystemNet(),
-    barrier: keysOf.server.server.barrier,
-    clusterId: () => from,
-    version: "0.1.0",
-  });
+  const { serials } = sibling;
+  const beside = { ...upstream.member, beside: true, serials } as const;
+  const answer = await exchange(
+    to ?? sibling.addresses,
+    to === undefined ? beside : upstream.member,
+    later,
+    {
+      ...HURRIED,
+      net: new SystemNet(),
+      barrier: keysOf.server.server.barrier,
+      clusterId: () => from,
+      version: "0.1.0",
+    },
+  );
+  return answer?.leading ?? null;
+}
+
+/** How many others it could call. */
+function knownTo(one: Cluster): number {
+  return storedSiblings(viewOf(one)).filter(({ addresses }) => addresses.length > 0).length;
 }
 
 async function threeInSync(t: TestContext) {
-  const { primary: a } = await startPrimaryBehind(t, WORLD);
+  const { primary: a, way } = await startPrimaryBehind(t, WORLD);
   const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
   await inSync(a, b);
   await inSync(a, c);
-  await until(() => storedSiblings(viewOf(b)).some(({ addresses }) => addresses.length > 0));
-  await until(() => storedSiblings(viewOf(c)).length === 1);
-  return { a, b, c };
+  for (const one of [b, c]) await until(() => knownTo(one) === 1);
+  return { a, b, c, way };
 }
 
-test("one that follows stops at once when its sibling proves to lead, and does not speak for it: the primary believes who leads alone", async (t) => {
+test("the word of a sibling stops nobody whose primary answers and leads", async (t) => {
   const { a, b, c } = await threeInSync(t);
   const cluster = await b.clusterId();
+  const { role } = a.replication;
+  assert.ok(role.mode === "primary");
   const later = { number: 2, cluster, first: String(b.index + 1n) };
+  assert.deepEqual(await saidBy(b, later, cluster), role.epoch);
+  await a.put("later", { n: "1" });
+  await inSync(a, c);
+  assert.equal((await c.status())["conflicting_primary"], undefined);
+});
+
+test("one that follows stops at once when its sibling proves to lead and the primary is not there, and does not speak for it: the primary believes who leads alone", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const cluster = await b.clusterId();
+  const later = { number: 2, cluster, first: String(b.index + 1n) };
+  way.cut();
   assert.deepEqual(await saidBy(b, later, cluster), later);
+  way.heal();
   assert.equal((await c.status())["conflicting_primary"], cluster);
   const { index } = c;
   for (const n of ["1", "2", "3"]) await a.put("later", { n });
@@ -195,4 +226,178 @@ test("one that was demoted hears who was promoted in its place, and is not promo
   await rejoined(b, a, "back", a.opened.shares, token);
   await inSync(b, a);
   assert.equal((await a.status())["conflicting_primary"], undefined);
+});
+
+const PLAIN = { force: false, address: "" };
+
+/** A cluster that was demoted, and is away since: who is promoted in its place hears nothing from it. */
+async function demotedAway(t: TestContext) {
+  const all = await threeInSync(t);
+  assert.equal((await all.a.dr("primary/demote", {}, all.a.token)).status, 200);
+  all.way.cut();
+  return all;
+}
+
+/** It knows them, and not where they are. */
+async function losesAddresses(one: Cluster): Promise<void> {
+  const siblings = storedSiblings(viewOf(one)).map((each) => ({ ...each, addresses: [] }));
+  await viewOf(one).write((tx) => putSiblings(tx, siblings));
+}
+
+test("one that has not heard of a promotion calls its siblings before it is promoted itself, and is refused", async (t) => {
+  const { b, c } = await demotedAway(t);
+  await losesAddresses(c); // so that nobody hears of it
+  const { warnings } = await c.replication.promote(PLAIN);
+  assert.match(warnings.join("\n"), /whose address is not known, did not answer/);
+  const leader = await c.clusterId();
+  const { checks } = await b.replication.rehearse("");
+  assert.match(checks.find(({ name }) => name === "siblings")?.text ?? "", new RegExp(leader));
+  await assert.rejects(
+    b.replication.promote(PLAIN),
+    new RegExp(`check "siblings": cluster ${leader} leads the set in epoch 2`),
+  );
+  assert.equal(b.replication.mode, "secondary");
+  const forced = await b.replication.promote(FORCED);
+  assert.match(forced.warnings.join("\n"), /promoted without the check "siblings"/);
+});
+
+test("a sibling names others that are not known here: they are called too", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const d = await joined(t, a, "site-d", WORLD);
+  await inSync(a, d);
+  for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  await losesAddresses(c);
+  const { serial } = storedUpstream(viewOf(c))!.member;
+  const others = storedSiblings(viewOf(b)).filter(({ serials }) => !serials.includes(serial));
+  await viewOf(b).write((tx) => putSiblings(tx, others));
+  await c.replication.promote(PLAIN);
+  await assert.rejects(b.replication.promote(PLAIN), new RegExp(await c.clusterId()));
+});
+
+test("one ticket that is used on two siblings at the same moment makes one primary", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const created = await a.dr("primary/operator-ticket", { operations: ["promote"] });
+  const ticket = String(at(created, "data", "ticket"));
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  const answers = await Promise.all([b, c].map((one) => one.dr("secondary/promote", {}, ticket)));
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(
+    statuses.toSorted((x, y) => x - y),
+    [200, 400],
+  );
+  const refused = answers.find(({ status }) => status === 400);
+  assert.match(refused?.text ?? "", /check \\"(siblings|primary-gone)\\"/);
+  const [winner, loser] = answers[0]?.status === 200 ? [b, c] : [c, b];
+  assert.deepEqual([winner.replication.mode, loser.replication.mode], ["primary", "secondary"]);
+  const leader = await winner.clusterId();
+  await until(async () => (await loser.status())["conflicting_primary"] === leader);
+});
+
+test("one that was demoted and one of its secondaries are promoted at the same moment: one is", async (t) => {
+  const { a, b } = await threeInSync(t);
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  const tried = await Promise.allSettled([a, b].map((one) => one.replication.promote(PLAIN)));
+  assert.deepEqual(tried.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+});
+
+test("a sibling that is lost keeps nobody from being promoted, and is named", async (t) => {
+  const { b, c } = await demotedAway(t);
+  const [sibling] = storedSiblings(viewOf(b));
+  await c.replication.rest(); // its port answers no more
+  const { ready, warnings } = await b.replication.rehearse("");
+  assert.equal(ready, true);
+  const lost = new RegExp(`at ${sibling?.addresses[0]}, did not answer`);
+  assert.match(warnings.join("\n"), lost);
+  assert.match((await b.replication.promote(PLAIN)).warnings.join("\n"), lost);
+});
+
+test("another member that answers in the place of a sibling is not heard", async (t) => {
+  const { b, c, way } = await threeInSync(t);
+  way.cut();
+  const [sibling] = storedSiblings(viewOf(b));
+  assert.ok(sibling !== undefined);
+  await viewOf(b).write((tx) => putSiblings(tx, [{ ...sibling, serials: ["beef"] }]));
+  const cluster = await b.clusterId();
+  const later = { number: 2, cluster, first: String(b.index + 1n) };
+  assert.equal(await saidBy(b, later, cluster), null);
+  assert.equal((await c.status())["conflicting_primary"], undefined);
+});
+
+test("a new primary revokes one that has followed the old one beside it: nobody hears that one any more", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const d = await joined(t, a, "site-d", WORLD);
+  await inSync(a, d);
+  for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
+  way.cut();
+  await b.replication.promote(FORCED);
+  const leader = await b.clusterId();
+  for (const one of [c, d]) {
+    await until(async () => (await one.status())["conflicting_primary"] === leader);
+  }
+  const { token } = a;
+  assert.equal((await b.dr("primary/revoke-secondary", { id: "site-c" }, token)).status, 204);
+  const { serial } = storedUpstream(viewOf(c))!.member;
+  const isKnown = (one: Cluster) =>
+    storedSiblings(viewOf(one)).some(({ serials }) => serials.includes(serial));
+  assert.equal(isKnown(b), false);
+  await until(() => !isKnown(d));
+  const cluster = await c.clusterId();
+  const later = { number: 3, cluster, first: String(c.index + 1n) };
+  for (const sibling of storedSiblings(viewOf(c))) {
+    assert.equal(await saidBy(c, later, cluster, { sibling }), null, "it is no member any more");
+  }
+  assert.equal(isFenced(b.replication.role), false);
+  assert.equal((await d.status())["conflicting_primary"], leader);
+  way.heal(); // the old primary hears it too
+  await until(() => isFenced(a.replication.role));
+  const known = () => viewOf(a).list("secondaries/", { limit: 10 });
+  await until(() => !known().includes("site-c"));
+});
+
+test("one that follows the new primary is revoked with the certificate that it had of the old one", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const { member } = storedUpstream(viewOf(c))!;
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  await b.replication.promote(PLAIN);
+  await rejoined(b, c, "other-name", a.opened.shares, a.token);
+  await inSync(b, c);
+  const isKnown = () =>
+    storedSiblings(viewOf(b)).some(({ serials }) => serials.includes(member.serial));
+  assert.equal(isKnown(), true);
+  assert.equal((await b.dr("primary/revoke-secondary", { id: "other-name" }, a.token)).status, 204);
+  assert.equal(isKnown(), false);
+});
+
+test("an epoch that nobody leads in is given up by an operator's hand, with a token of the primary that leads", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const cluster = await b.clusterId();
+  way.cut();
+  const claimed = { number: 900, cluster, first: "1" };
+  assert.deepEqual(await saidBy(b, claimed, cluster), claimed);
+  way.heal();
+  const operation = await c.operationToken(a.opened.shares);
+  const key = await c.dr("secondary/generate-public-key", {}, operation);
+  const created = await a.dr("primary/secondary-token", {
+    id: "site-c-again",
+    secondary_public_key: at(key, "data", "secondary_public_key"),
+  });
+  const token = at(created, "data", "token");
+  const refused = await c.dr("secondary/update-primary", { token }, operation);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /one of epoch 900 is known here/);
+  const trial = { token, dry_run: true, force: true };
+  const tried = await c.dr("secondary/update-primary", trial, operation);
+  assert.equal(at(tried, "data", "ready"), true, tried.text);
+  const moved = await c.dr("secondary/update-primary", { token, force: true }, operation);
+  assert.equal(moved.status, 200, moved.text);
+  assert.match(moved.text, new RegExp(`epoch 900 of cluster ${cluster} is given up here`));
+  assert.ok(c.server.lines.some((line) => line.includes("replication.epoch-given-up")));
+  await a.put("later", { n: "1" });
+  await inSync(a, c);
+  assert.equal((await c.status())["conflicting_primary"], undefined);
+  assert.equal((await c.status())["epoch"], 1);
 });

@@ -23,7 +23,12 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
   t.after(() => stage.close());
   const { world, authority, port, address } = stage;
   const rome = await stage.member("rome");
-  const dial = async (served: Pick<IssuedPair, "certificate" | "key">): Promise<boolean> => {
+  const paris = await stage.member("paris");
+  const serials = [paris.serial];
+  const dial = async (
+    served: Pick<IssuedPair, "certificate" | "key">,
+    meant: readonly string[] = serials,
+  ): Promise<boolean> => {
     port.serve({
       ...BESIDE,
       authority: authority.certificate,
@@ -34,7 +39,7 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
       revoked: [],
     });
     const { certificate, key } = rome;
-    const own = { ...BESIDE, authority: authority.certificate, certificate, key };
+    const own = { ...BESIDE, serials: meant, authority: authority.certificate, certificate, key };
     const link = new CarriedLink(new TlsCarrier(world, address, own), { ...SET, id: "rome" });
     try {
       await link.open(SELF);
@@ -45,9 +50,12 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
       await link.close();
     }
   };
-  assert.ok(await dial(await stage.member("paris")), "the harness");
+  assert.ok(await dial(paris), "the harness");
+  assert.equal(await dial(paris, []), false, "nobody was meant");
   const late = { ...world, clock: new FakeClock(world.clock.now() - 366n * DAY) };
   const impostors = {
+    "one that was revoked, by our authority": await stage.member("oslo"),
+    "one of before, of the same member": await stage.member("paris"),
     "of another authority of that name": await issueMember(
       await makeAuthority(SET, world),
       "paris",

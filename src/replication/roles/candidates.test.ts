@@ -1,0 +1,109 @@
+// Who goes on of those that are about to be promoted at the same moment.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { FakeClock } from "../../../tests/support/fake-world.ts";
+import { type Candidacy, candidacyOf, Candidates } from "./candidates.ts";
+
+/** Clusters that say things to each other, each in its own time. */
+function clusters(names: readonly string[]) {
+  const clock = new FakeClock(0n);
+  const of = new Map(names.map((name) => [name, new Candidates(clock, () => name)]));
+  const say = (from: string, to: string, candidacy: Candidacy) =>
+    of.get(to)!.hear(`member-${from}`, from, candidacy);
+  return { clock, of: (name: string) => of.get(name)!, say };
+}
+
+/** Every order in which these can come, each list in its own. */
+function* orders<T>(lists: readonly (readonly T[])[]): Generator<readonly T[]> {
+  if (lists.every((list) => list.length === 0)) yield [];
+  for (const [i, [first, ...rest]] of lists.entries()) {
+    if (first === undefined) continue;
+    for (const order of orders(lists.with(i, rest))) yield [first, ...order];
+  }
+}
+
+interface Step {
+  readonly what: "begin" | "say" | "decide";
+  readonly name: string;
+  readonly to: string;
+}
+
+/** Each stands, says so to all others in turn, and decides by their answers. */
+function stepsOf(name: string, others: readonly string[]): readonly Step[] {
+  const says = others.map((to) => ({ what: "say", name, to }) as const);
+  return [{ what: "begin", name, to: "" }, ...says, { what: "decide", name, to: "" }];
+}
+
+function promotedIn(order: readonly Step[], names: readonly string[]): readonly string[] {
+  const { of, say } = clusters(names);
+  const answers = new Map(names.map((name) => [name, new Map<string, readonly string[]>()]));
+  return order.flatMap(({ what, name, to }) => {
+    const heard = answers.get(name)!;
+    if (what === "begin") of(name).begin({ isFirm: false });
+    if (what === "say") heard.set(to, say(name, to, "stands"));
+    if (what !== "decide") return [];
+    const deniers = [...heard].filter(([one, named]) => !named.includes(one)).map(([one]) => one);
+    const against = of(name).against([...heard.values()].flat(), deniers);
+    if (against.length === 0) of(name).settle();
+    else of(name).end();
+    return against.length === 0 ? [name] : [];
+  });
+}
+
+test("of two that stand one is promoted, in whatever order they speak", () => {
+  const both = [stepsOf("a", ["b"]), stepsOf("b", ["a"])];
+  for (const order of orders(both)) {
+    assert.equal(promotedIn(order, ["a", "b"]).length, 1, JSON.stringify(order));
+  }
+});
+
+test("of two that stand beside a third that knows both one is promoted", () => {
+  const both = [stepsOf("a", ["c", "b"]), stepsOf("b", ["c", "a"])];
+  for (const order of orders(both)) {
+    assert.equal(promotedIn(order, ["a", "b", "c"]).length, 1, JSON.stringify(order));
+  }
+});
+
+test("of two that reach a third alone at most one is, and of three that stand at most one", () => {
+  const apart = [stepsOf("a", ["c"]), stepsOf("b", ["c"])];
+  for (const order of orders(apart)) {
+    assert.equal(promotedIn(order, ["a", "b", "c"]).length, 1, JSON.stringify(order));
+  }
+  const three = [stepsOf("a", ["b", "c"]), stepsOf("b", ["c", "a"]), stepsOf("c", ["a", "b"])];
+  for (const order of orders(three)) {
+    assert.ok(promotedIn(order, ["a", "b", "c"]).length <= 1, JSON.stringify(order));
+  }
+});
+
+test("one that goes on by force gives way to nobody", () => {
+  const { of, say } = clusters(["a", "b"]);
+  of("b").begin({ isFirm: true });
+  assert.deepEqual(say("a", "b", "stands"), ["b"]);
+  assert.deepEqual(of("b").against([], []), []);
+});
+
+test("whoever withdraws, or is not heard of for a minute, stands no more; who only asks never did", () => {
+  const { clock, of, say } = clusters(["a", "b", "c"]);
+  assert.deepEqual(say("c", "a", "asks"), []);
+  say("b", "a", "stands");
+  assert.deepEqual(say("c", "a", "asks"), ["b"]);
+  say("b", "a", "withdraws");
+  assert.deepEqual(say("c", "a", "asks"), []);
+  say("b", "a", "stands");
+  clock.pass(MINUTE);
+  assert.deepEqual(say("c", "a", "asks"), ["b"]);
+  clock.pass(SECOND);
+  assert.deepEqual(say("c", "a", "asks"), []);
+  of("a").begin({ isFirm: false });
+  assert.throws(() => of("a").begin({ isFirm: false }), /change/);
+});
+
+test("one member speaks for one cluster, and in words that are known", () => {
+  const { of, say } = clusters(["a", "c"]);
+  of("a").hear("member-b", "b1", "stands");
+  of("a").hear("member-b", "b2", "stands");
+  assert.deepEqual(say("c", "a", "asks"), ["b2"]);
+  assert.deepEqual(["stands", "", "leads"].map(candidacyOf), ["stands", null, null]);
+});
