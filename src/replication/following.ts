@@ -158,6 +158,7 @@ export class Following {
     if (!isNext(now.epoch, epoch) || !isOwn || (await this.#isLed(now))) return now.epoch;
     await changes.own(async () => {
       await role.step({ do: "superseded", epoch });
+      this.candidates.led(epoch.cluster);
       const links = await this.#parts.links();
       links.tellSuperseded(options.log, epoch);
       const upstream = links.storedUpstream(options.view);

@@ -433,6 +433,7 @@ export class Replication {
         });
         heard.forget();
       });
+      this.#following.candidates.led(joined.epoch.cluster);
       await this.#following.open();
       const isBefore = isOlder(joined.epoch, known);
       if (isBefore) links.tellRefuted(this.#log, known, joined.epoch);

@@ -92,6 +92,9 @@ test("whoever withdraws, or is not heard of for a minute, stands no more; who on
   say("b", "a", "withdraws");
   assert.deepEqual(say("c", "a", "asks"), []);
   say("b", "a", "stands");
+  of("a").led("b");
+  assert.deepEqual(say("c", "a", "asks"), [], "it was promoted");
+  say("b", "a", "stands");
   clock.pass(MINUTE);
   assert.deepEqual(say("c", "a", "asks"), ["b"]);
   clock.pass(SECOND);

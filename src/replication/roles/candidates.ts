@@ -57,6 +57,13 @@ export class Candidates {
     return [...stands, ...this.#standing()].filter((one) => one !== cluster);
   }
 
+  /** It leads, or did: what it has said before is over. */
+  led(cluster: string): void {
+    for (const [member, other] of this.#others) {
+      if (other.cluster === cluster) this.#others.delete(member);
+    }
+  }
+
   // --- this cluster ---
 
   get stands(): boolean {

@@ -401,3 +401,15 @@ test("an epoch that nobody leads in is given up by an operator's hand, with a to
   assert.equal((await c.status())["conflicting_primary"], undefined);
   assert.equal((await c.status())["epoch"], 1);
 });
+
+test("who has followed the one that was promoted takes its place in the same minute, also where that one is gone", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  await b.replication.promote(PLAIN);
+  await rejoined(b, c, "other-name", a.opened.shares, a.token);
+  await inSync(b, c);
+  assert.equal((await b.dr("primary/demote", {}, a.token)).status, 200);
+  await b.replication.rest();
+  await c.replication.promote(PLAIN);
+});
