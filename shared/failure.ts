@@ -1,7 +1,7 @@
 // What went wrong, in the caller's terms. http/, cli/ and plugins/ each own one table from kind to
 // status, exit code or gRPC code; nothing else in the house knows those numbers.
 
-import { kindOf, traceOf } from "./fault.ts";
+import { kindOf, traceOf, wordsOf } from "./fault.ts";
 
 export type FailureKind =
   | "invalid" // the input is wrong; the message says what would be accepted
@@ -55,6 +55,19 @@ export class Failure extends OwnError {
     this.retryAfter = options?.retryAfter ?? null;
     this.headers = options?.headers ?? NO_HEADERS;
   }
+}
+
+/** The same for whoever was refused: in words alone, without the names that systems have for their errors. */
+export function explain(error: unknown): string {
+  const parts: string[] = [];
+  let at = error;
+  while (at instanceof OwnError && parts.length < 8) {
+    parts.push(at.message);
+    at = at.cause;
+  }
+  const words = at === undefined ? null : wordsOf(at);
+  if (words !== null) parts.push(words);
+  return parts.length === 0 ? "it failed, and the server's log says why" : parts.join(": ");
 }
 
 /**

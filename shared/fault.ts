@@ -31,6 +31,12 @@ export function kindOf(error: unknown): string {
   return `unexpected ${nameOf(error)}${code === "" ? "" : ` ${code}`}`;
 }
 
+/** The same in words alone; null where there are none. */
+export function wordsOf(error: unknown): string | null {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return systemErrorText(code) ?? null;
+}
+
 function nameOf({ name }: Error): string {
   return NAME.test(name) ? name : "Error";
 }

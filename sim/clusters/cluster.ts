@@ -257,6 +257,7 @@ export class SimCluster implements Host {
     const replication = new Replication(options);
     const admission = new Admission({
       wrapAddress: "",
+      isDev: true,
       spendTicket: () => {},
       ...options,
       replication,

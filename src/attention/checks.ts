@@ -66,6 +66,8 @@ export interface Facts {
   readonly replication: () => {
     /** Another cluster leads its set. */
     readonly fenced: boolean;
+    /** Secondaries as which two clusters come. */
+    readonly doubled: readonly string[];
     /** Entries that only this cluster had, and gave up. */
     readonly divergent: number;
     /** Of what such a cluster had made outside: not handed over yet, and brought here where nobody can end it. */
@@ -185,6 +187,19 @@ export const CHECKS: readonly Check[] = [
       const text = `${divergent} entries that only this cluster had were given up for another primary`;
       return server(divergent > 0, text);
     },
+  },
+  {
+    code: "replication.duplicated",
+    severity: "act",
+    remedy:
+      "holdfast replication status; stop the copy: a second secondary begins empty, with a token of its own",
+    find: (facts) =>
+      facts.replication().doubled.map((name) => ({
+        subject: name,
+        namespace: ROOT_NAMESPACE,
+        seenBy: "sys/replication/dr/status",
+        text: "two clusters come as this secondary: a copy of its disk was started beside it",
+      })),
   },
   {
     code: "replication.orphans",

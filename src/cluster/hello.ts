@@ -112,6 +112,14 @@ export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", r
   maxResponse: MAX_HELLO,
 });
 
+const REVOKED = "the certificate is revoked";
+
+/** Whether the peer says that it takes this certificate no more. */
+export function isRevokedThere(error: unknown): boolean {
+  const isDenied = error instanceof StatusError && error.status === Status.permissionDenied;
+  return isDenied && error.message === REVOKED;
+}
+
 /** A set as the port serves it. */
 export interface ServedSet {
   readonly table: ServiceTable<Peer>;
@@ -146,7 +154,7 @@ export class PeerGate {
   admit(path: string): void {
     const { serial, expires } = this.peer;
     if (this.#set.isRevoked(serial)) {
-      throw new StatusError(Status.permissionDenied, "the certificate is revoked");
+      throw new StatusError(Status.permissionDenied, REVOKED);
     }
     if (expires < this.#clock.now()) {
       throw new StatusError(Status.unauthenticated, "the certificate has expired");

@@ -37,11 +37,10 @@ export class PortSet implements ServedSet {
     this.#revoked = new Set(set.revoked);
   }
 
-  /** Who has shown this certificate, and may come in. */
+  /** Who has shown this certificate. Where it is revoked, each call is answered so, and with nothing else. */
   judge(certificate: X509Certificate, clock: Pick<Clock, "now">): PeerGate | Mismatch {
     const peer = verifyMember(certificate, this.#authority, this.#name, clock.now());
     if ("mismatch" in peer) return peer;
-    if (this.isRevoked(peer.serial)) return { mismatch: "it is revoked" };
     return new PeerGate(peer, this, clock);
   }
 

@@ -203,6 +203,7 @@ export class ClusterPort {
     if (set.sessionsOf(serial) >= this.#limits.sessionsPerCertificate) {
       return this.#refuse(socket, "its certificate has as many sessions as it may");
     }
+    if (set.isRevoked(serial)) this.#note(handshake.address, "its certificate: it is revoked");
     this.#forget(handshake);
     set.add(serial, this.#begin(socket, gate));
   }
@@ -234,6 +235,10 @@ export class ClusterPort {
   #refuse(socket: Connection, reason: string): void {
     const from = this.#addressOf(socket);
     socket.destroy();
+    this.#note(from, reason);
+  }
+
+  #note(from: string, reason: string): void {
     const now = this.#world.clock.elapsed();
     this.#refused++;
     if (this.#logged !== null && now - this.#logged < LOGGED) return;

@@ -55,13 +55,14 @@ export function missingOperationToken(): Failure {
 }
 
 /**
- * Unknown, revoked and expired ones alike, and tickets for something else.
+ * Unknown, revoked and expired ones alike; why, only of a ticket that the set has made.
  * @code invalid-operation-token The operation token is unknown or was revoked, or the ticket is not for this.
  * @remedy Make a new one from key shares, or ask for a ticket on the primary.
  */
-export function invalidOperationToken(): Failure {
-  const texts = ["permission denied", "invalid operation token"];
-  const message = "permission denied: invalid operation token";
+export function invalidOperationToken(reason: string | null = null): Failure {
+  const what = `invalid operation token${reason === null ? "" : `: ${reason}`}`;
+  const texts = ["permission denied", what];
+  const message = `permission denied: ${what}`;
   return new Failure("denied", "invalid-operation-token", message, { texts });
 }
 

@@ -128,7 +128,9 @@ export class Judging {
     if (operator === null) {
       state.caller = null;
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
-      throw failures.invalidOperationToken();
+      throw failures.invalidOperationToken(
+        this.#parts.operations.refusal?.(sent, operation, now) ?? null,
+      );
     }
     state.caller = operator.caller;
     state.advice = operator.warnings;

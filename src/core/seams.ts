@@ -59,6 +59,8 @@ export interface Operations {
   readonly guarded: boolean;
   /** Null for one that is unknown, has ended or is not for this operation. */
   judge(text: string, operation: DrOperation, now: Instant): Operator | null;
+  /** Why such a one is not taken, for whoever holds what the set itself has made; null for everybody else. */
+  refusal?(text: string, operation: DrOperation, now: Instant): string | null;
 }
 
 /** Who holds an operation token or a ticket. */

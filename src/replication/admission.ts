@@ -13,6 +13,7 @@ import type { Tx } from "../barrier/view.ts";
 import type { PeerCalls } from "../outbound/peer-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
+import { plainApiAddress } from "./joining/failures.ts";
 import type { Activation } from "./joining/activation.ts";
 import type { OpenedToken, WrappedToken } from "./joining/activation-token.ts";
 import type { UnwrapRequest } from "./joining/unwrapping.ts";
@@ -60,6 +61,8 @@ export interface AdmissionOptions extends ReplicationOptions {
   readonly wrap: (data: JsonObject, ttl: Nanos, context: RequestContext) => Promise<Reply>;
   /** Where a wrapped token says that it is unwrapped; empty where nobody has configured that. */
   readonly wrapAddress: string;
+  /** Whether things are tried out on this machine: there other clusters are called without TLS too. */
+  readonly isDev: boolean;
   /** How the API of a primary is called. */
   readonly calls: () => Promise<PeerCalls>;
   /** Files that the operator names. */
@@ -97,18 +100,19 @@ export class Admission {
     }: { readonly id: string; readonly ttl: Nanos; readonly publicKey: string },
     context: RequestContext,
   ): Promise<Reply> {
-    const { random, wrap } = this.#options;
+    const { random, wrap, wrapAddress, isDev } = this.#options;
+    const isWrapped = publicKey === "";
+    // Before an id is taken for it.
+    if (isWrapped && !isDev && wrapAddress.startsWith("http://")) throw plainApiAddress();
     const { makeToken } = await import("./joining/activation-token.ts");
     const { secondaries, addresses, epoch } = await this.#replication.primary();
     const [address] = addresses;
     if (address === undefined) throw failures.noClusterPort();
-    const request = { id, ttl, publicKey: publicKey === "" ? undefined : publicKey };
+    const request = { id, ttl, publicKey: isWrapped ? undefined : publicKey };
     const token = await makeToken(secondaries, request, { address, epoch }, random);
     if (token.form === "encrypted") return reply({ token: token.text });
     const wrapped = await wrap(token.wrap, token.ttl, context);
-    const { wrapAddress } = this.#options;
-    if (wrapAddress === "") return wrapped.with({ warnings: [NO_ADDRESS] });
-    return wrapAddress.startsWith("https://") ? wrapped : wrapped.with({ warnings: [PLAIN] });
+    return wrapAddress === "" ? wrapped.with({ warnings: [NO_ADDRESS] }) : wrapped;
   }
 
   async revoke(id: string): Promise<void> {
@@ -216,7 +220,7 @@ export class Admission {
     try {
       const opened = await this.#opened(token);
       if (opened.form === "wrapped") {
-        const request = unwrapRequest(opened, how, signal);
+        const request = this.#unwrapRequest(opened, how, signal);
         at = { step: "api", address: apiAddressOf(request) };
         await lookAt(request, { calls: await calls(), fs });
         return { ...at, cause: null }; // what comes next would use it up
@@ -245,8 +249,7 @@ export class Admission {
     const epoch = role.mode === "secondary" ? role.epoch.number : 0;
     const all: Tried[] = [];
     for (const address of addresses) {
-      const named = clusterAddressText(address);
-      if (named === null) throw failures.addressUnusable();
+      const named = this.#namedPrimary(address);
       const places = await this.#placesOf(named, signal).catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         all.push({ step: "address", address: named, cause: error.message });
@@ -297,12 +300,19 @@ export class Admission {
     const upstream = await this.#upstream();
     const places: Place[] = [];
     for (const address of addresses) {
-      const named = clusterAddressText(address);
-      if (named === null) throw failures.addressUnusable();
+      const named = this.#namedPrimary(address);
       places.push(...(await this.#placesOf(named, signal)));
     }
     const found = await findPrimary(places, upstream, this.#options);
     return await this.#replication.movePrimary(found, spend);
+  }
+
+  #namedPrimary(address: string): string {
+    const named = clusterAddressText(address);
+    if (named === null) throw failures.addressUnusable();
+    const isOwn = named === clusterAddressText(this.#options.clusterAddress());
+    if (isOwn) throw failures.ownAddress("update_primary_addrs");
+    return named;
   }
 
   async #placesOf(named: string, signal: AbortSignal): Promise<readonly Place[]> {
@@ -324,7 +334,7 @@ export class Admission {
     const opened = await this.#opened(token);
     if (opened.form === "encrypted") return opened.activation;
     const { unwrapAt } = await import("./joining/unwrapping.ts");
-    const request = unwrapRequest(opened, how, signal);
+    const request = this.#unwrapRequest(opened, how, signal);
     return await unwrapAt(request, { calls: await calls(), clock, fs });
   }
 
@@ -333,29 +343,34 @@ export class Admission {
     const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
     return openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
   }
+
+  #unwrapRequest(
+    { jwt, address }: WrappedToken,
+    how: Unwrapping,
+    signal: AbortSignal,
+  ): UnwrapRequest {
+    const { apiAddress: named } = how;
+    const own = this.#options.apiAddress();
+    if (named !== "" && withoutSlash(named) === withoutSlash(own)) {
+      throw failures.ownAddress("primary_api_addr");
+    }
+    return {
+      jwt,
+      address,
+      primaryApiAddress: named,
+      trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
+      kind: "dr",
+      signal,
+    };
+  }
 }
 
-function unwrapRequest(
-  { jwt, address }: WrappedToken,
-  how: Unwrapping,
-  signal: AbortSignal,
-): UnwrapRequest {
-  return {
-    jwt,
-    address,
-    primaryApiAddress: how.apiAddress,
-    trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
-    kind: "dr",
-    signal,
-  };
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, "").toLowerCase();
 }
 
 const NO_ADDRESS =
   "this server has no api_addr, so the token does not say where it is unwrapped: name that with primary_api_addr where it is used";
-
-const PLAIN =
-  "api_addr of this server is not https://, and other clusters unwrap a token by https alone: name another address with primary_api_addr " +
-  "where it is used, or make the token with secondary_public_key";
 
 /** Where the rows of this room lie. */
 const ROWS = "core/replication/dr/";

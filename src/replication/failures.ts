@@ -138,6 +138,18 @@ export function addressUnusable(): Failure {
 }
 
 /**
+ * @code replication-own-address The address that was named for the primary is that of this cluster itself.
+ * @remedy Name the address of the other cluster: its status has it. Send the command to the other cluster where the two were mixed up.
+ */
+export function ownAddress(field: string): Failure {
+  return new Failure(
+    "invalid",
+    "replication-own-address",
+    `${field}: that is the address of this cluster itself; expected that of its primary, which is another cluster`,
+  );
+}
+
+/**
  * @code replication-peer-unproven A primary has not proved what it says.
  * @remedy Look whether the address is that of the primary of this set; take a new token of it where it was promoted.
  */
@@ -158,8 +170,21 @@ export function noClusterPort(): Failure {
 }
 
 /**
- * @code replication-primary-unreachable The primary could not be reached, or did not take this cluster.
- * @remedy Look at the address of its cluster port and whether the token is still good. Nothing was changed.
+ * @code replication-primary-refuses The primary was reached, and does not take this cluster: the text has its reason.
+ * @remedy Do what the reason says. A token that was used by another cluster, has ended or was revoked needs another one: revoke the id
+ * on the primary where it is taken, and make a new token. Nothing was changed.
+ */
+export function primaryRefuses(reason: string): Failure {
+  return new Failure(
+    "upstream",
+    "replication-primary-refuses",
+    `the primary refuses this cluster, and nothing was changed: ${reason}`,
+  );
+}
+
+/**
+ * @code replication-primary-unreachable The primary could not be reached.
+ * @remedy Look at the address of its cluster port, whether it runs, and the network to it. Nothing was changed.
  */
 export function primaryUnreachable(cause: string): Failure {
   return new Failure(

@@ -282,6 +282,7 @@ export class Following {
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
       silentFor: connected ? null : Number(heard.silence / SECOND),
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
+      isHeard: connected || heard.isHeard,
       refusal: connected ? null : heard.refusal,
       hasPrimary: role.id !== "",
       superseded: role.superseded === true,

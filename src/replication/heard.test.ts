@@ -111,3 +111,15 @@ test("that the data differs is kept until a comparison finds the same, or anothe
   first.forget();
   assert.equal(first.differs, false);
 });
+
+test("that one refuses for good is kept without saying that it was heard of", async () => {
+  const { made, clock } = await stage();
+  const first = made();
+  first.called({ kind: "refuses", reason: "revoked", forGood: true });
+  assert.equal(first.isHeard, true);
+  await first.kept;
+  clock.pass(HOUR);
+  const second = made();
+  second.load();
+  assert.deepEqual([second.refusal, second.last, second.isHeard], ["revoked", null, false]);
+});

@@ -18,8 +18,8 @@ const STORED_EVERY: Nanos = MINUTE;
 
 interface Stored {
   readonly announced: string;
-  /** By the clock of the wall. */
-  readonly at: string;
+  /** By the clock of the wall; not there where it was never heard of. */
+  readonly at?: string;
   /** There where it refuses this cluster for good: why. */
   readonly refusal?: string;
   /** There where the data here differs from its own, and could not be mended. */
@@ -55,6 +55,7 @@ export class Heard {
   /** The last in a life before. */
   #before: Instant | null = null;
   #storedAt: Nanos | null = null;
+  #isStored = false;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: HeardOptions) {
@@ -65,7 +66,8 @@ export class Heard {
   load(): void {
     const found = this.#options.view.get(HEARD, heardCodec);
     if (found === null) return;
-    this.#before = parseTime(found.at);
+    this.#isStored = true;
+    this.#before = found.at === undefined ? null : parseTime(found.at);
     this.#announce(BigInt(found.announced));
     this.#differs = found.differs === true;
     const { refusal: reason } = found;
@@ -89,6 +91,11 @@ export class Heard {
     if (word === null) return this.#before;
     const { clock } = this.#options;
     return clock.now() - (clock.elapsed() - word.at);
+  }
+
+  /** Whether it has answered in this life of the server, whatever it said. */
+  get isHeard(): boolean {
+    return this.#word !== null || this.#answered !== null;
   }
 
   /** For how long nobody answers: one that was not tried yet may be there. By the steady clock, since that of the wall may be
@@ -156,12 +163,14 @@ export class Heard {
   async keep(): Promise<void> {
     const { view, store, clock, log } = this.#options;
     const refusal = this.#refusal?.forGood === true ? this.#refusal.reason : null;
-    const isKnown = this.#word !== null || this.#before !== null || this.#differs;
+    const isKnown = this.#word !== null || this.#isStored || this.#differs;
     if ((!isKnown && refusal === null) || store.locked) return;
     this.#storedAt = clock.elapsed();
+    this.#isStored = true;
+    const { last } = this;
     const row = {
       announced: String(this.#announced),
-      at: showTime(this.last ?? clock.now()),
+      ...(last === null ? {} : { at: showTime(last) }),
       ...(refusal === null ? {} : { refusal }),
       ...(this.#differs ? { differs: true as const } : {}),
     };
@@ -192,6 +201,7 @@ export class Heard {
     this.#tried = null;
     this.#before = null;
     this.#storedAt = null;
+    this.#isStored = false;
   }
 
   #since(time: Nanos | null): Nanos {

@@ -128,6 +128,7 @@ export class Replication {
       orphans: this.#orphans,
       adopted: this.#adopted,
       figures: this.#figures,
+      nameOf: (cluster) => this.#links?.nameOf(options.view, cluster) ?? "",
       unpromotable: () => this.unpromotable,
     });
     this.#tidying = new Recurring({

@@ -442,6 +442,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       wrap: async (data, ttl, context) =>
         reply(undefined, await rooms.wrapping.wrapping.wrap(reply(data), ttl, context, "jwt")),
       wrapAddress: config.apiAddr ?? "",
+      isDev: dev !== undefined,
       calls: async () => {
         const { PeerCalls } = await import("../outbound/peer-calls.ts");
         const { outboundAllow: allow } = config;

@@ -473,3 +473,37 @@ test("what only a superseded primary had is listed and exported, page by page", 
   assert.equal(unknown.code, 3, unknown.all);
   assert.match(words(unknown), /`holdfast replication divergent list` names those there are/);
 });
+
+test("an empty file in the place of a token is named, with how it is filled; a token that has ended, with how another is made", async (t) => {
+  const person = new Person(t);
+  const cluster = await startCluster(t);
+  const empty = person.keep("empty", "\n");
+  const joining = await person.at(cluster, `join -yes @${empty}`);
+  assert.equal(joining.code, 2);
+  assert.match(
+    words(joining),
+    /\/empty is empty: .* Next: .*`holdfast replication token -public-key KEY ID > FILE`/,
+  );
+  const recovering = await person.at(cluster, `promote -dr-token ${empty}`);
+  assert.match(words(recovering), /\/empty of -dr-token is empty: .*`holdfast replication ticket /);
+  const piped = await person.at(cluster, "join -yes -", { stdin: "" });
+  assert.match(words(piped), /standard input holds no activation token Next: look at the file/);
+
+  const primary = await startPrimary(t);
+  const key = (await person.must(cluster, "public-key")).stdout.trim();
+  const made = await person.must(primary, `token -ttl 1s -public-key ${key} site-b`);
+  const token = person.keep("token", made.stdout);
+  await until(async () => {
+    const status = await person.at(primary, "status");
+    return status.code === 0 && /site-b .*token ended/.test(words(status));
+  });
+  const late = await person.at(cluster, `join -yes @${token}`);
+  assert.equal(late.code, 1);
+  assert.match(
+    words(late),
+    /(?:has expired|ended before).* make another one on the primary: `holdfast replication revoke/,
+  );
+  const trial = await person.at(cluster, `join -dry-run @${token}`);
+  assert.equal(trial.code, 2);
+  assert.match(words(trial), /Nothing was changed. Next: (?:another token of|do what) the primary/);
+});

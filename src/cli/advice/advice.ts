@@ -102,12 +102,40 @@ const OPERATION_TOKEN =
   "key shares, `holdfast replication ticket` on the primary another, for the operations that it names and until the next demotion";
 
 /** By the code that the server names: what a cluster among others refuses. */
+const ANOTHER_TOKEN =
+  "make another one on the primary: `holdfast replication revoke ID` where the id is taken, then `holdfast replication token " +
+  "-public-key KEY ID`, with the key of `holdfast replication public-key` here";
+
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["dr_secondary", "send it to the primary; `holdfast replication status` here says where that is"],
   ["replication_secondary_already", "`holdfast replication status` here says where its primary is"],
   ["replication_role_changing", "try again in a second"],
   ["missing_operation_token", OPERATION_TOKEN],
   ["invalid_operation_token", OPERATION_TOKEN],
+  [
+    "replication_fenced",
+    "send it to the cluster that leads, which `holdfast replication status` here names; trying again here does not help. Then " +
+      "`holdfast replication demote` here, and `holdfast replication update-primary` with a token of that one",
+  ],
+  [
+    "replication_lease_lapsed",
+    "`holdfast replication status` here shows which secondaries are away; where one of them was promoted, send it there",
+  ],
+  [
+    "replication_primary_refuses",
+    `do what the reason says; where the token was used, has ended or was revoked, ${ANOTHER_TOKEN}`,
+  ],
+  [
+    "replication_primary_unreachable",
+    "look whether the primary runs, and at the network to its cluster port; -dry-run shows how far it comes",
+  ],
+  ["joining_token_expired", `${ANOTHER_TOKEN}; and look at the clocks of both machines`],
+  ["joining_token_refused", ANOTHER_TOKEN],
+  ["joining_token_other_key", ANOTHER_TOKEN],
+  [
+    "joining_api_address_plain",
+    "`holdfast replication public-key` on the other cluster, then -public-key KEY here",
+  ],
   ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
   ["replication_promotion_early", "see `holdfast replication failover -plan`"],
   ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
@@ -243,8 +271,8 @@ const ON_FULL =
   "make room on the disk where the server keeps its data; `holdfast read -field disk sys/host-info` " +
   "shows what is free";
 const ON_WRONG_SHARES =
-  "check that every share is of the newest set: a rekey voids older ones; `holdfast status` shows how " +
-  "many count";
+  "check that every share is of the newest set: a rekey voids older ones, and a cluster that has joined as a secondary is opened by " +
+  "the shares of its primary, its own of before are void; `holdfast status` shows how many count";
 
 /** Where more is needed than the refusal says. */
 function onInvalid(error: ApiError): string | null {

@@ -28,13 +28,12 @@ export const divergentList = command({
       return NOT_FOUND;
     }
     await out.show(data, {
-      columns: ["Tail", "Entries", "From", "To", "Epoch", "Given Up"],
-      rows: data.tails.map(({ id, fork, head, epoch, given_up: since }) => [
+      columns: ["Tail", "Entries", "From", "To", "Given Up"],
+      rows: data.tails.map(({ id, fork, head, given_up: since }) => [
         id,
         head - fork,
         fork + 1,
         head,
-        epoch,
         longTime(since, clock.now()),
       ]),
       whole: ["Tail"],

@@ -164,6 +164,23 @@ export const replicationUpdatePrimary = command({
   },
 });
 
+const REASON =
+  "do what the primary says above; a token that it does not take any more needs another";
+const TOKEN =
+  "another token of the primary, by `holdfast replication token -public-key KEY ID` there";
+
+/** What helps, by the step at which it has ended. */
+const TRIAL_NEXT: ReadonlyMap<string, string> = new Map([
+  ["token", TOKEN],
+  [
+    "api",
+    "-primary-address with where the primary's API is reached, -primary-ca-cert with whom to trust",
+  ],
+  ["role", "`holdfast replication status` here says what this cluster is"],
+  ["address", "name the cluster port of the primary as https://host:port"],
+  ["connect", "look whether the primary runs, and at the network to its cluster port"],
+]);
+
 async function showTrial(
   { out }: Context,
   trial: replication.EnableDrSecondaryAnswer,
@@ -175,6 +192,7 @@ async function showTrial(
     whole: ["Address"],
   });
   if (ready) out.hint("Nothing was changed, and nothing was found that is in the way.");
+  else out.hint(`Nothing was changed. Next: ${TRIAL_NEXT.get(steps.at(-1)?.step ?? "") ?? REASON}`);
   return ready ? 0 : NOT_READY;
 }
 

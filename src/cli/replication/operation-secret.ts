@@ -40,10 +40,10 @@ export async function operationToken(
         "give a file that holds it, or - for standard input",
       );
     }
-    return held(files.text(from, MAX_SECRET), "the file of -dr-token");
+    return held(files.text(from, MAX_SECRET), `the file ${from} of -dr-token`, FILLS_OPERATION);
   }
   const setting = settingFrom(settings.env, VARIABLE);
-  if (setting !== null) return held(setting.value, setting.from);
+  if (setting !== null) return held(setting.value, setting.from, FILLS_OPERATION);
   if (!prompt.interactive) {
     throw new UsageError(
       `the ${WHAT} is missing`,
@@ -82,15 +82,27 @@ export async function activationToken(
   { prompt, files, out }: Pick<Context, "prompt" | "files" | "out">,
   typed: string | undefined,
 ): Promise<Secret<string>> {
-  if (typed?.startsWith("@")) return held(files.text(typed.slice(1), MAX_SECRET), typed.slice(1));
+  if (typed?.startsWith("@")) {
+    const name = typed.slice(1);
+    return held(files.text(name, MAX_SECRET), `the file ${name}`, FILLS_ACTIVATION);
+  }
   if (typed === undefined || typed === "-") return prompt.piped("activation token");
   out.warn("a token on the command line stays in the shell's history; - reads it from a pipe");
   return new Secret(typed);
 }
 
-function held(text: string, where: string): Secret<string> {
+const FILLS_OPERATION = "holdfast replication ticket -field ticket OPERATION";
+const FILLS_ACTIVATION = "holdfast replication token -public-key KEY ID";
+
+function held(text: string, where: string, filledBy: string): Secret<string> {
   const trimmed = text.trim();
-  if (trimmed === "" || /\s/.test(trimmed)) {
+  if (trimmed === "") {
+    throw new UsageError(
+      `${where} is empty: the command that should have filled it has failed`,
+      `run that command again, see what it says, and fill it with \`${filledBy} > FILE\``,
+    );
+  }
+  if (/\s/.test(trimmed)) {
     throw new UsageError(`${where} must hold one token and no more`);
   }
   return new Secret(trimmed);

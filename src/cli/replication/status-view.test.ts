@@ -58,12 +58,45 @@ test("a primary that has stopped without its secondaries is in trouble, with wha
 
 test("a secondary whose primary was superseded names the one that leads, and how it is followed", () => {
   const status = { mode: "secondary", secondary_id: "a", state: "idle", conflicting_primary: "b" };
-  assert.equal(pairsOf(status).get("Primary Now"), "b");
+  assert.equal(pairsOf(status).get("Primary Now"), "cluster b");
   const { troubled, advice } = statusView(status, 0n);
   assert.equal(troubled, true);
   assert.match(advice.join(), /was promoted.*`holdfast replication update-primary` here/);
   // Also where it was demoted, and follows nobody: it is not sent to a promotion of its own.
   const demoted = statusView({ ...status, secondary_id: "" }, 0n).advice.join(" ");
-  assert.match(demoted, /Another cluster of the set was promoted.*update-primary/);
+  assert.match(demoted, /another cluster leads the set.*update-primary/);
   assert.doesNotMatch(demoted, /failover -plan/);
+});
+
+test("who leads instead is named as people know it, with its id behind", () => {
+  const fenced = { mode: "primary", state: "fenced", conflicting_primary: "3f5b" };
+  assert.equal(pairsOf(fenced).get("Primary Now"), "cluster 3f5b");
+  const named = { ...fenced, conflicting_primary_name: "site-b" };
+  assert.equal(pairsOf(named).get("Primary Now"), "site-b (cluster 3f5b)");
+  assert.match(statusView(named, 0n).advice.join(), /^Site-b was promoted|^site-b was promoted/i);
+  const alone = { ...named, mode: "secondary", secondary_id: "", state: "idle", primaries: [] };
+  assert.match(statusView(alone, 0n).advice.join(), /^It follows nobody, and site-b leads the set/);
+});
+
+test("a token that has ended unused is no trouble, and two that come as one are", () => {
+  const primary = { mode: "primary", state: "running", known_secondaries: ["site-b"] };
+  assert.equal(statusView(primary, 0n).troubled, true);
+  const ended = statusView({ ...primary, expired_tokens: ["site-b"] }, 0n);
+  assert.equal(ended.troubled, false);
+  assert.match(
+    ended.advice.join(),
+    /token for site-b has ended.*`holdfast replication revoke site-b`/,
+  );
+  assert.doesNotMatch(ended.advice.join(), /join` there with its token/);
+  const member = {
+    node_id: "site-b",
+    connection_status: "connected",
+    state: "stream-wals",
+    wal_lag: 0,
+  };
+  const well = statusView({ ...primary, secondaries: [member] }, 0n);
+  assert.equal(well.troubled, false);
+  const twice = statusView({ ...primary, secondaries: [{ ...member, duplicated: true }] }, 0n);
+  assert.equal(twice.troubled, true);
+  assert.match(twice.advice.join(), /^Two clusters come as site-b.*stop the copy/);
 });

@@ -66,15 +66,17 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   const lapsed = status["state"] === "lapsed";
   const members = rowsOf(status["secondaries"]);
   const known = Array.isArray(status["known_secondaries"]) ? status["known_secondaries"] : [];
+  const expired = listOf(status["expired_tokens"]);
   const absent = known
     .map(textOf)
+    .filter((id) => !expired.includes(id))
     .filter((id) => !members.some((member) => member["node_id"] === id));
   const left = numberOf(status["orphans_left"]);
   const facts: View = {
     pairs: [
       ["This Cluster", "primary"],
       ["State", stateText(textOf(status["state"]))],
-      ...(fenced ? [["Primary Now", status["conflicting_primary"]] as const] : []),
+      ...(fenced ? [["Primary Now", leaderText(status)] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
       ["Last Index", status["last_dr_wal"]],
@@ -89,22 +91,23 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ...members.map((member) => [
         member["node_id"],
         textOf(member["state"]) || NONE,
-        member["connection_status"],
+        member["duplicated"] === true ? "DOUBLED" : member["connection_status"],
         behindText(member),
         shortTime(member["last_heartbeat"], now),
       ]),
       ...absent.map((id) => [id, NONE, "not come yet", NONE, NONE]),
+      ...expired.map((id) => [id, NONE, "token ended", NONE, NONE]),
     ],
     whole: ["Secondary"],
   };
   const advice = fenced
     ? [
-        "Another cluster of the set was promoted, and nothing is written here any more. Next: `holdfast replication demote` " +
+        `${sentence(leaderName(status))} was promoted, and nothing is written here any more: send clients there. Next: \`holdfast replication demote\` ` +
           "here, a token of the primary by `holdfast replication token`, then `holdfast replication update-primary` here.",
       ]
     : lapsed
       ? [LAPSED]
-      : primaryAdvice(members, absent);
+      : primaryAdvice(members, absent, expired);
   return {
     view: known.length === 0 ? facts : { parts: [facts, secondaries] },
     troubled: fenced || lapsed || absent.length > 0 || members.some((member) => !streams(member)),
@@ -112,11 +115,20 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   };
 }
 
-function primaryAdvice(members: readonly JsonObject[], absent: readonly string[]): string[] {
-  if (members.length === 0 && absent.length === 0) {
+function primaryAdvice(
+  members: readonly JsonObject[],
+  absent: readonly string[],
+  expired: readonly string[],
+): string[] {
+  if (members.length === 0 && absent.length === 0 && expired.length === 0) {
     return ["Next: `holdfast replication token ID` makes a token for a secondary."];
   }
   return [
+    ...expired.map(
+      (id) =>
+        `The token for ${id} has ended before it was used. Next: \`holdfast replication revoke ${id}\`; where it is still to come, then ` +
+        `\`holdfast replication token -public-key KEY ${id}\`.`,
+    ),
     ...members.flatMap((member) => memberAdvice(member)),
     ...absent.map(
       (id) =>
@@ -128,6 +140,12 @@ function primaryAdvice(members: readonly JsonObject[], absent: readonly string[]
 
 function memberAdvice(member: JsonObject): string[] {
   const id = textOf(member["node_id"]);
+  if (member["duplicated"] === true) {
+    return [
+      `Two clusters come as ${id}: a copy of its disk was started beside it. Next: stop the copy; where it is to be a secondary of its ` +
+        "own, begin it with an empty data directory, and `holdfast replication join` there with a token of its own.",
+    ];
+  }
   if (member["connection_status"] !== "connected") {
     return [
       `${id} is disconnected. Next: look whether it runs and reaches the cluster port; \`holdfast replication status\` ` +
@@ -139,7 +157,8 @@ function memberAdvice(member: JsonObject): string[] {
 }
 
 function streams(member: JsonObject): boolean {
-  return member["connection_status"] === "connected" && member["state"] === STREAMING;
+  const isAlone = member["duplicated"] !== true;
+  return isAlone && member["connection_status"] === "connected" && member["state"] === STREAMING;
 }
 
 // --- secondary ---
@@ -157,7 +176,7 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
       ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
       ["State", stateText(state)],
       ...(copy === null ? [] : [["Copied", copy] as const]),
-      ...(isSuperseded(status) ? [["Primary Now", status["conflicting_primary"]] as const] : []),
+      ...(isSuperseded(status) ? [["Primary Now", leaderText(status)] as const] : []),
       ...(id === "" ? [] : primaryRows(status, primary, now)),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
@@ -200,9 +219,12 @@ function secondaryAdvice(
 ): string[] {
   const state = textOf(status["state"]);
   if (isSuperseded(status)) {
+    const who = hasPrimary
+      ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
+      : `It follows nobody, and ${textOf(status["conflicting_primary_name"]) || "another cluster"} leads the set.`;
     return [
-      "Another cluster of the set was promoted, and nothing is taken from any other. Next: a token of the new one by " +
-        "`holdfast replication token` there, then `holdfast replication update-primary` here.",
+      `${sentence(who)} Next: a token of that one by \`holdfast replication token\` there, then \`holdfast replication ` +
+        "update-primary` here.",
     ];
   }
   if (!hasPrimary) {
@@ -242,6 +264,21 @@ function secondaryAdvice(
 /** Whether it has heard of a later primary than the one that it follows. */
 function isSuperseded(status: JsonObject): boolean {
   return textOf(status["conflicting_primary"]) !== "";
+}
+
+/** Under the name that people know it by, and then by its id. */
+function leaderText(status: JsonObject): string {
+  const name = textOf(status["conflicting_primary_name"]);
+  const id = textOf(status["conflicting_primary"]);
+  return name === "" ? `cluster ${id}` : `${name} (cluster ${id})`;
+}
+
+function leaderName(status: JsonObject): string {
+  return textOf(status["conflicting_primary_name"]) || "another cluster of the set";
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What it knows of the primary that it follows. */
@@ -304,6 +341,10 @@ function millisText(value: JsonValue | undefined): string {
 
 function rowsOf(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter((one): one is JsonObject => isObject(one)) : [];
+}
+
+function listOf(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.map(textOf) : [];
 }
 
 function textOf(value: JsonValue | undefined): string {

@@ -102,7 +102,12 @@ export class Prompt {
       return typed;
     }
     const line = (await this.whole(MAX_LINE)).trim();
-    if (line === "") throw new UsageError(`standard input holds no ${what}`);
+    if (line === "") {
+      throw new UsageError(
+        `standard input holds no ${what}`,
+        "look at the file or command that it comes from: it is empty, or has failed",
+      );
+    }
     if (/\s/.test(line)) throw new UsageError(`standard input must hold one ${what} and no more`);
     return new Secret(line);
   }

@@ -142,6 +142,17 @@ export function renewalOften(retryAfter: number): Failure {
   return new Failure("rate-limited", "joining-renewal-often", message, { retryAfter });
 }
 
+/**
+ * @code joining-api-address-plain A wrapped token names the address where it is unwrapped, and that of this server is not https://.
+ * @remedy Make the token with secondary_public_key (`holdfast replication public-key` on the other cluster), or set api_addr to an
+ * https:// address.
+ */
+export function plainApiAddress(): Failure {
+  const message =
+    "a wrapped token is unwrapped by https alone, and api_addr of this server is http://: give secondary_public_key, which needs no such call, or set api_addr to an https:// address";
+  return new Failure("invalid", "joining-api-address-plain", message);
+}
+
 // --- at the secondary ---
 
 /**

@@ -162,6 +162,11 @@ export function storedSecondaries(reads: ViewReads): KnownSecondary[] {
   return found.map(({ key, value }) => ({ id: key.slice(SECONDARIES.length), ...value }));
 }
 
+/** Under which a cluster has come; empty where it has not. */
+export function nameOfCluster(reads: ViewReads, clusterId: string): string {
+  return storedSecondaries(reads).find((one) => one.clusterId === clusterId)?.id ?? "";
+}
+
 // --- what is revoked ---
 
 interface StoredRevocation {

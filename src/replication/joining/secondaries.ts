@@ -111,6 +111,13 @@ export class Secondaries {
     return storedSecondaries(this.#view).filter((secondary) => !isForgotten(secondary, now));
   }
 
+  /** Whose token has ended before anybody came with it. */
+  expired(): string[] {
+    const now = this.#now();
+    const unused = this.known().filter(({ used, activateBy }) => used === null && activateBy < now);
+    return unused.map(({ id }) => id);
+  }
+
   /** What the port is to refuse. */
   revokedSerials(): string[] {
     return [...storedRevoked(this.#view)].map(({ serial }) => serial);

@@ -11,6 +11,7 @@ import { type OutboundAnswer, OutboundError } from "@holdfast/plugin-sdk/outboun
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { PeerCalls, PeerTrust } from "../../outbound/peer-calls.ts";
 import { type Activation, readActivation } from "./activation.ts";
+import { inWords } from "./plain-words.ts";
 import * as failures from "./failures.ts";
 
 const PATH = "/v1/sys/wrapping/unwrap";
@@ -96,7 +97,7 @@ export async function locatePrimary(
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     if (error.trouble === "forbidden") throw failures.addressForbidden(field, error.message);
-    throw failures.primaryUnreachable(error.message);
+    throw failures.primaryUnreachable(inWords(error.message));
   }
 }
 
@@ -106,7 +107,7 @@ async function sent(send: () => Promise<OutboundAnswer>): Promise<OutboundAnswer
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     if (error.trouble === "forbidden") throw failures.addressForbidden(API_ADDRESS, error.message);
-    throw failures.primaryUnreachable(error.message); // it names the host alone
+    throw failures.primaryUnreachable(inWords(error.message)); // it names the host alone
   }
 }
 

@@ -16,6 +16,7 @@ import { Dialling } from "../../outbound/dialling.ts";
 import { type Resolve, resolveBySystem } from "../../outbound/system-resolver.ts";
 import { parseClusterAddress } from "../addresses.ts";
 import { addressUnusable } from "../failures.ts";
+import { inWords } from "../joining/plain-words.ts";
 
 // Clusters are where networks are private; where a platform tells machines who they are there is none.
 const ALLOWED = new ClusterAddresses();
@@ -62,6 +63,6 @@ async function judged(
   } catch (error) {
     signal.throwIfAborted(); // that says more
     if (!(error instanceof OutboundError)) throw error;
-    throw error.trouble === "forbidden" ? addressUnusable() : networkFailed(error.message);
+    throw error.trouble === "forbidden" ? addressUnusable() : networkFailed(inWords(error.message));
   }
 }

@@ -2,20 +2,21 @@
 // sent the keys of the set. Until it has them nothing is changed on either side but that the token counts as used.
 
 import type { Address, Random } from "@holdfast/shared/world";
-import { describe, Failure } from "@holdfast/shared/failure";
+import { explain, Failure } from "@holdfast/shared/failure";
 import type { View } from "../../barrier/view.ts";
-import { primaryUnreachable } from "../failures.ts";
+import { primaryRefuses, primaryUnreachable } from "../failures.ts";
 import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
 import { joiningKey } from "../joining/membership.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import type { Upstream } from "./upstream.ts";
+import { isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
 import { STORAGE_FORMAT } from "../stream/decision.ts";
-import { cursorOf } from "../stream/receiving.ts";
+import { cursorOf, hasCode } from "../stream/receiving.ts";
 
 export interface JoiningSelf extends DialingWorld {
   readonly store: Store;
@@ -53,20 +54,29 @@ export async function reachPrimary(
       ...standingOf(self.store),
       isEmpty,
     });
-    if (answer.decision?.kind === "refuse") throw primaryUnreachable(answer.decision.reason);
+    if (answer.decision?.kind === "refuse") throw primaryRefuses(answer.decision.reason);
     const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
     return { bundle, upstream };
   } catch (error) {
-    throw saysEnough(error) ? error : primaryUnreachable(describe(error));
+    throw joiningFailure(error, link.hasMet);
   } finally {
     await link.close();
   }
 }
 
-/** Whether it says by itself what the matter is. */
-function saysEnough(error: unknown): boolean {
-  const codes = ["replication-primary-unreachable", "replication-address-unusable"];
-  return error instanceof Failure && codes.includes(error.code);
+/** What a primary says that was there is told as its word. */
+function joiningFailure(error: unknown, hasMet: boolean): unknown {
+  const codes = ["replication-primary-refuses", "replication-address-unusable"];
+  if (hasCode(error, ...codes)) return error; // it says by itself what the matter is
+  return hasMet ? primaryRefuses(reasonOf(error)) : primaryUnreachable(explain(error));
+}
+
+const WITHOUT_REASON =
+  "it ends the connection without a reason; look whether the token was used, has ended or was revoked, and at its log";
+
+function reasonOf(error: unknown): string {
+  if (isRevokedThere(error)) return "the token was revoked; make another one on the primary";
+  return hasCode(error, "peer-refused") ? WITHOUT_REASON : explain(error);
 }
 
 /** Where a trial has come to an end, or that it went well. */
@@ -103,7 +113,8 @@ export async function tryPrimary(
     const cause = decision?.kind === "refuse" ? decision.reason : null;
     return { step: "hello", address, cause };
   } catch (error) {
-    return { step: stepOf(error), address, cause: describe(error) };
+    const cause = opened?.hasMet === true ? reasonOf(error) : explain(error);
+    return { step: stepOf(error), address, cause };
   } finally {
     await opened?.close();
   }
@@ -146,7 +157,7 @@ export async function findPrimary(
       await link.open({ clusterId: self.clusterId(), version: self.version });
       return named;
     } catch (error) {
-      problems.push(`address ${i + 1}: ${describe(error)}`);
+      problems.push(`address ${i + 1}: ${explain(error)}`);
     } finally {
       await link.close();
     }

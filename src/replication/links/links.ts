@@ -1,9 +1,10 @@
 // Everything that speaks with other clusters, in one value: certificates, gRPC and TLS are loaded with it, and only by a
 // cluster that has others.
 
+import type { ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
-import { forgetPrimary, storedMaterial } from "../joining/primary-rows.ts";
+import { forgetPrimary, nameOfCluster, storedMaterial } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Primary } from "../roles/role.ts";
@@ -44,6 +45,11 @@ export const links = {
   storedFormerRevoked,
   storedSiblings,
   revokeSiblings,
+
+  /** Under which a cluster is known here: as a secondary, or as another one beside this. Empty where it is not. */
+  nameOf: (reads: ViewReads, cluster: string): string =>
+    nameOfCluster(reads, cluster) ||
+    (storedSiblings(reads).find((one) => one.cluster === cluster)?.id ?? ""),
 
   serving: (
     options: LinkedOptions,

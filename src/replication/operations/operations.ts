@@ -18,7 +18,7 @@ import { fenced, notPrimary } from "../failures.ts";
 import { PerMinute } from "../per-minute.ts";
 import * as failures from "./failures.ts";
 import { OperationTokens, TOKEN_LENGTH } from "./operation-tokens.ts";
-import { allows, isTicket, readTicket, type Ticket, ticketText } from "./ticket.ts";
+import { isTicket, readTicket, type Ticket, ticketText, whyNot } from "./ticket.ts";
 
 const ROWS = "replication/operation-tokens/";
 const SPENT = "spent/";
@@ -29,6 +29,11 @@ const MAX_SPENT = 1000;
 export const MAX_TICKET_TTL: Nanos = DAY;
 /** An operation token does not end by itself; one that is older is forgotten somewhere. */
 const OLD: Nanos = DAY;
+
+const LATER_PROMOTION =
+  "this ticket is of before another cluster of the set was promoted; make another on the one that leads";
+const BEFORE_CHANGE =
+  "this ticket is of before the role of this cluster changed; make another on the primary, or an operation token from key shares";
 
 const TOKEN_NAME = "operation token";
 const TICKET_NAME = "operator ticket";
@@ -123,17 +128,28 @@ export class Operations {
   }
 
   #judgeTicket(text: string, operation: DrOperation, now: Instant) {
-    const { barrier, role } = this.#needs;
-    const ticket = readTicket(barrier.rootKey, text);
-    const { set, epoch } = role();
-    if (ticket === null || !allows(ticket, { set, operation, now })) return null;
-    // A later epoch is known: the promotion that it was for has been, maybe with this very ticket, elsewhere.
-    if (operation === "promote" && ticket.epoch < epoch) return null;
-    if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null) return null;
+    const ticket = readTicket(this.#needs.barrier.rootKey, text);
+    if (ticket === null || this.#whyNot(ticket, operation, now) !== null) return null;
     const { id, notBefore, expires } = ticket;
-    const from = this.#rows.get(TICKETS_FROM, fromCodec);
-    if (from !== null && ticket.epoch < from.epoch) return null;
     return { caller: holderOf(TICKET_NAME, id, notBefore, expires), warnings: [] };
+  }
+
+  /** Only of a ticket with the signature of the set: nobody else learns what there is. */
+  refusal(text: string, operation: DrOperation, now: Instant): string | null {
+    const ticket = isTicket(text) ? readTicket(this.#needs.barrier.rootKey, text) : null;
+    return ticket === null ? null : this.#whyNot(ticket, operation, now);
+  }
+
+  #whyNot(ticket: Ticket, operation: DrOperation, now: Instant): string | null {
+    const { set, epoch } = this.#needs.role();
+    const wrong = whyNot(ticket, { set, operation, now });
+    if (wrong !== null) return wrong;
+    // A later epoch is known: the promotion that it was for has been, maybe with this very ticket, elsewhere.
+    if (operation === "promote" && ticket.epoch < epoch) return LATER_PROMOTION;
+    if (this.#rows.get(SPENT + ticket.id, spentCodec) !== null)
+      return failures.ticketSpent().message;
+    const from = this.#rows.get(TICKETS_FROM, fromCodec);
+    return from !== null && ticket.epoch < from.epoch ? BEFORE_CHANGE : null;
   }
 
   // --- the ceremony ---

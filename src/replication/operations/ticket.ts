@@ -58,14 +58,19 @@ export function readTicket(rootKey: KeyObject, text: string): Ticket | null {
   return ticketOf(claimsOf(body));
 }
 
-/** Whether it is good for that, here and now. Whether it was spent is not known here. */
-export function allows(
+/** Why it is not good for that, here and now; null where it is. Whether it was spent is not known here. */
+export function whyNot(
   ticket: Ticket,
   { set, operation, now }: { readonly set: string; operation: DrOperation; now: Instant },
-): boolean {
+): string | null {
   const { notBefore, expires, operations } = ticket;
-  const isTime = notBefore <= now + LEEWAY && now < expires;
-  return isTime && ticket.set === set && operations.includes(operation);
+  if (ticket.set !== set) return "this ticket is of another replication set";
+  if (now >= expires) return "this ticket has ended; make another on the primary";
+  if (notBefore > now + LEEWAY) {
+    return "this ticket is not good yet by the clock of this server: set the clocks of both right";
+  }
+  if (operations.includes(operation)) return null;
+  return `this ticket is for ${operations.join(", ")} and not for ${operation}; make another on the primary`;
 }
 
 function macOf(rootKey: KeyObject, body: string): Uint8Array {

@@ -21,6 +21,7 @@ const READY: PromotionFacts = {
   final: 90n,
   silentFor: null,
   unheardFor: null,
+  isHeard: true,
   refusal: null,
   hasPrimary: true,
   superseded: false,
@@ -95,6 +96,15 @@ test("who does not answer keeps nobody from being promoted, and is named", () =>
   assert.match(first ?? "", /at https:\/\/c\.example:8201, did not answer/);
   assert.match(second ?? "", /whose address is not known, did not answer/);
   assert.deepEqual(unreachedWarnings({ siblings: null }), []);
+});
+
+test("one that was not heard of since the start is not said to have been", () => {
+  const sign = (facts: Partial<PromotionFacts>) =>
+    skipped(promotionChecks({ ...READY, final: null, silentFor: 0, ...facts })).join();
+  assert.match(sign({ isHeard: true }), /was heard of 0 seconds ago/);
+  assert.match(sign({ isHeard: false }), /not heard of since this server began 0 seconds ago: /);
+  const before = sign({ isHeard: false, unheardFor: 3600 });
+  assert.match(before, /not heard of since this server began.*for 3600 seconds in all/);
 });
 
 test("what would be lost is named by its indexes", () => {

@@ -26,6 +26,8 @@ export interface PromotionFacts {
   readonly silentFor: number | null;
   /** For how long it was not heard of, which may be longer: nobody tries while the server is down. */
   readonly unheardFor: number | null;
+  /** Whether it has answered since this server began. */
+  readonly isHeard: boolean;
   /** Why the primary, which answers, does not take this cluster; null where it does, or does not answer. */
   readonly refusal: string | null;
   /** Whether a primary is followed at all. */
@@ -135,7 +137,15 @@ function signOfPrimary(facts: PromotionFacts): string | null {
     return `the primary does not take this cluster, which does not mean that it is gone: ${refusal}`;
   }
   if (silentFor >= SILENT_SECONDS) return null;
-  return `the primary was heard of ${silentFor} seconds ago: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
+  return `${lastWord(facts)}: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
+}
+
+/** One that was not heard of since the start may have been gone for long, and is tried all the same. */
+function lastWord({ silentFor, unheardFor, isHeard }: PromotionFacts): string {
+  if (isHeard) return `the primary was heard of ${silentFor} seconds ago`;
+  const since = `the primary was not heard of since this server began ${silentFor} seconds ago`;
+  const before = unheardFor !== null && unheardFor > (silentFor ?? 0);
+  return before ? `${since}, and for ${unheardFor} seconds in all` : since;
 }
 
 /** Who leads by now, or is about to, by what the other members say; null where nobody does. */

@@ -52,6 +52,8 @@ export interface AtWork {
   readonly orphans: Orphans;
   readonly adopted: AdoptedOrphans;
   readonly figures: ReplicationFigures;
+  /** Under which a cluster was known here as a secondary; empty where it was not. */
+  readonly nameOf: (cluster: string) => string;
   /** Which checks keep this secondary from being promoted now. */
   readonly unpromotable: () => readonly string[];
 }
@@ -134,6 +136,9 @@ export class ClusterStatus {
       name,
       text: "a secondary is not connected: it falls behind",
     }));
+    const doubled = (serving?.members() ?? []).flatMap(({ id, isDoubled }) =>
+      isDoubled ? [id] : [],
+    );
     const status = this.#work.receiving()?.status ?? null;
     const isAlone = role.mode === "secondary" && role.id === "";
     const stands =
@@ -145,6 +150,7 @@ export class ClusterStatus {
         : [];
     return {
       fenced: isFenced(role),
+      doubled,
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
       behind: [...away, ...own],
@@ -199,6 +205,8 @@ export class ClusterStatus {
       lapsed: this.isStopped,
       now: clock.now(),
       known: serving?.known ?? [],
+      expired: serving?.secondaries.expired() ?? [],
+      nameOf: this.#work.nameOf,
       secondaries: serving?.members() ?? [],
       receiving: this.#receivingFacts(),
       unpromotable: this.#work.unpromotable(),

@@ -55,6 +55,8 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
       orphans: { waiting: 0, adopted: 0, left: 0 },
       now: NOW,
       known: [],
+      expired: [],
+      nameOf: () => "",
       secondaries: [],
       receiving,
       unpromotable: [],

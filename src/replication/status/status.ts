@@ -6,7 +6,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import { isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
+import { type Epoch, isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
 
 /** A peer as the other side sees it. */
 export interface PeerFacts {
@@ -27,6 +27,8 @@ export interface SecondaryFacts extends PeerFacts {
   /** For how long it lacks what it lacks; null where that is nothing. */
   readonly behindFor: Nanos | null;
   readonly state: string;
+  /** Two come by turns as this one. */
+  readonly isDoubled: boolean;
 }
 
 /** Of the side that receives. */
@@ -73,6 +75,10 @@ export interface StatusFacts {
   readonly lapsed: boolean;
   readonly now: Instant;
   readonly known: readonly string[];
+  /** Of those the ones whose token has ended before anybody came with it. */
+  readonly expired: readonly string[];
+  /** Under which a cluster was known here as a secondary; empty where it was not. */
+  readonly nameOf: (cluster: string) => string;
   readonly secondaries: readonly SecondaryFacts[];
   readonly receiving: ReceivingFacts | null;
   /** Of a secondary: the checks that keep it from being promoted now. */
@@ -109,9 +115,10 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
     state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
-    ...(role.fenced === null ? {} : { conflicting_primary: role.fenced.cluster }),
+    ...(role.fenced === null ? {} : leader(role.fenced, facts)),
     primary_cluster_addr: role.address,
     known_secondaries: [...known],
+    ...(facts.expired.length === 0 ? {} : { expired_tokens: [...facts.expired] }),
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
       cluster_id: one.clusterId,
@@ -119,6 +126,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
       last_remote_wal: Number(one.acknowledged ?? 0n),
       wal_lag: Number(one.lag ?? 0n),
       state: one.state,
+      ...(one.isDoubled ? { duplicated: true } : {}),
       ...(whole ? { version: one.version } : {}),
       ...(history === null ? {} : { lag_history: history(one.id) }),
     })),
@@ -150,7 +158,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     primary_cluster_addr: role.address,
     primaries: primary === null ? [] : [peerStatus(primary, now, age)],
     secondary_id: role.id,
-    ...(role.superseded === true ? { conflicting_primary: role.epoch.cluster } : {}),
+    ...(isLedByAnother(role, facts) ? leader(role.epoch, facts) : {}),
     ...(hasPrimary
       ? {
           ...(remote === null ? {} : { last_remote_wal: Number(remote) }),
@@ -174,6 +182,20 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     promotable_reasons: [...unpromotable],
     ...(history === null ? {} : { lag_history: history(role.id) }),
     ...treeStatus(store),
+  };
+}
+
+/** Whether a cluster that is not followed is known to lead. */
+function isLedByAnother(role: Secondary, { clusterId }: StatusFacts): boolean {
+  if (role.superseded === true) return true;
+  return role.id === "" && role.final === null && role.epoch.cluster !== clusterId;
+}
+
+function leader({ cluster }: Epoch, { nameOf }: StatusFacts): JsonObject {
+  const name = nameOf(cluster);
+  return {
+    conflicting_primary: cluster,
+    ...(name === "" ? {} : { conflicting_primary_name: name }),
   };
 }
 

@@ -12,10 +12,20 @@ export function refusedByPrimary(reason: string): Failure {
 
 /**
  * @code replication-ended The primary has ended the connection, and says why.
- * @remedy A secondary that was revoked needs a new token; all others connect again by themselves.
+ * @remedy Nothing needs to be done: it connects again by itself.
  */
 export function endedByPrimary(reason: string): Failure {
   return new Failure("unavailable", "replication-ended", `the primary has ended it: ${reason}`);
+}
+
+/**
+ * @code replication-revoked The primary has revoked this secondary, and sends it nothing any more.
+ * @remedy Where that was a mistake, make a new token on the primary, and use it here with update-primary.
+ */
+export function revokedByPrimary(): Failure {
+  const message =
+    "the primary has revoked this secondary; where that was a mistake, a new token lets it follow again (update-primary)";
+  return new Failure("denied", "replication-revoked", message);
 }
 
 /**

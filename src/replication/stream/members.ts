@@ -1,5 +1,6 @@
 // The book of a primary: what it knows of each secondary since it leads, and from which index on each needs the log.
 
+import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Hello } from "../../cluster/hello.ts";
 import { SILENCE } from "../silence.ts";
@@ -7,6 +8,10 @@ import type { Measured } from "./echo-times.ts";
 import type { EchoSent } from "./messages.ts";
 
 const MAX_TEXT = 256;
+/** Of those that came before the one of now. */
+const MAX_INSTANCES = 8;
+/** For so long after two were last seen by turns. */
+const DOUBLED: Nanos = MINUTE;
 
 /** A secondary as its primary sees it. */
 export interface MemberStatus {
@@ -18,6 +23,8 @@ export interface MemberStatus {
   /** What one of its transactions holds, in bytes. */
   readonly transactionBytes: bigint;
   readonly isConnected: boolean;
+  /** Two come by turns with its certificate: one is a copy of the other. */
+  readonly isDoubled: boolean;
   readonly connectedSince: Instant | null;
   readonly lastHeartbeat: Instant | null;
   readonly echoDuration: Nanos | null;
@@ -50,6 +57,9 @@ export class Member {
   #acknowledged: bigint | null = null;
   #pin: bigint | null = null;
   #wasConnected = false; // at the last look
+  #instance = "";
+  readonly #instancesBefore = new Set<string>();
+  #doubledAt: Instant | null = null;
   stream: Ended | null = null;
 
   constructor(id: string, hello: Hello, now: Instant) {
@@ -74,11 +84,27 @@ export class Member {
   }
 
   echo(echo: EchoSent, measured: Measured | null, now: Instant): void {
+    this.#tellApart(echo.instance, now);
     this.#echo = echo;
     this.#measured = measured ?? this.#measured;
     this.#heard = now;
     this.#since ??= now;
     this.#hasLeft = false;
+  }
+
+  /** One that comes back after another has taken its place has not ended before: both run. */
+  #tellApart(instance: string, now: Instant): void {
+    if (instance === "" || instance === this.#instance) return;
+    const before = this.#instancesBefore;
+    if (before.delete(instance)) this.#doubledAt = now;
+    if (this.#instance !== "") before.add(this.#instance);
+    const [oldest] = before;
+    if (before.size > MAX_INSTANCES && oldest !== undefined) before.delete(oldest);
+    this.#instance = short(instance);
+  }
+
+  isDoubled(now: Instant): boolean {
+    return this.#doubledAt !== null && now - this.#doubledAt <= DOUBLED;
   }
 
   get acknowledged(): bigint | null {
@@ -133,6 +159,7 @@ export class Member {
       clusterAddresses: (echo?.clusterAddresses ?? clusterAddresses).map(short),
       transactionBytes: limits?.bytes ?? 0n,
       isConnected,
+      isDoubled: this.isDoubled(now),
       connectedSince: isConnected ? this.#since : null,
       lastHeartbeat: this.#heard,
       echoDuration: this.#measured?.duration ?? null,

@@ -209,13 +209,14 @@ export const echo = method(
     keysVersion: text(10),
     /** Under the keys that all members share, since they were made. */
     encryptions: uint64(11),
+    /** Drawn by who receives when it begins: two of one identity differ by it. */
+    instance: text(12),
   }),
   message({
     epoch: uint32(1),
     t1: uint64(2),
     t2: uint64(3),
     head: uint64(4),
-    headTime: uint64(5),
     apiAddress: text(6),
     clusterAddresses: list(text(7), ADDRESSES),
     keysVersion: text(8),

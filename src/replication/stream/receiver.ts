@@ -1,10 +1,11 @@
 // The side of a secondary: connects to its primary, says where its log is, and does what it is told: goes on with the
 // log, takes over rows, or stays as it is. It begins anew for as long as it is open, whatever happens.
 
-import { describe } from "@holdfast/shared/failure";
+import { hex } from "@holdfast/shared/bytes";
+import { explain } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
-import type { HelloAnswer } from "../../cluster/hello.ts";
+import { type HelloAnswer, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
 import { decodeTimeline, encodeTimeline } from "../../storage/rows/head.ts";
@@ -15,6 +16,7 @@ import { measure } from "./echo-times.ts";
 import {
   divergent,
   endedByPrimary,
+  revokedByPrimary,
   noAddress,
   protocolBroken,
   refusedByPrimary,
@@ -70,6 +72,7 @@ export interface ReceiverStatus {
 export class Receiver {
   readonly #parts: ReceiverParts;
   readonly #random: Random;
+  readonly #instance: string;
   readonly #progress = new Progress();
   #open: AbortController | null = null;
   #running: Promise<void> | null = null;
@@ -81,6 +84,7 @@ export class Receiver {
   constructor(parts: ReceiverParts & { readonly random: Random }) {
     this.#parts = parts;
     this.#random = parts.random;
+    this.#instance = hex(parts.random.bytes(8));
     this.#progress.announce(parts.announced ?? 0n);
     this.#progress.onState = (now, before) => {
       this.#tellState(now, before);
@@ -137,7 +141,7 @@ export class Receiver {
       const { decision } = await link.open({ ...this.#self(), isTrial: true }, signal);
       return outcomeOf(readDecision(decision));
     } catch (error) {
-      return link?.hasMet === true ? refusal(error) : NOBODY;
+      return link?.hasMet === true ? refusal(this.#reasonOf(error)) : NOBODY;
     } finally {
       await link?.close();
     }
@@ -221,7 +225,7 @@ export class Receiver {
     }
   }
 
-  readonly #revoked = endedByPrimary(REVOKED);
+  readonly #revoked = revokedByPrimary();
 
   /** From the hello to the end of the link. */
   async #session(outer: AbortSignal): Promise<void> {
@@ -281,13 +285,19 @@ export class Receiver {
         link = ports.open(address); // one that cannot be dialled keeps nobody from the next
         return { link, answer: await link.open(this.#self(), signal) };
       } catch (error) {
-        failed = error;
-        if (link?.hasMet === true) outcome = refusal(error);
+        const isAnswer = link?.hasMet === true;
+        // What one address has answered says more than that nobody is at the next.
+        if (isAnswer || outcome.kind === "nobody") failed = this.#reasonOf(error);
+        if (isAnswer) outcome = refusal(failed);
         await link?.close();
       }
     }
     if (!signal.aborted) ports.called?.(outcome);
     throw failed;
+  }
+
+  #reasonOf(error: unknown): unknown {
+    return isRevokedThere(error) ? this.#revoked : error;
   }
 
   #self(): Self {
@@ -468,6 +478,7 @@ export class Receiver {
           version,
           keysVersion: ports.keysVersion(),
           encryptions: ports.encryptions(),
+          instance: this.#instance,
         },
         { timeout: ECHO_WITHIN, signal },
       );
@@ -535,7 +546,7 @@ function outcomeOf(decision: Decision | null): CallOutcome {
 }
 
 function refusal(error: unknown) {
-  return { kind: "refuses", reason: describe(error), forGood: false } as const;
+  return { kind: "refuses", reason: explain(error), forGood: false } as const;
 }
 
 /** The last index in common with a log of these epochs; null where there is nothing above it here. */

@@ -1,7 +1,7 @@
 // What all parts of a receiver share: what it is told by those around it, what it has found out so far, and how it
 // waits.
 
-import { describe, Failure } from "@holdfast/shared/failure";
+import { explain, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
@@ -130,7 +130,7 @@ export class Progress {
   }
 
   fail(error: unknown): void {
-    this.error = describe(error);
+    this.error = explain(error);
   }
 
   /** All is well. */

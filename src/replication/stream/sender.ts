@@ -19,7 +19,6 @@ import { Status, StatusError } from "../../grpc/status.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { classOf, isLegalKey } from "../../storage/key.ts";
 import { decodeHead, encodeTimeline } from "../../storage/rows/head.ts";
-import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
@@ -350,24 +349,24 @@ export class Sender {
       });
     }
     member.echo(request, measured, t1);
+    if (member.isDoubled(t1) && this.#lines.take(`double ${member.id}`) === 0) {
+      log.error("two clusters come by turns as one secondary: one is a copy of the other", {
+        event: "replication.secondary-duplicated",
+        secondary: member.id,
+        remedy: "stop the copy; it joins with an empty data directory and a token of its own",
+      });
+    }
     this.#ports.reached?.();
     return {
       epoch: this.#ports.epoch(),
       t1,
       t2: clock.now(),
       head: this.#store.index,
-      headTime: this.#headTime(),
       apiAddress: this.#ports.apiAddress(),
       clusterAddresses: this.#ports.clusterAddresses(),
       keysVersion: this.#ports.keysVersion(),
       siblings: this.#ports.siblings?.(member.id) ?? [],
     };
-  }
-
-  #headTime(): bigint {
-    const { index } = this.#store;
-    const [entry] = this.#tail.read(index, { entries: 1, bytes: messages.CHUNK_BYTES }) ?? [];
-    return entry === undefined ? 0n : decodeEntryHeader(entry).time;
   }
 
   /** A chunk at a time, and others have their turn in between. */

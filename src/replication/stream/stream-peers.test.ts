@@ -55,6 +55,7 @@ describe("a secondary and its primary", BOUND, () => {
         clusterAddresses: ["https://b:8201"],
         transactionBytes: 64n * 1024n * 1024n,
         isConnected: true,
+        isDoubled: false,
         connectedSince: 0n,
         lastHeartbeat: 0n,
         echoDuration: 0n,

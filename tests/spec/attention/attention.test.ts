@@ -92,6 +92,7 @@ function facts(change: Partial<Facts> = {}): Facts {
     drills: () => ({ late: [], failed: [] }),
     replication: () => ({
       fenced: false,
+      doubled: [],
       divergent: 0,
       orphans: { waiting: 0, left: 0 },
       behind: [],
@@ -280,6 +281,16 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   const certificate = (ends: bigint) => facts({ certificates: () => [{ listener: "l", ends }] });
   assert.equal(ending?.find(certificate(20n * DAY), 0n)?.length, 1);
   assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
+  const doubled = CHECKS.find(({ code }) => code === "replication.duplicated");
+  const among = facts().replication();
+  const twice = facts({ replication: () => ({ ...among, doubled: ["site-b"] }) });
+  assert.deepEqual(
+    [among, twice.replication()].map(
+      (one) => doubled?.find(facts({ replication: () => one }), 0n)?.length,
+    ),
+    [0, 1],
+  );
+  stage.seen.add("replication.duplicated");
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
   // Other clusters: replication/divergence.test.ts and orphans.test.ts.
   for (const code of ["fenced", "divergent", "orphans", "lag"])

@@ -212,7 +212,7 @@ test("R-59: a primary that does not take it changes nothing: it follows the one 
   const key = await keyOf(b, a);
   const token = await tokenFor(a, "other", key, a.token);
   is(await a.dr("primary/revoke-secondary", { id: "other" }), 204);
-  is(await update(b, a, { token }), 502, "replication_primary_unreachable");
+  is(await update(b, a, { token }), 502, "replication_primary_refuses");
   await a.put("x", { n: "1" });
   await inSync(a, b);
   assert.equal((await b.status())["secondary_id"], "site-b");

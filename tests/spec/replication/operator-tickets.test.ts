@@ -37,6 +37,26 @@ test("R-45: a role is changed with a ticket once", async (t) => {
   assert.equal((await dr.operate("disable", ticket)).status, 403);
 });
 
+test("R-45: who holds a ticket of the set hears why it is not taken, and nobody else does", async (t) => {
+  const clock = new PassingClock();
+  const dr = await startSecondary(t, { clock });
+  const ticket = await dr.ticket(["promote"]);
+  const why = async (operation: string, text: string) => {
+    const answer = await dr.operate(operation, text);
+    assert.equal(answer.status, 403, answer.text);
+    assert.equal(answer.headers["x-service-error"], "invalid_operation_token");
+    return String(at(answer, "errors", 1));
+  };
+  assert.match(await why("disable", ticket), /: this ticket is for promote and not for disable/);
+  const forged = `${ticket.slice(0, -1)}${ticket.endsWith("A") ? "B" : "A"}`;
+  assert.equal(await why("disable", forged), "invalid operation token");
+  assert.equal((await dr.operate("promote", ticket)).status, 200);
+  assert.match(await why("promote", ticket), /: this operator ticket was used already/);
+  const late = await dr.ticket(["promote"]);
+  clock.ahead += HOUR;
+  assert.match(await why("promote", late), /: this ticket has ended/);
+});
+
 test("R-45: who has a ticket can end it", async (t) => {
   const dr = await startSecondary(t);
   const ticket = await dr.ticket(["promote", "operation-token"]);

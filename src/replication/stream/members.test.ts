@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { type Hello, NO_STANDING } from "../../cluster/hello.ts";
+import { Member } from "./members.ts";
+import type { EchoSent } from "./messages.ts";
+
+const HELLO: Hello = {
+  ...NO_STANDING,
+  set: "s",
+  kind: "dr",
+  secondaryId: "paris",
+  clusterId: "c",
+  protocol: 1,
+  version: "1",
+};
+
+function echoOf(instance: string): EchoSent {
+  return {
+    epoch: 1,
+    t0: 0n,
+    before: null,
+    state: "stream-wals",
+    applied: 0n,
+    durable: 0n,
+    apiAddress: "",
+    clusterAddresses: [],
+    version: "1",
+    keysVersion: "1",
+    encryptions: 0n,
+    instance,
+  };
+}
+
+test("two that come by turns are two; one that comes in the place of another is one", () => {
+  const member = new Member("paris", HELLO, 0n);
+  let now = 0n;
+  const doubled = (instance: string) => {
+    now += 5n * SECOND;
+    member.echo(echoOf(instance), null, now);
+    return member.status(now, 0n, () => 0n).isDoubled;
+  };
+  assert.equal(doubled("one"), false);
+  assert.equal(doubled("one"), false);
+  assert.equal(doubled("two"), false, "it was started anew");
+  assert.equal(doubled(""), false, "an older version does not say which it is");
+  assert.equal(doubled("two"), false);
+  assert.equal(doubled("one"), true);
+  assert.equal(doubled("two"), true);
+  now += MINUTE;
+  assert.equal(doubled("two"), false, "the other one was stopped");
+});

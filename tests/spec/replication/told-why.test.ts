@@ -1,0 +1,146 @@
+// What people are told where clusters do not get together: the reason that the other side gave, who leads, and what is wrong
+// with what they have typed.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { HOUR } from "@holdfast/shared/text/duration";
+import { type Answer, at } from "../../support/http-client.ts";
+import {
+  type Cluster,
+  inSync,
+  joined,
+  sealedToken,
+  ShiftedClock,
+  startCluster,
+  startPrimary,
+  startPrimaryBehind,
+} from "../../support/replication/clusters.ts";
+import { freePort } from "../../support/replication/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
+
+function refusedAs(answer: Answer, status: number, code: string, text: RegExp): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.headers["x-service-error"], code, answer.text);
+  assert.match(String(at(answer, "errors")), text);
+  assert.doesNotMatch(answer.text, /E[A-Z]{5,}|ERR_/);
+}
+
+async function revoke(primary: Cluster): Promise<void> {
+  const answer = await primary.dr("primary/revoke-secondary", { id: "site-b" });
+  assert.equal(answer.status, 204, answer.text);
+}
+
+test("who joins with a token that was revoked hears that, and not that nobody is there", async (t) => {
+  const a = await startPrimary(t);
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  await revoke(a);
+  const joining = await b.dr("secondary/enable", { token });
+  refusedAs(joining, 502, "replication_primary_refuses", /the token was revoked; make another/);
+  const trial = await b.dr("secondary/enable", { token, dry_run: true });
+  assert.match(String(at(trial, "data", "steps", 0, "cause")), /the token was revoked/);
+  assert.equal((await b.status())["mode"], "disabled");
+});
+
+test("who joins with a token of another cluster's, or an old one, hears the reason of the primary", async (t) => {
+  const clock = new ShiftedClock();
+  const a = await startPrimary(t, { world: { clock } });
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  clock.ahead = 2n * HOUR;
+  const late = await b.dr("secondary/enable", { token });
+  refusedAs(late, 502, "replication_primary_refuses", /activation token ended before it was used/);
+  assert.deepEqual((await a.status())["expired_tokens"], ["site-b"]);
+  clock.ahead = 0n;
+  assert.equal((await a.status())["expired_tokens"], undefined);
+});
+
+test("one that was away when it was revoked is told so in its status, and does not call again", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  way.cut();
+  await until(async () => (await b.status())["state"] === "idle");
+  await revoke(a);
+  way.heal();
+  await b.replication.recover();
+  await until(async () => /has revoked this secondary/.test(JSON.stringify(await b.status())));
+  assert.deepEqual((await a.status())["secondaries"], []);
+  const operator = await b.operationToken(a.opened.shares);
+  const promotion = await b.dr("secondary/promote", {}, operator);
+  assert.match(promotion.text, /does not take this cluster.*has revoked this secondary/);
+});
+
+test("an address where nobody is, is told in words", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  way.cut();
+  const joining = await b.dr("secondary/enable", { token });
+  refusedAs(joining, 502, "replication_primary_unreachable", /could not be reached/);
+  const port = await freePort();
+  const dead = await startPrimary(t, { address: `https://127.0.0.1:${port}` });
+  const other = await b.dr("secondary/enable", { token: await sealedToken(dead, b) });
+  refusedAs(other, 502, "replication_primary_unreachable", /connection refused/);
+});
+
+test("a cluster is not told to follow itself", async (t) => {
+  const { primary: a } = await startPrimaryBehind(t);
+  const clusterPort = await freePort();
+  const own = `https://127.0.0.1:${clusterPort}`;
+  const settings = {
+    outbound_allow: ["127.0.0.1"],
+    cluster_addr: own,
+    api_addr: "https://b.example",
+  };
+  const b = await joined(t, a, "site-b", { clusterPort, settings });
+  await inSync(a, b);
+  const operator = await b.operationToken(a.opened.shares);
+  const update = (body: object) => b.dr("secondary/update-primary", body, operator);
+  const named = await update({ update_primary_addrs: [own] });
+  refusedAs(named, 400, "replication_own_address", /^update_primary_addrs: .* cluster itself/);
+  assert.equal((await update({ update_primary_addrs: [own], dry_run: true })).status, 400);
+  assert.equal((await b.status())["state"], "stream-wals");
+});
+
+test("a wrapped token that nobody could unwrap is not made, and takes no name", async (t) => {
+  const a = await startPrimary(t, { settings: { api_addr: "http://a.example:8200" } });
+  const wrapped = await a.dr("primary/secondary-token", { id: "site-b" });
+  refusedAs(wrapped, 400, "joining_api_address_plain", /give secondary_public_key/);
+  assert.deepEqual((await a.status())["known_secondaries"], []);
+  await sealedToken(a, await startCluster(t));
+});
+
+test("one that follows nobody any more still says who leads", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  const operator = await b.operationToken(a.opened.shares);
+  const forgotten = await b.dr("secondary/update-primary", { token: "" }, operator);
+  assert.equal(forgotten.status, 200, forgotten.text);
+  const { secondary_id, conflicting_primary } = await b.status();
+  assert.deepEqual([secondary_id, conflicting_primary], ["", await a.clusterId()]);
+});
+
+test("a fenced primary names its secondary that was promoted, also after it was demoted", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await joined(t, a);
+  await inSync(a, b);
+  way.cut();
+  await b.replication.promote({ force: true, address: "" });
+  way.heal();
+  await until(async () => (await a.status())["state"] === "fenced");
+  const leader: JsonObject = {
+    conflicting_primary: await b.clusterId(),
+    conflicting_primary_name: "site-b",
+  };
+  const named = async () => {
+    const { conflicting_primary, conflicting_primary_name } = await a.status();
+    return { conflicting_primary, conflicting_primary_name };
+  };
+  assert.deepEqual(await named(), leader);
+  const demoted = await a.dr("primary/demote");
+  assert.equal(demoted.status, 200, demoted.text);
+  assert.deepEqual(await named(), leader);
+});
