@@ -200,11 +200,8 @@ export class Admission {
 
   /** The same for `changePrimary`: of several addresses each, until one is good. */
   async tryChange(input: Changing, signal: AbortSignal): Promise<readonly Tried[]> {
-    const { addresses } = input;
-    const token = input.token?.reveal();
-    if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
+    const { addresses, token } = wayTo(input);
     if (addresses.length > 0) return await this.#triedAddresses(addresses, signal);
-    if (token === undefined) throw failures.primaryUnnamed();
     if (token === "") return [{ step: "role", address: "", cause: null }];
     const step = { do: "update-primary", isForced: input.force } as const;
     return [await this.#tried(token, input, step, signal)];
@@ -270,15 +267,12 @@ export class Admission {
     input: Changing,
     { signal, caller }: Pick<RequestContext, "signal" | "caller">,
   ): Promise<Changed> {
-    const { addresses } = input;
+    const { addresses, token } = wayTo(input);
     // A ticket makes one change; where nothing was changed it is as good as before.
     const spend: Also = (tx) => {
       if (caller !== null) this.#options.spendTicket(tx, caller);
     };
-    const token = input.token?.reveal();
-    if (addresses.length > 0 && token !== undefined) throw failures.primaryNamedTwice();
     if (addresses.length > 0) return await this.#findPrimary(addresses, spend, signal);
-    if (token === undefined) throw failures.primaryUnnamed();
     if (token === "") return await this.#replication.forgetPrimary(spend);
     const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
@@ -377,4 +371,13 @@ const ROWS = "core/replication/dr/";
 
 function joinedBy({ set, id, address, epoch }: Activation): Joined {
   return { set, id, address, epoch };
+}
+
+/** How the primary is named: one of the two. With addresses there is no token. */
+function wayTo({ token, addresses, force }: Changing) {
+  const text = token?.reveal();
+  if (addresses.length > 0 && text !== undefined) throw failures.primaryNamedTwice();
+  if (addresses.length === 0 && text === undefined) throw failures.primaryUnnamed();
+  if (force && (text ?? "") === "") throw failures.nothingToForce();
+  return { addresses, token: text ?? "" };
 }

@@ -258,6 +258,18 @@ export function primaryNamedTwice(): Failure {
 }
 
 /**
+ * @code replication-nothing-to-force `force` of `update-primary` gives up an epoch for a primary that a token names.
+ * @remedy Send it with `token`, or leave `force` out.
+ */
+export function nothingToForce(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-nothing-to-force",
+    "force goes with a token of the primary that is to be followed, and with nothing else",
+  );
+}
+
+/**
  * @code replication-primary-unnamed No primary was named.
  * @remedy Name it by `token`, or by `update_primary_addrs`; an empty token leaves the cluster without one.
  */

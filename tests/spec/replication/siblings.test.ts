@@ -389,6 +389,14 @@ test("an epoch that nobody leads in is given up by an operator's hand, with a to
   const refused = await c.dr("secondary/update-primary", { token }, operation);
   assert.equal(refused.status, 400);
   assert.match(refused.text, /one of epoch 900 is known here/);
+  for (const other of [{ token: "" }, { update_primary_addrs: ["https://127.0.0.1:1"] }]) {
+    for (const dry_run of [true, false]) {
+      const body = { ...other, dry_run, force: true };
+      const forced = await c.dr("secondary/update-primary", body, operation);
+      assert.equal(forced.status, 400);
+      assert.match(forced.text, /force goes with a token/);
+    }
+  }
   const trial = { token, dry_run: true, force: true };
   const tried = await c.dr("secondary/update-primary", trial, operation);
   assert.equal(at(tried, "data", "ready"), true, tried.text);
