@@ -21,7 +21,7 @@ import {
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
-import { equalBytes, text } from "@holdfast/shared/bytes";
+import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { UNREAD_CONTROLS } from "./following/control-records.ts";
@@ -284,22 +284,6 @@ test("who follows writes its own rows and nothing else, locked or unlocked", asy
   await catchUp(follower, leader.engine);
   assertSameRows(follower.engine, leader.engine);
   assert.equal(text(store.get("core/role")!), "follower");
-});
-
-test("who leads hands over what a locked one needs: the leaves of entries, and its head as stored", async () => {
-  const { leader } = await pair();
-  const follower = await followerOf(leader.engine);
-  await history(leader);
-  const entries = leader.store.logs(2n, 100).map(({ entry }) => entry);
-  const leaves = leader.store.leavesOf(entries);
-  await follower.store.apply(
-    entries.map((entry, i) => ({ entry, leaves: leaves[i] })),
-    leader.store.headBytes,
-  );
-  follower.store.unlock(TREE_KEY);
-  assertSameRows(follower.engine, leader.engine);
-  assert.ok(equalBytes(leader.store.headBytes!, leader.engine.meta(HEAD_ROW)!));
-  assert.equal(leader.store.limits.operations, 8192);
 });
 
 test("one who follows mends its own leaves and sums when it is told so, also between two states", async () => {

@@ -19,7 +19,7 @@ import {
 import { anchorRefused, storageFailed, storeUninitialised } from "./failures.ts";
 import type { AdoptedRow, Totals } from "./following/adopting.ts";
 import { findSurplus, type Surplus } from "./following/surplus.ts";
-import { type CommittedEntry, leavesOfEntries } from "./following/foreign-entries.ts";
+import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { readUnhashed, type Unhashed } from "./generations/unhashed.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
@@ -278,12 +278,6 @@ export class Store implements StoreReads {
   /** Whether a head was written under the keys of this store, which is unlocked. */
   isOwnHead(head: Uint8Array): boolean {
     return heads.headIsAuthentic(head, this.#writing.keyOfTrees());
-  }
-
-  /** The leaves that a locked store needs beside entries, of each its puts in order. This one is unlocked. */
-  leavesOf(entries: readonly Uint8Array[]): Uint8Array[][] {
-    this.#writing.requireTip();
-    return leavesOfEntries(entries, this.#writing.keyOfTrees());
   }
 
   /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */

@@ -48,11 +48,11 @@ export function unrelated(): Failure {
 }
 
 /**
- * @code replication-sealed The secondary is sealed, and cannot catch up by the log alone.
+ * @code replication-sealed The secondary is sealed, and takes nothing from its primary.
  * @remedy Unseal it; it goes on by itself.
  */
 export function waitsForKeys(): Failure {
-  const message = "sealed, and too far behind for the log alone; unseal it";
+  const message = "it is sealed, and takes nothing from its primary; unseal it";
   return new Failure("sealed", "replication-sealed", message);
 }
 

@@ -1,7 +1,7 @@
 // The log as one secondary is sent it: what is durable, in order, as fast as it takes it; now and then the head for
 // comparison; and what it has made durable comes back. It reads behind the commits and never holds one up.
 
-import { concat, equalBytes } from "@holdfast/shared/bytes";
+import { equalBytes } from "@holdfast/shared/bytes";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { Status, StatusError } from "../../grpc/status.ts";
@@ -47,7 +47,6 @@ export class LogSession implements Ended {
   readonly #parts: LogSessionParts;
   #next = 0n;
   #credit = CREDIT;
-  #isSealed = false;
   #goodbye: string | null = null;
   #isOver = false;
   #isFinal = false; // that it was told
@@ -82,11 +81,6 @@ export class LogSession implements Ended {
   /** Resolves when nothing is sent any more. */
   get ended(): Promise<void> {
     return this.#ended.promise;
-  }
-
-  /** A sealed one knows of no tree whether it is whole. */
-  get isSealed(): boolean {
-    return this.#isSealed;
   }
 
   /** Asks, once the entries up to `after` were sent: they are applied there before it is answered. */
@@ -150,7 +144,7 @@ export class LogSession implements Ended {
   }
 
   /** Null where the log goes on after the cursor; otherwise what is said instead. */
-  #begin({ epoch, cursor, isSealed }: Start): ToReceiver | null {
+  #begin({ epoch, cursor }: Start): ToReceiver | null {
     const { store, member, admit } = this.#parts;
     admit(epoch);
     if (cursor === null) throw new StatusError(Status.invalidArgument, "it has no cursor");
@@ -162,7 +156,6 @@ export class LogSession implements Ended {
       return { ...NO_WORDS, isDiverged: true };
     }
     this.#next = cursor.index + 1n;
-    this.#isSealed = isSealed;
     member.begin(cursor.index);
     return null;
   }
@@ -240,15 +233,13 @@ export class LogSession implements Ended {
     if (found.length === 0) return null;
     this.#gather();
     const last = this.#next + BigInt(found.length) - 1n;
-    const head = toHead || this.#isSealed ? tail.headWithin(this.#next, last) : null;
+    const head = toHead ? tail.headWithin(this.#next, last) : null;
     const entries = head === null ? found : found.slice(0, Number(head.index - this.#next) + 1);
     this.#next += BigInt(entries.length);
     this.#follower?.sent(this.#next);
     this.#sinceCheckpoint += entries.length;
     for (const entry of entries) this.#credit -= entry.length;
-    const leaves = this.#isSealed ? store.leavesOf(entries).map((own) => concat(...own)) : [];
-    const proof = this.#isSealed && head !== null ? head.bytes : NO_WORDS.checkpoint;
-    return { ...NO_WORDS, batch: { entries, leaves, head: proof } };
+    return { ...NO_WORDS, batch: { entries } };
   }
 
   #isDue(): boolean {

@@ -107,19 +107,13 @@ export const fetchKeys = method(
 
 // ── the log ──
 
-const start = message({ epoch: uint32(1), cursor: part(2, cursor), isSealed: flag(3) });
+const start = message({ epoch: uint32(1), cursor: part(2, cursor) });
 const ack = message({ received: uint64(1), durable: uint64(2), credit: uint64(3) });
 const toSender = message({ start: part(1, start), ack: part(2, ack) });
 export type ToSender = MessageOf<typeof toSender>;
 export type Start = MessageOf<typeof start>;
 
-const batch = message({
-  entries: list(bytes(1), BATCH_ENTRIES),
-  /** For one who is sealed: of each entry the leaves of its puts, one after the other. */
-  leaves: list(bytes(2), BATCH_ENTRIES),
-  /** The head after the last of them, for the same; empty where it is not known. */
-  head: bytes(3),
-});
+const batch = message({ entries: list(bytes(1), BATCH_ENTRIES) });
 export type Batch = MessageOf<typeof batch>;
 const place = message({ index: uint64(1), chain: bytes(2) });
 export type Place = MessageOf<typeof place>;

@@ -8,33 +8,32 @@ import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import { type HelloAnswer, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
-import { decodeTimeline, encodeTimeline } from "../../storage/rows/head.ts";
-import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
-import type { Store } from "../../storage/store.ts";
-import { type Decision, forkOf, readDecision, STORAGE_FORMAT } from "./decision.ts";
+import { encodeTimeline } from "../../storage/rows/head.ts";
+import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import {
-  divergent,
   endedByPrimary,
   revokedByPrimary,
   noAddress,
   protocolBroken,
   refusedByPrimary,
-  unmended,
+  waitsForKeys,
 } from "./failures.ts";
-import { LogFollower, type StreamEnd } from "./following-log.ts";
+import { LogFollower } from "./following-log.ts";
 import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
 import {
   type CallOutcome,
   type Connection,
   type ConnectionState,
   cursorOf,
+  EVENT,
   hasCode,
   Progress,
   type ReceiverParts,
   type ReceiverState,
 } from "./receiving.ts";
-import { isCopied, RowTaker } from "./taking-rows.ts";
+import { isCopied } from "./taking-rows.ts";
+import { CatchingUp } from "./catching-up.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
@@ -42,8 +41,6 @@ const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
 const LOOK_WITHIN: Nanos = 3n * SECOND;
-const ROUNDS = 3;
-const EVENT = "replication";
 /** What a primary says to one that it does not take any more. */
 export const REVOKED = "revoked";
 
@@ -113,7 +110,6 @@ export class Receiver {
   /** Something has changed that it waited for: an address, a key, a permission. It tries again at once. */
   retry(): void {
     this.#wake?.();
-    this.#follower?.look();
   }
 
   /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
@@ -230,6 +226,7 @@ export class Receiver {
   /** From the hello to the end of the link. */
   async #session(outer: AbortSignal): Promise<void> {
     const { ports, store } = this.#parts;
+    if (store.locked) throw waitsForKeys();
     const progress = this.#progress;
     progress.state = "connecting";
     progress.connection = "connecting";
@@ -243,7 +240,7 @@ export class Receiver {
       await this.#accept(answer);
       progress.connection = "ready";
       const connection: Connection = { link, epoch: answer.epoch, signal };
-      if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
+      if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
       ports.met?.(connection);
       const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
       try {
@@ -322,136 +319,21 @@ export class Receiver {
     decision: Decision | null,
     timeline: Uint8Array,
   ): Promise<void> {
-    const taker = new RowTaker(this.#parts, this.#progress, connection);
     if (decision === null) throw protocolBroken("no decision");
     this.#parts.figures?.met(decision);
-    await this.#prepare(taker, decision, timeline);
+    const catchingUp = new CatchingUp(this.#parts, this.#progress, connection);
+    await catchingUp.begin(decision, timeline);
     const { store, ports } = this.#parts;
     // It is on the primary's log now: what comes later is given up by another permission.
-    if (!store.locked && ports.mayRewind()) await ports.rewound(store.index);
+    if (ports.mayRewind()) await ports.rewound(store.index);
     for (;;) {
       this.#progress.state = "stream-wals";
       this.#progress.lastRemote = this.#parts.store.index;
       this.#follower = new LogFollower(this.#parts, this.#progress, connection);
       const end = await this.#follower.run();
       connection.signal.throwIfAborted();
-      await this.#after(end, taker);
-    }
-  }
-
-  async #prepare(taker: RowTaker, decision: Decision, timeline: Uint8Array): Promise<void> {
-    const { store, ports } = this.#parts;
-    switch (decision.kind) {
-      case "resume":
-        return;
-      case "refuse":
-        throw refusedByPrimary(decision.reason);
-      case "copy":
-        if (!(await this.#addsUp(taker.copy()))) await this.#diff(taker);
-        return;
-      case "diff": {
-        // The primary may not know any more where the two parted; its epochs tell.
-        const fork = forkFrom(store, timeline);
-        if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(taker, fork));
-        if (ports.mayRewind() && store.adopting === null) await ports.giveUpAll?.();
-        return await this.#diff(taker);
-      }
-      case "rewind": {
-        const { fork, chain } = decision;
-        const isKept = store.tail!.first <= fork + 1n;
-        return await this.#goBack(fork, () =>
-          isKept ? taker.rewind(fork, chain) : this.#compareAll(taker, fork),
-        );
-      }
-    }
-  }
-
-  /** Only where somebody has allowed it. */
-  async #goBack(fork: bigint, run: () => Promise<void>): Promise<void> {
-    const { store, ports, log } = this.#parts;
-    log.warn("entries here are not those of the primary", {
-      event: `${EVENT}.divergence-detected`,
-      fork: String(fork),
-      head: String(store.index),
-    });
-    if (!ports.mayRewind()) throw divergent(fork, store.index);
-    await run();
-  }
-
-  /** Where it cannot be done entry by entry all is compared. What is left of the own entries is handed over before. */
-  async #compareAll(taker: RowTaker, fork: bigint): Promise<void> {
-    const { store, ports } = this.#parts;
-    const before = store.tail!.first - 1n;
-    const from = fork > before ? fork : before;
-    if (from < store.index) await ports.giveUp(await store.surplus(from));
-    if (store.adopting === null) await ports.giveUpAll?.();
-    await this.#diff(taker);
-    await ports.rewound(fork);
-  }
-
-  async #after(end: StreamEnd, taker: RowTaker): Promise<void> {
-    const { store, log, figures } = this.#parts;
-    switch (end.kind) {
-      case "again":
-        return;
-      case "closed":
-        throw new StatusError(Status.unavailable, "the primary has ended the stream");
-      case "goodbye":
-        throw end.reason === REVOKED ? this.#revoked : endedByPrimary(end.reason);
-      case "diverged":
-        throw protocolBroken("another log than it said");
-      case "trimmed":
-        figures?.resumed("trimmed");
-        return await this.#diff(taker);
-      case "suspect": // the next stream begins with a comparison of heads
-        this.#progress.state = "merkle-diff";
-        return await taker.mendOwn();
-      case "differs": {
-        this.#progress.state = "merkle-diff";
-        figures?.damaged();
-        log.warn("the data here differs from the primary's", {
-          event: `${EVENT}.corruption-detected`,
-          index: String(store.index),
-        });
-        await taker.mendOwn();
-        if (store.differsFrom(end.head).length > 0) await this.#diff(taker);
-      }
-    }
-  }
-
-  /** Once more where what came in the end does not add up, so that no damage that cannot be mended is compared for
-   *  ever. A comparison that was cut off does not count. */
-  async #diff(taker: RowTaker): Promise<void> {
-    const progress = this.#progress;
-    const { clock, figures } = this.#parts;
-    for (let isWhole = false; !isWhole; progress.rounds++) {
-      if (progress.rounds >= ROUNDS) {
-        progress.rounds = 0;
-        progress.isUnmended = true;
-        this.#parts.ports.compared?.(false);
-        this.#parts.log.error("the data here differs from the primary's, and cannot be mended", {
-          event: "replication.corruption-detected",
-        });
-        throw unmended();
-      }
-      // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.
-      if (progress.rounds > 0) await taker.mendOwn();
-      const begun = clock.elapsed();
-      isWhole = await this.#addsUp(taker.diff());
-      figures?.compared(Number(clock.elapsed() - begun) / 1e9);
-    }
-  }
-
-  /** False where the rows that were taken over are not those that they should be: then something is wrong here or there. */
-  async #addsUp(taking: Promise<void>): Promise<boolean> {
-    try {
-      await taking;
-      return true;
-    } catch (error) {
-      if (!hasCode(error, "log-trees-differ")) throw error;
-      const { log, store } = this.#parts;
-      log.warn("rows that were taken over do not add up", { index: String(store.index) });
-      return false;
+      if (end.kind === "goodbye" && end.reason === REVOKED) throw this.#revoked;
+      await catchingUp.after(end);
     }
   }
 
@@ -490,9 +372,8 @@ export class Receiver {
       ports.heard?.(answer.t2);
       if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
-      this.#follower?.look();
       ports.learned(answer.apiAddress, answer.clusterAddresses, answer.siblings);
-      if (answer.keysVersion !== ports.keysVersion() && !store.locked) await ports.keys(link);
+      if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
     }
   }
 
@@ -536,7 +417,6 @@ export class Receiver {
   }
 }
 
-const ANY_INDEX = 2n ** 63n;
 const NOBODY: CallOutcome = { kind: "nobody" };
 
 function outcomeOf(decision: Decision | null): CallOutcome {
@@ -547,19 +427,6 @@ function outcomeOf(decision: Decision | null): CallOutcome {
 
 function refusal(error: unknown) {
   return { kind: "refuses", reason: explain(error), forGood: false } as const;
-}
-
-/** The last index in common with a log of these epochs; null where there is nothing above it here. */
-function forkFrom({ timeline: own, index }: Store, sent: Uint8Array): bigint | null {
-  try {
-    const timeline = decodeTimeline(sent);
-    if (own === null || timeline.lineage !== own.lineage) return null;
-    const fork = forkOf({ timeline: own, index }, { timeline, index: ANY_INDEX });
-    return fork !== null && fork < index ? fork : null;
-  } catch (error) {
-    if (error instanceof MalformedBytes) throw protocolBroken("what is no timeline");
-    throw error;
-  }
 }
 
 function wireState(state: ReceiverState): ReceiverState {

@@ -12,6 +12,9 @@ import type { ReplicationFigures } from "../figures.ts";
 import type { Measured } from "./echo-times.ts";
 import type { Place, Sibling } from "./messages.ts";
 
+/** Begins the names of events. */
+export const EVENT = "replication";
+
 /** What a receiver is told, and what it asks for. */
 export interface ReceiverPorts {
   /** A link to an address; it is not open yet. */

@@ -175,7 +175,7 @@ export class Sender {
   replicas(): Replica[] {
     const found = [...this.#members.values()].flatMap((member) => {
       const { stream, id } = member;
-      const isAble = stream instanceof LogSession && !stream.isSealed && this.#ports.isKnown(id);
+      const isAble = stream instanceof LogSession && this.#ports.isKnown(id);
       return isAble ? [{ member, stream }] : [];
     });
     const has = ({ acknowledged }: Member) => acknowledged ?? -1n;

@@ -314,7 +314,7 @@ describe("a secondary and its primary", BOUND, () => {
     const { lineage, epoch, index, chain } = pair.primary.store.head!;
     async function* says() {
       yield {
-        start: { epoch: 1, cursor: { lineage, epoch, index, chain }, isSealed: false },
+        start: { epoch: 1, cursor: { lineage, epoch, index, chain } },
         ack: null,
       };
       yield { start: null, ack: { received: 999n, durable: 999n, credit: 0n } };

@@ -12,7 +12,7 @@ import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
 import { HASH_BYTES, slotOf, TREES } from "../../storage/rows/merkle.ts";
 import { MalformedBytes, u16, u32 } from "../../storage/rows/row-bytes.ts";
 import type { AdoptedRow, Store, Surplus } from "../../storage/store.ts";
-import { protocolBroken, unrelated, waitsForKeys } from "./failures.ts";
+import { protocolBroken, unrelated } from "./failures.ts";
 import {
   beginDiff,
   type CopiedChunk,
@@ -60,7 +60,6 @@ export class RowTaker {
 
   /** Everything, in the order of keys. Goes on after the cursor where a copy of this log has begun. */
   async copy(): Promise<void> {
-    this.#assertUnlocked();
     const { store } = this.#parts;
     this.#progress.state = "merkle-sync";
     const half = store.adopting;
@@ -86,7 +85,6 @@ export class RowTaker {
 
   /** What differs: by the hashes of pages, the sums of subpages, the leaves, and last the rows themselves. */
   async diff(): Promise<void> {
-    this.#assertUnlocked();
     const { trees } = this.#parts.store;
     this.#progress.state = "merkle-diff";
     this.#progress.rows = { total: null, done: 0 };
@@ -117,7 +115,6 @@ export class RowTaker {
 
   /** Gives up the entries above the fork: the keys that they changed become what they are at the primary. */
   async rewind(fork: bigint, chain: Uint8Array): Promise<void> {
-    this.#assertUnlocked();
     const { store, ports } = this.#parts;
     this.#progress.state = "merkle-sync";
     const surplus = await store.surplus(fork);
@@ -139,7 +136,6 @@ export class RowTaker {
 
   /** Leaves and sums follow the rows again, whatever they were: then a comparison shows what is wrong. */
   async mendOwn(): Promise<void> {
-    this.#assertUnlocked();
     const { store, log } = this.#parts;
     const mending = {
       viewing: <T>(run: (view: ReadView) => Promise<T>) => store.viewing(run),
@@ -327,10 +323,6 @@ export class RowTaker {
       await this.#split(rows.slice(0, half), write);
       await this.#split(rows.slice(half), write);
     }
-  }
-
-  #assertUnlocked(): void {
-    if (this.#parts.store.locked) throw waitsForKeys();
   }
 }
 

@@ -10,7 +10,7 @@ import { isLegalKey } from "../key.ts";
 import { decodeHead, encodeHead, type Head, sameTotal, type Timeline } from "../rows/head.ts";
 import { epochStep, withEpoch } from "../rows/epoch.ts";
 import { decodeEntry, followsFrom, type LogEntry } from "../rows/log-entry.ts";
-import { HASH_BYTES, LeafHasher } from "../rows/merkle.ts";
+import { HASH_BYTES } from "../rows/merkle.ts";
 import { MalformedBytes } from "../rows/row-bytes.ts";
 import { ENTRY_BYTES, sizeOf, type StoredChange } from "../transaction.ts";
 
@@ -82,23 +82,6 @@ function leavesOf({ index, operations }: LogEntry, sent: CommittedEntry): ReadEn
     sent.leaves.length === puts && sent.leaves.every(({ length }) => length === HASH_BYTES);
   if (!fit) throw failures.entryMalformed(index);
   return sent.leaves.map((leaf) => concat(leaf));
-}
-
-/** What somebody who has no key of the trees needs beside these entries. */
-export function leavesOfEntries(
-  entries: readonly Uint8Array[],
-  treeKey: KeyObject,
-): Uint8Array[][] {
-  const hasher = new LeafHasher(treeKey);
-  try {
-    return entries.map((bytes) =>
-      decodeEntry(bytes)
-        .operations.filter(({ value }) => value !== null)
-        .map(({ key, scope, valueDigest }) => hasher.hash(key, scope, valueDigest)),
-    );
-  } finally {
-    hasher.wipe();
-  }
 }
 
 /** What a group changes: of each key the last state, and what that costs. */

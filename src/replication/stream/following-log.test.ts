@@ -1,0 +1,157 @@
+// What a secondary does with what has come while its disk was busy: what goes to the disk together, and how much may wait.
+
+import assert from "node:assert/strict";
+import test, { afterEach, describe } from "node:test";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
+import { until } from "../../../tests/support/until.ts";
+import { serveBidirectional } from "../../grpc/method.ts";
+import {
+  BATCH_ENTRIES,
+  CHUNK_BYTES,
+  CREDIT,
+  NO_WORDS,
+  streamLog,
+  type ToReceiver,
+} from "./messages.ts";
+
+const BOUND = { timeout: 120_000 };
+const SECOND = 1_000_000_000n;
+const KIB = 1024;
+const TOO_MUCH = /more than may wait for an answer/;
+
+describe("what waits at a secondary", BOUND, () => {
+  let pair: ReplicatedPair;
+  afterEach(() => pair.close());
+
+  /** Is at rest at index 1. */
+  async function apart(): Promise<void> {
+    pair = await ReplicatedPair.make();
+    await pair.put("shared/first");
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.receiver.close();
+    pair.cut();
+  }
+
+  /** Follows a primary that says this and nothing more. Resolves when all was said that the secondary takes. */
+  async function sent(messages: Iterable<ToReceiver> | AsyncIterable<ToReceiver>): Promise<void> {
+    let isOver = false;
+    pair.instead.set("StreamLog", () =>
+      serveBidirectional(streamLog, async function* (requests, { signal }) {
+        signal.addEventListener("abort", () => (isOver = true), { once: true });
+        try {
+          yield* messages;
+        } finally {
+          isOver = true;
+        }
+        for await (const _ of requests) isOver = true; // until the secondary leaves
+      }),
+    );
+    pair.receive();
+    pair.receiver.open();
+    await until(() => isOver);
+    for (let i = 0; i < 40; i++) await nextTurn();
+  }
+
+  /** The entries from index 2 on, each in a message of its own. */
+  const each = () => pair.primary.store.logs(2n, 1000).map(({ entry }) => batchOf(entry));
+
+  /** While the first of the messages is on its way to the disk the others come; then how many went there at a time. */
+  async function written(messages: readonly ToReceiver[]): Promise<number[]> {
+    const { engine } = pair.secondary;
+    const before = engine.batches.length;
+    const release = engine.hold();
+    await sent(
+      (async function* () {
+        const [first, ...others] = messages;
+        yield first!;
+        await until(() => engine.batches.slice(before).some(({ log }) => log.length > 0));
+        yield* others;
+      })(),
+    );
+    release();
+    const sizes = () =>
+      engine.batches
+        .slice(before)
+        .map(({ log }) => log.length)
+        .filter((size) => size > 0);
+    const all = messages.filter(({ batch }) => batch !== null).length;
+    await until(
+      () =>
+        sizes().reduce((sum, size) => sum + size, 0) === all ||
+        pair.receiver.status.lastSyncError !== null,
+    );
+    return sizes();
+  }
+
+  test("goes to the disk together, as many entries as a message may have", async () => {
+    await apart();
+    for (let i = 0; i < BATCH_ENTRIES + 10; i++) await pair.put(`shared/${i}`);
+    assert.deepEqual(await written(each()), [1, BATCH_ENTRIES, 9]);
+  });
+
+  test("goes together up to the bytes that a message may have", async () => {
+    await apart();
+    const large = new Uint8Array(300 * KIB);
+    for (let i = 0; i < 7; i++)
+      await pair.primary.store.write((tx) => tx.put(`shared/${i}`, large));
+    assert.equal(Math.floor(CHUNK_BYTES / large.length), 3);
+    assert.deepEqual(await written(each()), [1, 3, 3]);
+  });
+
+  test("what does not come next is judged by itself: what is right before it is taken", async () => {
+    await apart();
+    for (let i = 0; i < 4; i++) await pair.put(`shared/${i}`);
+    const [two, three, , five] = each();
+    assert.deepEqual(await written([two!, three!, five!]), [1, 1]);
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /log entry 5 does not follow/);
+    assert.equal(pair.secondary.store.index, 3n);
+  });
+
+  test("what is said between entries keeps its place", async () => {
+    await apart();
+    for (let i = 0; i < 4; i++) await pair.put(`shared/${i}`);
+    const [two, three, four, five] = each();
+    const final = { index: 3n, chain: new Uint8Array(32) };
+    await written([two!, three!, { ...NO_WORDS, final }, four!, five!]);
+    await until(() => pair.secondary.store.index === 5n);
+    const sizes = pair.secondary.engine.batches.map(({ log }) => log.length).filter(Boolean);
+    assert.deepEqual(sizes.slice(-3), [1, 1, 2]);
+  });
+
+  for (const [what, message, most] of [
+    ["heads", { checkpoint: new Uint8Array(16 * KIB) }, 1100],
+    ["last entries", { final: { index: 1n, chain: new Uint8Array(16 * KIB) } }, 1100],
+    ["entries without bytes", { batch: { entries: Array(64).fill(new Uint8Array(0)) } }, 4100],
+    ["questions", { heal: { id: 1n, keys: ["shared/1"], slots: new Uint8Array(0) } }, 10],
+    ["entries beyond the credit", { batch: { entries: [new Uint8Array(CREDIT / 4)] } }, 6],
+  ] as const) {
+    test(`a primary that sends ${what} without end is cut off, also while the disk is full`, async () => {
+      await apart();
+      for (let i = 0; i < 2; i++) await pair.put(`shared/${i}`);
+      const first = each()[0]!;
+      pair.secondary.engine.free = 1000;
+      await pair.world.timers.advance(SECOND);
+      let count = 0;
+      await sent(
+        (function* () {
+          yield first;
+          for (; count < 2 * most; count++) yield { ...NO_WORDS, ...message };
+        })(),
+      );
+      assert.ok(count <= most, `${count} were taken`);
+      await until(() => TOO_MUCH.test(pair.receiver.status.lastSyncError ?? ""));
+      assert.equal(pair.secondary.store.index, 1n);
+      pair.instead.clear();
+      pair.secondary.engine.free = null;
+      pair.receiver.retry();
+      await pair.atRest();
+    });
+  }
+});
+
+function batchOf(entry: Uint8Array): ToReceiver {
+  return { ...NO_WORDS, batch: { entries: [entry] } };
+}
