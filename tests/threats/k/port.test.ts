@@ -210,6 +210,23 @@ describe("the cluster port", BOUND, () => {
     assert.deepEqual(more, []);
   });
 
+  test("T-K04: the log names the address of who was refused, also where the handshake has failed and it is gone", async () => {
+    stage = await ClusterStage.start();
+    const lines = () => stage.world.lines.filter((text) => text.includes("refused"));
+    const stranger = stage.tcp("127.0.0.2");
+    stranger.write("GET / HTTP/1.1\r\n\r\n");
+    await until(() => lines().length === 1);
+    assert.match(lines()[0]!, /from=127\.0\.0\.2\b.*does not speak TLS/);
+    await stage.world.timers.advance(61n * SECOND);
+    await until(() => stage.port.unproven === 0);
+    stage.tcp("127.0.0.7"); // another one, who is still there
+    await until(() => stage.port.unproven === 1);
+    const other = stage.tcp("127.0.0.3");
+    await stage.handshake(null, { socket: other, servername: "nobody.repl" });
+    await until(() => lines().length === 2);
+    assert.match(lines()[1]!, /from=127\.0\.0\.3\b.*handshake failed/);
+  });
+
   test("T-K04: with all places held, a member from elsewhere comes in", async () => {
     stage = await ClusterStage.start();
     const paris = await stage.member("paris");

@@ -1,0 +1,148 @@
+// When what is committed leaves for a secondary, how much of it goes at once, and how much before it answers.
+
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { madeStore } from "../../../tests/support/made/made-store.ts";
+import type { Hello } from "../../cluster/hello.ts";
+import { LogSession } from "./log-session.ts";
+import { LogTail } from "./log-tail.ts";
+import { Member } from "./members.ts";
+import { CREDIT, type ToReceiver, type ToSender } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
+
+const MICROSECOND = 1000n;
+const MILLISECOND = 1000n * MICROSECOND;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** A session whose other side answers what a test says. `sent` has what has left. */
+async function begun(t: TestContext) {
+  const { store, world } = await madeStore();
+  const { clock, timers } = world;
+  const member = new Member("paris", {} as Hello, clock.now());
+  const session = new LogSession({
+    store,
+    tail: new LogTail(store),
+    member,
+    clock,
+    timers,
+    admit: () => {},
+    acknowledged: () => {},
+    final: () => null,
+  });
+  const said = new Outbox<ToSender>();
+  const over = new AbortController();
+  const sent: ToReceiver[] = [];
+  const { lineage, epoch, index, chain } = store.head!;
+  said.push({ start: { epoch: 1, cursor: { lineage, epoch, index, chain } }, ack: null });
+  const running = (async () => {
+    for await (const message of session.run(said, over.signal)) sent.push(message);
+  })();
+  t.after(async () => {
+    over.abort();
+    said.end();
+    await running;
+  });
+  const batches = () => sent.flatMap(({ batch }) => batch ?? []);
+  return {
+    timers,
+    /** How many entries each message had. */
+    sizes: () => batches().map(({ entries }) => entries.length),
+    bytes: () => batches().reduce((sum, { entries }) => sum + sizeOf(entries), 0),
+    write: async (length: number, count = 1) => {
+      for (let i = 0; i < count; i++) {
+        await store.write((tx) => tx.put("shared/a", new Uint8Array(length)));
+      }
+      await turns();
+    },
+    answer: async (credit: number) => {
+      const durable = member.acknowledged ?? 0n;
+      said.push({ start: null, ack: { received: durable, durable, credit: BigInt(credit) } });
+      await turns();
+    },
+  };
+}
+
+function sizeOf(entries: readonly Uint8Array[]): number {
+  return entries.reduce((sum, { length }) => sum + length, 0);
+}
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i++) await nextTurn();
+}
+
+test("an entry leaves at once; those that come within two milliseconds after a message wait, and leave together", async (t) => {
+  const { timers, sizes, write } = await begun(t);
+  await write(10);
+  assert.deepEqual(sizes(), [1]);
+  await write(10);
+  await timers.advance(MILLISECOND);
+  await write(10);
+  await timers.advance(MILLISECOND - MICROSECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1], "more may come");
+  await timers.advance(MICROSECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 2]);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 2], "the next wait as long");
+  await timers.advance(2n * MILLISECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 2, 1]);
+  await timers.advance(2n * MILLISECOND);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 2, 1, 1], "after that time one leaves at once again");
+});
+
+test("an answer does not end the waiting", async (t) => {
+  const { timers, sizes, bytes, write, answer } = await begun(t);
+  await write(10);
+  await write(10);
+  await answer(bytes());
+  assert.deepEqual(sizes(), [1]);
+  await timers.advance(2n * MILLISECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 1]);
+});
+
+test("64 entries do not wait, and 63 do", async (t) => {
+  const { sizes, write } = await begun(t);
+  await write(10);
+  await write(10, 63);
+  assert.deepEqual(sizes(), [1]);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 64]);
+});
+
+test("64 KiB do not wait, and less does", async (t) => {
+  const { sizes, write } = await begun(t);
+  await write(10);
+  await write(31 * KIB, 2);
+  assert.deepEqual(sizes(), [1]);
+  await write(2 * KIB);
+  assert.deepEqual(sizes(), [1, 3]);
+});
+
+test("what is under way is bounded by the credit and one message, and an answer makes room for as much as it names", async (t) => {
+  const { timers, bytes, write, answer } = await begun(t);
+  const settled = async () => {
+    await timers.advance(3n * MILLISECOND);
+    await turns();
+  };
+  await write(MIB - 400, 24);
+  await settled();
+  const first = bytes();
+  assert.ok(first >= CREDIT && first < CREDIT + MIB, `${first} bytes for a credit of ${CREDIT}`);
+  await answer(first - CREDIT);
+  await settled();
+  assert.equal(bytes(), first, "that was what went beyond it");
+  await answer(1);
+  await settled();
+  assert.ok(bytes() > first && bytes() <= first + MIB, "room for a byte is room for a message");
+  const second = bytes();
+  await answer(1000 * CREDIT);
+  await settled();
+  const third = bytes() - second;
+  assert.ok(third >= CREDIT && third < CREDIT + MIB, `${third} bytes: credit does not add up`);
+});
