@@ -74,7 +74,7 @@ export class Actions {
         for (const one of clusters) if (one.isPrimary) scene.lease(one, prng);
         return;
       case "read":
-        if (cluster.leads) cluster.read(prng);
+        if (cluster.leads) cluster.clients.read(prng);
         return;
       case "trim":
         return scene.begin(`trim of ${cluster.name}`, [cluster], () =>

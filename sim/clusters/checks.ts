@@ -76,7 +76,7 @@ export function checkAtRest(scene: Scene, leader: SimCluster): void {
       throw new Violation(`${cluster.name} is at rest with another head`);
     }
     assertRows(cluster.name, store, rows);
-    cluster.readAll();
+    cluster.clients.readAll();
     checkTail(scene, cluster, head, replication.divergent.tails());
     cluster.seen.mayGoBack = false;
   }

@@ -3,9 +3,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { hex } from "@holdfast/shared/bytes";
-import { bytesCodec } from "@holdfast/shared/codec";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
-import { Failure } from "@holdfast/shared/failure";
 import type { Fields, Log } from "@holdfast/shared/log";
 import { Secret } from "@holdfast/shared/secret";
 import type { Instant, Nanos, Net } from "@holdfast/shared/world";
@@ -27,6 +25,7 @@ import { Violation } from "../state.ts";
 import type { Trace } from "../trace.ts";
 import { Life, SECOND, SimClock, SimRandom, SimTimers, type SimWorld } from "../world.ts";
 import { altering } from "./altering.ts";
+import { Clients } from "./clients.ts";
 import type { Cloud } from "./cloud.ts";
 import { type EngineWorld, PowerDisk, PowerEngine } from "./disk.ts";
 import { Leases } from "./leases.ts";
@@ -80,7 +79,6 @@ export interface Running {
   readonly leases: Leases;
 }
 
-const KEYS = 40;
 /** Certificates are made for a time, so that the clocks of all clusters begin about here. */
 const BEGINS: Instant = 1_800_000_000n * BigInt(SECOND);
 
@@ -99,10 +97,12 @@ export class SimCluster implements Host {
   sealed = false;
   #lives = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  readonly clients: Clients;
   readonly #options: ClusterOptions;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
+    this.clients = new Clients(this, options.ledger);
     const { name, number, world, prng } = options;
     this.name = name;
     this.host = `10.0.0.${number}`;
@@ -400,77 +400,8 @@ export class SimCluster implements Host {
     );
   }
 
-  // --- clients ---
-
-  /** Resolves with false where it was refused. */
-  async write(number: number, prng: Prng): Promise<boolean> {
-    const { running } = this;
-    if (running === null || !this.leads) return false;
-    const { data, store } = running;
-    const inSet = this.role?.mode === "primary"; // what one on its own has is gone when it joins
-    const keys = Array.from({ length: 1 + prng.int(3) }, () => `k${prng.int(KEYS)}`);
-    const isDelete = prng.chance(0.15);
-    const length = prng.chance(0.05) ? 3000 : prng.int(60);
-    let index = 0n;
-    const { ledger } = this.#options;
-    const request = data.write((tx) => {
-      ({ index } = tx);
-      ledger.begun(number, index);
-      for (const key of keys) {
-        if (isDelete) tx.delete(key);
-        else tx.put(key, Buffer.from(`${key} ${number} ${"x".repeat(length)}`), bytesCodec);
-      }
-      tx.put("last", Buffer.from(`last ${number}`), bytesCodec); // so that it has an entry
-    });
-    await answered(running, request);
-    const [row] = store.logs(index, 1);
-    if (row?.index !== index) return true; // trimmed already
-    const spot = ledger.at(this.seen.spot!, index);
-    if (spot === null) throw new Violation(`an answer of ${this.name} is in no log`);
-    ledger.ended(number, spot);
-    if (inSet) ledger.answered.push({ ...spot, by: this.name });
-    return true;
-  }
-
-  /** Something is made outside. */
-  async lease(id: string, prng: Prng): Promise<void> {
-    const { running } = this;
-    if (running !== null && this.isPrimary) await answered(running, running.leases.make(id, prng));
-  }
-
   hasLease(id: string): boolean {
     return this.unsealed.leases.has(id);
-  }
-
-  read(prng: Prng): void {
-    if (this.running !== null) this.#readLast(`k${prng.int(KEYS)}`);
-  }
-
-  /** What the last durable write to a key has left there, and nothing older or newer: all that were answered are durable. */
-  #readLast(key: string): void {
-    const { data } = this.unsealed;
-    const value = data.get(key, bytesCodec);
-    const [name, number] = value === null ? [key] : Buffer.from(value).toString().split(" ");
-    if (name !== key) throw new Violation(`${this.name} reads a value of another key at ${key}`);
-    const written = value === null ? null : Number(number);
-    if (this.#options.ledger.isLast(written, data.prefix + key, this.seen.spot!)) return;
-    throw new Violation(`${this.name} reads write ${written} at ${key}, and that is not the last`);
-  }
-
-  /** Every value that is there opens, and is the last of its key. */
-  readAll(): void {
-    const { running } = this;
-    if (running === null) return;
-    try {
-      for (let i = 0; i < KEYS; i++) this.#readLast(`k${i}`);
-      for (const { key, value } of running.data.records("", bytesCodec, { limit: 10_000 })) {
-        if (Buffer.from(value).toString().startsWith(`${key} `)) continue;
-        throw new Violation(`${this.name} reads a value of another key at ${key}`);
-      }
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      throw new Violation(`${this.name} cannot open what it holds`, { cause: error });
-    }
   }
 
   async trim(prng: Prng): Promise<void> {
@@ -575,16 +506,6 @@ const NO_NET: Net = {
     throw new Violation("there is no network but the simulated one");
   },
 } as unknown as Net;
-
-/** A request of a client: whoever gives up its place waits for it. */
-async function answered<T>({ requests }: Running, request: Promise<T>): Promise<T> {
-  requests.add(request);
-  try {
-    return await request;
-  } finally {
-    requests.delete(request);
-  }
-}
 
 function isFollowing(role: Role): boolean {
   return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);

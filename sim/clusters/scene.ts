@@ -172,7 +172,7 @@ export class Scene {
     const number = ++this.#writes;
     const own = prng.fork(`write ${number}`);
     this.begin(`write ${number} at ${cluster.name}`, [cluster], async () => {
-      await cluster.write(number, own);
+      await cluster.clients.write(number, own);
     });
   }
 
@@ -180,7 +180,7 @@ export class Scene {
   lease(cluster: SimCluster, prng: Prng): void {
     const id = `${++this.#leases}`;
     const own = prng.fork(`lease ${id}`);
-    this.begin(`lease ${id} at ${cluster.name}`, [cluster], () => cluster.lease(id, own));
+    this.begin(`lease ${id} at ${cluster.name}`, [cluster], () => cluster.clients.lease(id, own));
   }
 
   crash(cluster: SimCluster, how: "kill" | "power", downtime: number): void {
