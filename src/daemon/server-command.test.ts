@@ -1,12 +1,12 @@
-// The process around a server, with a host and a server that are made up: exit codes, signals, dev
-// mode, reloads. Real processes are in launcher.process.test.ts.
+// The process around a server, with a host and a server that are made up: exit codes, signals, what is looked at before it
+// starts. Dev mode and reloads have files beside this one; real processes are in launcher.process.test.ts.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { OwnError } from "@holdfast/shared/failure";
-import { DAY, SECOND } from "@holdfast/shared/text/duration";
+import { SECOND } from "@holdfast/shared/text/duration";
 import {
   CONFIG_FILE,
   fakeDaemon,
@@ -14,36 +14,9 @@ import {
   LISTENER,
 } from "../../tests/support/fake-daemon.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { makeDevCertificate } from "./dev/dev-certificate.ts";
 import { SERVER_USAGE } from "./flags.ts";
-import { runServer } from "./server-command.ts";
 import { VERSION } from "../system/version.ts";
-
-function started(daemon: FakeDaemon, ...args: string[]) {
-  const ended = runServer(args, daemon);
-  const code = { value: null as number | null };
-  void ended.then((value) => (code.value = value));
-  return { ended, code };
-}
-
-/** Until a condition holds; a turn of the loop at a time. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let turns = 0; !condition(); turns++) {
-    assert.ok(turns < 1000, "it never came to that");
-    await nextTurn();
-  }
-}
-
-async function up(config = LISTENER, ...args: string[]) {
-  const daemon = fakeDaemon({ [CONFIG_FILE]: config });
-  const run = started(daemon, "--config", CONFIG_FILE, ...args);
-  await until(() => daemon.host.starts === 1 || run.code.value !== null);
-  return { ...run, ...daemon, log: () => daemon.host.errors.join("") };
-}
-
-async function ends(daemon: FakeDaemon, ...args: string[]): Promise<number> {
-  return runServer(args, daemon);
-}
+import { ends, started, until, up } from "../../tests/support/daemon/started-daemon.ts";
 
 test("the version is that of package.json", () => {
   const manifest: unknown = JSON.parse(
@@ -208,123 +181,6 @@ test("configuration and the files it names may be links, as orchestrators mount 
   await until(() => daemon.host.starts === 1);
   const files = daemon.opened[0]?.parts.operatorFiles;
   assert.equal(files?.read("/etc/h.hcl", 1000)?.toString("utf8"), LISTENER);
-  daemon.host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("SIGHUP takes over a new configuration: the server's part, the log level, and words on the rest", async () => {
-  const { host, server, files, ended, log } = await up();
-  files.texts.set(CONFIG_FILE, `${LISTENER} log_level = "warn" region = "elsewhere"`);
-  server.problems = ["listener 1: the certificate is broken"];
-  host.signal("SIGHUP");
-  await until(() => server.reloads.length === 1);
-  await nextTurn();
-  assert.equal(server.reloads[0]?.region, "elsewhere");
-  assert.match(log(), /could not reload everything: cause="listener 1: the certificate is broken"/);
-  assert.match(log(), /takes effect at the next start: setting=region/);
-  const before = host.errors.length;
-  host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-  assert.deepEqual(host.errors.slice(before), [], "stopping is logged at info, which is off now");
-});
-
-test("a broken configuration on SIGHUP is told and the old one stays", async () => {
-  const { host, server, files, ended, log } = await up();
-  files.texts.set(CONFIG_FILE, "ui = 3\nlistener {");
-  host.signal("SIGHUP");
-  await until(() => log().includes("could not reload everything"));
-  assert.match(log(), /\/etc\/h.hcl:2:11: /);
-  assert.deepEqual(server.reloads, []);
-  host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("the API's reload does what SIGHUP does, and tells the caller what went wrong", async () => {
-  const { server, host, files, opened, ended } = await up();
-  const reload = opened[0]?.parts.reload;
-  assert.ok(reload !== undefined);
-  await reload();
-  assert.equal(server.reloads.length, 1);
-  server.problems = ["listener 1: broken"];
-  await assert.rejects(reload(), /listener 1: broken/);
-  files.texts.set(CONFIG_FILE, "ui = 3");
-  await assert.rejects(reload(), /h.hcl:1:6: "ui": expected true or false/);
-  assert.equal(server.reloads.length, 2);
-  host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("a level turned over the API holds for the next line, and a reload turns it back", async () => {
-  const { host, opened, log, ended } = await up();
-  const parts = opened[0]?.parts;
-  assert.ok(parts !== undefined);
-  parts.log.debug("before");
-  parts.dial.level = "debug";
-  parts.log.debug("after");
-  host.signal("SIGHUP");
-  await until(() => log().includes("reloaded"));
-  parts.log.debug("later");
-  assert.deepEqual(log().match(/before|after|later/g), ["after"]);
-  host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("many SIGHUPs during one reload give one more, not many", async () => {
-  const { host, server, ended } = await up();
-  const reloading = Promise.withResolvers<void>();
-  server.reloading = () => reloading.promise;
-  for (let i = 0; i < 5; i++) host.signal("SIGHUP");
-  await until(() => server.reloads.length === 1);
-  for (let i = 0; i < 5; i++) host.signal("SIGHUP");
-  reloading.resolve();
-  await until(() => server.reloads.length === 2);
-  for (let i = 0; i < 20; i++) await nextTurn();
-  assert.equal(server.reloads.length, 2);
-  host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("tls_auto_reload asks for a reload when a certificate file changes, and only then", async () => {
-  const tls = 'tls_cert_file = "/tls/c" tls_key_file = "/tls/k" tls_auto_reload = true';
-  const daemon = fakeDaemon({
-    [CONFIG_FILE]: `listener "tcp" { ${tls} }`,
-    "/tls/c": "one",
-    "/tls/k": "two",
-  });
-  const { ended } = started(daemon, "--config", CONFIG_FILE);
-  await until(() => daemon.host.starts === 1);
-  await daemon.timers.advance(61n * SECOND);
-  assert.equal(daemon.server.reloads.length, 0);
-  daemon.files.texts.set("/tls/c", "new");
-  await daemon.timers.advance(31n * SECOND);
-  await until(() => daemon.server.reloads.length === 1);
-  await daemon.timers.advance(61n * SECOND);
-  assert.equal(daemon.server.reloads.length, 1);
-  daemon.host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("a certificate that has expired is taken over with a warning, at the start, by SIGHUP and by itself", async () => {
-  const tls = 'tls_cert_file = "/tls/c" tls_key_file = "/tls/k" tls_auto_reload = true';
-  const daemon = fakeDaemon({ [CONFIG_FILE]: `listener "tcp" { ${tls} }` });
-  const name = [{ type: "ip", value: "127.0.0.1" }] as const;
-  const put = async (age: bigint) => {
-    const { certificate, key } = await makeDevCertificate(name, daemon.clock.now() - age);
-    daemon.files.texts.set("/tls/c", certificate);
-    daemon.files.texts.set("/tls/k", key);
-  };
-  const warnings = () => daemon.host.errors.join("").match(/WARN.*expired on.*clients refuse/g);
-  await put(0n);
-  const { ended } = started(daemon, "--config", CONFIG_FILE);
-  await until(() => daemon.host.starts === 1);
-  assert.equal(warnings(), null);
-  await put(4000n * DAY);
-  daemon.host.signal("SIGHUP");
-  await until(() => daemon.server.reloads.length === 1);
-  await until(() => warnings()?.length === 1);
-  await put(4001n * DAY);
-  await daemon.timers.advance(31n * SECOND);
-  await until(() => warnings()?.length === 2);
   daemon.host.signal("SIGTERM");
   assert.equal(await ended, 0);
 });
@@ -498,170 +354,6 @@ test("what nobody caught is logged with its place in the code, and ends the proc
   assert.doesNotMatch(log(), /boom/, "what it says may quote a secret");
   host.signal("SIGTERM");
   await ended;
-});
-
-async function dev(daemon: FakeDaemon, ...args: string[]) {
-  const run = started(daemon, "--dev", ...args);
-  await until(() => daemon.host.starts === 1 || run.code.value !== null);
-  return { ...run, banner: daemon.host.printed.join("") };
-}
-
-test("dev mode is memory on loopback, initialised and unsealed, with a banner and the token in its file", async () => {
-  const daemon = fakeDaemon();
-  daemon.server.initialised = false;
-  const { ended, banner } = await dev(daemon, "-dev-root-token-id", "root-token");
-  const [opened] = daemon.opened;
-  assert.equal(opened?.config.storage.type, "memory");
-  assert.deepEqual(opened?.parts.dev, { rootToken: "root-token" });
-  const [listener] = opened?.config.listeners ?? [];
-  assert.ok(listener?.kind === "tcp" && listener.tls === null);
-  assert.deepEqual([listener.host, listener.port], ["127.0.0.1", 8200]);
-  assert.deepEqual(daemon.server.unsealedWith, ["c2hhcmU="]);
-  assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
-  for (const part of [
-    "Address     http://127.0.0.1:8200\n",
-    "Unseal key  c2hhcmU=\n",
-    "Root token  root-token\n",
-    "also in /home/me/.holdfast-token",
-    "\n  export HOLDFAST_ADDR=http://127.0.0.1:8200\n  /opt/holdfast/bin/holdfast status\n  /opt/holdfast/bin/holdfast kv put secret/hello who=world\n  /opt/holdfast/bin/holdfast kv get secret/hello\n",
-  ]) {
-    assert.ok(banner.includes(part), `${part} in ${banner}`);
-  }
-  daemon.host.signal("SIGINT");
-  assert.equal(await ended, 0);
-  assert.deepEqual(daemon.host.removed, ["/tmp/holdfast-dev-x"]);
-});
-
-test("on a terminal of 80 columns banner and refusals fit, but for a path that does not", async () => {
-  const refused = fakeDaemon({ [CONFIG_FILE]: LISTENER });
-  refused.host.writable = false;
-  refused.host.columns = 80;
-  assert.equal(await ends(refused, "--config", CONFIG_FILE), 2);
-  const daemon = fakeDaemon();
-  daemon.server.initialised = false;
-  daemon.host.home = "/home/somebody/with/a/longer/home";
-  const { ended, banner } = await dev(daemon);
-  assert.match(banner, /also in \/home\/somebody/);
-  const lines = [...banner.split("\n"), ...refused.host.errors.join("").split("\n")];
-  assert.ok(lines.length > 15);
-  for (const line of lines) assert.ok(line.length <= 80, line);
-  assert.match(refused.host.errors.join(""), /\n {10}\S/, "it goes on below its beginning");
-  daemon.host.signal("SIGTERM");
-  assert.equal(await ended, 0);
-});
-
-test("in a checkout too the banner's commands are paths: npx would ask a public registry elsewhere", async () => {
-  const daemon = fresh(fakeDaemon());
-  daemon.host.directory = daemon.host.root;
-  const { ended, banner } = await dev(daemon);
-  assert.match(banner, /\n {2}\/opt\/holdfast\/bin\/holdfast status\n/);
-  assert.ok(!banner.includes("npx"));
-  daemon.host.signal("SIGINT");
-  await ended;
-});
-
-function fresh(daemon: FakeDaemon): FakeDaemon {
-  daemon.server.initialised = false;
-  return daemon;
-}
-
-test("a token of another server in the token file is left alone, and the banner's commands say the token", async () => {
-  const daemon = fresh(fakeDaemon());
-  daemon.files.texts.set("/home/me/.holdfast-token", "production\n");
-  const { ended, banner } = await dev(daemon);
-  assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "production\n");
-  assert.match(banner, /holds another token and was left as it\s+is/);
-  assert.match(banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=root-token\n/);
-  daemon.host.signal("SIGINT");
-  await ended;
-});
-
-test("a dev server takes its token away at its end, and leaves that of one that runs", async () => {
-  const daemon = fresh(fakeDaemon());
-  const first = await dev(daemon);
-  const other = fresh(fakeDaemon(Object.fromEntries(daemon.files.texts)));
-  other.host.pid = 4712;
-  other.host.alive.add(daemon.host.pid);
-  other.server.rootToken = "another";
-  const second = await dev(other);
-  assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
-  assert.match(second.banner, /holds\s+the\s+token\s+of\s+a\s+dev\s+server\s+that\s+runs\s+still/);
-  assert.match(second.banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=another\n/);
-  other.host.signal("SIGINT");
-  await second.ended;
-  assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
-  daemon.host.signal("SIGINT");
-  await first.ended;
-  assert.ok(!daemon.files.texts.has("/home/me/.holdfast-token"));
-  assert.ok(!daemon.files.texts.has("/home/me/.holdfast-token-dev"));
-});
-
-test("the token of a dev server that was killed is replaced", async () => {
-  const daemon = fresh(fakeDaemon());
-  const first = await dev(daemon);
-  const left = Object.fromEntries(daemon.files.texts);
-  daemon.host.signal("SIGINT");
-  await first.ended;
-  const next = fresh(fakeDaemon(left));
-  next.server.rootToken = "another";
-  const second = await dev(next);
-  assert.equal(next.files.texts.get("/home/me/.holdfast-token"), "another\n");
-  next.host.signal("SIGINT");
-  await second.ended;
-});
-
-test("--dev-persist comes up unsealed again with the same key and token", async () => {
-  const daemon = fresh(fakeDaemon());
-  const first = await dev(daemon, "--dev-persist", "store");
-  assert.equal(daemon.opened[0]?.config.directories.store, "/srv/store/store");
-  assert.equal(daemon.opened[0]?.config.storage.type, "sqlite");
-  daemon.host.signal("SIGINT");
-  assert.equal(await first.ended, 0);
-  assert.deepEqual(daemon.host.removed, []);
-  const next = fakeDaemon(Object.fromEntries(daemon.files.texts));
-  const second = await dev(next, "--dev-persist", "store");
-  assert.deepEqual(next.server.unsealedWith, ["c2hhcmU="]);
-  assert.match(second.banner, /Root token {2}root-token\n/);
-  next.host.signal("SIGINT");
-  assert.equal(await second.ended, 0);
-});
-
-test("--dev-persist refuses a store whose key it does not have, and another root token", async () => {
-  const foreign = fakeDaemon();
-  const { ended } = await dev(foreign, "--dev-persist", "/store");
-  assert.equal(await ended, 1);
-  assert.match(foreign.host.errors.join(""), /but not the dev-keys.json that opens it/);
-  assert.equal(foreign.server.stops, 1);
-  const keys = { "/store/dev-keys.json": '{"unseal_key": "k", "root_token": "one"}' };
-  const other = fakeDaemon(keys);
-  const run = await dev(other, "--dev-persist", "/store", "--dev-root-token-id", "two");
-  assert.equal(await run.ended, 1);
-  assert.match(other.host.errors.join(""), /made with another root token/);
-  const broken = fakeDaemon({ "/store/dev-keys.json": '{"unseal_key": "s3cr3t"' });
-  const last = await dev(broken, "--dev-persist", "/store");
-  assert.equal(await last.ended, 1);
-  assert.ok(!broken.host.errors.join("").includes("s3cr3t"));
-});
-
-test("an address that others reach needs --dev-insecure-listen", async () => {
-  const daemon = fresh(fakeDaemon());
-  const { ended } = await dev(daemon, "-dev-listen-address=0.0.0.0:9000", "-dev-insecure-listen");
-  const [listener] = daemon.opened[0]?.config.listeners ?? [];
-  assert.ok(listener?.kind === "tcp" && listener.port === 9000);
-  daemon.host.signal("SIGINT");
-  assert.equal(await ended, 0);
-});
-
-test("in dev mode a debugger is the developer's business, but NODE_OPTIONS is still refused", async () => {
-  const daemon = fresh(fakeDaemon());
-  daemon.host.runtime = { ...daemon.host.runtime, flags: ["--inspect"], inspecting: true };
-  const { ended } = await dev(daemon);
-  assert.match(daemon.host.errors.join(""), /\[WARN\].*--inspect/);
-  daemon.host.signal("SIGINT");
-  assert.equal(await ended, 0);
-  const refused = fresh(fakeDaemon());
-  refused.host.env = { NODE_OPTIONS: "--inspect" };
-  assert.equal(await ends(refused, "--dev"), 2);
 });
 
 test("the usage fits a terminal of 80 columns and has examples", () => {
