@@ -1,0 +1,105 @@
+// A primary that was promoted, and what it hears when it tells the primary of before and those that have followed it.
+
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import { until } from "../../tests/support/until.ts";
+import { Leading, type LeadingParts } from "./leading.ts";
+import type { Links } from "./links/links.ts";
+import { Changes } from "./roles/changes.ts";
+import { StoredRole } from "./roles/stored-role.ts";
+import type { Epoch } from "./roles/role.ts";
+
+const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
+const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
+const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
+
+/** Leads since it was opened; the primary of before answers with what `answer` gives. */
+async function leading(
+  t: TestContext,
+  acceptFence: boolean,
+  answer: (signal: AbortSignal) => Promise<Epoch | null>,
+) {
+  const { barrier, world } = await madeBarrier();
+  const view = barrier.view("core/replication/dr/");
+  const role = new StoredRole(view);
+  const { cluster, first } = OWN;
+  await role.step({ do: "enable-primary", set: SET, cluster, address: "", first });
+  const fenced: Epoch[] = [];
+  const calls: AbortSignal[] = [];
+  const former = { set: SET, kind: "dr", addresses: ["https://10.1.2.3:8201"], isHeard: false };
+  const opened = { open: () => {}, close: async () => {}, members: () => [] };
+  const links = {
+    storedFormer: () => former,
+    storedSiblings: () => [],
+    formerHeard: () => {},
+    serving: () => opened,
+    superseded: () => opened,
+    beside: () => opened,
+    storedFormerRevoked: () => [],
+    exchange: async (...[, , , , said]: Parameters<Links["exchange"]>) => {
+      const signal = said!.signal!;
+      calls.push(signal);
+      const leading = await answer(signal);
+      return leading === null ? null : { cluster: leading.cluster, leading };
+    },
+  };
+  const parts = {
+    options: {
+      ...world,
+      view,
+      store: { takeAtMost: () => {} },
+      port: () => ({ serve: () => {}, revoke: () => 0, forget: () => {} }),
+      acceptFence,
+    },
+    role,
+    links: async () => links,
+    status: { open: () => {}, close: async () => {} },
+    changes: new Changes(world.log, () => {}),
+    fence: async (epoch: Epoch) => void fenced.push(epoch),
+  };
+  const found = new Leading(parts as unknown as LeadingParts);
+  await found.open();
+  t.after(() => found.close("the test is over"));
+  await until(() => calls.length > 0);
+  return { found, fenced, calls, lines: world.lines };
+}
+
+const KEEPS_ON = "accept_fence is off";
+
+test("one that hears of a later primary gives way to it", async (t) => {
+  const { fenced, lines } = await leading(t, true, async () => LATER);
+  await until(() => fenced.length > 0);
+  assert.deepEqual(fenced, [LATER]);
+  assert.ok(!lines.some((line) => line.includes(KEEPS_ON)));
+});
+
+test("one whose operators decide that themselves hears of a later primary, says so, and leads on", async (t) => {
+  const { found, fenced, lines } = await leading(t, false, async () => LATER);
+  await until(() => fenced.length > 0 || lines.some((line) => line.includes(KEEPS_ON)));
+  await found.close("the test is over"); // waits for the call
+  assert.deepEqual(fenced, []);
+  const line = lines.find((text) => text.includes(KEEPS_ON)) ?? "";
+  assert.ok(line.includes(LATER.cluster), line);
+});
+
+for (const by of ["close", "forgetFormer"] as const) {
+  test(
+    `${by} ends a call that nobody answers, and nothing is taken from it`,
+    { timeout: 20_000 },
+    async (t) => {
+      const { found, fenced, calls } = await leading(
+        t,
+        true,
+        (signal) =>
+          new Promise((resolve) => {
+            signal.addEventListener("abort", () => resolve(LATER), { once: true });
+          }),
+      );
+      assert.equal(calls[0]!.aborted, false);
+      await (by === "close" ? found.close("it ends") : found.forgetFormer());
+      assert.equal(calls[0]!.aborted, true);
+      assert.deepEqual(fenced, [], "it came too late");
+    },
+  );
+}

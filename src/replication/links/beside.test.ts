@@ -1,0 +1,95 @@
+// Who may tell a member beside the primary who leads: a sibling that the primary names now, at the hello and at every call.
+
+import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
+import test from "node:test";
+import { fakeWorld } from "../../../tests/support/fake-world.ts";
+import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
+import { CarriedLink } from "../../cluster/peer-link.ts";
+import type { SetToServe } from "../../cluster/port-set.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
+import { sendFence } from "../joining/calls.ts";
+import type { Epoch } from "../roles/role.ts";
+import type { Sibling } from "../stream/messages.ts";
+import { Beside } from "./beside.ts";
+
+const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
+const OWN = "0b8e2f3e-0000-4000-8000-000000000001";
+const OTHER = "0b8e2f3e-0000-4000-8000-000000000002";
+const SELF = { clusterId: OTHER, version: "0.1.0" };
+const LATER: Epoch = { number: 2, cluster: OTHER, first: "7" };
+const NAMED: Sibling = { id: "paris", cluster: OTHER, addresses: [], serials: ["4a", "4b"] };
+
+function stage() {
+  const world = fakeWorld();
+  const rootKey = createSecretKey(Buffer.alloc(32, 5));
+  const heard: Epoch[] = [];
+  let siblings: readonly Sibling[] = [NAMED];
+  let served: SetToServe | null = null;
+  const beside = new Beside(
+    {
+      barrier: { rootKey },
+      version: "0.1.0",
+      clusterId: () => OWN,
+      siblings: () => siblings,
+      leads: () => false,
+      fenced: async (epoch) => {
+        heard.push(epoch);
+        return epoch;
+      },
+    },
+    { serve: (set) => (served = set), revoke: () => 0, forget: () => (served = null) },
+    {
+      ...SET,
+      id: "rome",
+      authority: new Uint8Array(0),
+      certificate: new Uint8Array(0),
+      key: new Uint8Array(0),
+    },
+  );
+  beside.open();
+  const linkOf = (serial: string) => {
+    assert.ok(served !== null);
+    const peer = { ...SET, id: "paris", serial, expires: world.clock.now() + 10n ** 18n };
+    const { table, greet } = served as SetToServe;
+    const carrier = new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world);
+    return new CarriedLink(carrier, peer);
+  };
+  const say = (link: CarriedLink) => sendFence(link, SET, LATER, { rootKey, from: OTHER });
+  return {
+    heard,
+    linkOf,
+    say,
+    forgetAll: () => (siblings = []),
+  };
+}
+
+const refused = (error: unknown) =>
+  error instanceof StatusError && error.status === Status.permissionDenied;
+
+test("one that the primary names is heard, by each of its certificates", async () => {
+  const { heard, linkOf, say } = stage();
+  for (const serial of NAMED.serials) {
+    const link = linkOf(serial);
+    assert.equal((await link.open(SELF)).clusterId, OWN);
+    assert.deepEqual((await say(link)).leading, LATER);
+    await link.close();
+  }
+  assert.deepEqual(heard, [LATER, LATER]);
+});
+
+test("one that it does not name is refused at its hello, and learns nothing of this cluster", async () => {
+  const { heard, linkOf } = stage();
+  await assert.rejects(linkOf("4c").open(SELF), refused);
+  assert.deepEqual(heard, []);
+});
+
+test("one that it names no longer is refused at its next call, though its session lasts", async () => {
+  const { heard, linkOf, say, forgetAll } = stage();
+  const link = linkOf("4a");
+  await link.open(SELF);
+  forgetAll();
+  await assert.rejects(say(link), refused);
+  assert.deepEqual(heard, []);
+  await link.close();
+});

@@ -1,0 +1,85 @@
+// Telling another cluster who leads ends when whoever tells it closes, wherever it has come to by then.
+
+import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
+import test from "node:test";
+import { fakeWorld } from "../../../tests/support/fake-world.ts";
+import { SystemNet } from "../../system/net.ts";
+import { until } from "../../../tests/support/until.ts";
+import type { Greeting } from "../../cluster/hello.ts";
+import { MemoryCarrier, type Way } from "../../cluster/memory-carrier.ts";
+import { serviceTable } from "../../grpc/method.ts";
+import { fenceCall } from "../joining/calls.ts";
+import type { Epoch } from "../roles/role.ts";
+import { exchange } from "./fencing.ts";
+
+const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
+const OWN = "0b8e2f3e-0000-4000-8000-000000000001";
+const EPOCH: Epoch = { number: 2, cluster: OWN, first: "7" };
+const NOWHERE = new Promise<never>(() => {});
+const ADDRESSES = ["https://10.1.2.3:8201", "https://10.1.2.4:8201"];
+
+/** Another cluster that stops at this place. */
+function stage(at: "connection" | "hello" | "call" | "nothing") {
+  const world = fakeWorld();
+  const rootKey = createSecretKey(Buffer.alloc(32, 5));
+  const reached: string[] = [];
+  const stop = async (where: typeof at) => {
+    reached.push(where);
+    if (where === at) await NOWHERE;
+  };
+  const greet = async (): Promise<Greeting> => {
+    await stop("hello");
+    return { clusterId: "cluster-a", protocol: 1, version: "0.1.0" };
+  };
+  const fenced = async (epoch: Epoch) => {
+    await stop("call");
+    return epoch;
+  };
+  const secondaries = { assertKnown: () => {} };
+  const table = serviceTable([
+    fenceCall(SET, { secondaries, barrier: { rootKey }, fenced, leads: () => true }),
+  ]);
+  const peer = { ...SET, id: "paris", serial: "4a", expires: world.clock.now() + 10n ** 18n };
+  const way: Way = { connect: () => stop("connection"), pass: async () => {} };
+  const none = new Uint8Array(0);
+  const member = { ...SET, id: "paris", authority: none, certificate: none, key: none };
+  const closing = new AbortController();
+  const answer = exchange(
+    ADDRESSES,
+    member,
+    EPOCH,
+    {
+      ...world,
+      net: new SystemNet(),
+      barrier: { rootKey },
+      clusterId: () => OWN,
+      version: "0.1.0",
+      carrierTo: () =>
+        new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world, way),
+    },
+    { signal: closing.signal },
+  );
+  return { answer, closing, reached };
+}
+
+test("where all answer, the first address is enough", async () => {
+  const { answer, reached } = stage("nothing");
+  assert.deepEqual((await answer)?.leading, EPOCH);
+  assert.deepEqual(reached, ["connection", "hello", "call"]);
+});
+
+for (const at of ["connection", "hello", "call"] as const) {
+  test(
+    `closing ends it at its ${at}, and no other address is called`,
+    { timeout: 20_000 },
+    async () => {
+      const { answer, closing, reached } = stage(at);
+      await until(() => reached.at(-1) === at);
+      closing.abort();
+      assert.equal(await answer, null);
+      assert.equal(reached.at(-1), at, "the second address was not called");
+      assert.equal(reached.filter((where) => where === "connection").length, 1);
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
+import { ADDRESS, EPOCH, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import { makeHpkeKeys } from "../../crypto/hpke.ts";
+import { readActivation } from "../joining/activation.ts";
+import { makeToken } from "../joining/activation-token.ts";
+import { putSiblings, putUpstream, storedSiblings, storedUpstream } from "./upstream.ts";
+
+test("who follows another primary knows none of those beside the one before", async () => {
+  const stage = await SetStage.start();
+  const { random } = stage.made.world;
+  const place = { address: ADDRESS, epoch: EPOCH };
+  const token = await makeToken(stage.secondaries, { id: "berlin" }, place, random);
+  assert.ok(token.form === "wrapped");
+  const member = readActivation(token.wrap, "dr", { now: stage.clock.now() });
+  const { barrier } = await madeBarrier();
+  const view = barrier.view("core/replication/dr/");
+  const siblings = [
+    { id: "rome", cluster: "", addresses: ["https://10.1.2.3:8201"], serials: ["4a"] },
+  ];
+  await view.write((tx) => putSiblings(tx, siblings));
+  assert.deepEqual(storedSiblings(view), siblings);
+  await view.write((tx) => putUpstream(tx, { member, keysKey: makeHpkeKeys(random).privateKey }));
+  assert.equal(storedUpstream(view)?.member.id, "berlin");
+  assert.deepEqual(storedSiblings(view), []);
+});
