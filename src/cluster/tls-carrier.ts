@@ -12,6 +12,10 @@ import type { Carried, Carrier } from "./peer-link.ts";
 import { type Credentials, PROTOCOL_NAME, withCredentials } from "./tls.ts";
 import { verifyBeside, verifyServer } from "./verify.ts";
 
+/** That is how a sealed cluster looks from outside, and how any other server does. */
+const ENDED =
+  "the peer ended the handshake: it is sealed, or another server has its address, or it does not know us";
+
 export interface CarrierWorld {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -69,8 +73,8 @@ export class TlsCarrier implements Carrier {
     };
     signal.addEventListener("abort", over, { once: true });
     socket.once("secureConnect", resolve);
-    socket.on("error", (cause) => reject(peerRefused("the peer ended the handshake", { cause })));
-    socket.once("close", () => reject(peerRefused("the peer ended the handshake")));
+    socket.on("error", (cause) => reject(peerRefused(ENDED, { cause })));
+    socket.once("close", () => reject(peerRefused(ENDED)));
     try {
       await promise;
       const certificate = socket.getPeerX509Certificate();

@@ -39,7 +39,9 @@ export const divergentList = command({
       whole: ["Tail"],
     });
     if (data.tails.length === 0) return NOT_FOUND;
-    out.hint("Next: `holdfast replication divergent export TAIL` shows what each of them changed");
+    out.hint(
+      "Next: `holdfast replication divergent export TAIL` shows what each of them changed (with -dr-token on a secondary)",
+    );
     return 0;
   },
 });

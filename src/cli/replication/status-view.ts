@@ -110,7 +110,12 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       : primaryAdvice(members, absent, expired);
   return {
     view: known.length === 0 ? facts : { parts: [facts, secondaries] },
-    troubled: fenced || lapsed || absent.length > 0 || members.some((member) => !streams(member)),
+    troubled:
+      fenced ||
+      lapsed ||
+      known.length === 0 ||
+      absent.length > 0 ||
+      members.some((member) => !streams(member)),
     advice,
   };
 }
@@ -121,7 +126,10 @@ function primaryAdvice(
   expired: readonly string[],
 ): string[] {
   if (members.length === 0 && absent.length === 0 && expired.length === 0) {
-    return ["Next: `holdfast replication token ID` makes a token for a secondary."];
+    return [
+      "Nobody follows this primary. Next: `holdfast replication public-key` on the cluster that is to, then `holdfast replication " +
+        "token -public-key KEY ID` here makes a token for it.",
+    ];
   }
   return [
     ...expired.map(

@@ -13,8 +13,8 @@ export const replicationStatus = command({
   name: "replication status",
   summary: "Show what this cluster is among others, how far behind, and what to do",
   description:
-    "Needs no token, also on a secondary. Exit code 0 when all is well, or this cluster replicates to nobody; 2 when a secondary does " +
-    "not stream, is away or has not come yet, or when this primary is fenced because another cluster was promoted; 1 when the server " +
+    "Needs no token, also on a secondary. Exit code 0 when all is well, or this cluster is on its own; 2 when a secondary does " +
+    "not stream, is away or has not come yet, when nobody follows this primary, or when this primary is fenced because another cluster was promoted; 1 when the server " +
     "cannot be reached. Behind is in entries of the log, and the time since what is there was new.",
   examples: [
     "holdfast replication status",

@@ -22,7 +22,7 @@ const CHECKS: ReadonlyMap<string, string> = new Map([
   ["primary-gone", "the primary was demoted, or is silent"],
   ["siblings", "no other member knows of a later primary, or is about to be one"],
   ["cluster-port", "there is a cluster port for others to come to"],
-  ["audit", "an audit device can be written here"],
+  ["audit", "no audit device keeps requests from being answered here"],
   ["alone", "no other change of the role is under way"],
 ]);
 
@@ -60,7 +60,8 @@ export const replicationPromote = command({
     await replication.promoteDrSecondary(call.client, input);
     out.done("Success! This cluster is the primary.");
     out.hint(
-      "Next: send clients here; `holdfast replication token ID` for each cluster that is to follow, with `update-primary` there",
+      "Next: send clients here; for each cluster that is to follow `holdfast replication public-key` there, `holdfast replication token " +
+        "-public-key KEY ID` here, and `update-primary` there",
     );
     return 0;
   },
@@ -127,14 +128,15 @@ export function planView({
 }: Rehearsal): View {
   const { lost_from: from, lost_to: to, lost_entries: count, unheard_seconds: unheard } = lost;
   // The primary is connected: then nobody needs force who can demote it.
-  const lives =
-    unheard === undefined && checks.some(({ name, ok }) => name === "primary-gone" && !ok);
+  const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  const lives = unheard === undefined && failed.includes("primary-gone");
+  const isAlone = failed.length === 1 && failed[0] === "primary-gone"; // and time may bring it
   const verdict =
     ready === true
       ? "yes"
       : forced !== true
         ? "no, not even by force"
-        : lives
+        : lives || isAlone
           ? "not yet: see primary-gone (and by force, at a loss)"
           : "only by force: read what that loses";
   const isForced = (line: string) => / -force\b/.test(line);

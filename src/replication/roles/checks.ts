@@ -137,7 +137,7 @@ function signOfPrimary(facts: PromotionFacts): string | null {
     return `the primary does not take this cluster, which does not mean that it is gone: ${refusal}`;
   }
   if (silentFor >= SILENT_SECONDS) return null;
-  return `${lastWord(facts)}: demote it first, or wait for ${SILENT_SECONDS} seconds of silence`;
+  return `${lastWord(facts)}: demote it first, or wait ${SILENT_SECONDS - silentFor} seconds more, in which it stays silent`;
 }
 
 /** One that was not heard of since the start may have been gone for long, and is tried all the same. */
