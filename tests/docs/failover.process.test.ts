@@ -117,7 +117,7 @@ test("disaster recovery: set up, failed over, back, revoked, rotated, lost and b
   );
   await a.kill();
   await operators.must(ceremony);
-  assert.match(await operators.must(plan, 2), /Can Take Over +only by force/);
+  assert.match(await operators.must(plan, 2), /Can Take Over +not yet/);
   await operators.must(force);
   await has(b, "three", token);
   await a.startAgain();
