@@ -222,7 +222,8 @@ export class Leading {
   }
 
   /** The primary of before is to hear of it, however long it was away, and so are the others that have followed it. Where another
-   *  cluster was promoted as well, one of them knows of both or is that one, and one of the two gives way. */
+   *  cluster was promoted as well, the primary of before knows of both, or one of them is that one, and one of the two gives way: what
+   *  one of those has heard of another counts for nothing. */
   async #fenceFormer(): Promise<void> {
     const { options } = this.#parts;
     const { view } = options;
@@ -237,7 +238,10 @@ export class Leading {
     const knownAt = async (addresses: readonly string[], serials: readonly string[] | null) => {
       const to = serials === null ? former : { ...former, beside: true as const, serials };
       const answer = await links.exchange(addresses, to, epoch, options, { signal, revoked });
-      return answer?.leading ?? null;
+      if (answer === null) return null;
+      const { leading, leads, cluster } = answer;
+      const isHearsay = serials !== null && !(leads && cluster === leading.cluster);
+      return isHearsay && isNext(epoch, leading) ? epoch : leading;
     };
     const [leading, ...others] = await Promise.all([
       this.#follows(former.addresses) ? epoch : knownAt(former.addresses, null),

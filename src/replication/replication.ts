@@ -33,7 +33,7 @@ import {
 } from "./roles/role.ts";
 import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
 import { StoredRole } from "./roles/stored-role.ts";
-import { demotionWarnings, refutedWarning } from "./roles/warnings.ts";
+import { unawareWarnings, demotionWarnings, refutedWarning } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
@@ -316,7 +316,9 @@ export class Replication {
       const final = String(store.index);
       await this.#changes.orRest(() => this.#options.dropAttempts());
       this.#changes.tell("role-changed", { mode: "secondary", final });
-      return { warnings: demotionWarnings(final, finished) };
+      const former = links.storedFormer(this.#options.view);
+      const unaware = former === null ? [] : unawareWarnings(former.addresses);
+      return { warnings: [...demotionWarnings(final, finished), ...unaware] };
     });
   }
 
@@ -331,7 +333,8 @@ export class Replication {
   async #endDemotion(links: Links): Promise<void> {
     const { store, view, revokeOperationTokens } = this.#options;
     await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) => {
-      links.forgetFormer(tx);
+      // One that has not heard of this cluster would go on beside it, if it leads again.
+      if (links.storedFormer(tx)?.isHeard !== false) links.forgetFormer(tx);
       revokeOperationTokens(tx.on(view));
     });
   }
@@ -428,6 +431,7 @@ export class Replication {
         if ((await this.#changes.orRest(taken)) === "rests") throw failures.roleChanging();
         await this.#role.step(step, (tx) => {
           links.forgetPrimary(tx);
+          links.forgetFormer(tx);
           links.putUpstream(tx, upstream);
           heard.forgetIn(tx);
           also(tx);

@@ -241,6 +241,7 @@ export class TakingOver {
     const links = await this.#parts.links();
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
       links.forgetPrimary(tx);
+      links.forgetFormer(tx);
       links.forgetUpstream(tx);
       heard.forgetIn(tx);
       putMark(tx.on(view), null);

@@ -162,7 +162,7 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
 
 /** What a member knows of the others, where it follows or has followed. */
 export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
-  readonly secondaries: Pick<Secondaries, "assertKnown">;
+  readonly secondaries: Pick<Secondaries, "assertKnown" | "clusterOf">;
   readonly barrier: Pick<Barrier, "rootKey">;
   /** Who is about to be promoted. Default: nobody says so here. */
   readonly candidates?: Pick<Candidates, "hear">;
@@ -178,11 +178,13 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
   return serveUnary(fence, async ({ proof, from, candidacy, revoked, ...sent }, { peer }) => {
     secondaries.assertKnown(peer);
     const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
-    const isOwn = from === epoch.cluster;
+    // All members have the keys: who speaks for another one proves no more than who has heard of it.
+    const isSelf = from !== "" && from === secondaries.clusterOf(peer);
+    const isOwn = isSelf && from === epoch.cluster;
     const leading = await fenced(epoch, isOwn);
     const accepted = isSame(leading, epoch);
     if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);
-    const spoken = isUuid(from) ? candidacyOf(candidacy) : null;
+    const spoken = isSelf ? candidacyOf(candidacy) : null;
     return {
       accepted,
       epoch: leading.number,

@@ -206,6 +206,11 @@ export class Secondaries {
     this.#memberOf(this.#view, peer);
   }
 
+  /** The cluster that has come as this member; empty where none has. */
+  clusterOf(peer: Peer): string {
+    return this.#memberOf(this.#view, peer).clusterId;
+  }
+
   /** The key that the keys of the set are sealed to from now on. A second one is refused: whoever wants it has to be revoked and
    *  come anew. */
   async register(peer: Peer, publicKey: Uint8Array): Promise<void> {

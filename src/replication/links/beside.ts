@@ -36,7 +36,10 @@ export class Beside {
 
   open(): void {
     const { authority, certificate, key } = this.#member;
-    const secondaries = { assertKnown: (peer: Peer) => this.#assertKnown(peer) };
+    const secondaries = {
+      assertKnown: (peer: Peer) => void this.#known(peer),
+      clusterOf: (peer: Peer) => this.#known(peer).cluster,
+    };
     this.#port.serve({
       ...this.#name,
       authority,
@@ -58,12 +61,14 @@ export class Beside {
   }
 
   #greet(peer: Peer): Greeting {
-    this.#assertKnown(peer);
+    this.#known(peer);
     const { clusterId, version } = this.#world;
     return { clusterId: clusterId(), protocol: PROTOCOL, version };
   }
 
-  #assertKnown({ serial }: Peer): void {
-    if (!this.#world.siblings().some(({ serials }) => serials.includes(serial))) throw notKnown();
+  #known({ serial }: Peer): Sibling {
+    const found = this.#world.siblings().find(({ serials }) => serials.includes(serial));
+    if (found === undefined) throw notKnown();
+    return found;
   }
 }

@@ -36,7 +36,7 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
     await stop("call");
     return epoch;
   };
-  const secondaries = { assertKnown: () => {} };
+  const secondaries = { assertKnown: () => {}, clusterOf: () => OWN };
   const table = serviceTable([
     fenceCall(SET, { secondaries, barrier: { rootKey }, fenced, leads: () => true }),
   ]);

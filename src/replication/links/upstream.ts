@@ -72,11 +72,11 @@ export function keepFormer(
   }: { /** It has gone by itself: nobody waits for its answer. */ readonly isHeard: boolean },
 ): void {
   const member = storedMembership(tx, "dr");
+  if (member === null) return; // it was demoted, and has followed nobody since: who was there before it still is
   forgetMembership(tx);
   tx.delete(FORMER);
   tx.delete(FORMER_HEARD);
   tx.delete(FORMER_REVOKED);
-  if (member === null) return;
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
   tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);

@@ -33,6 +33,14 @@ export function demotionWarnings(final: string, finished: Finished | null): stri
   ];
 }
 
+/** Who took the place of a primary gives its own up before that one has heard of it: only this cluster knows how to tell it. */
+export function unawareWarnings(addresses: readonly string[]): string[] {
+  return [
+    `the primary of before, at ${addresses.join(", ")}, was not reached since this cluster leads: where it runs, it goes on writing. ` +
+      "Stop it or demote it there; only this cluster tells it, if it is promoted again",
+  ];
+}
+
 /** An operator has followed an earlier primary than was known. */
 export function refutedWarning({ number, cluster }: Pick<Epoch, "number" | "cluster">): string {
   return `epoch ${number} of cluster ${cluster} is given up here: where that cluster leads all the same, it says so again`;
