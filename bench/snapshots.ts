@@ -11,7 +11,9 @@ import { type Caller, call, requestBytes } from "./api/api-caller.ts";
 import { residentBytesOf } from "./api/api-usage.ts";
 import { pacedLoad } from "./load/paced-load.ts";
 import { LONGEST_BLOCK_MS, quantile, roundMillis, rounds } from "./measure.ts";
+import { ask } from "./processes.ts";
 import type { Context, Figures, Row } from "./row.ts";
+import type { TakingFigures, TakingInput } from "./stores/taking-process.ts";
 import { type TokensNode, withTokensNode } from "./stores/tokens-node.ts";
 import { copiedStore } from "./stores/tokens-store.ts";
 
@@ -62,13 +64,8 @@ async function saveOnce(context: Context, node: TokensNode): Promise<Saved> {
   const before = await writesFor(caller, pause(roundMillis(context, 5000)));
   await longestBlock(caller); // what was before does not count
   const resident = residentBytesOf(pid);
-  const began = performance.now();
-  // Who takes it lies on another machine, as a rule: its disk is not this one.
-  let bytes = 0;
-  const saving = (async () => {
-    for await (const piece of await downloaded(caller)) bytes += piece.length;
-    return performance.now() - began;
-  })();
+  const input: TakingInput = { url: caller.url + SNAPSHOT, headers: caller.headers };
+  const saving = ask<TakingFigures>("stores/taking-process.ts", input);
   let over = false;
   void saving.finally(() => {
     over = true;
@@ -81,7 +78,7 @@ async function saveOnce(context: Context, node: TokensNode): Promise<Saved> {
     }
   })();
   const meanwhile = await writesFor(caller, saving);
-  const millis = await saving;
+  const { bytes, millis } = await saving;
   await watching;
   return {
     megabytes: bytes / 1e6 / (millis / 1000),
