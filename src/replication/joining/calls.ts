@@ -14,6 +14,7 @@ import { hpkePublicKey } from "../../crypto/hpke.ts";
 import { bytes, flag, list, message, part, text, uint32 } from "../../grpc/message.ts";
 import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
+import { clusterAddressText } from "../addresses.ts";
 import { type Candidacy, candidacyOf, type Candidates } from "../roles/candidates.ts";
 import type { Epoch } from "../roles/role.ts";
 import { MAX_REVOKED, type Sibling, sibling, SIBLINGS } from "../stream/messages.ts";
@@ -287,7 +288,17 @@ export async function sendFence(
   const answer = await link.call(fence, sent, { timeout: FENCE_ANSWER });
   const leading = provenEpoch(answer, answer.proof, { set, kind }, rootKey);
   const { leads, candidates, siblings } = answer;
-  return { leading, leads, candidates, siblings };
+  return {
+    leading,
+    leads,
+    // They are called, and people read them: what is neither an id nor an address is another's text.
+    candidates: candidates.filter(isUuid),
+    siblings: siblings.map((one) => ({ ...one, addresses: usable(one.addresses) })),
+  };
+}
+
+function usable(addresses: readonly string[]): string[] {
+  return addresses.map(clusterAddressText).filter((address) => address !== null);
 }
 
 /** Hands over rows that stand for something outside. They are the primary's when this resolves. */

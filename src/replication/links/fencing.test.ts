@@ -16,6 +16,15 @@ import { exchange } from "./fencing.ts";
 const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
 const OWN = "0b8e2f3e-0000-4000-8000-000000000001";
 const EPOCH: Epoch = { number: 2, cluster: OWN, first: "7" };
+const NAMED = "0b8e2f3e-0000-4000-8000-000000000003";
+const MARKS = "\u001b[2J call this number\n";
+/** What a member that answers may say of others. */
+const NAMES = {
+  candidates: { hear: () => [MARKS, NAMED] },
+  siblings: () => [
+    { id: "rome", cluster: NAMED, serials: ["4c"], addresses: [MARKS, "https://10.1.2.5:8201"] },
+  ],
+};
 const NOWHERE = new Promise<never>(() => {});
 const ADDRESSES = ["https://10.1.2.3:8201", "https://10.1.2.4:8201"];
 
@@ -38,7 +47,7 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
   };
   const secondaries = { assertKnown: () => {}, clusterOf: () => OWN };
   const table = serviceTable([
-    fenceCall(SET, { secondaries, barrier: { rootKey }, fenced, leads: () => true }),
+    fenceCall(SET, { ...NAMES, secondaries, barrier: { rootKey }, fenced, leads: () => true }),
   ]);
   const peer = { ...SET, id: "paris", serial: "4a", expires: world.clock.now() + 10n ** 18n };
   const way: Way = { connect: () => stop("connection"), pass: async () => {} };
@@ -58,7 +67,7 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
       carrierTo: () =>
         new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world, way),
     },
-    { signal: closing.signal },
+    { signal: closing.signal, candidacy: "asks" },
   );
   return { answer, closing, reached };
 }
@@ -83,3 +92,13 @@ for (const at of ["connection", "hello", "call"] as const) {
     },
   );
 }
+
+test("of what it says of others, ids and addresses are taken, and no text", async () => {
+  const { answer } = stage("nothing");
+  const { candidates, siblings } = (await answer)!;
+  assert.deepEqual(candidates, [NAMED]);
+  assert.deepEqual(
+    siblings.map(({ addresses }) => addresses),
+    [["https://10.1.2.5:8201"]],
+  );
+});

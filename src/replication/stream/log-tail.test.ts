@@ -67,6 +67,23 @@ test("what everybody was sent is let go, what one still needs stays, and both ar
   assert.deepEqual(kept(first + 85n), stored(first + 85n));
 });
 
+test("who goes takes with it what only it needed", async () => {
+  const { store, tail, write, reads } = await stage();
+  const first = store.index + 1n;
+  const [one, other] = [tail.follow(first), tail.follow(first)];
+  for (let i = 0; i < 70; i++) await write(String(i));
+  other.sent(first + 70n);
+  one.end();
+  assert.equal(tail.read(first, MAX)?.length, 70);
+  assert.ok(reads() > 0, "the other was sent them");
+  const last = tail.follow(store.index + 1n);
+  await write("last");
+  for (const follower of [other, last]) follower.end();
+  const before = reads();
+  assert.equal(tail.read(store.index, MAX)?.length, 1);
+  assert.ok(reads() > before, "nobody follows");
+});
+
 test("once it is closed nothing is kept", async () => {
   const { store, tail, write, reads } = await stage();
   tail.follow(store.index + 1n);

@@ -58,7 +58,11 @@ export class LogTail {
         follower.next = index;
         this.#letGo();
       },
-      end: () => void this.#followers.delete(follower),
+      end: () => {
+        this.#followers.delete(follower);
+        if (this.#followers.size === 0) this.#forget(0n);
+        else this.#letGo();
+      },
     };
   }
 
