@@ -19,6 +19,12 @@ async function leading(
   t: TestContext,
   acceptFence: boolean,
   answer: (signal: AbortSignal) => Promise<Epoch | null>,
+  /** What one that has followed the primary of before says; default: there is none. */
+  sibling: {
+    readonly leading: Epoch;
+    readonly leads: boolean;
+    readonly cluster: string;
+  } | null = null,
 ) {
   const { barrier, world } = await madeBarrier();
   const view = barrier.view("core/replication/dr/");
@@ -31,15 +37,19 @@ async function leading(
   const opened = { open: () => {}, close: async () => {}, members: () => [] };
   const links = {
     storedFormer: () => former,
-    storedSiblings: () => [],
+    storedSiblings: () =>
+      sibling === null
+        ? []
+        : [{ id: "c", cluster: "", addresses: ["https://10.1.2.4:8201"], serials: ["4a"] }],
     formerHeard: () => {},
     serving: () => opened,
     superseded: () => opened,
     beside: () => opened,
     storedFormerRevoked: () => [],
-    exchange: async (...[, , , , said]: Parameters<Links["exchange"]>) => {
+    exchange: async (...[, member, , , said]: Parameters<Links["exchange"]>) => {
       const signal = said!.signal!;
       calls.push(signal);
+      if (member.beside === true) return sibling;
       const leading = await answer(signal);
       return leading === null ? null : { cluster: leading.cluster, leading };
     },
@@ -64,6 +74,21 @@ async function leading(
   await until(() => calls.length > 0);
   return { found, fenced, calls, lines: world.lines };
 }
+
+test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
+  const claims = { leading: LATER, leads: true, cluster: LATER.cluster };
+  const found = await leading(t, true, async () => OWN, claims);
+  await until(() => found.fenced.length > 0);
+  assert.deepEqual(found.fenced, [LATER]);
+  for (const hearsay of [
+    { ...claims, leads: false },
+    { ...claims, cluster: OWN.cluster },
+  ]) {
+    const { fenced, lines } = await leading(t, true, async () => OWN, hearsay);
+    await until(() => lines.some((line) => line.includes("has heard that this cluster leads")));
+    assert.deepEqual(fenced, []);
+  }
+});
 
 const KEEPS_ON = "accept_fence is off";
 
