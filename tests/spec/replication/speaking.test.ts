@@ -44,11 +44,11 @@ test("a member is revoked by who leads alone: at a primary that was demoted, at 
   const [b, c, d] = others as [Cluster, Cluster, Cluster];
   const [atC, atB, atA] = [placeOf(b, c), placeOf(c, b), placeOf(b)];
   const { serials = [] } = placeOf(c, d);
-  const told = { from: await a.clusterId(), revoked: serials };
-  await says(b, atC, epochOf(a), told);
+  const asPrimary = { from: await a.clusterId(), revoked: serials };
+  await says(b, atC, epochOf(a), asPrimary);
   assert.ok(namesOf(c).includes("site-d"));
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
-  await says(b, atA, epochOf(a), told);
+  await says(b, atA, epochOf(a), asPrimary);
   const known = replicationView(a).list("secondaries/", { limit: 10 });
   assert.deepEqual(known, ["site-b", "site-c", "site-d"]);
   way.cut();
