@@ -1,7 +1,9 @@
 // Addresses of cluster ports as people write them: https://host:port, or host:port alone.
 
 import type { Address } from "@holdfast/shared/world";
-import { addressUnusable } from "./failures.ts";
+import { placeOf } from "../outbound/address-kinds.ts";
+import { ClusterAddresses } from "../outbound/allowed-addresses.ts";
+import { addressUncalled, addressUnusable } from "./failures.ts";
 
 const FORM =
   /^(?:https:\/\/)?(?:\[(?<v6>[0-9A-Fa-f:.]{2,45})\]|(?<name>[A-Za-z0-9._-]{1,253})):(?<port>[1-9]\d{0,4})\/?$/;
@@ -21,10 +23,15 @@ export function clusterAddressText(text: string): string | null {
   return `https://${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
 }
 
-/** The same of one that somebody may name; empty where nobody has. Throws for what is none. */
+const CALLED = new ClusterAddresses();
+
+/** The same of one that others are to call; empty where nobody has named one. Throws for what is none, or is called by nobody. */
 export function namedAddress(text: string): string {
   if (text === "") return "";
   const address = clusterAddressText(text);
+  const host = parseClusterAddress(text)?.host ?? "";
   if (address === null) throw addressUnusable();
+  const isLiteral = placeOf(host) !== null;
+  if (isLiteral && CALLED.refusal(host) !== null) throw addressUncalled();
   return address;
 }

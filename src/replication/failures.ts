@@ -138,6 +138,18 @@ export function addressUnusable(): Failure {
 }
 
 /**
+ * @code replication-address-uncalled The address that secondaries are to come to is one that no cluster calls.
+ * @remedy Name an address of this cluster's own port: link-local addresses, and those that stand for no single host, are called by nobody.
+ */
+export function addressUncalled(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-address-uncalled",
+    "primary_cluster_addr: no cluster calls link-local or metadata addresses, or those of no single host; expected the address of this cluster's own port",
+  );
+}
+
+/**
  * @code replication-own-address The address that was named for the primary is that of this cluster itself.
  * @remedy Name the address of the other cluster: its status has it. Send the command to the other cluster where the two were mixed up.
  */

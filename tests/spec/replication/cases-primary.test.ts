@@ -146,6 +146,11 @@ test("R-6: an address that is none is refused, and the cluster stays what it was
     is(refused, 400, "replication_address_unusable");
     assert.deepEqual(await cluster.status(), { mode: "disabled" });
   }
+  for (const host of ["169.254.169.254", "[fe80::1]", "0.0.0.0", "[::ffff:169.254.169.254]"]) {
+    const refused = await cluster.dr("primary/enable", { primary_cluster_addr: `${host}:80` });
+    is(refused, 400, "replication_address_uncalled");
+    assert.deepEqual(await cluster.status(), { mode: "disabled" });
+  }
   is(await cluster.dr("primary/enable", { primary_cluster_addr: "dr.example:8201" }), 200);
   assert.equal((await cluster.status())["primary_cluster_addr"], "https://dr.example:8201");
 });
