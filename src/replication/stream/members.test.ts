@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { type Hello, NO_STANDING } from "../../cluster/hello.ts";
-import { Member } from "./members.ts";
+import { leftIds, Member } from "./members.ts";
 import type { EchoSent } from "./messages.ts";
 
 const HELLO: Hello = {
@@ -49,4 +49,22 @@ test("two that come by turns are two; one that comes in the place of another is 
   assert.equal(doubled("two"), true);
   now += MINUTE;
   assert.equal(doubled("two"), false, "the other one was stopped");
+});
+
+test("a cluster is where it came last; who is connected is left by nobody, and of whom nothing is known neither", () => {
+  const used = ["c", "c2", "c4"].map((id) => ({ id, cluster: "paris" }));
+  const met = (id: string, lastHeartbeat: bigint, isConnected = false) => ({
+    id,
+    lastHeartbeat,
+    isConnected,
+  });
+  const left = (...members: readonly ReturnType<typeof met>[]) => [...leftIds(used, members)];
+  assert.deepEqual(left(), [], "none has come since the start");
+  assert.deepEqual(left(met("c4", 9n, true)), ["c", "c2"]);
+  assert.deepEqual(left(met("c4", 9n)), ["c", "c2"], "it is away");
+  assert.deepEqual(left(met("c", 1n), met("c2", 5n), met("c4", 9n, true)), ["c", "c2"]);
+  assert.deepEqual(left(met("c", 12n), met("c4", 9n)), ["c2", "c4"], "an old disk was started");
+  assert.deepEqual(left(met("c", 8n, true), met("c4", 9n, true)), ["c2"], "one is a copy");
+  const strangers = ["d", "e"].map((id) => ({ id, cluster: "" }));
+  assert.deepEqual([...leftIds(strangers, [met("e", 9n, true)])], []);
 });

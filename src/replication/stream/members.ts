@@ -178,6 +178,21 @@ export class Member {
   }
 }
 
+/** Of ids that were used, those that their cluster has left: it has come as another one since. One that is connected is left by
+ *  nobody, also where a copy of it comes as another. */
+export function leftIds(
+  used: readonly { readonly id: string; readonly cluster: string }[],
+  members: readonly Pick<MemberStatus, "id" | "isConnected" | "lastHeartbeat">[],
+): ReadonlySet<string> {
+  const met = new Map(members.map((one) => [one.id, one]));
+  const heard = (id: string) => met.get(id)?.lastHeartbeat ?? -1n;
+  const left = used.filter(({ id, cluster }) => {
+    if (cluster === "" || met.get(id)?.isConnected === true) return false;
+    return used.some((other) => other.cluster === cluster && heard(other.id) > heard(id));
+  });
+  return new Set(left.map(({ id }) => id));
+}
+
 function short(text: string): string {
   return text.slice(0, MAX_TEXT);
 }

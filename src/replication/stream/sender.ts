@@ -28,7 +28,7 @@ import { measure } from "./echo-times.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { LogTail } from "./log-tail.ts";
-import { Member, type MemberStatus } from "./members.ts";
+import { leftIds, Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
 import { Questions } from "./questions.ts";
 import {
@@ -66,7 +66,7 @@ export interface SenderPorts {
   readonly joined: () => readonly string[];
   /** Looks at who has come, beyond its certificate; throws where it is not taken. Of a trial nothing is kept. */
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
-  /** The other members, for the one of this id. Default: it hears of none. */
+  /** The members that have come once, without the one of this id. Default: none is known. */
   readonly siblings?: (id: string) => readonly messages.Sibling[];
   /** A member that follows was heard of. */
   readonly reached?: () => void;
@@ -186,16 +186,22 @@ export class Sender {
       );
   }
 
+  /** All that may come, without ids that their cluster has left. */
+  #awaited(ids = this.#ports.known()): readonly string[] {
+    const left = leftIds(this.#ports.siblings?.("") ?? [], this.members());
+    return ids.filter((id) => !left.has(id));
+  }
+
   /** The first index that a known secondary still needs; null where there is none. One that has not come yet needs
    *  all there is: how long the log is kept at all is not decided here. */
   needed(): bigint | null {
     const first = this.#store.tail?.first ?? 0n;
-    return least(this.#ports.known().map((id) => this.#members.get(id)?.needed ?? first));
+    return least(this.#awaited().map((id) => this.#members.get(id)?.needed ?? first));
   }
 
   /** The first index that somebody needs who takes over rows just now; null where nobody does. */
   pinned(): bigint | null {
-    const known = this.#ports.known().map((id) => this.#members.get(id)?.pinned ?? null);
+    const known = this.#awaited().map((id) => this.#members.get(id)?.pinned ?? null);
     return least(known.filter((pin) => pin !== null));
   }
 
@@ -229,8 +235,9 @@ export class Sender {
   async finish(): Promise<Finished> {
     const { index, chain } = this.#store.head!;
     this.#final = { index, chain };
+    const joined = () => this.#awaited(this.#ports.joined());
     const missing = () =>
-      this.#ports.joined().filter((id) => (this.#members.get(id)?.acknowledged ?? -1n) < index);
+      joined().filter((id) => (this.#members.get(id)?.acknowledged ?? -1n) < index);
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#parts.timers.after(FINISH, resolve);
     const look = () => {
@@ -243,7 +250,7 @@ export class Sender {
     timer.cancel();
     this.#waiting.delete(look);
     const late = missing();
-    const acknowledged = this.#ports.joined().filter((id) => !late.includes(id));
+    const acknowledged = joined().filter((id) => !late.includes(id));
     return { index, acknowledged, missing: late };
   }
 
