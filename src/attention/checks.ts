@@ -66,6 +66,8 @@ export interface Facts {
   readonly replication: () => {
     /** Another cluster leads its set. */
     readonly fenced: boolean;
+    /** Who leads the set besides, as far as is known here: by the secondary that says so; the name of this one itself is empty. */
+    readonly rivals: readonly { readonly name: string; readonly text: string }[];
     /** Secondaries as which two clusters come. */
     readonly doubled: readonly string[];
     /** Entries that only this cluster had, and gave up. */
@@ -177,6 +179,19 @@ export const CHECKS: readonly Check[] = [
         facts.replication().fenced,
         "another cluster of the set was promoted: this one writes nothing any more",
       ),
+  },
+  {
+    code: "replication.conflict",
+    severity: "act",
+    remedy:
+      "holdfast replication status, here and there; then holdfast replication demote on one of the two",
+    find: (facts) =>
+      facts.replication().rivals.map(({ name, text }) => ({
+        subject: name,
+        namespace: ROOT_NAMESPACE,
+        seenBy: "sys/replication/dr/status",
+        text,
+      })),
   },
   {
     code: "replication.divergent",

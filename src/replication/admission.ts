@@ -174,7 +174,15 @@ export class Admission {
       exchange: async () => {
         // It took its time: what this cluster is may have changed meanwhile.
         after(this.#replication.role, { do: "join", joined });
-        await exchange(data);
+        try {
+          await exchange(data);
+        } catch (error) {
+          // Another one has come first.
+          if (error instanceof Failure && error.code === "exchange-running") {
+            throw failures.roleChanging();
+          }
+          throw error;
+        }
       },
     };
   }

@@ -119,6 +119,11 @@ export class Heard {
     return this.#refusal?.reason ?? null;
   }
 
+  /** The same where it has said so for good. */
+  get lastRefusal(): string | null {
+    return this.#refusal?.forGood === true ? this.#refusal.reason : null;
+  }
+
   /** Whether the last comparison with it found a difference that could not be mended. */
   get differs(): boolean {
     return this.#differs;
@@ -162,7 +167,7 @@ export class Heard {
   /** Durable, where that is possible: whatever it is for goes on without. */
   async keep(): Promise<void> {
     const { view, store, clock, log } = this.#options;
-    const refusal = this.#refusal?.forGood === true ? this.#refusal.reason : null;
+    const refusal = this.lastRefusal;
     const isKnown = this.#word !== null || this.#isStored || this.#differs;
     if ((!isKnown && refusal === null) || store.locked) return;
     this.#storedAt = clock.elapsed();

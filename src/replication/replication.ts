@@ -35,6 +35,7 @@ import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
 import { StoredRole } from "./roles/stored-role.ts";
 import { unawareWarnings, demotionWarnings, refutedWarning } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
+import { DISABLED } from "./stream/goodbyes.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
 
@@ -128,6 +129,7 @@ export class Replication {
       orphans: this.#orphans,
       adopted: this.#adopted,
       figures: this.#figures,
+      known: () => leading.serving?.known ?? this.#knownBefore(),
       nameOf: (cluster) => this.#links?.nameOf(options.view, cluster) ?? "",
       unpromotable: () => this.unpromotable,
     });
@@ -138,6 +140,11 @@ export class Replication {
       timers,
       log,
     });
+  }
+
+  /** One that was superseded serves nobody, and knows them still. */
+  #knownBefore(): readonly string[] {
+    return isFenced(this.#role.now) ? (this.#links?.known(this.#options) ?? []) : [];
   }
 
   /** What works with others has. */
@@ -280,7 +287,7 @@ export class Replication {
         links.forgetPrimary(tx);
         links.forgetFormer(tx);
       });
-      await this.#leading.close("replication is disabled");
+      await this.#leading.close(DISABLED);
       await this.#lease.release();
       if (wasStopped) await this.#takingOver.leadAgain();
       this.#changes.tell("role-changed", { mode: "disabled" });

@@ -17,7 +17,7 @@ import { promotionChecks, promotionRefusal, skipped, unreachedWarnings } from ".
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
-import { skewWarnings } from "./roles/warnings.ts";
+import { rivalWarnings, skewWarnings } from "./roles/warnings.ts";
 
 const ROTATION_DUE = "rotation-due";
 const dueCodec = jsonCodec<true>();
@@ -80,9 +80,10 @@ export class TakingOver {
 
   /** What a crash has left of a change. */
   async finish(): Promise<void> {
-    const { role } = this.#parts;
+    const { role, following } = this.#parts;
     const { now } = role;
     if (now.mode === "secondary" && now.promoting !== null) {
+      following.heard.load();
       await this.#finishChange(now, now.promoting);
     }
     if (!follows(role.now)) await this.#rotate();
@@ -160,6 +161,7 @@ export class TakingOver {
       return {
         warnings: [
           ...skewWarnings(skew),
+          ...rivalWarnings(this.#parts.role.now),
           isKnown
             ? "this cluster is the primary again: its secondaries follow it by themselves, within a minute or two"
             : "this cluster is the primary now: issue new tokens to the other secondaries",
@@ -261,7 +263,9 @@ export class TakingOver {
     const material = isKnown
       ? null
       : await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
-    const step = { do: "promote", cluster: clusterId(), first: firstOfEpoch(store) } as const;
+    const isRefused = heard.lastRefusal !== null && role.final === null;
+    const first = firstOfEpoch(store);
+    const step = { do: "promote", cluster: clusterId(), first, isRefused } as const;
     const addresses = [...new Set([...(role.known ?? []), role.address])];
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);

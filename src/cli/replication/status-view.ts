@@ -63,25 +63,30 @@ export function copyText(status: JsonObject): string | null {
 
 function primaryView(status: JsonObject, now: Instant): StatusView {
   const fenced = status["state"] === "fenced";
+  const rival = !fenced && isSuperseded(status);
   const lapsed = status["state"] === "lapsed";
   const members = rowsOf(status["secondaries"]);
   const known = Array.isArray(status["known_secondaries"]) ? status["known_secondaries"] : [];
   const expired = listOf(status["expired_tokens"]);
+  const left = listOf(status["left_secondaries"]);
   const absent = known
     .map(textOf)
-    .filter((id) => !expired.includes(id))
+    .filter((id) => !expired.includes(id) && !left.includes(id))
     .filter((id) => !members.some((member) => member["node_id"] === id));
-  const left = numberOf(status["orphans_left"]);
+  const orphans = numberOf(status["orphans_left"]);
   const facts: View = {
     pairs: [
       ["This Cluster", "primary"],
       ["State", stateText(textOf(status["state"]))],
       ...(fenced ? [["Primary Now", leaderText(status)] as const] : []),
+      ...(rival ? [["Primary Beside", leaderText(status)] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
       ["Last Index", status["last_dr_wal"]],
       ["Cluster Address", textOf(status["primary_cluster_addr"]) || "that of the listener"],
-      ...(left === 0 ? [] : [["Left Outside", `${left} leases that nobody here can end`] as const]),
+      ...(orphans === 0
+        ? []
+        : [["Left Outside", `${orphans} leases that nobody here can end`] as const]),
       ...(known.length === 0 && !fenced ? [["Secondaries", "none"] as const] : []),
     ],
   };
@@ -91,12 +96,13 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ...members.map((member) => [
         member["node_id"],
         textOf(member["state"]) || NONE,
-        member["duplicated"] === true ? "DOUBLED" : member["connection_status"],
+        connectionOf(member),
         behindText(member),
         shortTime(member["last_heartbeat"], now),
       ]),
       ...absent.map((id) => [id, NONE, "not come yet", NONE, NONE]),
       ...expired.map((id) => [id, NONE, "token ended", NONE, NONE]),
+      ...left.map((id) => [id, NONE, "left", NONE, NONE]),
     ],
     whole: ["Secondary"],
   };
@@ -107,12 +113,16 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ]
     : lapsed
       ? [LAPSED]
-      : primaryAdvice(members, absent, expired);
+      : [
+          ...(rival ? [rivalAdvice(status)] : []),
+          ...primaryAdvice(members, { absent, expired, left }),
+        ];
   return {
-    view: known.length === 0 ? facts : { parts: [facts, secondaries] },
+    view: known.length === 0 || fenced ? facts : { parts: [facts, secondaries] },
     troubled:
       fenced ||
       lapsed ||
+      rival ||
       known.length === 0 ||
       absent.length > 0 ||
       members.some((member) => !streams(member)),
@@ -122,8 +132,15 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
 
 function primaryAdvice(
   members: readonly JsonObject[],
-  absent: readonly string[],
-  expired: readonly string[],
+  {
+    absent,
+    expired,
+    left,
+  }: {
+    readonly absent: readonly string[];
+    readonly expired: readonly string[];
+    readonly left: readonly string[];
+  },
 ): string[] {
   if (members.length === 0 && absent.length === 0 && expired.length === 0) {
     return [
@@ -137,6 +154,10 @@ function primaryAdvice(
         `The token for ${id} has ended before it was used. Next: \`holdfast replication revoke ${id}\`; where it is still to come, then ` +
         `\`holdfast replication token -public-key KEY ${id}\`.`,
     ),
+    ...left.map(
+      (id) =>
+        `The cluster that came as ${id} comes under another name by now, and ${id} is waited for no more. Next: \`holdfast replication revoke ${id}\`.`,
+    ),
     ...members.flatMap((member) => memberAdvice(member)),
     ...absent.map(
       (id) =>
@@ -146,8 +167,33 @@ function primaryAdvice(
   ];
 }
 
+function rivalAdvice(status: JsonObject): string {
+  return (
+    `${sentence(leaderText(status))} had revoked this one or ended replication before it was promoted by force, and does not hear that it leads: as long as ` +
+    "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and `holdfast replication demote` or stop " +
+    "it. Where that one has gone for good: `holdfast replication demote` and `promote` here."
+  );
+}
+
+function connectionOf(member: JsonObject): JsonValue | undefined {
+  if (member["duplicated"] === true) return "DOUBLED";
+  return knowsLater(member) ? "LED BY ANOTHER" : member["connection_status"];
+}
+
+function knowsLater(member: JsonObject): boolean {
+  return textOf(member["later_primary"]) !== "";
+}
+
 function memberAdvice(member: JsonObject): string[] {
   const id = textOf(member["node_id"]);
+  if (knowsLater(member)) {
+    const name = textOf(member["later_primary_name"]);
+    const who = `cluster ${textOf(member["later_primary"])}`;
+    return [
+      `${id} knows of a later primary than this one: ${name === "" ? who : `${name} (${who})`}, of epoch ${textOf(member["later_epoch"])}. Nothing should be written here. Next: ` +
+        "`holdfast replication status` there; where it leads, send clients there, and `holdfast replication demote` here.",
+    ];
+  }
   if (member["duplicated"] === true) {
     return [
       `Two clusters come as ${id}: a copy of its disk was started beside it. Next: stop the copy; where it is to be a secondary of its ` +
@@ -165,7 +211,7 @@ function memberAdvice(member: JsonObject): string[] {
 }
 
 function streams(member: JsonObject): boolean {
-  const isAlone = member["duplicated"] !== true;
+  const isAlone = member["duplicated"] !== true && !knowsLater(member);
   return isAlone && member["connection_status"] === "connected" && member["state"] === STREAMING;
 }
 
@@ -254,6 +300,13 @@ function secondaryAdvice(
     return [
       "The primary has revoked it. Next: where that was a mistake, a new token by `holdfast replication token` on the " +
         "primary, then `holdfast replication update-primary` here.",
+    ];
+  }
+  if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, `holdfast replication disable` here, or " +
+        "`holdfast replication update-primary` with a token of another primary of the set; where this cluster is to go on in its place, stop " +
+        "that one first, then `holdfast replication promote -force -dr-token FILE`.",
     ];
   }
   if (status["promotable"] === true) {

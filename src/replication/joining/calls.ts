@@ -16,7 +16,7 @@ import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
 import { clusterAddressText } from "../addresses.ts";
 import { type Candidacy, candidacyOf, type Candidates } from "../roles/candidates.ts";
-import type { Epoch } from "../roles/role.ts";
+import { type Epoch, isNext } from "../roles/role.ts";
 import { MAX_REVOKED, type Sibling, sibling, SIBLINGS } from "../stream/messages.ts";
 import { type Adoption, BATCH_ROWS, type BroughtRow } from "../links/orphans.ts";
 import { openRows, sealRows } from "./brought-rows.ts";
@@ -150,7 +150,7 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       const { certificate } = await secondaries.renew(peer, publicKey);
       return { certificate };
     }),
-    fenceCall(of, ports),
+    fenceCall(of, { ...ports, later: (peer, epoch) => secondaries.noteLater(peer, epoch) }),
     serveUnary(adoptOrphans, async ({ epoch, rows }, { peer }) => {
       checkEpoch(epoch);
       secondaries.assertKnown(peer);
@@ -169,6 +169,8 @@ export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
   readonly candidates?: Pick<Candidates, "hear">;
   /** Whoever leads has revoked these serials. Default: it is not kept. */
   readonly revoke?: (serials: readonly string[]) => Promise<void>;
+  /** A member knows of a later primary than is believed here. Default: it is not kept. */
+  readonly later?: (peer: Peer, epoch: Epoch) => void;
   /** Default: it names none. */
   readonly siblings?: () => readonly Sibling[];
 }
@@ -184,6 +186,7 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
     const isOwn = isSelf && from === epoch.cluster;
     const leading = await fenced(epoch, isOwn);
     const accepted = isSame(leading, epoch);
+    if (isNext(leading, epoch)) ports.later?.(peer, epoch);
     if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);
     const spoken = isSelf ? candidacyOf(candidacy) : null;
     return {

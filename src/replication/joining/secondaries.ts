@@ -18,6 +18,7 @@ import {
 import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
+import type { Epoch } from "../roles/role.ts";
 import { PerMinute } from "../per-minute.ts";
 import * as failures from "./failures.ts";
 import {
@@ -90,6 +91,8 @@ export class Secondaries {
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
   readonly #renewals: PerMinute;
+  /** By the id of the member that has said so, since this began. */
+  readonly #later = new Map<string, Epoch>();
 
   constructor({ view, kind, clock, random }: SecondariesOptions) {
     this.#renewals = new PerMinute(clock, RENEWALS);
@@ -175,6 +178,7 @@ export class Secondaries {
     transactionBytes: number | null = null,
   ): Promise<KnownSecondary> {
     const known = this.#mayCome(this.#view, peer, clusterId);
+    if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
     const isSame = known.clusterId === clusterId && known.transactionBytes === bytes;
     if (known.used !== null && isSame) return known;
@@ -185,6 +189,17 @@ export class Secondaries {
       putSecondary(tx, next);
       return next;
     });
+  }
+
+  /** A member has proved that it knows of a later primary than this one. */
+  noteLater(peer: Peer, epoch: Epoch): void {
+    this.assertKnown(peer);
+    this.#later.set(peer.id, epoch);
+  }
+
+  /** Null where it follows this primary, or has said nothing else. */
+  laterKnownBy(id: string): Epoch | null {
+    return this.#later.get(id) ?? null;
   }
 
   /** Throws where `confirm` would; nothing is kept of it. */

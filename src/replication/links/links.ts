@@ -5,7 +5,7 @@ import type { ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
 import { forgetPrimary, nameOfCluster, storedMaterial } from "../joining/primary-rows.ts";
-import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
+import { enablePrimary, makePrimary, Secondaries } from "../joining/secondaries.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
@@ -50,6 +50,10 @@ export const links = {
   nameOf: (reads: ViewReads, cluster: string): string =>
     nameOfCluster(reads, cluster) ||
     (storedSiblings(reads).find((one) => one.cluster === cluster)?.id ?? ""),
+
+  /** Those that this cluster has admitted, also where it serves nobody any more. */
+  known: (options: ReplicationOptions): readonly string[] =>
+    new Secondaries({ ...options, kind: "dr" }).known().map(({ id }) => id),
 
   serving: (
     options: LinkedOptions,

@@ -25,6 +25,8 @@ export interface Primary {
   readonly address: string;
   /** A later epoch that somebody else has begun: nothing is written here any more. */
   readonly fenced: Epoch | null;
+  /** There where this cluster was promoted after the primary of before had refused it for good: that one, which may go on. */
+  readonly rival?: string;
 }
 
 /** Between the last write and the role of a secondary: goes on by itself after a crash. */
@@ -85,7 +87,13 @@ export type Step =
   | { readonly do: "join"; readonly joined: Joined }
   | { readonly do: "promoting"; readonly promoting: Promoting }
   | { readonly do: "stay" }
-  | { readonly do: "promote"; readonly cluster: string; readonly first: string }
+  | {
+      readonly do: "promote";
+      readonly cluster: string;
+      readonly first: string;
+      /** The primary of before has refused this cluster for good, and does not hear that it leads. */
+      readonly isRefused?: boolean;
+    }
   | {
       readonly do: "update-primary";
       readonly joined: Joined;
@@ -148,9 +156,17 @@ export function after(role: Role, step: Step): Role {
     case "promote": {
       const { set, epoch, promoting } = secondary(role);
       if (promoting === null) throw failures.roleChanging();
-      const { cluster, first } = step;
+      const { cluster, first, isRefused } = step;
       const next = { number: epoch.number + 1, cluster, first };
-      return { mode: "primary", set, epoch: next, address: promoting.address, fenced: null };
+      const rival = isRefused === true ? { rival: epoch.cluster } : {};
+      return {
+        mode: "primary",
+        set,
+        epoch: next,
+        address: promoting.address,
+        fenced: null,
+        ...rival,
+      };
     }
     case "update-primary": {
       const { set, epoch, copied } = secondary(role);
@@ -167,8 +183,14 @@ export function after(role: Role, step: Step): Role {
       return { ...now, address: step.address, known: null };
     }
     case "forget-primary": {
-      const { set, epoch, copied, final, led } = secondary(role);
-      return { ...alone(set, epoch), copied, final, ...(led === undefined ? {} : { led }) };
+      const { set, epoch, copied, final, led, superseded } = secondary(role);
+      return {
+        ...alone(set, epoch),
+        copied,
+        final,
+        ...(led === undefined ? {} : { led }),
+        ...(superseded === undefined ? {} : { superseded }),
+      };
     }
     case "disable-secondary":
       secondary(role);

@@ -3,7 +3,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Finished } from "../stream/sender.ts";
-import type { Epoch } from "./role.ts";
+import type { Epoch, Role } from "./role.ts";
 
 const WARN_SKEW = 30n; // seconds
 
@@ -38,6 +38,14 @@ export function unawareWarnings(addresses: readonly string[]): string[] {
   return [
     `the primary of before, at ${addresses.join(", ")}, was not reached since this cluster leads: where it runs, it goes on writing. ` +
       "Stop it or demote it there; only this cluster tells it, if it is promoted again",
+  ];
+}
+
+/** Whoever was refused for good leads beside the one that has refused it: neither hears of the other. */
+export function rivalWarnings(role: Role): string[] {
+  if (role.mode !== "primary" || role.rival === undefined) return [];
+  return [
+    `cluster ${role.rival} has refused this one for good before it was promoted, and does not hear of it: as long as that one runs there are two, with the same leases; the status names it until this cluster is demoted or disabled`,
   ];
 }
 

@@ -17,7 +17,9 @@ import type { Orphans } from "../links/orphans.ts";
 import type { Receiving } from "../links/receiving.ts";
 import type { Serving } from "../links/serving.ts";
 import { isFenced, type Role } from "../roles/role.ts";
+import type { ReceiverStatus } from "../stream/receiver.ts";
 import type { TreeWork } from "../tree-work.ts";
+import { followersOf } from "./followers.ts";
 import { LAG_STEP, LagHistory } from "./lag-history.ts";
 import { readingOf } from "./reading.ts";
 import { Roots } from "./roots.ts";
@@ -25,6 +27,7 @@ import {
   canaryAge,
   minimalStatus,
   type ReceivingFacts,
+  rivalsOf,
   statusOf,
   type StatusFacts,
 } from "./status.ts";
@@ -46,12 +49,14 @@ export interface AtWork {
   readonly serving: () => Serving | null;
   readonly receiving: () => Receiving | null;
   /** Of the primary, also before the start. */
-  readonly heard: Pick<Heard, "last" | "differs">;
+  readonly heard: Pick<Heard, "last" | "differs" | "lastRefusal">;
   readonly trees: TreeWork;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
   readonly adopted: AdoptedOrphans;
   readonly figures: ReplicationFigures;
+  /** Ids that may come, or could before this cluster was superseded. */
+  readonly known: () => readonly string[];
   /** Under which a cluster was known here as a secondary; empty where it was not. */
   readonly nameOf: (cluster: string) => string;
   /** Which checks keep this secondary from being promoted now. */
@@ -100,7 +105,7 @@ export class ClusterStatus {
       role: this.#work.role(),
       index: store.index,
       now: clock.now(),
-      secondaries: this.#work.serving()?.members() ?? [],
+      secondaries: followersOf(this.#work.serving()).present,
       receiving: this.#receivingFacts(),
     };
     return readingOf(facts, this.#work.figures);
@@ -128,28 +133,25 @@ export class ClusterStatus {
   get attention() {
     const { divergent, orphans, adopted } = this.#work;
     const role = this.#work.role();
-    const serving = this.#work.serving();
-    const gone = (serving?.members() ?? []).flatMap(({ id, isConnected }) =>
-      isConnected ? [] : [id],
-    );
-    const away = [...gone, ...(serving?.absent() ?? [])].map((name) => ({
+    const { present, absent } = followersOf(this.#work.serving());
+    const gone = present.flatMap(({ id, isConnected }) => (isConnected ? [] : [id]));
+    const away = [...gone, ...absent].map((name) => ({
       name,
       text: "a secondary is not connected: it falls behind",
     }));
-    const doubled = (serving?.members() ?? []).flatMap(({ id, isDoubled }) =>
-      isDoubled ? [id] : [],
-    );
+    const doubled = present.flatMap(({ id, isDoubled }) => (isDoubled ? [id] : []));
     const status = this.#work.receiving()?.status ?? null;
+    const trouble = status === null ? null : this.#syncError(status);
     const isAlone = role.mode === "secondary" && role.id === "";
-    const stands =
-      status !== null && status.state !== "stream-wals" && status.lastSyncError !== null;
+    const stands = trouble !== null && status?.state !== "stream-wals";
     const own = isAlone
       ? [{ name: "", text: "this secondary has no primary: it follows nobody" }]
       : stands
-        ? [{ name: "", text: `this secondary does not stream: ${status.lastSyncError}` }]
+        ? [{ name: "", text: `this secondary does not stream: ${trouble}` }]
         : [];
     return {
       fenced: isFenced(role),
+      rivals: rivalsOf(role, present),
       doubled,
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
@@ -186,6 +188,7 @@ export class ClusterStatus {
     const { store, clock, clusterId } = this.#options;
     const { trees, divergent, orphans, adopted, heard } = this.#work;
     const serving = this.#work.serving();
+    const followers = followersOf(serving);
     const { head } = store;
     return {
       role: this.#work.role(),
@@ -204,10 +207,11 @@ export class ClusterStatus {
       orphans: { waiting: orphans.waiting, ...adopted.counts },
       lapsed: this.isStopped,
       now: clock.now(),
-      known: serving?.known ?? [],
+      known: this.#work.known(),
       expired: serving?.secondaries.expired() ?? [],
       nameOf: this.#work.nameOf,
-      secondaries: serving?.members() ?? [],
+      left: followers.left,
+      secondaries: followers.present,
       receiving: this.#receivingFacts(),
       unpromotable: this.#work.unpromotable(),
       history: withHistory ? (id) => this.#history.of(id) : null,
@@ -229,7 +233,7 @@ export class ClusterStatus {
       announced: status.highestAnnounced,
       behindFor: status.behindFor,
       startedAt: status.startedAt,
-      lastSyncError: status.lastSyncError ?? "",
+      lastSyncError: this.#syncError(status) ?? "",
       primary: {
         apiAddress: receiving.apiAddress,
         clusterAddresses: addresses,
@@ -240,6 +244,11 @@ export class ClusterStatus {
       },
       progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
     };
+  }
+
+  /** What the primary has said for good says more than what came of calling it since. */
+  #syncError({ lastSyncError }: ReceiverStatus): string | null {
+    return this.#work.heard.lastRefusal ?? lastSyncError;
   }
 
   /** Before the first entry of this life came: everything here is of a primary that was heard of, unless something of this

@@ -56,6 +56,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
       now: NOW,
       known: [],
       expired: [],
+      left: [],
       nameOf: () => "",
       secondaries: [],
       receiving,

@@ -29,6 +29,8 @@ export interface SecondaryFacts extends PeerFacts {
   readonly state: string;
   /** Two come by turns as this one. */
   readonly isDoubled: boolean;
+  /** A later primary that it knows of, and does not follow this one for; null or not there where there is none. */
+  readonly later?: Pick<Epoch, "number" | "cluster"> | null;
 }
 
 /** Of the side that receives. */
@@ -77,6 +79,8 @@ export interface StatusFacts {
   readonly known: readonly string[];
   /** Of those the ones whose token has ended before anybody came with it. */
   readonly expired: readonly string[];
+  /** And those that a cluster has left, which comes as another one by now. */
+  readonly left: readonly string[];
   /** Under which a cluster was known here as a secondary; empty where it was not. */
   readonly nameOf: (cluster: string) => string;
   readonly secondaries: readonly SecondaryFacts[];
@@ -109,15 +113,17 @@ export function minimalStatus(facts: StatusFacts): JsonObject {
 
 function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonObject {
   const { known, secondaries, now, history } = facts;
+  const instead = role.fenced?.cluster ?? rivalOf(role, secondaries);
   return {
     mode: "primary",
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
     state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
-    ...(role.fenced === null ? {} : leader(role.fenced, facts)),
+    ...(instead === null ? {} : leader(instead, facts)),
     primary_cluster_addr: role.address,
     known_secondaries: [...known],
+    ...(facts.left.length === 0 ? {} : { left_secondaries: [...facts.left] }),
     ...(facts.expired.length === 0 ? {} : { expired_tokens: [...facts.expired] }),
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
@@ -127,6 +133,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
       wal_lag: Number(one.lag ?? 0n),
       state: one.state,
       ...(one.isDoubled ? { duplicated: true } : {}),
+      ...laterStatus(one, facts),
       ...(whole ? { version: one.version } : {}),
       ...(history === null ? {} : { lag_history: history(one.id) }),
     })),
@@ -135,6 +142,16 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     last_wal: Number(facts.store.index),
     last_dr_wal: Number(facts.store.lastDr),
     ...treeStatus(facts.store),
+  };
+}
+
+function laterStatus({ later = null }: SecondaryFacts, { nameOf }: StatusFacts): JsonObject {
+  if (later === null) return {};
+  const name = nameOf(later.cluster);
+  return {
+    later_epoch: later.number,
+    later_primary: later.cluster,
+    ...(name === "" ? {} : { later_primary_name: name }),
   };
 }
 
@@ -158,7 +175,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     primary_cluster_addr: role.address,
     primaries: primary === null ? [] : [peerStatus(primary, now, age)],
     secondary_id: role.id,
-    ...(isLedByAnother(role, facts) ? leader(role.epoch, facts) : {}),
+    ...(isLedByAnother(role, facts) ? leader(role.epoch.cluster, facts) : {}),
     ...(hasPrimary
       ? {
           ...(remote === null ? {} : { last_remote_wal: Number(remote) }),
@@ -188,10 +205,34 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
 /** Whether a cluster that is not followed is known to lead. */
 function isLedByAnother(role: Secondary, { clusterId }: StatusFacts): boolean {
   if (role.superseded === true) return true;
-  return role.id === "" && role.final === null && role.epoch.cluster !== clusterId;
+  // Who has only forgotten its primary is in nobody's way.
+  const hasLed = role.led === true && role.final === null;
+  return role.id === "" && hasLed && role.epoch.cluster !== clusterId;
 }
 
-function leader({ cluster }: Epoch, { nameOf }: StatusFacts): JsonObject {
+/** Who may lead beside it, unless it follows by now. */
+function rivalOf({ rival }: Primary, present: readonly SecondaryFacts[]): string | null {
+  const follows = present.some(({ clusterId }) => clusterId === rival);
+  return rival === undefined || follows ? null : rival;
+}
+
+/** Who leads besides, as far as this primary knows. */
+export function rivalsOf(role: Role, present: readonly SecondaryFacts[]) {
+  if (role.mode !== "primary" || isFenced(role)) return [];
+  const rival = rivalOf(role, present);
+  const own = `cluster ${rival} has refused this one for good before it was promoted by force: as long as it runs there are two primaries`;
+  return [
+    ...(rival === null ? [] : [{ name: "", text: own }]),
+    ...present.flatMap(({ id, later = null }) => {
+      if (later === null) return [];
+      const { number, cluster } = later;
+      const text = `a secondary knows of a later primary, cluster ${cluster} of epoch ${number}: nothing should be written here`;
+      return [{ name: id, text }];
+    }),
+  ];
+}
+
+function leader(cluster: string, { nameOf }: StatusFacts): JsonObject {
   const name = nameOf(cluster);
   return {
     conflicting_primary: cluster,

@@ -7,6 +7,7 @@ import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
 import { type Decision, forkOf } from "./decision.ts";
 import {
+  disabledByPrimary,
   divergent,
   endedByPrimary,
   protocolBroken,
@@ -14,6 +15,7 @@ import {
   unmended,
 } from "./failures.ts";
 import type { StreamEnd } from "./following-log.ts";
+import { DISABLED } from "./goodbyes.ts";
 import { type Connection, EVENT, hasCode, type Progress, type ReceiverParts } from "./receiving.ts";
 import { RowTaker } from "./taking-rows.ts";
 
@@ -89,7 +91,7 @@ export class CatchingUp {
       case "closed":
         throw new StatusError(Status.unavailable, "the primary has ended the stream");
       case "goodbye":
-        throw endedByPrimary(end.reason);
+        throw end.reason === DISABLED ? disabledByPrimary() : endedByPrimary(end.reason);
       case "diverged":
         throw protocolBroken("another log than it said");
       case "trimmed":

@@ -29,6 +29,17 @@ export function revokedByPrimary(): Failure {
 }
 
 /**
+ * @code replication-ended-there The primary has ended replication, and goes on by itself with the same data.
+ * @remedy Decide which of the two goes on. Where that is the other one, disable this one too, or let it join a primary. Promoted by force
+ * it is a second one beside it: end the leases of one of the two first.
+ */
+export function disabledByPrimary(): Failure {
+  const message =
+    "the primary has disabled replication and goes on by itself, with the same tokens and leases: one that is promoted beside it makes two of everything that they stand for outside";
+  return new Failure("conflict", "replication-ended-there", message);
+}
+
+/**
  * @code replication-divergent This secondary has log entries that its primary does not have.
  * @remedy Look at both; then point the secondary to its primary with a new token, which gives up those entries.
  */

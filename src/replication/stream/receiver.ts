@@ -20,6 +20,7 @@ import {
   waitsForKeys,
 } from "./failures.ts";
 import { LogFollower } from "./following-log.ts";
+import { REVOKED } from "./goodbyes.ts";
 import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
 import {
   type CallOutcome,
@@ -41,8 +42,6 @@ const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
 const LOOK_WITHIN: Nanos = 3n * SECOND;
-/** What a primary says to one that it does not take any more. */
-export const REVOKED = "revoked";
 
 /** A secondary as it sees itself. */
 export interface ReceiverStatus {
@@ -209,8 +208,8 @@ export class Receiver {
         progress.fail(error);
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
-        if (error === this.#revoked) {
-          wait = -1n;
+        if (error === this.#revoked) wait = -1n;
+        if (error === this.#revoked || hasCode(error, "replication-ended-there")) {
           this.#parts.ports.called?.({ ...refusal(error), forGood: true });
         }
       }

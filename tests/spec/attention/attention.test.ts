@@ -203,7 +203,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
     ),
     [0, 1],
   );
-  stage.seen.add("replication.duplicated");
+  stage.seen.add("replication.duplicated").add("replication.conflict"); // replication/rivals.test.ts
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
   // Other clusters: replication/divergence.test.ts and orphans.test.ts.
   for (const code of ["fenced", "divergent", "orphans", "lag"])

@@ -73,6 +73,7 @@ export function facts(change: Partial<Facts> = {}): Facts {
     drills: () => ({ late: [], failed: [] }),
     replication: () => ({
       fenced: false,
+      rivals: [],
       doubled: [],
       divergent: 0,
       orphans: { waiting: 0, left: 0 },

@@ -97,6 +97,26 @@ test("a secondary that was revoked takes no silence for an end, also when its pr
   assert.match(await refused(b, token), /does not take this cluster.*revoked/);
 });
 
+test("a secondary whose primary has ended replication is not promoted beside it without force, also after a start", async (t) => {
+  const a = await startPrimary(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED });
+  await inSync(a, b);
+  const token = await b.operationToken(a.opened.shares);
+  is(await a.dr("primary/disable"), 200);
+  await until(async () => (await unheard(b)) > 20);
+  const why = /has disabled replication and goes on by itself.*two of everything/;
+  const keeps = async () => {
+    assert.match(await refused(b, token), why);
+    assert.match((await b.status())["last_sync_error"] as string, why);
+  };
+  await keeps();
+  await b.server.server.keeper.seal();
+  await b.server.unseal(a.opened.shares);
+  await keeps();
+  await a.server.crash();
+  await keeps();
+});
+
 test("a secondary of a primary that was superseded is told so, and does not become a third one", async (t) => {
   const a = await startPrimary(t, { world: HURRIED });
   const b = await joined(t, a, "site-b", { world: HURRIED });

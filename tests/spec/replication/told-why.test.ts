@@ -85,6 +85,16 @@ test("an address where nobody is, is told in words", async (t) => {
   refusedAs(other, 502, "replication_primary_unreachable", /connection refused/);
 });
 
+test("of two that join with one token at once one does, and the other hears that the role changes", async (t) => {
+  const a = await startPrimary(t);
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  const answers = await Promise.all([1, 2, 3].map(() => b.dr("secondary/enable", { token })));
+  const statuses = answers.map(({ status }) => status).toSorted((x, y) => x - y);
+  assert.deepEqual(statuses, [200, 503, 503], answers.map(({ text }) => text).join(" "));
+  await inSync(a, b);
+});
+
 test("a cluster is not told to follow itself", async (t) => {
   const { primary: a } = await startPrimaryBehind(t);
   const clusterPort = await freePort();
@@ -112,7 +122,7 @@ test("a wrapped token that nobody could unwrap is not made, and takes no name", 
   await sealedToken(a, await startCluster(t));
 });
 
-test("one that follows nobody any more still says who leads", async (t) => {
+test("one that follows nobody any more is in conflict with nobody, and says who leads where it is to be promoted", async (t) => {
   const a = await startPrimary(t);
   const b = await joined(t, a);
   await inSync(a, b);
@@ -120,7 +130,9 @@ test("one that follows nobody any more still says who leads", async (t) => {
   const forgotten = await b.dr("secondary/update-primary", { token: "" }, operator);
   assert.equal(forgotten.status, 200, forgotten.text);
   const { secondary_id, conflicting_primary } = await b.status();
-  assert.deepEqual([secondary_id, conflicting_primary], ["", await a.clusterId()]);
+  assert.deepEqual([secondary_id, conflicting_primary], ["", undefined]);
+  const promotion = await b.dr("secondary/promote", {}, operator);
+  assert.match(promotion.text, new RegExp(`primary-gone.*${await a.clusterId()}`));
 });
 
 test("a fenced primary names its secondary that was promoted, also after it was demoted", async (t) => {
@@ -140,6 +152,11 @@ test("a fenced primary names its secondary that was promoted, also after it was 
     return { conflicting_primary, conflicting_primary_name };
   };
   assert.deepEqual(await named(), leader);
+  await until(() => a.replication.retention === null); // it serves nobody any more
+  assert.deepEqual((await a.status())["known_secondaries"], ["site-b"]);
+  await a.server.server.keeper.seal();
+  await a.server.unseal(a.opened.shares);
+  assert.deepEqual((await a.status())["known_secondaries"], ["site-b"], "as before the start");
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
   assert.deepEqual(await named(), leader);
