@@ -165,6 +165,11 @@ test("a secondary that was promoted begins the next epoch of its set", () => {
     address: "https://b:8201",
     fenced: null,
   });
+  const step = { do: "promote", cluster: "b", first: "10" } as const;
+  const refused = after(promoting, { ...step, isRefused: true });
+  assert.ok(refused.mode === "primary" && refused.rival === "a", "it may go on beside this one");
+  const demoted = after(after(refused, { do: "demote" }), { do: "demoted", final: "12" });
+  assert.ok(!("rival" in demoted));
   assert.deepEqual(after(promoting, { do: "stay" }), heard);
 });
 
@@ -222,6 +227,8 @@ test("one that has heard of a later primary takes nothing from its own any more,
   assert.equal(codeOf(heardOf, token), "replication-epoch-superseded");
   assert.deepEqual(after(heardOf, heard(2, "c")), { ...heardOf, known }); // where it is, and nothing else
   assert.deepEqual(after(heardOf, heard(3)), { ...SECONDARY, epoch: epoch(3, "a", "8"), known });
+  const alone = after(heardOf, { do: "forget-primary" });
+  assert.ok(alone.mode === "secondary" && alone.superseded === true, "it knows it still");
   const moved = after(heardOf, { do: "update-primary", joined: joining(9) });
   assert.ok(moved.mode === "secondary" && moved.superseded === undefined);
   const promoted = after(
