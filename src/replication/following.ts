@@ -284,6 +284,7 @@ export class Following {
       unheardFor: connected ? null : Number(heard.unheard / SECOND),
       isHeard: connected || heard.isHeard,
       refusal: connected ? null : heard.refusal,
+      hasEnded: heard.hasEnded,
       hasPrimary: role.id !== "",
       superseded: role.superseded === true,
       leader: role.epoch,

@@ -94,6 +94,22 @@ test("who refuses is not silent; what it has said for good outlives its end and 
   assert.equal(first.refusal, null);
 });
 
+test("that replication was ended is kept, and over where another primary is followed", async () => {
+  const { made } = await stage();
+  const first = made();
+  first.called({ kind: "refuses", reason: "revoked", forGood: true });
+  assert.equal(first.hasEnded, false);
+  first.forget();
+  first.called({ kind: "refuses", reason: "ended", forGood: true, isOver: true });
+  first.called({ kind: "nobody" });
+  await first.kept;
+  const second = made();
+  second.load();
+  assert.deepEqual([second.hasEnded, second.lastRefusal], [true, "ended"]);
+  second.forget();
+  assert.deepEqual([second.hasEnded, second.lastRefusal], [false, null]);
+});
+
 test("that the data differs is kept until a comparison finds the same, or another primary is followed", async () => {
   const { made } = await stage();
   const first = made();

@@ -22,6 +22,8 @@ interface Stored {
   readonly at?: string;
   /** There where it refuses this cluster for good: why. */
   readonly refusal?: string;
+  /** There where it has ended replication altogether. */
+  readonly over?: true;
   /** There where the data here differs from its own, and could not be mended. */
   readonly differs?: true;
 }
@@ -49,7 +51,7 @@ export class Heard {
   /** When it last answered a call, whatever it said. */
   #answered: Nanos | null = null;
   #differs = false;
-  #refusal: { readonly reason: string; readonly forGood: boolean } | null = null;
+  #refusal: Omit<Extract<CallOutcome, { kind: "refuses" }>, "kind"> | null = null;
   /** Since when it is tried to reach the primary, in this life. */
   #tried: Nanos | null = null;
   /** The last in a life before. */
@@ -71,7 +73,8 @@ export class Heard {
     this.#announce(BigInt(found.announced));
     this.#differs = found.differs === true;
     const { refusal: reason } = found;
-    if (reason !== undefined) this.#refusal = { reason, forGood: true };
+    const isOver = found.over === true;
+    if (reason !== undefined) this.#refusal = { reason, forGood: true, isOver };
   }
 
   /** The highest index that the primary has told of. Indexes only grow, also by a restore there. */
@@ -122,6 +125,11 @@ export class Heard {
   /** The same where it has said so for good. */
   get lastRefusal(): string | null {
     return this.#refusal?.forGood === true ? this.#refusal.reason : null;
+  }
+
+  /** Whether it has ended replication, and goes on by itself. */
+  get hasEnded(): boolean {
+    return this.#refusal?.isOver === true;
   }
 
   /** Whether the last comparison with it found a difference that could not be mended. */
@@ -177,6 +185,7 @@ export class Heard {
       announced: String(this.#announced),
       ...(last === null ? {} : { at: showTime(last) }),
       ...(refusal === null ? {} : { refusal }),
+      ...(this.hasEnded ? { over: true as const } : {}),
       ...(this.#differs ? { differs: true as const } : {}),
     };
     const written = view.write((tx) => tx.put(HEARD, row, heardCodec), { essential: true });

@@ -50,6 +50,15 @@ test("where the primary is away and this cluster can take over, it says so befor
   assert.match(advice({ promotable: false }), /The primary is not reached/);
 });
 
+test("where the primary has ended replication nobody is sent to a promotion beside it, or to look at networks", () => {
+  const primaries = [{ connection_status: "disconnected", last_heartbeat: null }];
+  const status = { mode: "secondary", secondary_id: "a", state: "idle", primaries };
+  const error = "the primary has disabled replication and goes on by itself";
+  const { troubled, advice } = statusView({ ...status, last_sync_error: error }, 0n);
+  assert.equal(troubled, true);
+  assert.match(advice.join(), /^The primary goes on by itself.*stop that one for good first/);
+});
+
 test("a primary that has stopped without its secondaries is in trouble, with what to do", () => {
   const { troubled, advice } = statusView({ mode: "primary", state: "lapsed" }, 0n);
   assert.equal(troubled, true);
@@ -76,6 +85,15 @@ test("who leads instead is named as people know it, with its id behind", () => {
   assert.match(statusView(named, 0n).advice.join(), /^Site-b was promoted|^site-b was promoted/i);
   const alone = { ...named, mode: "secondary", secondary_id: "", state: "idle", primaries: [] };
   assert.match(statusView(alone, 0n).advice.join(), /^It follows nobody, and site-b leads the set/);
+});
+
+test("an id that a cluster has left is no trouble, and not waited for", () => {
+  const row = { node_id: "c4", connection_status: "connected", state: "stream-wals", wal_lag: 0 };
+  const status = { mode: "primary", state: "running", known_secondaries: ["c", "c4"] };
+  assert.equal(statusView({ ...status, secondaries: [row] }, 0n).troubled, true);
+  const left = statusView({ ...status, secondaries: [row], left_secondaries: ["c"] }, 0n);
+  assert.equal(left.troubled, false);
+  assert.match(left.advice.join(), /came as c comes under another name.*revoke c`/);
 });
 
 test("a token that has ended unused is no trouble, and two that come as one are", () => {

@@ -304,9 +304,9 @@ function secondaryAdvice(
   }
   if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
     return [
-      "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, `holdfast replication disable` here, or " +
-        "`holdfast replication update-primary` with a token of another primary of the set; where this cluster is to go on in its place, stop " +
-        "that one first, then `holdfast replication promote -force -dr-token FILE`.",
+      "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, stop this server for good; it joins anew with an " +
+        "empty data directory. Where this cluster is to go on in its place, stop that one for good first, then `holdfast replication promote " +
+        "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
     ];
   }
   if (status["promotable"] === true) {

@@ -30,6 +30,8 @@ export interface PromotionFacts {
   readonly isHeard: boolean;
   /** Why the primary, which answers, does not take this cluster; null where it does, or does not answer. */
   readonly refusal: string | null;
+  /** Whether it has ended replication, and goes on by itself. Default: it has not. */
+  readonly hasEnded?: boolean;
   /** Whether a primary is followed at all. */
   readonly hasPrimary: boolean;
   /** Whether a later one has proved to lead. */

@@ -49,7 +49,13 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
     warnings: unreachedWarnings(facts),
-    next: nextCommands(checks, { ready, readyWithForce, primaryApi, isTaken }),
+    next: nextCommands(checks, {
+      ready,
+      readyWithForce,
+      primaryApi,
+      isTaken,
+      hasEnded: facts.hasEnded === true,
+    }),
   };
 }
 
@@ -75,11 +81,13 @@ function nextCommands(
     readyWithForce,
     primaryApi,
     isTaken,
+    hasEnded,
   }: {
     readonly ready: boolean;
     readonly readyWithForce: boolean;
     readonly primaryApi: string;
     readonly isTaken: boolean;
+    readonly hasEnded: boolean;
   },
 ): string[] {
   const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
@@ -92,6 +100,11 @@ function nextCommands(
   const demote = `on the primary${where}: holdfast replication demote`;
   if (ready) return [PROMOTE, ...afterwards];
   const follow = `${HERE} update-primary ${WITH} @TOKEN, with a token of the cluster that leads`;
+  if (hasEnded) {
+    const leave = `here, where the primary of before${where} is to go on: stop this server for good; it joins anew with an empty data directory`;
+    const instead = `here, where that one was stopped for good: holdfast replication promote -force ${WITH}`;
+    return [...mending, leave, ...(readyWithForce ? [instead, ...afterwards] : [])];
+  }
   const steps = [
     ...mending,
     ...(failed.has("primary-gone") ? (isTaken ? [demote] : [follow, demote]) : []),

@@ -30,8 +30,8 @@ export function revokedByPrimary(): Failure {
 
 /**
  * @code replication-ended-there The primary has ended replication, and goes on by itself with the same data.
- * @remedy Decide which of the two goes on. Where that is the other one, disable this one too, or let it join a primary. Promoted by force
- * it is a second one beside it: end the leases of one of the two first.
+ * @remedy Decide which of the two goes on, and stop the other one for good. A cluster that is to follow again joins with an empty data
+ * directory; one that goes on in the place of the primary is promoted by force.
  */
 export function disabledByPrimary(): Failure {
   const message =

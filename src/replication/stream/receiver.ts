@@ -209,8 +209,9 @@ export class Receiver {
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
         if (error === this.#revoked) wait = -1n;
-        if (error === this.#revoked || hasCode(error, "replication-ended-there")) {
-          this.#parts.ports.called?.({ ...refusal(error), forGood: true });
+        const isOver = hasCode(error, "replication-ended-there");
+        if (isOver || error === this.#revoked) {
+          this.#parts.ports.called?.({ ...refusal(error), forGood: true, isOver });
         }
       }
       progress.state = "idle";

@@ -68,8 +68,13 @@ export interface ReceiverPorts {
 export type CallOutcome =
   | { readonly kind: "nobody" }
   | { readonly kind: "takes" }
-  /** It is, and does not take this cluster; `forGood`: it has said that it never will. */
-  | { readonly kind: "refuses"; readonly reason: string; readonly forGood: boolean };
+  /** It is, and does not take this cluster; `forGood`: it has said that it never will; `isOver`: nor anybody else. */
+  | {
+      readonly kind: "refuses";
+      readonly reason: string;
+      readonly forGood: boolean;
+      readonly isOver?: boolean;
+    };
 
 export interface ReceiverParts {
   readonly store: Store;
