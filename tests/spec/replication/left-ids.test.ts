@@ -50,6 +50,11 @@ test("who has come under three ids is waited for once, and holds the log for one
   await a.server.unseal(a.opened.shares);
   await c.replication.recover();
   await isAlone(a, "c4", ["c", "c2"]);
+  // To revoke one of them is what the status says to do, and cuts nobody off.
+  assert.equal((await a.dr("primary/revoke-secondary", { id: "c" })).status, 204);
+  await a.put("y", { n: "1" });
+  await inSync(a, c);
+  await isAlone(a, "c4", ["c2"]);
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
   const warnings = String(at(demoted, "warnings"));
