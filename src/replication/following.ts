@@ -28,7 +28,7 @@ import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 
 /** Where there is nobody to call. */
-const NOBODY: Found = { later: null, named: [], deniers: [], unreached: [] };
+const NOBODY: Found = { later: null, named: [], deniers: [], unreached: [], demoted: null };
 
 export interface FollowingParts {
   readonly options: LinkedOptions;
@@ -259,8 +259,8 @@ export class Following {
   }
 
   /** As a promotion goes by it. */
-  standingAgainst({ later, named, deniers, unreached }: Found): SiblingFacts {
-    return { later, candidates: this.candidates.against(named, deniers), unreached };
+  standingAgainst({ named, deniers, ...found }: Found): SiblingFacts {
+    return { ...found, candidates: this.candidates.against(named, deniers) };
   }
 
   facts(role: Secondary, opens = () => this.#opens()): PromotionFacts {

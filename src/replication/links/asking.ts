@@ -28,6 +28,8 @@ export interface Found {
   readonly deniers: readonly string[];
   /** Where those are that did not answer; empty where nobody knows that. */
   readonly unreached: readonly string[];
+  /** Where the primary is, if it was demoted and did not answer; else null. */
+  readonly demoted: string | null;
 }
 
 /** `epoch`: the last that is known here. */
@@ -59,6 +61,7 @@ export async function callOthers(
       candidates.includes(cluster) ? [] : [cluster],
     ),
     unreached: silent([...siblings, ...further], [...first.slice(0, siblings.length), ...second]),
+    demoted: first[siblings.length] === null ? (primary[0] ?? null) : null,
   };
 }
 

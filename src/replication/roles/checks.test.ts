@@ -10,7 +10,7 @@ import {
   unreachedWarnings,
 } from "./checks.ts";
 
-const NOBODY = { later: null, candidates: [], unreached: [] };
+const NOBODY = { later: null, candidates: [], unreached: [], demoted: null };
 const READY: PromotionFacts = {
   opens: true,
   copied: true,
@@ -96,6 +96,10 @@ test("who does not answer keeps nobody from being promoted, and is named", () =>
   assert.match(first ?? "", /at https:\/\/c\.example:8201, did not answer/);
   assert.match(second ?? "", /whose address is not known, did not answer/);
   assert.deepEqual(unreachedWarnings({ siblings: null }), []);
+  const [primary] = unreachedWarnings({
+    siblings: { ...siblings, demoted: "https://a.example:8201" },
+  });
+  assert.match(primary ?? "", /was demoted, at https:\/\/a\.example:8201, did not answer/);
 });
 
 test("one that was not heard of since the start is not said to have been", () => {

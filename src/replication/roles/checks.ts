@@ -55,6 +55,8 @@ export interface SiblingFacts {
   readonly candidates: readonly string[];
   /** Where those are that did not answer; empty where nobody knows that. */
   readonly unreached: readonly string[];
+  /** Where the primary is, if it was demoted and did not answer; else null. */
+  readonly demoted: string | null;
 }
 
 export type CheckName =
@@ -162,10 +164,18 @@ function rivalOf({ siblings }: PromotionFacts): string | null {
 
 /** Who was not there to say so: no reason to refuse, since a site that is lost would keep the others from being promoted. */
 export function unreachedWarnings({ siblings }: Pick<PromotionFacts, "siblings">): string[] {
-  return (siblings?.unreached ?? []).map((address) => {
+  const { demoted = null, unreached = [] } = siblings ?? {};
+  const first =
+    demoted === null
+      ? []
+      : [
+          `the primary that was demoted, at ${demoted}, did not answer: look whether it was promoted again, and keep it from that`,
+        ];
+  const others = unreached.map((address) => {
     const where = address === "" ? "whose address is not known" : `at ${address}`;
     return `another secondary of the set, ${where}, did not answer: look whether it was promoted, and keep it from that`;
   });
+  return [...first, ...others];
 }
 
 /** What keeps it from being promoted; null where nothing does. */
