@@ -132,7 +132,7 @@ export async function makeDrSecondaryToken(
 }
 
 export type RevokeDrSecondaryInput = {
-  /** Name of the secondary */
+  /** Name of the secondary, or the one that it had at the primary before this one, or the id of its cluster */
   readonly id: string;
 };
 

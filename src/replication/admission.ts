@@ -115,10 +115,11 @@ export class Admission {
     return wrapAddress === "" ? wrapped.with({ warnings: [NO_ADDRESS] }) : wrapped;
   }
 
-  async revoke(id: string): Promise<void> {
+  async revoke(named: string): Promise<void> {
     const { log } = this.#options;
     const serving = await this.#replication.primary();
-    if (!(await serving.revoke(id))) return;
+    const id = await serving.revoke(named);
+    if (id === null) return;
     log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", {
       event: "replication.secondary-revoked",
       secondary: id,

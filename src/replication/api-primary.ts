@@ -124,7 +124,11 @@ export const admissionApi = [
     access: access.capability,
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
-    input: { id: id("Name of the secondary") },
+    input: {
+      id: id(
+        "Name of the secondary, or the one that it had at the primary before this one, or the id of its cluster",
+      ),
+    },
     output: out.nothing,
     handler: async (admission, { id: named }) => {
       await admission.revoke(named);

@@ -25,6 +25,7 @@ async function leading(
     readonly leads: boolean;
     readonly cluster: string;
   } | null = null,
+  { isDisowned = false } = {},
 ) {
   const { barrier, world } = await madeBarrier();
   const view = barrier.view("core/replication/dr/");
@@ -33,7 +34,8 @@ async function leading(
   await role.step({ do: "enable-primary", set: SET, cluster, address: "", first });
   const fenced: Epoch[] = [];
   const calls: AbortSignal[] = [];
-  const former = { set: SET, kind: "dr", addresses: ["https://10.1.2.3:8201"], isHeard: false };
+  const addresses = ["https://10.1.2.3:8201"];
+  const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned };
   const opened = { open: () => {}, close: async () => {}, members: () => [] };
   const links = {
     storedFormer: () => former,
@@ -106,6 +108,15 @@ test("one whose operators decide that themselves hears of a later primary, says 
   assert.deepEqual(fenced, []);
   const line = lines.find((text) => text.includes(KEEPS_ON)) ?? "";
   assert.ok(line.includes(LATER.cluster), line);
+});
+
+test("one that has revoked the primary of before gives way to nobody that answers in its name, and says so", async (t) => {
+  const disowned = { isDisowned: true };
+  const { found, fenced, lines } = await leading(t, true, async () => LATER, null, disowned);
+  const isSaid = () => lines.some((line) => line.includes("known by a primary that was revoked"));
+  await until(() => fenced.length > 0 || isSaid());
+  await found.close("the test is over"); // waits for the call
+  assert.deepEqual(fenced, []);
 });
 
 for (const by of ["close", "forgetFormer"] as const) {

@@ -5,6 +5,7 @@ import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos, Timer } from "@holdfast/shared/world";
+import type { Tx } from "../barrier/view.ts";
 import { Recurring } from "../base/recurring.ts";
 import * as failures from "./failures.ts";
 import type { AdoptedOrphans } from "./links/adopted-orphans.ts";
@@ -103,8 +104,7 @@ export class Leading {
     await this.#parts.status.close();
     this.#superseded?.close();
     this.#superseded = null;
-    this.#beside?.close();
-    this.#beside = null;
+    this.#closeBeside();
     this.#reached.clear();
     const serving = this.#serving;
     this.#serving = null;
@@ -147,9 +147,14 @@ export class Leading {
   #serveBeside(links: Links, port: ServingPort): void {
     const { options } = this.#parts;
     const former = links.storedFormer(options.view);
-    if (former === null) return;
+    if (former === null || former.isDisowned) return;
     this.#beside = links.beside(options, port, former, this.#hearing);
     this.#beside.open();
+  }
+
+  #closeBeside(): void {
+    this.#beside?.close();
+    this.#beside = null;
   }
 
   /** What others say of who leads, and what they hear. */
@@ -196,6 +201,16 @@ export class Leading {
       remedy,
     });
     return true;
+  }
+
+  /** The certificates of who says so are of a primary that was revoked here. */
+  #tellUnproved({ number: epoch, cluster }: Epoch): void {
+    this.#log.error("another cluster says to lead, and is known by a primary that was revoked", {
+      epoch,
+      cluster,
+      remedy:
+        "where that one is to lead, demote this cluster; else demote that one, and give it a token",
+    });
   }
 
   /** Later: the answer leaves by a session that ends with it. */
@@ -254,6 +269,7 @@ export class Leading {
     });
     const later = latest(epoch, [leading, ...others]);
     if (later !== epoch) {
+      if (former.isDisowned) return this.#tellUnproved(later);
       if (this.#keepsOn(later)) return;
       await this.#parts.fence(later);
       return this.#dismissSoon();
@@ -265,12 +281,19 @@ export class Leading {
     this.#log.info("the primary of before has heard that this cluster leads");
   }
 
-  /** One that has followed the primary of before is heard by nobody any more: those that do not follow this cluster yet are told. */
+  /** One that has followed the primary of before is heard by nobody any more: those that do not follow this cluster yet are told. Where
+   *  it is that primary, nobody is heard that is known by its certificates: it could issue any of them. */
   async #revokeFormer(isMeant: (sibling: Sibling) => boolean): Promise<boolean> {
     const { view } = this.#parts.options;
     const links = await this.#parts.links();
-    const write = () => view.write((tx) => links.revokeSiblings(tx, isMeant), { essential: true });
-    if (!links.storedSiblings(view).some(isMeant) || !(await write())) return false;
+    const write = (tx: Tx) => {
+      const isDisowned = links.disownFormer(tx, isMeant);
+      return { isDisowned, isRevoked: links.revokeSiblings(tx, isMeant) };
+    };
+    if (links.storedFormer(view) === null) return false;
+    const { isDisowned, isRevoked } = await view.write(write, { essential: true });
+    if (isDisowned) this.#closeBeside();
+    if (!isDisowned && !isRevoked) return false;
     this.#reached.clear();
     this.#fencing.wake();
     return true;

@@ -28,6 +28,11 @@ export function entryTime(store: Pick<Store, "logs">, index: bigint): Instant | 
   return row?.index === index ? decodeEntryHeader(row.entry).time : null;
 }
 
+/** Who has written the log before this cluster did; empty where nobody has. */
+export function writerBefore(store: Pick<Store, "timeline">, clusterId: string): string {
+  return store.timeline?.epochs.findLast(({ cluster }) => cluster !== clusterId)?.cluster ?? "";
+}
+
 /** The first index of the present epoch. */
 export function firstOfEpoch(store: Pick<Store, "timeline">): string {
   return store.timeline?.epochs.at(-1)?.first ?? "0";

@@ -9,7 +9,7 @@ import * as failures from "./failures.ts";
 import type { Following } from "./following.ts";
 import type { Leading } from "./leading.ts";
 import type { Links } from "./links/links.ts";
-import { firstOfEpoch, storedPromotion, type TookOver } from "./log-times.ts";
+import { firstOfEpoch, storedPromotion, type TookOver, writerBefore } from "./log-times.ts";
 import { putMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changed, Changes } from "./roles/changes.ts";
@@ -266,10 +266,13 @@ export class TakingOver {
     const isRefused = heard.lastRefusal !== null && role.final === null;
     const first = firstOfEpoch(store);
     const step = { do: "promote", cluster: clusterId(), first, isRefused } as const;
-    const addresses = [...new Set([...(role.known ?? []), role.address])];
+    const former = {
+      addresses: [...new Set([...(role.known ?? []), role.address])],
+      cluster: writerBefore(store, clusterId()),
+    };
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);
-      links.keepFormer(tx, addresses, { isHeard: role.final !== null });
+      links.keepFormer(tx, former, { isHeard: role.final !== null });
       heard.forgetIn(tx);
       putMark(tx.on(view), null);
       revokeOperationTokens(tx.on(view));

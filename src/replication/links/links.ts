@@ -16,6 +16,7 @@ import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
 import { type Led, Superseded, type SupersededWorld } from "./superseded.ts";
 import {
+  disownFormer,
   forgetUpstream,
   forgetFormer,
   formerHeard,
@@ -38,6 +39,7 @@ export const links = {
   storedUpstream,
   putUpstream,
   forgetUpstream,
+  disownFormer,
   forgetFormer,
   formerHeard,
   keepFormer,

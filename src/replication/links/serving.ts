@@ -18,6 +18,7 @@ import { joiningCalls } from "../joining/calls.ts";
 import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
 import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
+import type { KnownSecondary } from "../joining/primary-rows.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { AdoptedOrphans } from "./adopted-orphans.ts";
@@ -25,6 +26,7 @@ import { transactionBytesOf } from "../stream/decision.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { type Sibling, SIBLING_ADDRESSES } from "../stream/messages.ts";
+import { storedSiblings } from "./upstream.ts";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 
 /** What a primary needs of the port. */
@@ -57,7 +59,7 @@ export interface ServingWorld {
   readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
   /** Whether this cluster leads still. */
   readonly leads: () => boolean;
-  /** Of those that have followed the primary of before beside this one. Whether there was one. */
+  /** Of those that have followed the primary of before beside this one, and that primary itself. Whether there was one. */
   readonly revokeFormer: (isMeant: (sibling: Sibling) => boolean) => Promise<boolean>;
   readonly adopted: AdoptedOrphans;
   /** What this primary may do goes by who is heard of. */
@@ -234,10 +236,12 @@ export class Serving {
     this.#counting.open();
   }
 
-  /** Durable, then it is told, then its sessions are cut, and only then does this resolve. */
-  async revoke(named: string): Promise<boolean> {
+  /** Durable, then it is told, then its sessions are cut, and only then does this resolve. Gives the id that was revoked; null where
+   *  nobody is known by that name. */
+  async revoke(named: string): Promise<string | null> {
     const id = this.#idOf(named);
-    const cluster = this.#secondaries.known().find((one) => one.id === id)?.clusterId ?? null;
+    const known = this.#secondaries.known();
+    const isMeant = meantBy(named, id, known);
     const serials = await this.#secondaries.revoke(id);
     this.#transactionBytes = this.#leastBytes();
     await this.#sender.drop(id, "revoked");
@@ -246,18 +250,20 @@ export class Serving {
     if (this.#secondaries.known().every(({ used }) => used === null)) {
       await this.#world.lease.release();
     }
-    const isFormer = await this.#world.revokeFormer(
-      cluster === null ? isNamed(named) : isOf(cluster),
-    );
-    return serials.length > 0 || isFormer;
+    const isFormer = await this.#world.revokeFormer(isMeant);
+    return serials.length > 0 || isFormer ? id : null;
   }
 
-  /** By its own id; else by that of its cluster, or of the set where it is the only one, which status shows under similar
-   *  names. */
+  /** By its own id; else by that of its cluster, by the one that it had at the primary of before, or by that of the set where it is
+   *  the only one, which status shows under similar names. */
   #idOf(named: string): string {
     const known = this.#secondaries.known();
     if (known.some(({ id }) => id === named)) return named;
-    const ofCluster = known.filter(({ clusterId }) => clusterId !== "" && clusterId === named);
+    const before = storedSiblings(this.#world.view).filter(({ id }) => id === named);
+    const clusters = [named, ...before.map(({ cluster }) => cluster)];
+    const ofCluster = known.filter(
+      (one) => one.clusterId !== "" && clusters.includes(one.clusterId),
+    );
     const meant = named === this.#set ? known : ofCluster;
     if (meant.length > 1) throw failures.ambiguousSecondary();
     return meant[0]?.id ?? named;
@@ -298,11 +304,15 @@ export class Serving {
   }
 }
 
-function isOf(cluster: string) {
-  return (sibling: Sibling) => cluster !== "" && sibling.cluster === cluster;
-}
-
-/** One that has not come to this primary: as that of before knew it. */
-function isNamed(name: string) {
-  return (sibling: Sibling) => sibling.id === name || isOf(name)(sibling);
+/** Who of those that the primary of before knew is revoked with this one: the same cluster. Where no cluster has come by that name:
+ *  the one that was known there by it. Nobody who follows here under another name. */
+function meantBy(named: string, id: string, known: readonly KnownSecondary[]) {
+  const cluster = known.find((one) => one.id === id)?.clusterId ?? "";
+  const others = new Set(known.flatMap((one) => (one.id === id ? [] : one.clusterId)));
+  others.delete("");
+  const isOne = (sibling: Sibling) =>
+    cluster === ""
+      ? sibling.id === named || sibling.cluster === named
+      : sibling.cluster === cluster;
+  return (sibling: Sibling) => isOne(sibling) && !others.has(sibling.cluster);
 }

@@ -22,6 +22,11 @@ import { MAX_REVOKED, type Sibling } from "../stream/messages.ts";
 const FORMER = "former";
 const FORMER_HEARD = "former-heard";
 const heardCodec = jsonCodec<true>();
+const FORMER_CLUSTER = "former-cluster";
+const clusterCodec = jsonCodec<string>();
+/** It was revoked here. */
+const FORMER_DISOWNED = "former-disowned";
+const disownedCodec = jsonCodec<true>();
 
 /** The other secondaries of the primary that is followed, or was before its place was taken. */
 const SIBLINGS = "siblings";
@@ -61,12 +66,16 @@ export interface Former extends MemberName, Credentials {
   readonly addresses: readonly string[];
   /** Whether it knows who leads. It is still asked: another one may have been promoted as well, and told it. */
   readonly isHeard: boolean;
+  /** Empty where nobody knows it. */
+  readonly cluster: string;
+  /** It was revoked: what its authority has signed proves nothing any more. Others are still told who leads. */
+  readonly isDisowned: boolean;
 }
 
 /** In the transaction in which this cluster takes the place of its primary. */
 export function keepFormer(
   tx: Tx,
-  addresses: readonly string[],
+  { addresses, cluster }: Pick<Former, "addresses" | "cluster">,
   {
     isHeard,
   }: { /** It has gone by itself: nobody waits for its answer. */ readonly isHeard: boolean },
@@ -74,12 +83,11 @@ export function keepFormer(
   const member = storedMembership(tx, "dr");
   if (member === null) return; // it was demoted, and has followed nobody since: who was there before it still is
   forgetMembership(tx);
-  tx.delete(FORMER);
-  tx.delete(FORMER_HEARD);
-  tx.delete(FORMER_REVOKED);
+  deleteFormer(tx);
   const { set, id, authority, certificate, key } = member;
   const where = addresses.map((address) => utf8(address));
   tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);
+  if (cluster !== "") tx.put(FORMER_CLUSTER, cluster, clusterCodec);
   if (isHeard) formerHeard(tx);
 }
 
@@ -98,7 +106,9 @@ export function storedFormer(reads: ViewReads): Former | null {
   const addresses = where.map((address) => text(address));
   const isHeard = reads.get(FORMER_HEARD, heardCodec) !== null;
   const member = { set: text(set), kind: "dr", id: text(id), authority, certificate, key } as const;
-  return { ...member, addresses, isHeard };
+  const cluster = reads.get(FORMER_CLUSTER, clusterCodec) ?? ""; // earlier versions did not keep it
+  const isDisowned = reads.get(FORMER_DISOWNED, disownedCodec) !== null;
+  return { ...member, addresses, isHeard, cluster, isDisowned };
 }
 
 /** Where there is one still. */
@@ -108,10 +118,22 @@ export function formerHeard(tx: Tx): void {
 
 /** This cluster leads no longer in its place. */
 export function forgetFormer(tx: Tx): void {
-  tx.delete(FORMER);
-  tx.delete(FORMER_HEARD);
-  tx.delete(FORMER_REVOKED);
+  deleteFormer(tx);
   tx.delete(SIBLINGS);
+}
+
+function deleteFormer(tx: Tx): void {
+  const rows = [FORMER, FORMER_HEARD, FORMER_CLUSTER, FORMER_DISOWNED, FORMER_REVOKED];
+  for (const row of rows) tx.delete(row);
+}
+
+/** Where it is meant. Whether it was. */
+export function disownFormer(tx: Tx, isMeant: (former: Sibling) => boolean): boolean {
+  const former = storedFormer(tx);
+  const { cluster = "" } = former ?? {};
+  if (cluster === "" || !isMeant({ id: "", cluster, addresses: [], serials: [] })) return false;
+  tx.put(FORMER_DISOWNED, true, disownedCodec);
+  return true;
 }
 
 export function storedSiblings(reads: ViewReads): readonly Sibling[] {

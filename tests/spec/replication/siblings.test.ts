@@ -2,17 +2,14 @@
 // back; what they have heard they keep, and tell.
 
 import assert from "node:assert/strict";
-import test, { type TestContext } from "node:test";
-import { exchange } from "../../../src/replication/links/fencing.ts";
+import test from "node:test";
 import {
   putSiblings,
   storedFormer,
   storedSiblings,
   storedUpstream,
 } from "../../../src/replication/links/upstream.ts";
-import { SystemNet } from "../../../src/system/net.ts";
-import { type Epoch, isFenced } from "../../../src/replication/roles/role.ts";
-import type { Sibling } from "../../../src/replication/stream/messages.ts";
+import { isFenced } from "../../../src/replication/roles/role.ts";
 import type { Answer } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -21,35 +18,24 @@ import {
   rejoined,
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
-import { HURRIED } from "../../support/replication/hurried-world.ts";
+import {
+  demotedAway,
+  FORCED,
+  knownTo,
+  losesAddresses,
+  parted,
+  PLAIN,
+  saidBy,
+  threeInSync,
+  viewOf,
+  WORLD,
+} from "../../support/replication/siblings.ts";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
-
-const FORCED = { force: true, address: "" };
-const WORLD = { world: HURRIED };
 
 function put(cluster: Cluster, token: string, path: string): Promise<Answer> {
   const body = { data: { n: "1" } };
   return cluster.server.call("POST", `/v1/secret/data/${path}`, { token, body });
-}
-
-const viewOf = ({ server }: Cluster) => server.server.barrier.view("core/replication/dr/");
-
-/** A primary with two secondaries that know of each other; its way is cut then. */
-async function parted(t: TestContext) {
-  const { primary: a, way } = await startPrimaryBehind(t, WORLD);
-  const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
-  await a.put("x", { n: "1" });
-  for (const one of [b, c]) {
-    await inSync(a, one);
-    const isKnown = () => storedSiblings(viewOf(one)).some(({ addresses }) => addresses.length > 0);
-    await until(isKnown);
-  }
-  const made = await a.dr("primary/operator-ticket", { operations: ["promote", "read"] });
-  const ticket = String(at(made, "data", "ticket"));
-  way.cut();
-  for (const one of [b, c]) await until(async () => (await one.status())["state"] === "idle");
-  return { a, b, c, way, ticket };
 }
 
 test("a secondary hears from its sibling that this one leads, and takes nothing from the old primary when that is back", async (t) => {
@@ -75,55 +61,6 @@ test("a secondary hears from its sibling that this one leads, and takes nothing 
   assert.equal(c.index, index, "nothing was taken");
   assert.equal((await c.status())["conflicting_primary"], leader);
 });
-
-interface Saying {
-  /** Whose keys prove it; default: those of who says it. */
-  readonly keysOf?: Cluster;
-  /** Default: the sibling of who says it, where siblings tell each other. */
-  readonly to?: readonly string[];
-  /** Default: the first that it knows. */
-  readonly sibling?: Sibling;
-}
-
-/** What whoever has the certificate of `by` and says to be `from` hears of who leads. */
-async function saidBy(
-  by: Cluster,
-  later: Epoch,
-  from: string,
-  { keysOf = by, to, sibling = storedSiblings(viewOf(by))[0] }: Saying = {},
-): Promise<Epoch | null> {
-  const upstream = storedUpstream(viewOf(by));
-  assert.ok(upstream !== null && sibling !== undefined);
-  const { serials } = sibling;
-  const beside = { ...upstream.member, beside: true, serials } as const;
-  const answer = await exchange(
-    to ?? sibling.addresses,
-    to === undefined ? beside : upstream.member,
-    later,
-    {
-      ...HURRIED,
-      net: new SystemNet(),
-      barrier: keysOf.server.server.barrier,
-      clusterId: () => from,
-      version: "0.1.0",
-    },
-  );
-  return answer?.leading ?? null;
-}
-
-/** How many others it could call. */
-function knownTo(one: Cluster): number {
-  return storedSiblings(viewOf(one)).filter(({ addresses }) => addresses.length > 0).length;
-}
-
-async function threeInSync(t: TestContext) {
-  const { primary: a, way } = await startPrimaryBehind(t, WORLD);
-  const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
-  await inSync(a, b);
-  await inSync(a, c);
-  for (const one of [b, c]) await until(() => knownTo(one) === 1);
-  return { a, b, c, way };
-}
 
 test("the word of a sibling stops nobody whose primary answers and leads", async (t) => {
   const { a, b, c } = await threeInSync(t);
@@ -214,7 +151,8 @@ test("one that was demoted hears who was promoted in its place, and is not promo
   assert.equal((await a.dr("primary/demote", {}, token)).status, 200);
   const before = await a.status();
   assert.equal(before["conflicting_primary"], undefined, "nobody leads yet");
-  await b.replication.promote({ force: false, address: "" });
+  const { warnings } = await b.replication.promote(PLAIN);
+  assert.doesNotMatch(warnings.join("\n"), /did not answer/);
   const leader = await b.clusterId();
   for (const one of [a, c]) {
     await until(async () => (await one.status())["conflicting_primary"] === leader);
@@ -227,22 +165,6 @@ test("one that was demoted hears who was promoted in its place, and is not promo
   await inSync(b, a);
   assert.equal((await a.status())["conflicting_primary"], undefined);
 });
-
-const PLAIN = { force: false, address: "" };
-
-/** A cluster that was demoted, and is away since: who is promoted in its place hears nothing from it. */
-async function demotedAway(t: TestContext) {
-  const all = await threeInSync(t);
-  assert.equal((await all.a.dr("primary/demote", {}, all.a.token)).status, 200);
-  all.way.cut();
-  return all;
-}
-
-/** It knows them, and not where they are. */
-async function losesAddresses(one: Cluster): Promise<void> {
-  const siblings = storedSiblings(viewOf(one)).map((each) => ({ ...each, addresses: [] }));
-  await viewOf(one).write((tx) => putSiblings(tx, siblings));
-}
 
 test("one that has not heard of a promotion calls its siblings before it is promoted itself, and is refused", async (t) => {
   const { b, c } = await demotedAway(t);
@@ -314,6 +236,16 @@ test("a sibling that is lost keeps nobody from being promoted, and is named", as
   assert.match((await b.replication.promote(PLAIN)).warnings.join("\n"), lost);
 });
 
+test("a primary that was demoted and does not answer is named where one is promoted in its place", async (t) => {
+  const { b, way } = await demotedAway(t);
+  const { ready, warnings } = await b.replication.rehearse("");
+  assert.equal(ready, true, "it may be gone for good");
+  const lost = new RegExp(`that was demoted, at https://127.0.0.1:${way.port}, did not answer`);
+  assert.match(warnings.join("\n"), lost);
+  const promoted = await b.replication.promote(PLAIN);
+  assert.match(promoted.warnings.join("\n"), lost);
+});
+
 test("another member that answers in the place of a sibling is not heard", async (t) => {
   const { b, c, way } = await threeInSync(t);
   way.cut();
@@ -324,52 +256,6 @@ test("another member that answers in the place of a sibling is not heard", async
   const later = { number: 2, cluster, first: String(b.index + 1n) };
   assert.equal(await saidBy(b, later, cluster), null);
   assert.equal((await c.status())["conflicting_primary"], undefined);
-});
-
-test("a new primary revokes one that has followed the old one beside it: nobody hears that one any more", async (t) => {
-  const { a, b, c, way } = await threeInSync(t);
-  const d = await joined(t, a, "site-d", WORLD);
-  await inSync(a, d);
-  for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
-  way.cut();
-  await b.replication.promote(FORCED);
-  const leader = await b.clusterId();
-  for (const one of [c, d]) {
-    await until(async () => (await one.status())["conflicting_primary"] === leader);
-  }
-  const { token } = a;
-  assert.equal((await b.dr("primary/revoke-secondary", { id: "site-c" }, token)).status, 204);
-  const { serial } = storedUpstream(viewOf(c))!.member;
-  const isKnown = (one: Cluster) =>
-    storedSiblings(viewOf(one)).some(({ serials }) => serials.includes(serial));
-  assert.equal(isKnown(b), false);
-  await until(() => !isKnown(d));
-  const cluster = await c.clusterId();
-  const later = { number: 3, cluster, first: String(c.index + 1n) };
-  for (const sibling of storedSiblings(viewOf(c))) {
-    assert.equal(await saidBy(c, later, cluster, { sibling }), null, "it is no member any more");
-  }
-  assert.equal(isFenced(b.replication.role), false);
-  assert.equal((await d.status())["conflicting_primary"], leader);
-  way.heal(); // the old primary hears it too
-  await until(() => isFenced(a.replication.role));
-  const known = () => viewOf(a).list("secondaries/", { limit: 10 });
-  await until(() => !known().includes("site-c"));
-});
-
-test("one that follows the new primary is revoked with the certificate that it had of the old one", async (t) => {
-  const { a, b, c, way } = await threeInSync(t);
-  const { member } = storedUpstream(viewOf(c))!;
-  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
-  way.cut();
-  await b.replication.promote(PLAIN);
-  await rejoined(b, c, "other-name", a.opened.shares, a.token);
-  await inSync(b, c);
-  const isKnown = () =>
-    storedSiblings(viewOf(b)).some(({ serials }) => serials.includes(member.serial));
-  assert.equal(isKnown(), true);
-  assert.equal((await b.dr("primary/revoke-secondary", { id: "other-name" }, a.token)).status, 204);
-  assert.equal(isKnown(), false);
 });
 
 test("an epoch that nobody leads in is given up by an operator's hand, with a token of the primary that leads", async (t) => {
