@@ -18,12 +18,15 @@ const OWN = "0b8e2f3e-0000-4000-8000-000000000001";
 const OTHER = "0b8e2f3e-0000-4000-8000-000000000002";
 const SELF = { clusterId: OTHER, version: "0.1.0" };
 const LATER: Epoch = { number: 2, cluster: OTHER, first: "7" };
+const EARLIER: Epoch = { number: 1, cluster: OWN, first: "1" };
 const NAMED: Sibling = { id: "paris", cluster: OTHER, addresses: [], serials: ["4a", "4b"] };
 
 function stage() {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const heard: Epoch[] = [];
+  const revoked: string[] = [];
+  let leading = (epoch: Epoch) => epoch;
   let siblings: readonly Sibling[] = [NAMED];
   let served: SetToServe | null = null;
   const beside = new Beside(
@@ -35,8 +38,9 @@ function stage() {
       leads: () => false,
       fenced: async (epoch) => {
         heard.push(epoch);
-        return epoch;
+        return leading(epoch);
       },
+      revoke: async (serials) => void revoked.push(...serials),
     },
     { serve: (set) => (served = set), revoke: () => 0, forget: () => (served = null) },
     {
@@ -58,6 +62,10 @@ function stage() {
   const say = (link: CarriedLink) => sendFence(link, SET, LATER, { rootKey, from: OTHER });
   return {
     heard,
+    revoked,
+    rootKey,
+    /** Nobody is believed. */
+    doubts: () => (leading = () => EARLIER),
     linkOf,
     say,
     forgetAll: () => (siblings = []),
@@ -91,5 +99,20 @@ test("one that it names no longer is refused at its next call, though its sessio
   forgetAll();
   await assert.rejects(say(link), refused);
   assert.deepEqual(heard, []);
+  await link.close();
+});
+
+test("whom another one has revoked is taken from it where it leads, and says so itself", async () => {
+  const { revoked, rootKey, linkOf, doubts } = stage();
+  const link = linkOf("4a");
+  await link.open(SELF);
+  const say = (from: string) => sendFence(link, SET, LATER, { rootKey, from, revoked: ["4b"] });
+  await say(OWN);
+  assert.deepEqual(revoked, [], "of another it proves nothing");
+  await say(OTHER);
+  assert.deepEqual(revoked, ["4b"]);
+  doubts();
+  await say(OTHER);
+  assert.deepEqual(revoked, ["4b"], "it does not lead, as far as is known here");
   await link.close();
 });
