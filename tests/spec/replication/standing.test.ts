@@ -53,6 +53,16 @@ async function fourInSync(t: TestContext) {
 
 /** Its promotion stops before its epoch begins, while `work` runs. */
 async function whilePromoted(t: TestContext, one: Cluster, work: () => Promise<void>) {
+  await whileHeld(t, one, () => one.replication.promote(PLAIN), work);
+}
+
+/** The same of any change that begins an epoch. */
+async function whileHeld(
+  t: TestContext,
+  one: Cluster,
+  change: () => Promise<unknown>,
+  work: () => Promise<void>,
+) {
   const { store } = one.server.server;
   const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const begin = store.startEpoch.bind(store);
@@ -61,13 +71,13 @@ async function whilePromoted(t: TestContext, one: Cluster, work: () => Promise<v
     await free.promise;
     await begin(cluster);
   });
-  const promoted = one.replication.promote(PLAIN);
+  const changed = change();
   try {
-    await Promise.race([held.promise, promoted]);
+    await Promise.race([held.promise, changed]);
     await work();
   } finally {
     free.resolve();
-    await promoted;
+    await changed;
   }
 }
 
@@ -100,11 +110,12 @@ test("one that is refused for another that stands says that nothing came of it, 
   });
 });
 
-test("one that leaves the set answers nobody of it any more", async (t) => {
+test("one that leaves the set answers nobody of it any more, from the first moment on", async (t) => {
   const { b, c } = await threeInSync(t);
   const epoch = epochOf(c);
   assert.notEqual(await candidates(c, epoch), null);
-  await b.replication.disableSecondary();
+  const leave = () => b.replication.disableSecondary();
+  await whileHeld(t, b, leave, async () => assert.equal(await candidates(c, epoch), null));
   assert.equal(await candidates(c, epoch), null);
 });
 
