@@ -5,23 +5,17 @@ import test from "node:test";
 import { storedSiblings } from "../../../src/replication/links/upstream.ts";
 import { type Epoch, isFenced } from "../../../src/replication/roles/role.ts";
 import type { Cluster } from "../../support/replication/clusters.ts";
-import {
-  placeOf,
-  replicationView,
-  says,
-  withSiblings,
-} from "../../support/replication/three-clusters.ts";
+import { placeOf, says, withSiblings } from "../../support/replication/speaking.ts";
+import { FORCED, PLAIN, viewOf } from "../../support/replication/siblings.ts";
 import { until } from "../../support/until.ts";
 
-const PLAIN = { force: false, address: "" };
-const FORCED = { force: true, address: "" };
 const NOBODY = "00000000-0000-4000-8000-000000000000";
 
 const epochOf = ({ replication: { role } }: Cluster): Epoch => {
   assert.ok(role.mode !== "disabled");
   return role.epoch;
 };
-const namesOf = (one: Cluster) => storedSiblings(replicationView(one)).map(({ id }) => id);
+const namesOf = (one: Cluster) => storedSiblings(viewOf(one)).map(({ id }) => id);
 const put = (cluster: Cluster, token: string) =>
   cluster.server.call("POST", "/v1/secret/data/x", { token, body: { data: { n: "1" } } });
 
@@ -49,7 +43,7 @@ test("a member is revoked by who leads alone: at a primary that was demoted, at 
   assert.ok(namesOf(c).includes("site-d"));
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
   await says(b, atA, epochOf(a), asPrimary);
-  const known = replicationView(a).list("secondaries/", { limit: 10 });
+  const known = viewOf(a).list("secondaries/", { limit: 10 });
   assert.deepEqual(known, ["site-b", "site-c", "site-d"]);
   way.cut();
   await b.replication.promote(PLAIN);

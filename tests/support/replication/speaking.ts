@@ -16,11 +16,7 @@ import { SystemNet } from "../../../src/system/net.ts";
 import { until } from "../until.ts";
 import { type Cluster, inSync, joined, startPrimaryBehind } from "./clusters.ts";
 import { HURRIED } from "./hurried-world.ts";
-
-const WORLD = { world: HURRIED };
-
-export const replicationView = ({ server }: Cluster) =>
-  server.server.barrier.view("core/replication/dr/");
+import { viewOf, WORLD } from "./siblings.ts";
 
 export async function withSiblings(t: TestContext, ids: readonly string[]) {
   const { primary: a, way } = await startPrimaryBehind(t, WORLD);
@@ -29,7 +25,7 @@ export async function withSiblings(t: TestContext, ids: readonly string[]) {
   for (const one of others) {
     await inSync(a, one);
     const known = () =>
-      storedSiblings(replicationView(one)).filter(({ addresses }) => addresses.length > 0).length;
+      storedSiblings(viewOf(one)).filter(({ addresses }) => addresses.length > 0).length;
     await until(() => known() === ids.length - 1);
   }
   return { a, others, way };
@@ -37,15 +33,13 @@ export async function withSiblings(t: TestContext, ids: readonly string[]) {
 
 /** To the primary, or where `to` serves its siblings. */
 export function placeOf(by: Cluster, to?: Cluster): DialledMember & { readonly address: string } {
-  const upstream = storedUpstream(replicationView(by));
+  const upstream = storedUpstream(viewOf(by));
   assert.ok(upstream !== null);
   const { role } = by.replication;
   assert.ok(role.mode === "secondary");
   if (to === undefined) return { ...upstream.member, address: role.address };
-  const serial = storedUpstream(replicationView(to))?.member.serial ?? "";
-  const sibling = storedSiblings(replicationView(by)).find(({ serials }) =>
-    serials.includes(serial),
-  );
+  const serial = storedUpstream(viewOf(to))?.member.serial ?? "";
+  const sibling = storedSiblings(viewOf(by)).find(({ serials }) => serials.includes(serial));
   const { addresses = [], serials = [] } = sibling ?? {};
   return { ...upstream.member, beside: true, serials, address: addresses[0] ?? "" };
 }
