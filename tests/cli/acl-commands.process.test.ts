@@ -4,11 +4,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { FakeToken } from "./fakes/acl-fake.ts";
 import { findCommand, loadAll } from "../../src/cli/catalogue.ts";
-import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
-import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
+import type { FakeServer } from "./fakes/fake-server.ts";
+import { ROOT_TOKEN } from "./fakes/fake-server.ts";
+import { eachWithServer } from "./fakes/each-with-server.ts";
+import { type Ran, type RunOptions } from "./harness.ts";
 
 // Half a second after the server's clock.
 const NOW = 1_772_359_200_500_000_000n;
@@ -17,26 +19,11 @@ const ACCESSOR = "c8427da3-8cf6-48b2-beaf-9bb747302196";
 
 let server: FakeServer;
 let home: string;
-const servers: FakeServer[] = [];
-after(() => Promise.all(servers.map((one) => one.stop())));
-
-beforeEach(async (t) => {
-  server = (await FakeServer.start()).opened();
-  server.tokens.time = () => Date.parse("2026-03-01T10:00:00Z");
-  servers.push(server);
-  home = makeHome((call) => (t as TestContext).after(call));
-});
-
-function cli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const env = {
-    HOLDFAST_ADDR: server.address,
-    HOLDFAST_TOKEN: ROOT_TOKEN,
-    HOME: home,
-    NO_COLOR: "1",
-  };
-  const world = { clock: { now: () => NOW, elapsed: () => 0n } };
-  return run(args, { world, ...options, env: { ...env, ...options.env } });
-}
+const usual = { world: { clock: { now: () => NOW, elapsed: () => 0n } } };
+const cli = eachWithServer((...began) => {
+  [server, home] = began;
+  server.opened().tokens.time = () => Date.parse("2026-03-01T10:00:00Z");
+}, usual);
 
 const token = (args: readonly string[], options?: RunOptions) =>
   cli(["acl", "token", ...args], options);

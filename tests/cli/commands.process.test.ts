@@ -4,30 +4,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { enveloped, FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
-import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
+import { eachWithServer } from "./fakes/each-with-server.ts";
 
 let server: FakeServer;
 let home: string;
-const servers: FakeServer[] = [];
-after(() => Promise.all(servers.map((one) => one.stop())));
-
-beforeEach(async (t) => {
-  server = await FakeServer.start();
-  servers.push(server);
-  home = makeHome((call) => (t as TestContext).after(call));
-});
-
-function cli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const env = {
-    HOLDFAST_ADDR: server.address,
-    HOLDFAST_TOKEN: ROOT_TOKEN,
-    HOME: home,
-    NO_COLOR: "1",
-  };
-  return run(args, { ...options, env: { ...env, ...options.env } });
-}
+const cli = eachWithServer((...began) => ([server, home] = began));
 
 test("status tells the state and exits 2 until the server is unsealed", async () => {
   const fresh = await cli(["status"]);
@@ -290,10 +273,10 @@ test("version and help need no server, no token and no sane environment", async 
   assert.equal(server.seen.length, 0);
 });
 
-test("the kept token goes to the server it is for, and to no other", async () => {
+test("the kept token goes to the server it is for, and to no other", async (t) => {
   server.opened();
   const other = (await FakeServer.start()).opened();
-  servers.push(other);
+  t.after(() => other.stop());
   const HOLDFAST_TOKEN = "";
   await cli(["login", "-"], { stdin: ROOT_TOKEN, env: { HOLDFAST_TOKEN } });
   const read = (env: Record<string, string>) =>

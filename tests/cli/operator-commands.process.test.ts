@@ -3,30 +3,14 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test, type TestContext } from "node:test";
-import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
-import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
+import { test } from "node:test";
+import type { FakeServer } from "./fakes/fake-server.ts";
+import { ROOT_TOKEN } from "./fakes/fake-server.ts";
+import { eachWithServer } from "./fakes/each-with-server.ts";
 
 let server: FakeServer;
 let home: string;
-const servers: FakeServer[] = [];
-after(() => Promise.all(servers.map((one) => one.stop())));
-
-beforeEach(async (t) => {
-  server = await FakeServer.start();
-  servers.push(server);
-  home = makeHome((call) => (t as TestContext).after(call));
-});
-
-function cli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const env = {
-    HOLDFAST_ADDR: server.address,
-    HOLDFAST_TOKEN: ROOT_TOKEN,
-    HOME: home,
-    NO_COLOR: "1",
-  };
-  return run(args, { ...options, env: { ...env, ...options.env } });
-}
+const cli = eachWithServer((...began) => ([server, home] = began));
 
 test("operator init prints each share once, on standard output alone", async () => {
   const { code, stdout, stderr } = await cli(["operator", "init"]);

@@ -101,15 +101,23 @@ const OPERATION_TOKEN =
   "give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN: `holdfast replication operation-token` makes one from " +
   "key shares, `holdfast replication ticket` on the primary another, for the operations that it names and until the next demotion";
 
-/** By the code that the server names: what a cluster among others refuses. */
 const ANOTHER_TOKEN =
   "make another one on the primary: `holdfast replication revoke ID` where the id is taken, then `holdfast replication token " +
   "-public-key KEY ID`, with the key of `holdfast replication public-key` here";
 
+/** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["dr_secondary", "send it to the primary; `holdfast replication status` here says where that is"],
   ["replication_secondary_already", "`holdfast replication status` here says where its primary is"],
   ["replication_role_changing", "try again in a second"],
+  [
+    "replication_not_primary",
+    "send it to the primary; where this cluster is to be one, `holdfast replication enable` makes it one",
+  ],
+  [
+    "replication_not_secondary",
+    "send it to the secondary; `holdfast replication status` says what a cluster is",
+  ],
   ["missing_operation_token", OPERATION_TOKEN],
   ["invalid_operation_token", OPERATION_TOKEN],
   [

@@ -42,3 +42,15 @@ test("who unseals a cluster that has joined with its own shares is told whose op
   const next = nextAfter(400, "seal_key_invalid", "invalid key", "sys/unseal");
   assert.match(next, /joined as a secondary is opened by the shares of its primary/);
 });
+
+test("who sends it to a cluster of another role is told to which it goes", () => {
+  const path = "sys/replication/dr/primary/demote";
+  assert.match(
+    nextAfter(400, "replication_not_primary", "x", path),
+    /to the primary.*`holdfast replication enable`/,
+  );
+  assert.match(
+    nextAfter(400, "replication_not_secondary", "x", path),
+    /to the secondary.*`holdfast replication status`/,
+  );
+});

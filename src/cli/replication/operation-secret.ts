@@ -47,7 +47,8 @@ export async function operationToken(
   if (!prompt.interactive) {
     throw new UsageError(
       `the ${WHAT} is missing`,
-      `give it with -dr-token FILE, -dr-token - for standard input, or ${VARIABLE}`,
+      `\`holdfast replication operation-token\` makes one from key shares, \`holdfast replication ticket\` on the primary another; give it with ` +
+        `-dr-token FILE, -dr-token - for standard input, or ${VARIABLE}`,
     );
   }
   return prompt.piped(WHAT);
