@@ -41,9 +41,13 @@ export class CatchingUp {
         return;
       case "refuse":
         throw refusedByPrimary(decision.reason);
-      case "copy":
+      case "copy": {
+        // Who has no rows may have entries of its own all the same.
+        const fork = forkFrom(store, timeline);
+        if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(fork));
         if (!(await this.#addsUp(this.#taker.copy()))) await this.#diff();
         return;
+      }
       case "diff": {
         // The primary may not know any more where the two parted; its epochs tell.
         const fork = forkFrom(store, timeline);

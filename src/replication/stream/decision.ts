@@ -76,14 +76,14 @@ export function decide(theirs: MemberLog, own: LogFacts): Decision {
     const goesOn = theirs.half.isCopy && isOurs(theirs.half.head, own);
     return { kind: goesOn ? "copy" : "diff" };
   }
-  if (theirs.isEmpty) return { kind: "copy" };
-  if (!equalBytes(cursor.lineage, own.head.lineage)) return { kind: "diff" };
+  const rows = { kind: theirs.isEmpty ? "copy" : "diff" } as const;
+  if (!equalBytes(cursor.lineage, own.head.lineage)) return rows;
   const timeline = timelineIn(theirs.timeline, cursor.lineage);
   if (timeline === null) return refuse("its timeline is not that of its log");
   const fork = forkOf({ timeline, index: cursor.index }, { ...own, index: own.head.index });
   if (fork === null) return refuse(UNRELATED);
   const chain = own.chainAt(cursor.index <= fork ? cursor.index : fork);
-  if (chain === null) return { kind: "diff" };
+  if (chain === null) return rows;
   if (cursor.index > fork) return { kind: "rewind", fork, chain };
   if (!equalBytes(chain, cursor.chain)) return refuse(UNRELATED);
   return { kind: "resume" };

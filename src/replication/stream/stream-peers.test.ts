@@ -449,7 +449,22 @@ describe("the decision", () => {
     ["the same place", "resume", () => ({})],
     ["a place before", "resume", at(7n)],
     ["the last place that is not kept", "diff", at(4n)],
-    ["nothing", "copy", () => ({ isEmpty: true })],
+    [
+      "nothing",
+      "copy",
+      (hello) => ({ isEmpty: true, cursor: { ...hello.cursor, lineage: Buffer.alloc(16) } }),
+    ],
+    ["no rows, and the log", "resume", () => ({ isEmpty: true })],
+    [
+      "no rows, and another chain",
+      "refuse",
+      (hello) => ({ isEmpty: true, cursor: { ...hello.cursor, chain: Buffer.alloc(32) } }),
+    ],
+    [
+      "no rows, and the last place that is not kept",
+      "copy",
+      (hello, pair) => ({ isEmpty: true, ...at(4n)(hello, pair) }),
+    ],
     [
       "another lineage",
       "diff",
