@@ -1,5 +1,5 @@
-// The main thread's end of the writer: one request at a time, and the writer's death as an error of
-// whatever was asked. What the requests do is in sqlite-writer.ts.
+// The main thread's end of a thread that has a connection of its own, the writer or the copier: one request at a
+// time, and its death as an error of whatever was asked. What the requests do is in sqlite-writer.ts and -copier.ts.
 
 import { OwnError } from "@holdfast/shared/failure";
 import { extname } from "node:path";
@@ -8,7 +8,7 @@ import { CommitConflict } from "./engine.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import { type WriterFailure, type Reason, reasonError } from "./sqlite-failure.ts";
 
-export interface WriterOptions {
+export interface ThreadOptions {
   readonly path: string;
   readonly synchronous: "FULL" | "NORMAL";
 }
@@ -16,12 +16,22 @@ export interface WriterOptions {
 export type Request =
   | { readonly kind: "commit"; readonly packed: ArrayBuffer }
   | { readonly kind: "checkpoint"; readonly truncate: boolean }
+  /** Of the copier alone: as much of the log as nobody needs any more. */
+  | { readonly kind: "copy" }
+  /** Of the copier alone: closes its connection; it may be ended when all others are closed. */
+  | { readonly kind: "leave" }
   /** With `erase` the keys in it are overwritten first, and its files are removed. */
   | { readonly kind: "close"; readonly erase: boolean };
 
 export type Reply =
   /** `logPages`: pages in SQLite's log, those copied to the database but not yet reused included. */
-  | { readonly kind: "done"; readonly logPages: number; readonly blocked: boolean }
+  | {
+      readonly kind: "done";
+      readonly logPages: number;
+      /** How many of them the copier has copied. */
+      readonly copied?: number;
+      readonly blocked: boolean;
+    }
   | { readonly kind: "conflict" }
   | { readonly kind: "failed"; readonly doing: string; readonly reason: Reason };
 
@@ -32,16 +42,19 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-// The same file in the source tree (.ts) and in the published package (.js).
-const PROGRAM = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url);
+// The same files in the source tree (.ts) and in the published package (.js).
+const programOf = (name: string) =>
+  new URL(`./sqlite-${name}${extname(import.meta.url)}`, import.meta.url);
+export const WRITER: URL = programOf("writer");
+export const COPIER: URL = programOf("copier");
 
-export class WriterThread {
+export class SqliteThread {
   readonly #worker: Worker;
   readonly #failStop: WriterFailure;
   #waiting: Waiting | null = null;
   #ending = false;
 
-  private constructor(options: WriterOptions, failStop: WriterFailure, program: URL) {
+  private constructor(options: ThreadOptions, failStop: WriterFailure, program: URL) {
     this.#failStop = failStop;
     // Without the flags that this process was started with: some have no meaning in a thread.
     this.#worker = new Worker(program, { workerData: options, execArgv: [] });
@@ -51,13 +64,13 @@ export class WriterThread {
     this.#worker.on("exit", (code) => this.#die(new OwnError(`exit code ${code}`)));
   }
 
-  /** Resolves when the writer has opened the store, and made its tables if it was empty. */
+  /** Resolves when it has opened the store; the writer makes the tables of an empty one first. */
   static async start(
-    options: WriterOptions,
+    options: ThreadOptions,
     failStop: WriterFailure,
-    program = PROGRAM,
-  ): Promise<WriterThread> {
-    const thread = new WriterThread(options, failStop, program);
+    program = WRITER,
+  ): Promise<SqliteThread> {
+    const thread = new SqliteThread(options, failStop, program);
     try {
       await thread.#wait();
       return thread;
@@ -84,14 +97,14 @@ export class WriterThread {
     await this.#worker.terminate();
   }
 
-  /** Ends the writer as it is. */
+  /** Ends it as it is. */
   async terminate(): Promise<void> {
     this.#ending = true;
     await this.#worker.terminate();
   }
 
   #wait(): Promise<Done> {
-    invariant(this.#waiting === null, "the writer was asked before it had answered");
+    invariant(this.#waiting === null, "a thread was asked before it had answered");
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
@@ -100,7 +113,7 @@ export class WriterThread {
   #answer(reply: Reply): void {
     const waiting = this.#waiting;
     this.#waiting = null;
-    invariant(waiting !== null, "the writer answered without being asked");
+    invariant(waiting !== null, "a thread answered without being asked");
     if (reply.kind === "done") waiting.resolve(reply);
     else if (reply.kind === "conflict") waiting.reject(new CommitConflict());
     else waiting.reject(this.#failStop.trip(reply.doing, reasonError(reply.reason)));
@@ -108,7 +121,7 @@ export class WriterThread {
 
   #die(cause: unknown): void {
     if (this.#ending && this.#waiting === null) return;
-    const error = this.#failStop.trip("keep its writer alive", cause);
+    const error = this.#failStop.trip("keep its threads alive", cause);
     this.#waiting?.reject(error);
     this.#waiting = null;
   }

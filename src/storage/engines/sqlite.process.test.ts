@@ -9,9 +9,9 @@ import { describe, test } from "node:test";
 import { DatabaseSync } from "node:sqlite";
 import { batchOf, bytes, HEAD } from "../../../tests/contract/engine.ts";
 import { describe as say } from "@holdfast/shared/failure";
-import { EngineError } from "./engine.ts";
+import { EngineError, type SumRow } from "./engine.ts";
 import { WriterFailure } from "./sqlite-failure.ts";
-import { WriterThread } from "./sqlite-thread.ts";
+import { SqliteThread } from "./sqlite-thread.ts";
 import type { SqliteEngine } from "./sqlite.ts";
 import {
   child,
@@ -45,16 +45,64 @@ describe("sums that changed lately", () => {
     assert.deepEqual(before.sums(), [sumRow(1, 1), sumRow(5, 1), sumRow(9, 1)]);
     before.close();
     const many = Array.from({ length: 1000 }, (_, n) => sumRow(20 + 9 * n, 3));
-    for (let n = 0; count(directory, "recent") !== 1; n++) {
+    for (let n = 0; count(directory, "sum") !== 1004; n++) {
       assert.ok(n < 100, "after some ten thousand they go to their places");
       await engine.commit({ ...putting(`k/${n}`, Buffer.alloc(8192)), sums: many });
     }
-    assert.equal(count(directory, "sum"), 1004);
     assert.deepEqual(engine.sums(0, 4), sums);
     assert.deepEqual(engine.sums(10), many);
     await engine.close();
     assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [0, 1004]);
     assert.deepEqual((await open(directory)).sums(), [...sums, ...many]);
+  });
+
+  test("go to their places part by part, and at each step read as what they are", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const last = new Map<number, SumRow>();
+    const expected = () => [...last.values()].toSorted((a, b) => a.slot - b.slot);
+    // To show how thousands of rows differ takes minutes.
+    const named = (rows: readonly SumRow[]) => rows.map(({ slot, count }) => `${slot}=${count}`);
+    const areSame = (rows: readonly SumRow[]) => named(rows).join() === named(expected()).join();
+    let [most, placed] = [0, 0];
+    for (let n = 1; n <= 150; n++) {
+      const sums = Array.from({ length: 500 }, (_, i) => sumRow((n * 31 + i * 263) % 131_072, n));
+      for (const row of sums) last.set(row.slot, row);
+      await engine.commit(batchOf({ sums: sums.toSorted((a, b) => a.slot - b.slot) }));
+      const waiting = Number(count(directory, "recent"));
+      most = Math.max(most, waiting);
+      if (waiting < most) placed = n;
+      if (n % 16 === 0 || (n > 66 && n < 70)) assert.ok(areSame(engine.sums()), `${n}`);
+    }
+    assert.ok(
+      placed > 0 && most < 150,
+      `${placed}: their rows go, ${most}: and are never too many`,
+    );
+    await engine.close();
+    assert.ok(areSame((await open(directory)).sums()));
+  });
+
+  test("are there after a crash while they go to their places", async () => {
+    const directory = newPlace();
+    const dying = child(
+      directory,
+      `const engine = await open();
+       const sum = Buffer.alloc(32, 7);
+       for (let n = 1; n <= 75; n++) {
+         const sums = Array.from({ length: 500 }, (_, i) => ({ slot: i * 263, sum, count: n }));
+         await engine.commit({ ...batch, data: [], sums });
+       }
+       console.log("committed");
+       setInterval(() => {}, 1000);`,
+    );
+    assert.equal(await line(dying), "committed");
+    dying.kill("SIGKILL");
+    await once(dying, "exit");
+    assert.ok(Number(count(directory, "recent")) > 0);
+    assert.ok(Number(count(directory, "sum")) > 0, "some are in their places");
+    const sum = new Uint8Array(32).fill(7);
+    const expected = Array.from({ length: 500 }, (_, i) => ({ slot: i * 263, sum, count: 75 }));
+    assert.deepEqual((await open(directory)).sums(), expected);
   });
 
   test("go to their places at once where many come in order and nothing else waits", async () => {
@@ -248,9 +296,9 @@ describe("the end after the first error", () => {
     for (const death of ["process.exit(3)", "throw new Error('out of luck')"]) {
       const failStop = new WriterFailure();
       const dying = program(`parentPort.on("message", () => { ${death} });`);
-      const thread = await WriterThread.start(options, failStop, dying);
+      const thread = await SqliteThread.start(options, failStop, dying);
       const answering = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
-      await assert.rejects(answering, /failed to keep its writer alive/);
+      await assert.rejects(answering, /failed to keep its threads alive/);
       assert.throws(() => failStop.check(), EngineError);
       await assert.rejects(thread.ask({ kind: "checkpoint", truncate: false }), EngineError);
       await thread.terminate();
@@ -259,7 +307,7 @@ describe("the end after the first error", () => {
 
   test("a writer that dies while nothing is asked stops the engine too", async () => {
     const failStop = new WriterFailure();
-    const thread = await WriterThread.start(options, failStop, program("process.exit(0);"));
+    const thread = await SqliteThread.start(options, failStop, program("process.exit(0);"));
     while (!failStop.tripped) await new Promise((resolve) => setImmediate(resolve));
     assert.throws(() => failStop.check(), EngineError);
     await thread.terminate();
@@ -267,7 +315,7 @@ describe("the end after the first error", () => {
 
   test("a writer that cannot start is an error of the opening", async () => {
     const dead = new URL("data:text/javascript,process.exit(1)");
-    await assert.rejects(WriterThread.start(options, new WriterFailure(), dead), EngineError);
+    await assert.rejects(SqliteThread.start(options, new WriterFailure(), dead), EngineError);
   });
 });
 

@@ -1,23 +1,23 @@
 // The sqlite engine: the default, for one node. Commits run in a thread of their own; reads run here,
 // on a connection that is pinned at the state of the last announced commit. It decides when that
-// pin moves and when SQLite's log is copied into the database; see sqlite-readers.ts and -writer.ts.
+// pin moves; see sqlite-readers.ts and -writer.ts. When SQLite's log is copied: log-copying.ts.
 
 import type { Fs } from "@holdfast/shared/world";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Batch, StorageEngine, Limits, Reads, ReadView } from "./engine.ts";
 import { CommitConflict, EngineError } from "./engine.ts";
 import { tidied } from "../generations/sqlite-removal.ts";
+import { LogCopying } from "./log-copying.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";
 import { packBatch } from "./sqlite-batch.ts";
 import { WriterFailure } from "./sqlite-failure.ts";
 import { claimPlace, databaseIn, type Place } from "./sqlite-place.ts";
 import { SqliteReaders } from "./sqlite-readers.ts";
-import { WriterThread } from "./sqlite-thread.ts";
+import { COPIER, type Done, SqliteThread, type ThreadOptions } from "./sqlite-thread.ts";
 
 const PAGE = 4096;
-// Commits of 8 random transactions, medians on a busy machine: 4 MiB hold up one commit in 35 for
-// 13 ms, 16 MiB one in 139 for 33 ms, 64 MiB one in 550 for 70 ms; shared out over all commits that
-// is 0.5, 0.3 and 0.14 ms.
+// The larger, the less is copied twice: with commits of 8 random transactions, shared out over all of them, copying
+// costs 0.5 ms with 4 MiB, 0.3 with 16, 0.14 with 64.
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
 export interface SqliteOptions {
@@ -38,7 +38,10 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   readonly #place: Place;
   readonly #fs: Fs;
   readonly #failStop: WriterFailure;
-  readonly #writer: WriterThread;
+  readonly #writer: SqliteThread;
+  readonly #threads: ThreadOptions;
+  #copier: Promise<SqliteThread> | null = null; // when there is something to copy
+  readonly #copying: LogCopying;
   readonly #readers: SqliteReaders;
   readonly #checkpointPages: number;
   #commit: Promise<void> | null = null;
@@ -49,18 +52,20 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
 
   private constructor(
     place: Place,
-    database: string,
+    threads: ThreadOptions,
     { fs, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions,
     failStop: WriterFailure,
-    writer: WriterThread,
+    writer: SqliteThread,
   ) {
     super();
     this.#place = place;
     this.#fs = fs;
     this.#failStop = failStop;
     this.#writer = writer;
-    this.#readers = new SqliteReaders(database, failStop);
+    this.#threads = threads;
+    this.#readers = new SqliteReaders(threads.path, failStop);
     this.#checkpointPages = Math.ceil(checkpointBytes / PAGE);
+    this.#copying = new LogCopying({ copy: () => this.#copyBeside() }, this.#checkpointPages);
     this.#checkpointAt = this.#checkpointPages;
   }
 
@@ -84,12 +89,12 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     release = () => {},
   ): Promise<SqliteEngine> {
     const { fs, synchronous = "FULL" } = options;
-    const path = databaseIn(directory, fs);
+    const threads: ThreadOptions = { path: databaseIn(directory, fs), synchronous };
     const failStop = new WriterFailure();
-    const writer = await WriterThread.start({ path, synchronous }, failStop);
+    const writer = await SqliteThread.start(threads, failStop);
     return new SqliteEngine(
       { directory, release },
-      path,
+      threads,
       { ...options, directory },
       failStop,
       writer,
@@ -144,10 +149,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   }
 
   async #run(packed: ArrayBuffer): Promise<void> {
-    if (this.#logPages >= this.#checkpointAt) {
-      this.#checkpoint = this.#copyLog();
-      await this.#checkpoint;
-    }
+    if (this.#logPages >= this.#checkpointAt) await this.#tendLog();
     // From here until the commit is announced reads must not move: what the writer makes durable
     // meanwhile is not to be seen yet.
     this.#readers.current();
@@ -161,21 +163,43 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     }
   }
 
+  async #tendLog(): Promise<void> {
+    const next = await this.#copying.next(this.#logPages);
+    this.#failStop.check();
+    if (next === "later") this.#tryLater();
+    if (next !== "finish") return;
+    this.#checkpoint = this.#finishLog();
+    await this.#checkpoint;
+  }
+
+  /** With a view in the way it is tried again soon, but not at every commit. */
+  #tryLater(): void {
+    this.#checkpointAt = this.#logPages + Math.ceil(this.#checkpointPages / 4);
+  }
+
+  /** An error stops the engine: what was being committed meanwhile is not acknowledged. */
+  async #copyBeside(): Promise<Done> {
+    try {
+      this.#copier ??= SqliteThread.start(this.#threads, this.#failStop, COPIER);
+      return await (await this.#copier).ask({ kind: "copy" });
+    } catch (error) {
+      throw this.#failStop.trip("copy its log", error);
+    }
+  }
+
   /**
    * SQLite reuses its log only when nobody reads from it, and our pin always does. So between two
-   * commits, when nothing is pinned, the writer copies the log and starts it anew. This belongs to
-   * the commit that comes next: if the disk fails here, somebody is waiting who can be told, and
-   * nothing is acknowledged meanwhile.
+   * commits, when nothing is pinned, the writer copies the rest of it and starts it anew.
    */
-  async #copyLog(): Promise<void> {
+  async #finishLog(): Promise<void> {
     try {
       this.#readers.advance(); // the same state can be pinned again: nothing is in flight
       const usual = this.#checkpointPages;
       const truncate = this.#logPages >= 8 * usual; // a view let it grow: give back the space
       const { logPages, blocked } = await this.#writer.ask({ kind: "checkpoint", truncate });
       this.#logPages = logPages;
-      // With a view in the way it is tried again soon, but not at every commit.
-      this.#checkpointAt = blocked ? logPages + Math.ceil(usual / 4) : usual;
+      if (blocked) this.#tryLater();
+      else this.#checkpointAt = usual;
     } catch (error) {
       throw this.#failStop.trip("copy its log", error);
     } finally {
@@ -185,6 +209,8 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
 
   async #end(): Promise<void> {
     await this.#commit?.catch(() => {}); // whoever called commit() hears of it
+    await this.#copying.ended();
+    const copier = await this.#copier?.catch(() => null);
     try {
       if (this.#failStop.tripped) {
         // While our read-only connections are open SQLite does not copy the log on closing: what
@@ -192,10 +218,12 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
         await this.#writer.terminate();
         this.#readers.close();
       } else {
+        await copier?.ask({ kind: "leave" }); // the last connection takes the log away
         this.#readers.close();
         await this.#writer.close();
       }
     } finally {
+      await copier?.terminate();
       this.#place.release();
     }
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Fs } from "@holdfast/shared/world";
 import { EngineError } from "../engines/engine.ts";
 import { WriterFailure } from "../engines/sqlite-failure.ts";
-import { WriterThread } from "../engines/sqlite-thread.ts";
+import { SqliteThread } from "../engines/sqlite-thread.ts";
 import {
   DATABASE,
   directoryInUse,
@@ -49,7 +49,7 @@ export async function removeGeneration(
 /** A database that is damaged, or not even made, has no keys that could be overwritten by name. */
 async function erase(path: string): Promise<void> {
   try {
-    const writer = await WriterThread.start({ path, synchronous: "FULL" }, new WriterFailure());
+    const writer = await SqliteThread.start({ path, synchronous: "FULL" }, new WriterFailure());
     await writer.close({ erase: true });
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
