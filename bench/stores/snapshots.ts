@@ -33,7 +33,7 @@ interface Made {
 async function make({ store, barrier }: OpenedStore, file: string): Promise<Made> {
   const target = await new SystemWorkFiles().create(file);
   const began = performance.now();
-  const snapshot = store.snapshot();
+  const snapshot = await store.snapshotApart();
   try {
     const { bytes } = await writeArchive(snapshot, target, {
       clusterId: CLUSTER,
@@ -46,7 +46,7 @@ async function make({ store, barrier }: OpenedStore, file: string): Promise<Made
     await target.sync();
     return { file, bytes, seconds: (performance.now() - began) / 1000 };
   } finally {
-    snapshot.close();
+    await snapshot.close();
     await target.close();
   }
 }

@@ -6,6 +6,7 @@ import type {
   Limits,
   Reads,
   ReadView,
+  ViewApart,
 } from "../../src/storage/engines/engine.ts";
 import { ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
 
@@ -31,6 +32,10 @@ export class EngineBehind extends ReadsBehind implements StorageEngine {
 
   commit(batch: Batch): Promise<void> {
     return this.inner.commit(batch);
+  }
+
+  viewApart(metas: readonly string[]): Promise<ViewApart | null> {
+    return this.inner.viewApart(metas);
   }
 
   snapshot(): ReadView {

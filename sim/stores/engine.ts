@@ -110,6 +110,10 @@ export class SimEngine extends ReadsBehind implements StorageEngine {
     this.#rows.apply(batch);
   }
 
+  async viewApart(): Promise<null> {
+    return null;
+  }
+
   snapshot(): ReadView {
     this.source();
     return new HeldView(this.#rows.copy(), () => {});

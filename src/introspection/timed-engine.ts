@@ -87,6 +87,10 @@ export class TimedEngine implements engines.StorageEngine {
     return this.#inner.snapshot();
   }
 
+  viewApart(metas: readonly string[]): Promise<engines.ViewApart | null> {
+    return this.#inner.viewApart(metas);
+  }
+
   watch(listener: (keys: readonly string[]) => void): () => void {
     return this.#inner.watch(listener);
   }

@@ -34,7 +34,7 @@ export class ArchiveMaking {
     const roomy = (bytes: number) =>
       checkRoom(fs.freeBytes(directory), bytes, (free) => noRoomForSnapshot(free, KEPT_FREE));
     roomy(0);
-    const snapshot = store.snapshot();
+    const snapshot = await store.snapshotApart();
     const created = clock.now();
     try {
       return await writeArchive(
@@ -50,7 +50,7 @@ export class ArchiveMaking {
         signal === undefined ? {} : { signal },
       );
     } finally {
-      snapshot.close();
+      await snapshot.close();
     }
   }
 }

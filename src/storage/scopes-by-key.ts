@@ -3,7 +3,6 @@
 // known by 48 bits of a hash, and what is not known for sure is left to be looked for.
 
 import { equalBytes, hex } from "@holdfast/shared/bytes";
-import type { Slices } from "./commit/slices.ts";
 import type { LeafRow, ReadView } from "./engines/engine.ts";
 
 const PAGE = 32; // leaves
@@ -13,6 +12,11 @@ const MIN_PLACES = 2 ** 10;
 const FULL = 0.75;
 const MAX_SCOPES = 0xfffe;
 const UNSURE = 0xffff; // two keys have this hash
+
+/** Lets others have a turn, where there are others. */
+export interface Pauses {
+  pause(): Promise<void>;
+}
 
 export class ScopesByKey {
   readonly #low: Int32Array;
@@ -36,7 +40,7 @@ export class ScopesByKey {
   static async read(
     view: Pick<ReadView, "leaves">,
     expected: number,
-    slices: Slices,
+    pauses: Pauses,
   ): Promise<ScopesByKey> {
     const scopes = new ScopesByKey(expected);
     let after: LeafRow | null = null;
@@ -45,7 +49,7 @@ export class ScopesByKey {
       for (const { key, scope } of page) scopes.#add(key, scope);
       after = page.at(-1) ?? null;
       if (page.length < PAGE || scopes.#left === 0) return scopes;
-      await slices.pause();
+      await pauses.pause();
     }
   }
 

@@ -2,7 +2,7 @@
 // is needed to go on from there. Log, leaf hashes and sums are left out; they are made anew from the data.
 
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
-import type { ReadView, Row } from "./engines/engine.ts";
+import type { ReadView, Row, ViewApart } from "./engines/engine.ts";
 import {
   decodeHead,
   decodeTimeline,
@@ -12,44 +12,72 @@ import {
   TIMELINE_ROW,
 } from "./rows/head.ts";
 import { headDamaged } from "./failures.ts";
-import { afterKey, classOf, hasClass } from "./key.ts";
-import { CORE_SCOPE, LOST_SCOPE } from "./rows/log-entry.ts";
-import { slotOf } from "./rows/merkle.ts";
+import { afterKey } from "./key.ts";
+import { RecordReading } from "./record-reading.ts";
+import type { PackedRecords } from "./rows/packed-records.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./commit/slices.ts";
-import { ScopesByKey } from "./scopes-by-key.ts";
 
 /** It goes on for many seconds, and each write meanwhile waits for two or three of these. */
 const SLICE: Nanos = 300_000n;
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
 
-/** A row with the scope of the mount or namespace that it belongs to. */
-export interface ScopedRow extends Row {
-  readonly scope: Uint8Array; // 16 bytes
-}
-
-export class Snapshot {
+/** Everything stored, as of one index. The caller closes it. */
+export interface SnapshotSource {
   readonly head: Head;
   /** As stored. */
   readonly headRow: Uint8Array;
-  readonly timeline: Timeline;
   /** As stored. */
+  readonly timelineRow: Uint8Array;
+  /** All rows but those at and below some keys, in order and packed; once. Bytes are there until more are asked for. */
+  packed(
+    without: readonly string[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<PackedRecords, void, undefined>;
+  close(): void | Promise<void>;
+}
+
+interface StoredHead {
+  readonly head: Head;
+  readonly headRow: Uint8Array;
+  readonly timeline: Timeline;
+  readonly timelineRow: Uint8Array;
+}
+
+function readHead(meta: (name: string) => Uint8Array | null): StoredHead {
+  const [headRow, timelineRow] = [meta(HEAD_ROW), meta(TIMELINE_ROW)];
+  if (headRow === null || timelineRow === null) {
+    throw headDamaged("it or the timeline is missing");
+  }
+  try {
+    return {
+      head: decodeHead(headRow),
+      headRow,
+      timeline: decodeTimeline(timelineRow),
+      timelineRow,
+    };
+  } catch (error) {
+    throw error instanceof MalformedBytes ? headDamaged(error.message) : error;
+  }
+}
+
+const expectedOf = ({ shared, local }: Head) => shared.count + local.count;
+
+/** Read here, in slices. */
+export class Snapshot implements SnapshotSource {
+  readonly head: Head;
+  readonly headRow: Uint8Array;
+  readonly timeline: Timeline;
   readonly timelineRow: Uint8Array;
   readonly #view: ReadView;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
 
   constructor(view: ReadView, world: { readonly clock: Clock; readonly timers: Timers }) {
-    const head = view.meta(HEAD_ROW);
-    const timeline = view.meta(TIMELINE_ROW);
-    if (head === null || timeline === null) throw headDamaged("it or the timeline is missing");
-    try {
-      this.head = decodeHead(head);
-      this.timeline = decodeTimeline(timeline);
-    } catch (error) {
-      throw error instanceof MalformedBytes ? headDamaged(error.message) : error;
-    }
-    this.headRow = head;
-    this.timelineRow = timeline;
+    const found = readHead((name) => view.meta(name));
+    this.head = found.head;
+    this.headRow = found.headRow;
+    this.timeline = found.timeline;
+    this.timelineRow = found.timelineRow;
     this.#view = view;
     this.#world = world;
   }
@@ -67,28 +95,56 @@ export class Snapshot {
     }
   }
 
-  /** The same, with the scope of each. */
-  async *records(signal?: AbortSignal): AsyncGenerator<readonly ScopedRow[], void, undefined> {
-    const { shared, local } = this.head;
+  async *packed(
+    without: readonly string[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<PackedRecords, void, undefined> {
     const slices = new Slices(this.#world, signal, SLICE);
-    const scopes = await ScopesByKey.read(this.#view, shared.count + local.count, slices);
-    for await (const chunk of this.rows(signal)) {
-      yield chunk.map(({ key, value }) => ({
-        key,
-        value,
-        scope: scopes.of(key) ?? this.#scopeOf(key),
-      }));
+    const which = { expected: expectedOf(this.head), without };
+    const reading = await RecordReading.begin(this.#view, which, slices);
+    for (let found = reading.next(); found !== null; found = reading.next()) {
+      if (found.count > 0) yield found;
+      await slices.pause();
     }
-  }
-
-  /** That of its leaf. A row whose leaf was lost belongs to nobody that we know of. */
-  #scopeOf(key: string): Uint8Array {
-    const slot = hasClass(key) ? slotOf(classOf(key), key) : null;
-    if (slot === null) return CORE_SCOPE;
-    return this.#view.leaf(slot, key)?.scope ?? LOST_SCOPE;
   }
 
   close(): void {
     this.#view.close();
+  }
+}
+
+/** Read where the engine has a place for that; who uses the store meanwhile is not held up by it. */
+export class SnapshotApart implements SnapshotSource {
+  readonly head: Head;
+  readonly headRow: Uint8Array;
+  readonly timelineRow: Uint8Array;
+  readonly #view: ViewApart;
+
+  constructor(view: ViewApart) {
+    const found = readHead((name) => view.meta(name));
+    this.head = found.head;
+    this.headRow = found.headRow;
+    this.timelineRow = found.timelineRow;
+    this.#view = view;
+  }
+
+  async *packed(
+    without: readonly string[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<PackedRecords, void, undefined> {
+    await this.#view.begin({ expected: expectedOf(this.head), without });
+    let next = this.#view.next();
+    for (;;) {
+      const found = await next;
+      signal?.throwIfAborted();
+      if (found === null) return;
+      next = this.#view.next(); // while what is there is used
+      next.catch(() => {}); // whoever awaits it hears of it
+      if (found.count > 0) yield found;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#view.close();
   }
 }

@@ -2,6 +2,7 @@
 // what is there after a start.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ import { SystemFs } from "../system/fs.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { reindexStore } from "./repair/reindex.ts";
 import { SqliteEngine } from "./engines/sqlite.ts";
+import type { SnapshotSource } from "./snapshot.ts";
 import { trimLog } from "./trimming.ts";
 
 const root = mkdtempSync(join(tmpdir(), "holdfast-store-"));
@@ -149,6 +151,90 @@ test("a snapshot is not disturbed by writes and trims beside it", async () => {
   snapshot.close();
   assert.ok((await store.check()).ok);
   await store.close();
+});
+
+test("a snapshot that is read apart is the same, byte by byte, whatever is written beside it", async () => {
+  const { store, world } = await opened(place());
+  const large = Buffer.alloc(300_000, 7); // more than one piece has room for
+  for (let i = 0; i < 40; i++) {
+    await store.write((tx) => {
+      tx.put(`shared/${i}`, i % 3 === 0 ? large : bytes(`${i}`));
+      tx.put(`local/${i}/below`, bytes("local"));
+    });
+  }
+  await store.write((tx) => tx.put("core/left/out", bytes("out")));
+  const [here, apart] = [store.snapshot(), await store.snapshotApart()];
+  assert.notEqual(here.constructor, apart.constructor);
+  assert.deepEqual([apart.headRow, apart.timelineRow], [here.headRow, here.timelineRow]);
+  const read = async (snapshot: SnapshotSource, each = async () => {}) => {
+    const [sum, counts] = [createHash("sha256"), [] as number[]];
+    for await (const packed of snapshot.packed(["core/left", "shared/7"])) {
+      sum.update(packed.bytes);
+      counts.push(packed.count);
+      await each();
+    }
+    return { sum: sum.digest("hex"), count: counts.reduce((a, b) => a + b, 0) };
+  };
+  let turns = 0;
+  const beside = async () => {
+    turns++;
+    await store.write((tx) => {
+      for (let i = 0; i < 40; i++) tx.put(`shared/${i}`, bytes("changed"));
+      tx.delete("local/3/below");
+    });
+    await trimLog(store, world, { minEntries: 2n });
+  };
+  const found = await read(apart, beside);
+  assert.ok(turns > 2, "it comes in pieces");
+  assert.deepEqual(found, await read(here));
+  assert.equal(found.count, 79);
+  here.close();
+  await apart.close();
+  await apart.close();
+  assert.ok((await store.check()).ok);
+  await store.close();
+});
+
+test("commits that run when a snapshot apart begins are in it whole or not at all", async () => {
+  const { store } = await opened(place());
+  let last = 0;
+  const writing = (async () => {
+    for (let i = 1; i <= 200; i++) {
+      await store.write((tx) => {
+        tx.put("shared/a", bytes(`${i}`));
+        tx.put("local/b", bytes(`${i}`));
+      });
+      last = i;
+    }
+  })();
+  for (let n = 0; n < 5; n++) {
+    const atLeast = last;
+    const snapshot = await store.snapshotApart();
+    assert.ok(snapshot.head.index >= BigInt(atLeast), "what was acknowledged before is in it");
+    let count = 0;
+    for await (const packed of snapshot.packed([])) count += packed.count;
+    assert.equal(count, snapshot.head.index === 0n ? 0 : 2);
+    await snapshot.close();
+  }
+  await writing;
+  await store.close();
+});
+
+test("a store that is closed takes the snapshots apart with it", async () => {
+  const at = place();
+  const { store } = await opened(at);
+  await store.write((tx) => tx.put("shared/a", bytes("1")));
+  const one = await store.snapshotApart();
+  const refused = assert.rejects(store.snapshotApart(), /closed/);
+  await store.close();
+  await assert.rejects(async () => {
+    for await (const packed of one.packed([])) assert.fail(`${packed.count}`);
+  });
+  await refused;
+  await one.close();
+  const again = await opened(at);
+  assert.ok((await again.store.check()).ok);
+  await again.store.close();
 });
 
 test("a check that is running when the store is closed ends without calling it a failure", async () => {

@@ -29,7 +29,7 @@ import { Slices } from "./commit/slices.ts";
 import { trimLog } from "./trimming.ts";
 import * as heads from "./rows/head.ts";
 import type { Forest } from "./rows/merkle.ts";
-import { Snapshot } from "./snapshot.ts";
+import { Snapshot, SnapshotApart, type SnapshotSource } from "./snapshot.ts";
 import type { StoreReads, StoreTx } from "./transaction.ts";
 import { FailStop } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
@@ -202,6 +202,20 @@ export class Store implements StoreReads {
       return new Snapshot(view, this.#world);
     } catch (error) {
       view.close(); // an open view keeps the engine from reusing space
+      throw error;
+    }
+  }
+
+  /** The same, read where that holds up nobody, if the engine has such a place. */
+  async snapshotApart(): Promise<SnapshotSource> {
+    this.#writing.adopting.assertWhole();
+    const view = await this.#engine.viewApart([heads.HEAD_ROW, heads.TIMELINE_ROW]);
+    if (view === null) return this.snapshot();
+    try {
+      this.#writing.adopting.assertWhole(); // it may have begun meanwhile
+      return new SnapshotApart(view);
+    } catch (error) {
+      await view.close();
       throw error;
     }
   }

@@ -6,20 +6,21 @@ import { createHash, type KeyObject } from "node:crypto";
 import { alloc, concat, utf8 } from "@holdfast/shared/bytes";
 import { uuidText } from "@holdfast/shared/text/uuid";
 import type { Instant, Random } from "@holdfast/shared/world";
-import type { Snapshot } from "../../storage/snapshot.ts";
-import { MAX_BLOCK, MemberWriter, memberSize } from "./gzip.ts";
+import type { SnapshotSource } from "../../storage/snapshot.ts";
+import { BLOCK_HEAD, MAX_BLOCK, MemberWriter, memberSize } from "./gzip.ts";
 import { type ArchiveMeta, encodeMeta, FRONT_DATA, META_BYTES } from "./meta.ts";
-import { stays } from "./rows-that-stay.ts";
+import { STAY } from "./rows-that-stay.ts";
 import { StateWriter } from "./state.ts";
 import { sealSums, sumsText } from "./sums.ts";
 import { encodeHeader, END_BYTES, type MemberName, paddingOf } from "./tar.ts";
 
 const FRONT_BYTES: number = memberSize(FRONT_DATA);
 const NANOS = 1_000_000_000n;
-const FLUSHED = 256 * 1024; // bytes that go to the file together
+const FLUSHED = 320 * 1024; // at least four blocks go to the file together, and what stands before them
 
 /** Where an archive is written: a new file, which nobody reads until it is whole. */
 export interface ArchiveFile {
+  /** The bytes are the caller's again when it resolves. */
   append(bytes: Uint8Array): Promise<void>;
   /** Over what is there. */
   overwrite(at: number, bytes: Uint8Array): Promise<void>;
@@ -47,11 +48,8 @@ export interface WriteOptions {
   readonly progress?: (bytes: number) => void;
 }
 
-/** What is written: a view of the store at one index. */
-export type ArchiveSource = Pick<Snapshot, "head" | "headRow" | "timelineRow" | "records">;
-
 export async function writeArchive(
-  snapshot: ArchiveSource,
+  snapshot: Omit<SnapshotSource, "close">,
   file: ArchiveFile,
   facts: ArchiveFacts,
   options: WriteOptions = {},
@@ -59,7 +57,7 @@ export async function writeArchive(
   const time = Number(facts.created / NANOS);
   const header = (name: MemberName, size: number) => encodeHeader({ name, size, time });
   const out = new BlockFile(file, options.progress);
-  await out.reserve(FRONT_BYTES);
+  out.reserve(FRONT_BYTES);
 
   const state = new StateWriter();
   const stateSum = createHash("sha256");
@@ -70,9 +68,9 @@ export async function writeArchive(
     await out.write(bytes);
   };
   await add(state.begin({ head: snapshot.headRow, timeline: snapshot.timelineRow }));
-  for await (const chunk of snapshot.records(options.signal)) {
+  for await (const packed of snapshot.packed(STAY, options.signal)) {
     options.signal?.throwIfAborted();
-    await add(state.records(chunk.filter(({ key }) => !stays(key))));
+    await add(state.records(packed));
   }
   await add(state.end());
 
@@ -110,15 +108,15 @@ export async function writeArchive(
   return { meta, bytes };
 }
 
-/** The second gzip member: what is written to it goes to the file in whole blocks. */
+/** The second gzip member: what is written to it goes to the file in whole blocks. In memory that is used again and
+ *  again: what is new for each block waits to be collected, and everything waits while it is. */
 class BlockFile {
   readonly #file: ArchiveFile;
   readonly #progress: (bytes: number) => void;
   readonly #member = new MemberWriter();
-  readonly #block: Buffer = alloc(MAX_BLOCK);
-  #filled = 0;
-  #waiting: Uint8Array[] = [];
-  #waits = 0;
+  readonly #out: Buffer = alloc(FLUSHED);
+  #whole = 0; // of it, what can go to the file
+  #open = 0; // bytes of data behind that, of a block that is not full
   #bytes = 0;
 
   constructor(file: ArchiveFile, progress: (bytes: number) => void = () => {}) {
@@ -126,46 +124,47 @@ class BlockFile {
     this.#progress = progress;
   }
 
-  async reserve(front: number): Promise<void> {
-    this.#put(alloc(front));
+  reserve(front: number): void {
+    this.#whole += front;
     this.#put(this.#member.head());
   }
 
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
-      const part = bytes.subarray(at, at + MAX_BLOCK - this.#filled);
-      this.#block.set(part, this.#filled);
-      this.#filled += part.length;
+      const part = bytes.subarray(at, at + MAX_BLOCK - this.#open);
+      this.#out.set(part, this.#whole + BLOCK_HEAD + this.#open);
+      this.#open += part.length;
       at += part.length;
-      if (this.#filled === MAX_BLOCK) this.#close();
+      if (this.#open === MAX_BLOCK) await this.#close();
     }
-    if (this.#waits >= FLUSHED) await this.#flush();
   }
 
   /** How many bytes there are in all. */
   async end(): Promise<number> {
-    if (this.#filled > 0) this.#close();
+    if (this.#open > 0) await this.#close();
     this.#put(this.#member.end());
     await this.#flush();
     return this.#bytes;
   }
 
-  #close(): void {
-    this.#put(this.#member.block(this.#block.subarray(0, this.#filled)));
-    this.#filled = 0;
+  async #close(): Promise<void> {
+    const end = this.#whole + BLOCK_HEAD + this.#open;
+    this.#member.frame(this.#out.subarray(this.#whole, end));
+    this.#whole = end;
+    this.#open = 0;
+    if (this.#out.length - end < BLOCK_HEAD + MAX_BLOCK) await this.#flush();
   }
 
   #put(bytes: Uint8Array): void {
-    this.#waiting.push(bytes);
-    this.#waits += bytes.length;
+    this.#out.set(bytes, this.#whole);
+    this.#whole += bytes.length;
   }
 
   async #flush(): Promise<void> {
-    const bytes = concat(...this.#waiting);
-    this.#waiting = [];
-    this.#waits = 0;
-    await this.#file.append(bytes);
-    this.#bytes += bytes.length;
+    const length = this.#whole;
+    await this.#file.append(this.#out.subarray(0, length));
+    this.#whole = 0;
+    this.#bytes += length;
     this.#progress(this.#bytes);
   }
 }

@@ -13,9 +13,10 @@ import { START } from "../../../tests/support/fake-world.ts";
 import {
   archiveOf,
   CLUSTER,
+  FORMAT,
   MemoryArchive,
   readArchive,
-  FORMAT,
+  sourceOf,
   steadyRandom,
 } from "../../../tests/support/made/made-archive.ts";
 import { madeBarrier, OTHER_KEY, ROOT_KEY } from "../../../tests/support/made/made-barrier.ts";
@@ -23,6 +24,7 @@ import { bytes, madeStore } from "../../../tests/support/made/made-store.ts";
 import { someOf } from "../../../tests/support/often.ts";
 import { writeArchive } from "./archive-writer.ts";
 import { decodeHead } from "../../storage/rows/head.ts";
+import { RecordPacker } from "../../storage/rows/packed-records.ts";
 import { MAX_BLOCK, MemberWriter } from "./gzip.ts";
 import { encodeMeta } from "./meta.ts";
 import { whyNotOurs } from "./opening.ts";
@@ -185,15 +187,8 @@ describe("an archive", () => {
       scope: Buffer.from(scope, "hex"),
       value: Buffer.from(value, "hex"),
     }));
-    const source = {
-      head: decodeHead(headRow),
-      headRow,
-      timelineRow: Buffer.from(timeline),
-      async *records() {
-        yield records;
-      },
-    };
-    await writeArchive(source, file, FACTS);
+    const rowsOfHead = { head: decodeHead(headRow), headRow, timelineRow: Buffer.from(timeline) };
+    await writeArchive(sourceOf(rowsOfHead, records), file, FACTS);
     assert.equal(file.bytes.toString("base64"), archive);
     assert.equal(readArchive(file.bytes).records.length, rows.length);
   });
@@ -498,11 +493,11 @@ describe("state.bin", () => {
         const sorted = found
           .map(({ key: one, value }): StateRecord => ({ key: one, scope: SCOPE, value }))
           .toSorted((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
-        const writer = new StateWriter();
+        const [writer, packer] = [new StateWriter(), new RecordPacker()];
         const bin = Buffer.concat([
           writer.begin({ head: bytes("head"), timeline: bytes("timeline") }),
-          writer.records(sorted.slice(0, 3)),
-          writer.records(sorted.slice(3)),
+          writer.records(packer.pack(sorted.slice(0, 3))),
+          writer.records(packer.pack(sorted.slice(3))),
           writer.end(),
         ]);
         const parser = new StateParser();
@@ -525,7 +520,7 @@ describe("state.bin", () => {
     const record = { key: "shared/a", scope: SCOPE, value };
     const bin = Buffer.concat([
       writer.begin({ head: bytes("h"), timeline: bytes("t") }),
-      writer.records([record]),
+      writer.records(new RecordPacker().pack([record])),
       writer.end(),
     ]);
     const parser = new StateParser();
@@ -545,11 +540,11 @@ describe("state.bin", () => {
 
   test("keys out of order, twice, illegal, or of rows that stay are refused", () => {
     const tried = (...keys: string[]) => {
-      const writer = new StateWriter();
+      const [writer, packer] = [new StateWriter(), new RecordPacker()];
       const parser = new StateParser();
       parser.push(writer.begin({ head: bytes("h"), timeline: bytes("t") }));
       for (const one of keys) {
-        parser.push(writer.records([{ key: one, scope: SCOPE, value: bytes("v") }]));
+        parser.push(writer.records(packer.pack([{ key: one, scope: SCOPE, value: bytes("v") }])));
       }
       parser.push(writer.end());
       parser.end();

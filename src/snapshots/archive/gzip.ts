@@ -9,7 +9,7 @@ import { archiveDamaged, archiveForeign, archiveTruncated } from "./failures.ts"
 
 // Magic, method deflate, no flags, no time, no hint, unknown system.
 const HEAD: Uint8Array = Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-const BLOCK_HEAD = 5;
+export const BLOCK_HEAD = 5;
 const LAST_BLOCK: Uint8Array = Uint8Array.from([1, 0, 0, 0xff, 0xff]);
 const TRAILER = 8;
 export const MAX_BLOCK = 0xffff;
@@ -24,12 +24,18 @@ export class MemberWriter {
   }
 
   block(bytes: Uint8Array): Buffer {
-    const head = alloc(BLOCK_HEAD);
-    head.writeUInt16LE(bytes.length, 1);
-    head.writeUInt16LE(bytes.length ^ MAX_BLOCK, 3);
+    return this.frame(concat(alloc(BLOCK_HEAD), bytes));
+  }
+
+  /** The same where the data lies behind room for what stands before it. */
+  frame(block: Buffer): Buffer {
+    const bytes = block.subarray(BLOCK_HEAD);
+    block.writeUInt8(0, 0);
+    block.writeUInt16LE(bytes.length, 1);
+    block.writeUInt16LE(bytes.length ^ MAX_BLOCK, 3);
     this.#crc = crc32(bytes, this.#crc);
     this.#length = (this.#length + bytes.length) % 2 ** 32;
-    return concat(head, bytes);
+    return block;
   }
 
   end(): Buffer {

@@ -3,7 +3,9 @@
 // archive's own day they stay in their place; when it is of other keys they are gone, but for evidence, the ends of audit
 // chains and what exists outside, which are carried over.
 
-const STAY: readonly string[] = [
+import { isAtOrBelow } from "../../storage/record-reading.ts";
+
+export const STAY: readonly string[] = [
   "core/replication",
   "core/audit/heads",
   "core/audit/checkpoints",
@@ -19,5 +21,5 @@ const STAY: readonly string[] = [
 
 export function stays(key: string): boolean {
   if (!key.startsWith("core/")) return false; // most of them
-  return STAY.some((place) => key === place || key.startsWith(`${place}/`));
+  return isAtOrBelow(key, STAY);
 }

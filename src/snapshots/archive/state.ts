@@ -1,11 +1,16 @@
-// state.bin: everything stored as of one index, as it lies in storage (ciphertext), in the order of its keys. A key
-// says how much of the one before it begins with, so that what neighbours share is written once: that is all
-// that compression could win here. Byte layout: docs/formats/snapshot.md.
+// state.bin: everything stored as of one index, as it lies in storage (ciphertext), in the order of its keys. Byte
+// layout: docs/formats/snapshot.md.
 
 import { isUtf8 } from "node:buffer";
 import { alloc, concat, text, utf8 } from "@holdfast/shared/bytes";
 import { isLegalKey, MAX_KEY_BYTES } from "../../storage/key.ts";
 import { SCOPE_BYTES } from "../../storage/rows/log-entry.ts";
+import {
+  commonLength,
+  KEY_PART,
+  type PackedRecords,
+  type ScopedRow,
+} from "../../storage/rows/packed-records.ts";
 import { archiveDamaged, archiveTooNew } from "./failures.ts";
 import { stays } from "./rows-that-stay.ts";
 
@@ -15,14 +20,9 @@ const MAX_HEAD = 4096;
 const MAX_TIMELINE = 1024 * 1024;
 /** Larger than any store takes one: 8 MiB and what sealing adds. */
 const MAX_VALUE = 9 * 1024 * 1024;
-const KEY_PART = 4;
 const END_BYTES = KEY_PART + 8;
 
-export interface StateRecord {
-  readonly key: string;
-  readonly scope: Uint8Array; // 16 bytes
-  readonly value: Uint8Array;
-}
+export type StateRecord = ScopedRow;
 
 /** The class of a record, as its key begins. */
 export function rootOf(key: string): "shared" | "local" | "core" {
@@ -37,7 +37,6 @@ export interface StateHead {
 }
 
 export class StateWriter {
-  #before: Buffer = alloc(0);
   #count = 0;
 
   get count(): number {
@@ -52,29 +51,10 @@ export class StateWriter {
     return concat(MAGIC, sizes, head, timeline);
   }
 
-  /** Several at once, in memory that is theirs: one by one they would cost more than reading them does. */
-  records(records: readonly StateRecord[]): Buffer {
-    const keys = records.map(({ key }) => utf8(key));
-    let length = 0;
-    records.forEach(({ value }, i) => {
-      length += KEY_PART + keys[i]!.length + SCOPE_BYTES + 4 + value.length;
-    });
-    const out = alloc(length);
-    let at = 0;
-    records.forEach(({ scope, value }, i) => {
-      const key = keys[i]!;
-      const common = commonLength(this.#before, key);
-      at = out.writeUInt16BE(common, at);
-      at = out.writeUInt16BE(key.length - common, at);
-      at += key.copy(out, at, common);
-      out.set(scope, at);
-      at = out.writeUInt32BE(value.length, at + SCOPE_BYTES);
-      out.set(value, at);
-      at += value.length;
-      this.#before = key;
-    });
-    this.#count += records.length;
-    return out.subarray(0, at);
+  /** Some that follow those before, as they were packed. */
+  records({ bytes, count }: PackedRecords): Uint8Array {
+    this.#count += count;
+    return bytes;
   }
 
   end(): Buffer {
@@ -82,13 +62,6 @@ export class StateWriter {
     out.writeBigUInt64BE(BigInt(this.#count), KEY_PART);
     return out;
   }
-}
-
-function commonLength(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < length && a[at] === b[at]) at++;
-  return at;
 }
 
 /** Reads what StateWriter writes, however it is cut into pieces, and nothing else. */

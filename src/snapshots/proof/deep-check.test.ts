@@ -10,6 +10,7 @@ import {
   CLUSTER,
   MemoryArchive,
   readArchive,
+  sourceOf,
   steadyRandom,
 } from "../../../tests/support/made/made-archive.ts";
 import { madeBarrier, OTHER_KEY, ROOT_KEY } from "../../../tests/support/made/made-barrier.ts";
@@ -49,15 +50,7 @@ async function forged(
   const read = readArchive(archive);
   const records = change([...read.records]);
   const file = new MemoryArchive();
-  const source = {
-    head: read.head,
-    headRow: read.headRow,
-    timelineRow: read.timelineRow,
-    async *records() {
-      yield records;
-    },
-  };
-  await writeArchive(source, file, {
+  await writeArchive(sourceOf(read, records), file, {
     clusterId: CLUSTER,
     software: "0.1.0",
     format: FORMAT,

@@ -10,6 +10,7 @@
 // Keys are text, ordered by their UTF-8 bytes. A slot is tree (1 bit) | page (8) | subpage (8).
 
 import { OwnError } from "@holdfast/shared/failure";
+import type { PackedRecords, WhichRecords } from "../rows/packed-records.ts";
 
 export interface Row {
   readonly key: string;
@@ -71,6 +72,19 @@ export interface ReadView extends Reads {
   close(): void;
 }
 
+/** The same for whoever reads all of it: it is read elsewhere, and holds up nobody. */
+export interface ViewApart {
+  /** Of the rows that say what the store is. */
+  meta(name: string): Uint8Array | null;
+  begin(which: WhichRecords): Promise<void>;
+  /**
+   * Some of the records, perhaps none; null at their end. One call at a time, and what came with the last one but one is
+   * overwritten by it.
+   */
+  next(): Promise<PackedRecords | null>;
+  close(): Promise<void>;
+}
+
 /** Everything one commit changes; a null value or leaf deletes. No row is named twice. */
 export interface Batch {
   /**
@@ -112,6 +126,8 @@ export interface StorageEngine extends Reads {
    */
   commit(batch: Batch): Promise<void>;
   snapshot(): ReadView;
+  /** Null where there is no other place to read at. `metas`: the meta rows that are needed. */
+  viewApart(metas: readonly string[]): Promise<ViewApart | null>;
   /** Calls after each durable commit that another user of the same storage made, in order. */
   watch(listener: (keys: readonly string[]) => void): () => void;
   /** Bytes that can still be written, or null when the engine has no such limit. */

@@ -65,6 +65,10 @@ export class MemoryEngine extends ReadsBehind implements StorageEngine {
   }
 
   /** Costs nothing when taken; the first write to a chunk afterwards copies that chunk. */
+  async viewApart(): Promise<null> {
+    return null;
+  }
+
   snapshot(): ReadView {
     this.source();
     return new HeldView(this.#disk.rows.copy(), () => {});

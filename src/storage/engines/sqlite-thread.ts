@@ -1,9 +1,10 @@
-// The main thread's end of a thread that has a connection of its own, the writer or the copier: one request at a
-// time, and its death as an error of whatever was asked. What the requests do is in sqlite-writer.ts and -copier.ts.
+// The main thread's end of a thread that has a connection of its own, the writer, the copier or one that reads a
+// view: one request at a time, and its death as an error of whatever was asked. What the requests do is in
+// sqlite-writer.ts, -copier.ts and -view.ts.
 
 import { OwnError } from "@holdfast/shared/failure";
 import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import { type ResourceLimits, Worker } from "node:worker_threads";
 import { CommitConflict } from "./engine.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import { type WriterFailure, type Reason, reasonError } from "./sqlite-failure.ts";
@@ -23,22 +24,23 @@ export type Request =
   /** With `erase` the keys in it are overwritten first, and its files are removed. */
   | { readonly kind: "close"; readonly erase: boolean };
 
-export type Reply =
-  /** `logPages`: pages in SQLite's log, those copied to the database but not yet reused included. */
-  | {
-      readonly kind: "done";
-      readonly logPages: number;
-      /** How many of them the copier has copied. */
-      readonly copied?: number;
-      readonly blocked: boolean;
-    }
+export type Reply<D = Done> = D | Failed;
+
+type Failed =
   | { readonly kind: "conflict" }
   | { readonly kind: "failed"; readonly doing: string; readonly reason: Reason };
 
-export type Done = Extract<Reply, { kind: "done" }>;
+/** `logPages`: pages in SQLite's log, those copied to the database but not yet reused included. */
+export interface Done {
+  readonly kind: "done";
+  readonly logPages: number;
+  /** How many of them the copier has copied. */
+  readonly copied?: number;
+  readonly blocked: boolean;
+}
 
-interface Waiting {
-  resolve(reply: Done): void;
+interface Waiting<D> {
+  resolve(reply: D): void;
   reject(error: Error): void;
 }
 
@@ -47,30 +49,42 @@ const programOf = (name: string) =>
   new URL(`./sqlite-${name}${extname(import.meta.url)}`, import.meta.url);
 export const WRITER: URL = programOf("writer");
 export const COPIER: URL = programOf("copier");
+export const VIEW: URL = programOf("view");
 
-export class SqliteThread {
+export interface ThreadChoices {
+  /** Default: the writer. */
+  readonly program?: URL;
+  readonly limits?: ResourceLimits;
+}
+
+export class SqliteThread<Q = Request, D extends { readonly kind: "done" } = Done> {
   readonly #worker: Worker;
   readonly #failStop: WriterFailure;
-  #waiting: Waiting | null = null;
+  #waiting: Waiting<D> | null = null;
   #ending = false;
 
-  private constructor(options: ThreadOptions, failStop: WriterFailure, program: URL) {
+  private constructor(
+    options: ThreadOptions,
+    failStop: WriterFailure,
+    { program = WRITER, limits }: ThreadChoices,
+  ) {
     this.#failStop = failStop;
     // Without the flags that this process was started with: some have no meaning in a thread.
-    this.#worker = new Worker(program, { workerData: options, execArgv: [] });
-    this.#worker.on("message", (reply: Reply) => this.#answer(reply));
+    const bounds = limits === undefined ? {} : { resourceLimits: limits };
+    this.#worker = new Worker(program, { workerData: options, execArgv: [], ...bounds });
+    this.#worker.on("message", (reply: Reply<D>) => this.#answer(reply));
     this.#worker.on("messageerror", (error) => this.#die(error));
     this.#worker.on("error", (error) => this.#die(error));
     this.#worker.on("exit", (code) => this.#die(new OwnError(`exit code ${code}`)));
   }
 
   /** Resolves when it has opened the store; the writer makes the tables of an empty one first. */
-  static async start(
+  static async start<Q = Request, D extends { readonly kind: "done" } = Done>(
     options: ThreadOptions,
     failStop: WriterFailure,
-    program = WRITER,
-  ): Promise<SqliteThread> {
-    const thread = new SqliteThread(options, failStop, program);
+    choices: ThreadChoices = {},
+  ): Promise<SqliteThread<Q, D>> {
+    const thread = new SqliteThread<Q, D>(options, failStop, choices);
     try {
       await thread.#wait();
       return thread;
@@ -81,10 +95,10 @@ export class SqliteThread {
   }
 
   /** Rejects with a CommitConflict, or with an EngineError after which nothing works any more. */
-  async ask(request: Request): Promise<Done> {
+  async ask(request: Q, transferred: readonly ArrayBuffer[] = []): Promise<D> {
     this.#failStop.check();
     const reply = this.#wait();
-    this.#worker.postMessage(request, request.kind === "commit" ? [request.packed] : []);
+    this.#worker.postMessage(request, transferred);
     return await reply;
   }
 
@@ -103,14 +117,14 @@ export class SqliteThread {
     await this.#worker.terminate();
   }
 
-  #wait(): Promise<Done> {
+  #wait(): Promise<D> {
     invariant(this.#waiting === null, "a thread was asked before it had answered");
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
   }
 
-  #answer(reply: Reply): void {
+  #answer(reply: Reply<D>): void {
     const waiting = this.#waiting;
     this.#waiting = null;
     invariant(waiting !== null, "a thread answered without being asked");

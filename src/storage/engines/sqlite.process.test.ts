@@ -296,7 +296,7 @@ describe("the end after the first error", () => {
     for (const death of ["process.exit(3)", "throw new Error('out of luck')"]) {
       const failStop = new WriterFailure();
       const dying = program(`parentPort.on("message", () => { ${death} });`);
-      const thread = await SqliteThread.start(options, failStop, dying);
+      const thread = await SqliteThread.start(options, failStop, { program: dying });
       const answering = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
       await assert.rejects(answering, /failed to keep its threads alive/);
       assert.throws(() => failStop.check(), EngineError);
@@ -307,7 +307,9 @@ describe("the end after the first error", () => {
 
   test("a writer that dies while nothing is asked stops the engine too", async () => {
     const failStop = new WriterFailure();
-    const thread = await SqliteThread.start(options, failStop, program("process.exit(0);"));
+    const thread = await SqliteThread.start(options, failStop, {
+      program: program("process.exit(0);"),
+    });
     while (!failStop.tripped) await new Promise((resolve) => setImmediate(resolve));
     assert.throws(() => failStop.check(), EngineError);
     await thread.terminate();
@@ -315,7 +317,10 @@ describe("the end after the first error", () => {
 
   test("a writer that cannot start is an error of the opening", async () => {
     const dead = new URL("data:text/javascript,process.exit(1)");
-    await assert.rejects(SqliteThread.start(options, new WriterFailure(), dead), EngineError);
+    await assert.rejects(
+      SqliteThread.start(options, new WriterFailure(), { program: dead }),
+      EngineError,
+    );
   });
 });
 

@@ -4,7 +4,7 @@
 
 import type { Fs } from "@holdfast/shared/world";
 import { invariant } from "@holdfast/shared/invariant";
-import type { Batch, StorageEngine, Limits, Reads, ReadView } from "./engine.ts";
+import type { Batch, StorageEngine, Limits, Reads, ReadView, ViewApart } from "./engine.ts";
 import { CommitConflict, EngineError } from "./engine.ts";
 import { tidied } from "../generations/sqlite-removal.ts";
 import { LogCopying } from "./log-copying.ts";
@@ -13,6 +13,7 @@ import { packBatch } from "./sqlite-batch.ts";
 import { WriterFailure } from "./sqlite-failure.ts";
 import { claimPlace, databaseIn, type Place } from "./sqlite-place.ts";
 import { SqliteReaders } from "./sqlite-readers.ts";
+import { SqliteViewApart } from "./sqlite-view-apart.ts";
 import { COPIER, type Done, SqliteThread, type ThreadOptions } from "./sqlite-thread.ts";
 
 const PAGE = 4096;
@@ -44,6 +45,8 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   readonly #copying: LogCopying;
   readonly #readers: SqliteReaders;
   readonly #checkpointPages: number;
+  readonly #apart = new Set<Promise<SqliteViewApart>>();
+  #pinning: Promise<void> | null = null; // commits wait for it
   #commit: Promise<void> | null = null;
   #checkpoint: Promise<void> | null = null;
   #checkpointAt: number; // pages of the log
@@ -129,6 +132,34 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     });
   }
 
+  /** Of the moment after the commit that is running, if one is; the next one waits until the view is there. */
+  async viewApart(metas: readonly string[]): Promise<ViewApart> {
+    this.#check();
+    const opening = SqliteViewApart.open(this.#threads, this.#failStop, () => {
+      this.#apart.delete(opening);
+      this.#checkpointAt = this.#checkpointPages; // as above
+    });
+    this.#apart.add(opening);
+    const view = await opening;
+    try {
+      this.#check();
+      const [running, before] = [this.#commit, this.#pinning];
+      const pinned = (async () => {
+        await before;
+        await running?.catch(() => {}); // whoever called commit() hears of it
+        await view.pin(metas);
+      })();
+      const pinning = pinned.catch(() => {}); // who commits waits for it and does not hear of it
+      this.#pinning = pinning;
+      await pinned;
+      if (this.#pinning === pinning) this.#pinning = null;
+      return view;
+    } catch (error) {
+      await view.close();
+      throw error;
+    }
+  }
+
   /** Never calls: the store has no other user. */
   watch(_listener: (keys: readonly string[]) => void): () => void {
     return () => {};
@@ -149,12 +180,13 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   }
 
   async #run(packed: ArrayBuffer): Promise<void> {
+    if (this.#pinning !== null) await this.#pinning;
     if (this.#logPages >= this.#checkpointAt) await this.#tendLog();
     // From here until the commit is announced reads must not move: what the writer makes durable
     // meanwhile is not to be seen yet.
     this.#readers.current();
     try {
-      const { logPages } = await this.#writer.ask({ kind: "commit", packed });
+      const { logPages } = await this.#writer.ask({ kind: "commit", packed }, [packed]);
       this.#failStop.check(); // a read may have failed meanwhile: then nothing is acknowledged
       this.#readers.advance(); // the next read sees it
       this.#logPages = logPages;
@@ -180,7 +212,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   /** An error stops the engine: what was being committed meanwhile is not acknowledged. */
   async #copyBeside(): Promise<Done> {
     try {
-      this.#copier ??= SqliteThread.start(this.#threads, this.#failStop, COPIER);
+      this.#copier ??= SqliteThread.start(this.#threads, this.#failStop, { program: COPIER });
       return await (await this.#copier).ask({ kind: "copy" });
     } catch (error) {
       throw this.#failStop.trip("copy its log", error);
@@ -210,6 +242,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   async #end(): Promise<void> {
     await this.#commit?.catch(() => {}); // whoever called commit() hears of it
     await this.#copying.ended();
+    for (const opening of this.#apart) await opening.then((view) => view.close()).catch(() => {});
     const copier = await this.#copier?.catch(() => null);
     try {
       if (this.#failStop.tripped) {

@@ -7,6 +7,8 @@ import {
   type ParsedArchive,
 } from "../../../src/snapshots/archive/archive-parser.ts";
 import type { StateRecord } from "../../../src/snapshots/archive/state.ts";
+import { RecordPacker } from "../../../src/storage/rows/packed-records.ts";
+import type { SnapshotSource } from "../../../src/storage/snapshot.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import type { Random } from "@holdfast/shared/world";
 import { gunzipSync } from "node:zlib";
@@ -62,16 +64,22 @@ export async function rewritten(
 ): Promise<Buffer> {
   const { head, headRow, timelineRow, records } = readArchive(archive);
   const file = new MemoryArchive();
-  const source = {
-    head,
-    headRow,
-    timelineRow,
-    async *records() {
-      yield change(records);
-    },
-  };
-  await writeArchive(source, file, FACTS);
+  await writeArchive(sourceOf({ head, headRow, timelineRow }, change(records)), file, FACTS);
   return file.bytes;
+}
+
+/** What an archive is written from, with these records in the place of a store's. */
+export function sourceOf(
+  head: Pick<SnapshotSource, "head" | "headRow" | "timelineRow">,
+  records: readonly StateRecord[],
+): SnapshotSource {
+  return {
+    ...head,
+    async *packed() {
+      yield new RecordPacker().pack(records);
+    },
+    close() {},
+  };
 }
 
 /** Whole in itself, with the seal of another one: its last member and what ends the archive. */

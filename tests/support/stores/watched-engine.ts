@@ -7,7 +7,7 @@ import {
   EngineError,
   type Limits,
 } from "../../../src/storage/engines/engine.ts";
-import type { Reads, ReadView } from "../../../src/storage/engines/engine.ts";
+import type { Reads, ReadView, ViewApart } from "../../../src/storage/engines/engine.ts";
 import { nextTurn } from "../fake-world.ts";
 import { MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import { ReadsBehind } from "../../../src/storage/engines/reads-behind.ts";
@@ -53,6 +53,10 @@ export class WatchedEngine extends ReadsBehind implements StorageEngine {
     if (this.failCommit !== null) throw this.failCommit;
     await this.inner.commit(batch);
     this.landed.add(batch);
+  }
+
+  viewApart(metas: readonly string[]): Promise<ViewApart | null> {
+    return this.inner.viewApart(metas);
   }
 
   snapshot(): ReadView {
