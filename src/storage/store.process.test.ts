@@ -16,6 +16,7 @@ import { hex, text } from "@holdfast/shared/bytes";
 import { SystemFs } from "../system/fs.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { reindexStore } from "./repair/reindex.ts";
+import { EngineError } from "./engines/engine.ts";
 import { SqliteEngine } from "./engines/sqlite.ts";
 import type { SnapshotSource } from "./snapshot.ts";
 import { trimLog } from "./trimming.ts";
@@ -229,7 +230,7 @@ test("a store that is closed takes the snapshots apart with it", async () => {
   await store.close();
   await assert.rejects(async () => {
     for await (const packed of one.packed([])) assert.fail(`${packed.count}`);
-  });
+  }, EngineError);
   await refused;
   await one.close();
   const again = await opened(at);

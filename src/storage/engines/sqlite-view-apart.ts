@@ -3,7 +3,7 @@
 
 import { OwnError } from "@holdfast/shared/failure";
 import type { PackedRecords, WhichRecords } from "../rows/packed-records.ts";
-import type { ViewApart } from "./engine.ts";
+import { EngineError, type ViewApart } from "./engine.ts";
 import { type Reason, reasonError, WriterFailure } from "./sqlite-failure.ts";
 import { SqliteThread, type ThreadOptions, VIEW } from "./sqlite-thread.ts";
 
@@ -60,8 +60,9 @@ export class SqliteViewApart implements ViewApart {
     options: ThreadOptions,
     failStop: WriterFailure,
     closed: () => void,
+    program = VIEW,
   ): Promise<SqliteViewApart> {
-    const choices = { program: VIEW, limits: LIMITS };
+    const choices = { program, limits: LIMITS };
     const own = new WriterFailure();
     try {
       const thread = await SqliteThread.start<ViewRequest, ViewReply>(options, own, choices);
@@ -99,7 +100,7 @@ export class SqliteViewApart implements ViewApart {
 
   async #ask(request: ViewRequest): Promise<ViewReply> {
     this.#failStop.check();
-    if (this.#closing !== null) throw new OwnError("this view of the storage is closed");
+    if (this.#closing !== null) throw new EngineError("the storage is closed");
     const asking = this.#thread.ask(request).catch((error: unknown) => {
       throw ended(error);
     });

@@ -12,6 +12,7 @@ import { describe as say } from "@holdfast/shared/failure";
 import { EngineError, type SumRow } from "./engine.ts";
 import { WriterFailure } from "./sqlite-failure.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
+import { SqliteViewApart } from "./sqlite-view-apart.ts";
 import type { SqliteEngine } from "./sqlite.ts";
 import {
   child,
@@ -321,6 +322,44 @@ describe("the end after the first error", () => {
       SqliteThread.start(options, new WriterFailure(), { program: dead }),
       EngineError,
     );
+  });
+});
+
+describe("a view that is read in a thread of its own", () => {
+  const options = { path: "", synchronous: "FULL" } as const;
+  const program = (rest: string) =>
+    new URL(
+      `data:text/javascript,${encodeURIComponent(
+        `import { parentPort } from "node:worker_threads"; parentPort.postMessage({ kind: "done" }); ${rest}`,
+      )}`,
+    );
+
+  test("whose thread ends fails who reads it, and nobody else", async () => {
+    const failStop = new WriterFailure();
+    let closed = 0;
+    const dying = program(`parentPort.on("message", () => process.exit(0));`);
+    const view = await SqliteViewApart.open(options, failStop, () => closed++, dying);
+    await assert.rejects(view.pin([]), /what reads the storage for somebody has ended/);
+    failStop.check();
+    await view.close();
+    assert.equal(closed, 1);
+    const dead = new URL("data:text/javascript,process.exit(1)");
+    await assert.rejects(
+      SqliteViewApart.open(options, failStop, () => closed++, dead),
+      /has ended/,
+    );
+    failStop.check();
+    assert.equal(closed, 2);
+  });
+
+  test("that cannot be read ends everything", async () => {
+    const failStop = new WriterFailure();
+    const reply = `{ kind: "done", reason: { message: "malformed", code: 11 } }`;
+    const damaged = program(`parentPort.on("message", () => parentPort.postMessage(${reply}));`);
+    const view = await SqliteViewApart.open(options, failStop, () => {}, damaged);
+    await assert.rejects(view.next(), EngineError);
+    assert.throws(() => failStop.check(), EngineError);
+    await view.close();
   });
 });
 
