@@ -383,21 +383,26 @@ export class Replication {
   async #keepLease(): Promise<void> {
     const { store, house } = this.#options;
     const isRight = () => ledBy(this.#role.now) === null || this.#mustStop === store.following;
+    await this.#changes.ownEnded(); // it may be fenced by then
     if (this.changing || isRight()) return;
-    await this.#changes.alone(async () => {
-      if (isRight()) return; // it was fenced while this waited
-      if (store.following) {
-        await this.#takingOver.leadAgain();
-        this.#log.info("a secondary is heard of: this primary writes again", GOES_ON);
-        return;
-      }
-      await this.#changes.orSeal(async () => {
+    if (store.following) return await this.#goOn();
+    await this.#changes.own(() =>
+      this.#changes.orSeal(async () => {
         await store.follow(failures.leaseLapsed);
         this.#log.error("no secondary was heard of for the time of primary_lease", LAPSED);
         await this.#taking.close();
         await house.yield();
-      });
-    });
+      }),
+    );
+  }
+
+  /** Rooms that were only read close and open anew: nothing is served until they have. */
+  async #goOn(): Promise<void> {
+    const work = async () => {
+      await this.#takingOver.leadAgain();
+      this.#log.info("a secondary is heard of: this primary writes again", GOES_ON);
+    };
+    await this.#changes.own(work, { isShut: true });
   }
 
   // --- secondary ---

@@ -40,6 +40,20 @@ test("what a cluster changes by itself is waited for by an operator's change, an
   assert.deepEqual(order, ["own", "alone"]);
 });
 
+test("one of its own in which nothing is served is waited for as well", async () => {
+  const both = changes();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const own = both.own(() => promise, { isShut: true });
+  assert.equal(both.isRunning, true);
+  const alone = both.alone(async () => "done");
+  resolve();
+  await own;
+  assert.equal(await alone, "done");
+  assert.equal(both.isRunning, false);
+  await assert.rejects(both.own(() => Promise.reject(new Error("no")), { isShut: true }), /no/);
+  assert.equal(both.isRunning, false);
+});
+
 test("an operator's change is waited for by nobody: the next is refused, whoever begins it", async () => {
   const both = changes();
   const { promise, resolve } = Promise.withResolvers<void>();

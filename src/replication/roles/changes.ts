@@ -18,6 +18,7 @@ export class Changes {
   readonly #seal: () => void;
   #running: Promise<unknown> | null = null;
   #own: Promise<unknown> | null = null;
+  #isShut = false;
   #resting = new AbortController();
 
   constructor(log: Log, seal: () => void) {
@@ -25,9 +26,9 @@ export class Changes {
     this.#seal = seal;
   }
 
-  /** Whether one is under way that an operator began: nothing else is served then. */
+  /** Whether one is under way in which nothing else is served: those of operators, and such of this cluster's own. */
   get isRunning(): boolean {
-    return this.#running !== null;
+    return this.#running !== null || this.#isShut;
   }
 
   /** They may begin. */
@@ -53,16 +54,18 @@ export class Changes {
   }
 
   /** One that this cluster begins by itself, as others tell it who leads: it goes on serving, and an operator's change waits
-   *  for it. Throws where another one is under way. */
-  async own(work: () => Promise<void>): Promise<void> {
+   *  for it. Throws where another one is under way. `isShut`: nothing is served meanwhile. */
+  async own(work: () => Promise<void>, { isShut = false } = {}): Promise<void> {
     this.#assertIdle();
     if (this.#own !== null) throw roleChanging();
+    this.#isShut = isShut;
     const own = work();
     this.#own = own.catch(() => {});
     try {
       await own;
     } finally {
       this.#own = null;
+      this.#isShut = false;
     }
   }
 

@@ -82,6 +82,26 @@ test("a primary without its secondary writes for the time of its lease, then rea
   await inSync(a, b);
 });
 
+test("an operator's change waits for a primary that is just stopping to write, and what can be read is", async (t) => {
+  const { a, clock } = await parted(t);
+  const { store } = a.server.server;
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const follow = store.follow.bind(store);
+  t.mock.method(store, "follow", async (...why: Parameters<typeof follow>) => {
+    held.resolve();
+    await free.promise;
+    await follow(...why);
+  });
+  clock.ahead += 31n * SECOND;
+  await held.promise;
+  is(await read(a, "x"), 200);
+  const demoted = a.dr("primary/demote");
+  is(await read(a, "x"), 200);
+  free.resolve();
+  is(await demoted, 200);
+  assert.equal((await a.status())["mode"], "secondary");
+});
+
 for (const how of ["sealed", "crashed"]) {
   test(`a primary that has ${how} meanwhile grants itself nothing when it is unsealed`, async (t) => {
     const { a: before, b, way, clock, crash } = await parted(t);
