@@ -27,6 +27,9 @@ import type { StoredRole } from "./roles/stored-role.ts";
 import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 
+/** For a primary to say that it leads still. */
+const LED_WITHIN: Nanos = 3n * SECOND;
+
 /** Where there is nobody to call. */
 const NOBODY: Found = { later: null, named: [], deniers: [], unreached: [], demoted: null };
 
@@ -56,8 +59,14 @@ export class Following {
   constructor(parts: FollowingParts) {
     this.#parts = parts;
     this.heard = new Heard(parts.options);
-    this.candidates = new Candidates(parts.options.clock, parts.options.clusterId);
+    const { clock, clusterId } = parts.options;
+    this.candidates = new Candidates(clock, clusterId, () => this.#epoch);
     this.#came = parts.options.clock.elapsed();
+  }
+
+  get #epoch(): number {
+    const { now } = this.#parts.role;
+    return now.mode === "disabled" ? 0 : now.epoch.number;
   }
 
   /** Null where nobody is followed. */
@@ -175,7 +184,7 @@ export class Following {
     const links = await this.#parts.links();
     const upstream = links.storedUpstream(options.view);
     if (upstream === null || now.final !== null || now.superseded === true) return false;
-    const answer = await links.within(options, (signal) =>
+    const answer = await links.within(options, LED_WITHIN, (signal) =>
       links.exchange(addressesOf(now), upstream.member, now.epoch, options, { signal }),
     );
     return answer !== null && answer.leads && !isNext(now.epoch, answer.leading);
@@ -246,7 +255,8 @@ export class Following {
     if (upstream === null) return NOBODY;
     const siblings = links.storedSiblings(options.view);
     const primary = role.final === null ? [] : addressesOf(role);
-    const others = { member: upstream.member, siblings, primary };
+    const revoked = links.storedSiblingsRevoked(options.view);
+    const others = { member: upstream.member, siblings, revoked, primary };
     return await links.callOthers(others, role.epoch, candidacy, options);
   }
 
@@ -305,8 +315,8 @@ export class Following {
 
   async rehearse(role: Secondary): Promise<SignedRehearsal> {
     const { clock, sign, log } = this.#parts.options;
-    await this.look(role);
-    const siblings = this.standingAgainst(await this.callOthers(role, "asks"));
+    const [others] = await Promise.all([this.callOthers(role, "asks"), this.look(role)]);
+    const siblings = this.standingAgainst(others);
     const facts = { ...this.facts(role), siblings };
     const found = rehearsed(facts, this.#receiving?.apiAddress ?? "");
     try {

@@ -117,20 +117,27 @@ export class TakingOver {
     const { changes, following } = this.#parts;
     const { candidates } = following;
     const usual = namedAddress(address);
-    await following.look(this.#secondary());
+    const refusal = () =>
+      promotionRefusal(promotionChecks(following.facts(this.#secondary())), force);
+    // Where nothing refuses it yet, the primary is called together with the others.
+    const isLooked = refusal() !== null;
+    if (isLooked) await following.look(this.#secondary());
     await changes.ownEnded(); // what comes of that is part of what is checked
-    const early = promotionRefusal(promotionChecks(following.facts(this.#secondary())), force);
+    const early = refusal();
     if (early !== null) throw early; // nobody gives way to what does not come about
     candidates.begin({ isFirm: force });
     try {
-      const others = await following.callOthers(this.#secondary(), "stands");
+      const [others] = await Promise.all([
+        following.callOthers(this.#secondary(), "stands"),
+        isLooked ? null : following.look(this.#secondary()),
+      ]);
       await changes.ownEnded();
       const siblings = following.standingAgainst(others);
       const standing = following.facts(this.#secondary());
       const facts = { ...standing, siblings, changing: changes.isRunning };
       const checks = promotionChecks(facts);
-      const refusal = promotionRefusal(checks, force);
-      if (refusal !== null) throw refusal;
+      const refused = promotionRefusal(checks, force);
+      if (refused !== null) throw refused;
       candidates.settle();
       const { warnings } = await this.#promote(usual);
       return {

@@ -121,9 +121,10 @@ export class Secondaries {
     return unused.map(({ id }) => id);
   }
 
-  /** What the port is to refuse. */
+  /** What the port is to refuse. Those that end last, which were the last to be issued, are last. */
   revokedSerials(): string[] {
-    return [...storedRevoked(this.#view)].map(({ serial }) => serial);
+    const all = [...storedRevoked(this.#view)];
+    return all.toSorted((a, b) => Number(a.expires - b.expires)).map(({ serial }) => serial);
   }
 
   /** A certificate for a new member. It is known before the certificate leaves. */

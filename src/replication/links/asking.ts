@@ -1,21 +1,24 @@
 // What the other members of a set know before one of them is promoted: who leads by now, and who is about to be promoted as well.
-// Each may name others that are not known here: those are called too.
+// Each may name others that are not known here: those are called too, unless they were revoked.
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
-import type { Candidacy } from "../roles/candidates.ts";
+import type { Candidacy, Word } from "../roles/candidates.ts";
 import { type Epoch, isNext } from "../roles/role.ts";
-import type { Sibling } from "../stream/messages.ts";
+import { type Sibling, SIBLINGS } from "../stream/messages.ts";
+import type { DialledMember } from "./dialing.ts";
 import { type Answered, exchange, type FencingWorld } from "./fencing.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** For those that are known, and again for those that they name. */
-const WITHIN: Nanos = 3n * SECOND;
+/** For all of them, also those that others name: nobody is served while a promotion waits. */
+export const ASKED_WITHIN: Nanos = SECOND;
 
 /** Whom to call. */
 export interface Others {
   readonly member: Upstream["member"];
   readonly siblings: readonly Sibling[];
+  /** Serials that the primary has revoked, as far as is known here: others may not have heard of it. */
+  readonly revoked: readonly string[];
   /** Where the primary is, if it was demoted: its operators may promote it again. */
   readonly primary: readonly string[];
 }
@@ -24,7 +27,7 @@ export interface Found {
   /** The last epoch that one of them knows of, where it is later than the own. */
   readonly later: Epoch | null;
   /** Who is about to be promoted, as they say; and who of them is not. */
-  readonly named: readonly string[];
+  readonly named: readonly Word[];
   readonly deniers: readonly string[];
   /** Where those are that did not answer; empty where nobody knows that. */
   readonly unreached: readonly string[];
@@ -32,72 +35,132 @@ export interface Found {
   readonly demoted: string | null;
 }
 
+/** Who answers may name whom it likes. */
+const MOST = 2 * SIBLINGS;
+const PRIMARY: Sibling = { id: "", cluster: "", serials: [], addresses: [] };
+
 /** `epoch`: the last that is known here. */
 export async function callOthers(
-  { member, siblings, primary }: Others,
+  others: Others,
   epoch: Epoch,
   candidacy: Candidacy,
   world: FencingWorld,
 ): Promise<Found> {
-  const all = async (called: readonly Sibling[], also: readonly Promise<Answered | null>[]) => {
-    const calls = called.map((one) => within(world, (signal) => call(one, signal)));
-    return await Promise.all([...calls, ...also]);
-  };
-  const call = ({ addresses, serials }: Sibling, signal: AbortSignal) => {
-    const beside = { ...member, beside: true, serials } as const;
-    return exchange(addresses, beside, epoch, world, { candidacy, signal });
-  };
-  const former = within(world, (signal) =>
-    exchange(primary, member, epoch, world, { candidacy, signal }),
-  );
-  const first = await all(siblings, [former]);
-  const further = unknown(siblings, member.serial, first);
-  const second = await all(further, []);
-  const answers = [...first, ...second].filter((one) => one !== null);
-  return {
-    later: latestOf(epoch, answers),
-    named: [...new Set(answers.flatMap(({ candidates }) => candidates))],
-    deniers: answers.flatMap(({ cluster, candidates }) =>
-      candidates.includes(cluster) ? [] : [cluster],
-    ),
-    unreached: silent([...siblings, ...further], [...first.slice(0, siblings.length), ...second]),
-    demoted: first[siblings.length] === null ? (primary[0] ?? null) : null,
-  };
-}
-
-/** Those that the others name, each once; also one that has not answered, where another knows of a certificate or a place of it that
- *  is not known here. */
-function unknown(
-  siblings: readonly Sibling[],
-  own: string,
-  answers: readonly (Answered | null)[],
-): readonly Sibling[] {
-  const met = siblings.filter((_, i) => answers[i] !== null);
-  const over = new Set([own, ...met.flatMap(({ serials }) => serials)]);
-  const tried = new Set(siblings.flatMap(({ serials, addresses }) => [...serials, ...addresses]));
-  return answers.flatMap((answer) =>
-    (answer?.siblings ?? []).filter(({ serials, addresses }) => {
-      const isNew = [...serials, ...addresses].some((one) => !tried.has(one));
-      if (!isNew || serials.some((serial) => over.has(serial))) return false;
-      for (const serial of serials) over.add(serial);
-      return true;
-    }),
-  );
-}
-
-/** Each once, and none that has answered elsewhere. */
-function silent(called: readonly Sibling[], answers: readonly (Answered | null)[]): string[] {
-  const over = new Set(called.flatMap(({ serials }, i) => (answers[i] === null ? [] : serials)));
-  return called.flatMap(({ addresses, serials }) => {
-    if (serials.some((serial) => over.has(serial))) return [];
-    for (const serial of serials) over.add(serial);
-    return [addresses[0] ?? ""];
+  return await within(world, ASKED_WITHIN, async (signal) => {
+    const asking = new Asking(others, (addresses, member) =>
+      exchange(addresses, member, epoch, world, { candidacy, signal }),
+    );
+    await asking.callAll();
+    return asking.found(epoch);
   });
 }
 
-function latestOf(own: Epoch, answers: readonly Answered[]): Epoch | null {
-  return answers.reduce<Epoch | null>(
-    (last, { leading }) => (isNext(last ?? own, leading) ? leading : last),
+type Exchange = (addresses: readonly string[], member: DialledMember) => Promise<Answered | null>;
+
+interface Called {
+  readonly sibling: Sibling;
+  answer: Answered | null;
+}
+
+/** All at once; whom an answer names, and nobody has called, is called when it comes. */
+class Asking {
+  readonly #others: Others;
+  readonly #exchange: Exchange;
+  readonly #called: Called[] = [];
+  readonly #primary: Called = { sibling: PRIMARY, answer: null };
+
+  constructor(others: Others, call: Exchange) {
+    this.#others = others;
+    this.#exchange = call;
+  }
+
+  async callAll(): Promise<void> {
+    const { member, siblings, primary } = this.#others;
+    await Promise.all([
+      this.#answered(this.#primary, this.#exchange(primary, member)),
+      ...siblings.map((one) => this.#call(one)),
+    ]);
+  }
+
+  async #call(sibling: Sibling): Promise<void> {
+    const { addresses, serials } = sibling;
+    const called: Called = { sibling, answer: null };
+    this.#called.push(called);
+    const beside = { ...this.#others.member, beside: true, serials } as const;
+    await this.#answered(called, this.#exchange(addresses, beside));
+  }
+
+  async #answered(called: Called, answer: Promise<Answered | null>): Promise<void> {
+    called.answer = await answer;
+    const named = called.answer?.siblings ?? [];
+    await Promise.all(named.flatMap((one) => (this.#isNew(one) ? [this.#call(one)] : [])));
+  }
+
+  /** Also one that has not answered, where another knows of a certificate or a place of it that is not known here. */
+  #isNew(named: Sibling): boolean {
+    if (this.#called.length >= MOST) return false;
+    if (named.serials.includes(this.#others.member.serial) || this.#isRevoked(named)) return false;
+    const isMet = this.#called.some((one) => one.answer !== null && isOne(one.sibling, named));
+    const known = this.#called.flatMap(({ sibling }) => [...sibling.serials, ...sibling.addresses]);
+    return !isMet && [...named.serials, ...named.addresses].some((one) => !known.includes(one));
+  }
+
+  /** Whoever names it may not have heard of it. A member that is known here has other certificates beside that. */
+  #isRevoked(named: Sibling): boolean {
+    const { revoked, siblings } = this.#others;
+    const isKnown = siblings.some((one) => isOne(one, named));
+    return !isKnown && named.serials.some((serial) => revoked.includes(serial));
+  }
+
+  found(epoch: Epoch): Found {
+    const all = [this.#primary, ...this.#called].flatMap(({ sibling, answer }) =>
+      answer === null ? [] : [{ sibling, answer, revoked: this.#revokedIn(answer) }],
+    );
+    return {
+      later: latestOf(
+        epoch,
+        all.flatMap(({ answer: { leading }, revoked }) =>
+          revoked.has(leading.cluster) ? [] : [leading],
+        ),
+      ),
+      named: all.flatMap(({ sibling, answer, revoked }) =>
+        answer.candidates
+          .filter((cluster) => !revoked.has(cluster))
+          .map((cluster) => ({ by: sibling.serials.join(), cluster })),
+      ),
+      deniers: all.flatMap(({ sibling, answer: { cluster, candidates } }) => {
+        const isItself = sibling.cluster === "" || sibling.cluster === cluster;
+        return candidates.includes(cluster) || !isItself ? [] : [cluster];
+      }),
+      unreached: this.#silent(),
+      demoted: this.#primary.answer === null ? (this.#others.primary[0] ?? null) : null,
+    };
+  }
+
+  /** Clusters that whoever answers knows by certificates that were revoked. */
+  #revokedIn({ siblings }: Answered): ReadonlySet<string> {
+    const revoked = siblings.filter((one) => one.cluster !== "" && this.#isRevoked(one));
+    return new Set(revoked.map(({ cluster }) => cluster));
+  }
+
+  /** Each once, and none that has answered elsewhere. */
+  #silent(): string[] {
+    const over = this.#called.flatMap((one) => (one.answer === null ? [] : [one.sibling]));
+    return this.#called.flatMap(({ sibling }) => {
+      if (over.some((one) => isOne(one, sibling))) return [];
+      over.push(sibling);
+      return [sibling.addresses[0] ?? ""];
+    });
+  }
+}
+
+function isOne(one: Sibling, other: Sibling): boolean {
+  return one.serials.some((serial) => other.serials.includes(serial));
+}
+
+function latestOf(own: Epoch, known: readonly Epoch[]): Epoch | null {
+  return known.reduce<Epoch | null>(
+    (last, leading) => (isNext(last ?? own, leading) ? leading : last),
     null,
   );
 }
@@ -105,10 +168,11 @@ function latestOf(own: Epoch, answers: readonly Answered[]): Epoch | null {
 /** Whoever takes longer does not answer. */
 export async function within<T>(
   { timers }: Pick<FencingWorld, "timers">,
+  time: Nanos,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const timer = timers.after(WITHIN, () => late.abort());
+  const timer = timers.after(time, () => late.abort());
   try {
     return await work(late.signal);
   } finally {

@@ -26,6 +26,7 @@ import {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
+  storedSiblingsRevoked,
   storedUpstream,
   type Upstream,
   withoutSerials,
@@ -46,6 +47,7 @@ export const links = {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
+  storedSiblingsRevoked,
   revokeSiblings,
 
   /** Under which a cluster is known here: as a secondary, or as another one beside this. Empty where it is not. */

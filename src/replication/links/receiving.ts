@@ -32,7 +32,19 @@ import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
 import { exchange, tellSuperseded } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
-import { putSiblings, storedSiblings, type Upstream } from "./upstream.ts";
+import {
+  putSiblings,
+  putSiblingsRevoked,
+  storedSiblings,
+  storedSiblingsRevoked,
+  type Upstream,
+} from "./upstream.ts";
+
+/** The other secondaries, and the certificates of those that are none any more. */
+interface Siblings {
+  readonly siblings: readonly Sibling[];
+  readonly revoked: readonly string[];
+}
 
 export interface ReceivingWorld extends DialingWorld {
   readonly store: Store;
@@ -66,7 +78,7 @@ export class Receiving {
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
-  #siblings: readonly Sibling[];
+  #siblings: Siblings;
   #connection: Connection | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
@@ -75,7 +87,7 @@ export class Receiving {
     const { store, clock, timers, log, random, barrier, view, role, divergent, orphans } = world;
     this.#closed.promise.catch(() => {}); // who waits for it hears of it
     this.#mark = storedMark(view);
-    this.#siblings = storedSiblings(view);
+    this.#siblings = { siblings: storedSiblings(view), revoked: storedSiblingsRevoked(view) };
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of this secondary",
       run: () => this.#renew(),
@@ -148,9 +160,9 @@ export class Receiving {
         },
         rewound: async () => void (await role.step({ do: "rewound" })),
         ended: (final) => this.#end(final.index),
-        learned: (apiAddress, clusterAddresses, siblings) => {
+        learned: (apiAddress, clusterAddresses, others) => {
           this.#learn(apiAddress, clusterAddresses);
-          this.#learnSiblings(siblings);
+          this.#learnSiblings(others);
         },
       },
     });
@@ -306,14 +318,21 @@ export class Receiving {
   }
 
   /** They outlive whoever has named them: they are for when it is gone. */
-  #learnSiblings(siblings: readonly Sibling[]): void {
+  #learnSiblings({ siblings, revoked }: Siblings): void {
     const { view, store, log } = this.#world;
     const before = this.#siblings;
-    const named = siblings.map((one) => withAddresses(one, before));
+    const all = siblings.map((one) => withAddresses(one, before.siblings));
+    const named = { siblings: all, revoked };
     if (store.locked || JSON.stringify(named) === JSON.stringify(before)) return;
     this.#siblings = named;
     view
-      .write((tx) => putSiblings(tx, named), { essential: true })
+      .write(
+        (tx) => {
+          putSiblings(tx, all);
+          putSiblingsRevoked(tx, revoked);
+        },
+        { essential: true },
+      )
       .catch((error: unknown) => {
         this.#siblings = before;
         log.warn("could not write down who else follows", { cause: describe(error) });

@@ -25,7 +25,7 @@ import type { AdoptedOrphans } from "./adopted-orphans.ts";
 import { transactionBytesOf } from "../stream/decision.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
-import { type Sibling, SIBLING_ADDRESSES } from "../stream/messages.ts";
+import { type Sibling, SIBLING_ADDRESSES, TOLD_REVOKED } from "../stream/messages.ts";
 import { storedSiblings } from "./upstream.ts";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 
@@ -121,6 +121,7 @@ export class Serving {
         this.#transactionBytes = this.#leastBytes();
       },
       siblings: (id: string) => this.#siblingsOf(id),
+      revoked: () => this.#secondaries.revokedSerials().slice(-TOLD_REVOKED),
       superseded: world.superseded,
       reached: world.lease.reached,
     };

@@ -33,6 +33,9 @@ const SIBLINGS = "siblings";
 const siblingsCodec = jsonCodec<readonly Stored[]>();
 type Stored = Pick<Sibling, "addresses" | "serials"> & Partial<Sibling>;
 
+/** Serials of those that the primary has revoked: another secondary may not have heard of it. */
+const SIBLINGS_REVOKED = "siblings-revoked";
+
 /** Serials that the primary of before has issued, and this one has revoked in its place. */
 const FORMER_REVOKED = "former-revoked";
 const revokedCodec = jsonCodec<readonly string[]>();
@@ -46,7 +49,7 @@ export interface Upstream {
 export function putUpstream(tx: Tx, { member, keysKey }: Upstream): void {
   putMembership(tx, member);
   putMemberKey(tx, keysKey);
-  tx.delete(SIBLINGS);
+  deleteSiblings(tx);
 }
 
 export function forgetUpstream(tx: Tx): void {
@@ -119,7 +122,12 @@ export function formerHeard(tx: Tx): void {
 /** This cluster leads no longer in its place. */
 export function forgetFormer(tx: Tx): void {
   deleteFormer(tx);
+  deleteSiblings(tx);
+}
+
+function deleteSiblings(tx: Tx): void {
   tx.delete(SIBLINGS);
+  tx.delete(SIBLINGS_REVOKED);
 }
 
 function deleteFormer(tx: Tx): void {
@@ -163,15 +171,26 @@ export function storedFormerRevoked(reads: ViewReads): readonly string[] {
 export async function withoutSerials(view: View, serials: readonly string[]): Promise<void> {
   const isOne = (sibling: Sibling) => sibling.serials.some((serial) => serials.includes(serial));
   if (!storedSiblings(view).some(isOne)) return;
-  const write = (tx: Tx) =>
+  const write = (tx: Tx) => {
     putSiblings(
       tx,
       storedSiblings(tx).filter((one) => !isOne(one)),
     );
+    putSiblingsRevoked(tx, [...new Set([...storedSiblingsRevoked(tx), ...serials])]);
+  };
   await view.write(write, { essential: true });
 }
 
 export function putSiblings(tx: Tx, siblings: readonly Sibling[]): void {
   if (siblings.length === 0) tx.delete(SIBLINGS);
   else tx.put(SIBLINGS, siblings, siblingsCodec);
+}
+
+export function putSiblingsRevoked(tx: Tx, serials: readonly string[]): void {
+  if (serials.length === 0) tx.delete(SIBLINGS_REVOKED);
+  else tx.put(SIBLINGS_REVOKED, serials.slice(-MAX_REVOKED), revokedCodec);
+}
+
+export function storedSiblingsRevoked(reads: ViewReads): readonly string[] {
+  return reads.get(SIBLINGS_REVOKED, revokedCodec) ?? [];
 }

@@ -4,12 +4,21 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { FakeClock } from "../../../tests/support/fake-world.ts";
-import { type Candidacy, candidacyOf, Candidates } from "./candidates.ts";
+import { type Candidacy, candidacyOf, Candidates, type Word } from "./candidates.ts";
 
 /** Clusters that say things to each other, each in its own time. */
 function clusters(names: readonly string[]) {
   const clock = new FakeClock(0n);
-  const of = new Map(names.map((name) => [name, new Candidates(clock, () => name)]));
+  const of = new Map(
+    names.map((name) => [
+      name,
+      new Candidates(
+        clock,
+        () => name,
+        () => 1,
+      ),
+    ]),
+  );
   const say = (from: string, to: string, candidacy: Candidacy) =>
     of.get(to)!.hear(`member-${from}`, from, candidacy);
   return { clock, of: (name: string) => of.get(name)!, say };
@@ -45,7 +54,8 @@ function promotedIn(order: readonly Step[], names: readonly string[]): readonly 
     if (what === "say") heard.set(to, say(name, to, "stands"));
     if (what !== "decide") return [];
     const deniers = [...heard].filter(([one, named]) => !named.includes(one)).map(([one]) => one);
-    const against = of(name).against([...heard.values()].flat(), deniers);
+    const named = [...heard].flatMap(([by, all]) => all.map((cluster) => ({ by, cluster })));
+    const against = of(name).against(named, deniers);
     if (against.length === 0) of(name).settle();
     else of(name).end();
     return against.length === 0 ? [name] : [];
@@ -101,6 +111,62 @@ test("whoever withdraws, or is not heard of for a minute, stands no more; who on
   assert.deepEqual(say("c", "a", "asks"), []);
   of("a").begin({ isFirm: false });
   assert.throws(() => of("a").begin({ isFirm: false }), /change/);
+});
+
+/** How often it is stood against `c` where one says again and again that it stands, in so many half minutes. */
+function refusals(halves: number, say: (clock: FakeClock, c: Candidates) => readonly Word[]) {
+  const clock = new FakeClock(0n);
+  let epoch = 1;
+  const c = new Candidates(
+    clock,
+    () => "c",
+    () => epoch,
+  );
+  const refused = Array.from({ length: halves }, () => {
+    clock.pass(30n * SECOND);
+    c.begin({ isFirm: false });
+    const against = c.against(say(clock, c), []);
+    c.end();
+    return against.length;
+  });
+  return { refused, c, clock, next: () => epoch++ };
+}
+
+test("who says for ever that it stands keeps others from being promoted for three minutes of an epoch, and no longer", () => {
+  const ways = {
+    "to its face": (_: FakeClock, c: Candidates) => {
+      c.hear("member-a", "a", "stands");
+      return [];
+    },
+    "when it is called": () => [{ by: "4a", cluster: "a" }],
+    "by way of another": (clock: FakeClock) => [{ by: `4${clock.elapsed()}`, cluster: "a" }],
+    "of others that are none": (clock: FakeClock) => [{ by: "4a", cluster: `x${clock.elapsed()}` }],
+  };
+  for (const [way, say] of Object.entries(ways)) {
+    const { refused, c, clock, next } = refusals(20, say);
+    const count = refused.reduce((sum, one) => sum + one, 0);
+    assert.ok(count > 0 && count <= 7, `${way}: ${refused.join()}`);
+    assert.deepEqual(refused.slice(-10), new Array(10).fill(0), way);
+    next();
+    clock.pass(SECOND);
+    c.begin({ isFirm: false });
+    assert.equal(c.against(say(clock, c), []).length, 1, `${way}: in the next epoch it counts again`);
+  }
+});
+
+test("who only asks who stands uses up nothing; who is told late that one stands, gives it its time", () => {
+  const { c, clock } = refusals(0, () => []);
+  const named = [{ by: "4a", cluster: "a" }];
+  for (let i = 0; i < 20; i++) {
+    clock.pass(MINUTE);
+    assert.deepEqual(c.against(named, []), ["a"]);
+  }
+  c.hear("member-a", "a", "stands");
+  c.hear("member-a", "a", "withdraws");
+  clock.pass(50n * SECOND);
+  c.hear("member-a", "a", "stands");
+  clock.pass(50n * SECOND);
+  assert.deepEqual(c.hear("member-b", "b", "asks"), ["a"]);
 });
 
 test("one member speaks for one cluster, and in words that are known", () => {

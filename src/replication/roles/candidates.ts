@@ -16,6 +16,8 @@ export function candidacyOf(text: string): Candidacy | null {
 
 /** A promotion takes less. Who crashes in it says no more that nothing came of it. */
 const HOLDS: Nanos = MINUTE;
+/** So often in one epoch. Who says it for longer keeps others from being promoted, and is not. */
+const TIMES = 3;
 
 interface Own {
   /** Others that stood when this one began. */
@@ -31,16 +33,36 @@ interface Other {
   readonly until: Nanos;
 }
 
+/** How often somebody's word has counted, and until when the last time lasts. */
+interface Spent {
+  readonly times: number;
+  readonly until: Nanos;
+}
+
+/** That one stands, and who says so: the same text for everything that this member says. */
+export interface Word {
+  readonly by: string;
+  readonly cluster: string;
+}
+
 export class Candidates {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #clusterId: () => string;
   #own: Own | null = null;
   /** By the member that has said so: each is one cluster. */
   readonly #others = new Map<string, Other>();
+  readonly #epoch: () => number;
+  /** In this epoch, by the cluster that stands, or by who says so of others. */
+  #spent: { readonly epoch: number; readonly by: Map<string, Spent> } = {
+    epoch: 0,
+    by: new Map(),
+  };
 
-  constructor(clock: Pick<Clock, "elapsed">, clusterId: () => string) {
+  /** `epoch`: the last that is known here. */
+  constructor(clock: Pick<Clock, "elapsed">, clusterId: () => string, epoch: () => number) {
     this.#clock = clock;
     this.#clusterId = clusterId;
+    this.#epoch = epoch;
   }
 
   // --- as others hear it ---
@@ -49,8 +71,9 @@ export class Candidates {
   hear(member: string, cluster: string, candidacy: Candidacy): readonly string[] {
     const own = this.#own;
     if (candidacy === "withdraws") this.#others.delete(member);
-    if (candidacy === "stands") {
-      this.#others.set(member, { cluster, until: this.#clock.elapsed() + HOLDS });
+    const until = candidacy === "stands" ? this.#countsUntil(cluster, { spend: true }) : null;
+    if (until !== null) {
+      this.#others.set(member, { cluster, until });
       if (own !== null && !own.isFirm && cluster < this.#clusterId()) own.yielded ??= cluster;
     }
     const stands = own !== null && own.yielded === null ? [this.#clusterId()] : [];
@@ -76,12 +99,39 @@ export class Candidates {
     this.#own = { before: this.#standing(), isFirm, yielded: null };
   }
 
-  /** Who stands against it, after others have said who does. Who denies it for itself does not, unless this one has given way to it. */
-  against(named: readonly string[], deniers: readonly string[]): readonly string[] {
-    const { before, yielded } = this.#own ?? { before: this.#standing(), yielded: null };
+  /** Who stands against it, after others have said who does. Who denies it for itself does not, unless this one has given way to it.
+   *  What refuses a promotion counts as one time of who stands, and of who says so. */
+  against(named: readonly Word[], deniers: readonly string[]): readonly string[] {
+    const { before, yielded, isFirm } = this.#own ?? {
+      before: this.#standing(),
+      yielded: null,
+      isFirm: true, // it only asks
+    };
     const own = this.#clusterId();
-    const standing = [...before, ...named].filter((one) => one !== own && !deniers.includes(one));
+    const isAgainst = (one: string) => one !== own && !deniers.includes(one);
+    const counted = named.filter(({ by, cluster }) => {
+      if (!isAgainst(cluster) || before.includes(cluster)) return false;
+      const all = [by, cluster];
+      const counts = all.every((one) => this.#countsUntil(one, { spend: false }) !== null);
+      if (counts && !isFirm) for (const one of all) this.#countsUntil(one, { spend: true });
+      return counts;
+    });
+    const standing = [...before.filter(isAgainst), ...counted.map(({ cluster }) => cluster)];
     return [...new Set([...(yielded === null ? [] : [yielded]), ...standing])];
+  }
+
+  /** Null where its word counts no more. Said again it lasts no longer. */
+  #countsUntil(one: string, { spend }: { readonly spend: boolean }): Nanos | null {
+    const epoch = this.#epoch();
+    if (this.#spent.epoch !== epoch) this.#spent = { epoch, by: new Map() };
+    const now = this.#clock.elapsed();
+    const { times, until } = this.#spent.by.get(one) ?? { times: 0, until: now - 1n };
+    // What is said late in the last time has a time of its own: a promotion may need it.
+    if (until - now >= HOLDS / 2n) return until;
+    if (times >= TIMES) return now <= until ? until : null;
+    const next = { times: times + 1, until: now + HOLDS };
+    if (spend) this.#spent.by.set(one, next);
+    return next.until;
   }
 
   /** From here on it is promoted. */

@@ -42,6 +42,8 @@ const ADDRESSES = 16;
 export const SIBLINGS = 64;
 /** Of their certificates. */
 export const MAX_REVOKED = 512;
+/** Of those what an echo tells: the latest. */
+export const TOLD_REVOKED = 128;
 /** Of one of them. */
 export const SIBLING_ADDRESSES = 2;
 
@@ -215,8 +217,10 @@ export const echo = method(
     clusterAddresses: list(text(7), ADDRESSES),
     keysVersion: text(8),
     siblings: list(part(9, sibling), SIBLINGS),
+    /** Serials of members that are none any more. */
+    revoked: list(text(10), TOLD_REVOKED),
   }),
-  { maxRequest: 16 * KIB, maxResponse: 64 * KIB, atOnce: 2 },
+  { maxRequest: 16 * KIB, maxResponse: 128 * KIB, atOnce: 2 },
 );
 export type EchoSent = MessageOf<(typeof echo)["request"]>;
 export type EchoAnswer = MessageOf<(typeof echo)["response"]>;

@@ -41,7 +41,7 @@ const LONGEST_PAUSE: Nanos = 60n * SECOND;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
-const LOOK_WITHIN: Nanos = 3n * SECOND;
+const LOOK_WITHIN: Nanos = SECOND;
 
 /** A secondary as it sees itself. */
 export interface ReceiverStatus {
@@ -372,7 +372,7 @@ export class Receiver {
       ports.heard?.(answer.t2);
       if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
-      ports.learned(answer.apiAddress, answer.clusterAddresses, answer.siblings);
+      ports.learned(answer.apiAddress, answer.clusterAddresses, answer);
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
     }
   }

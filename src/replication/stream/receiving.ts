@@ -10,7 +10,7 @@ import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Measured } from "./echo-times.ts";
-import type { Place, Sibling } from "./messages.ts";
+import type { EchoAnswer, Place } from "./messages.ts";
 
 /** Begins the names of events. */
 export const EVENT = "replication";
@@ -60,7 +60,7 @@ export interface ReceiverPorts {
   readonly learned: (
     apiAddress: string,
     clusterAddresses: readonly string[],
-    siblings: readonly Sibling[],
+    others: Pick<EchoAnswer, "siblings" | "revoked">,
   ) => void;
 }
 

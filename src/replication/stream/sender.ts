@@ -68,6 +68,8 @@ export interface SenderPorts {
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
   /** The members that have come once, without the one of this id. Default: none is known. */
   readonly siblings?: (id: string) => readonly messages.Sibling[];
+  /** Serials of those that are members no more, the latest. Default: none is known. */
+  readonly revoked?: () => readonly string[];
   /** A member that follows was heard of. */
   readonly reached?: () => void;
   /** A member speaks of a later epoch than ours: somebody else leads by now. */
@@ -188,8 +190,18 @@ export class Sender {
 
   /** All that may come, without ids that their cluster has left. */
   #awaited(ids = this.#ports.known()): readonly string[] {
-    const left = leftIds(this.#ports.siblings?.("") ?? [], this.members());
+    const left = this.#left();
     return ids.filter((id) => !left.has(id));
+  }
+
+  /** By an id that its cluster has left nobody answers. */
+  #siblingsOf(id: string): readonly messages.Sibling[] {
+    const left = this.#left();
+    return (this.#ports.siblings?.(id) ?? []).filter((one) => !left.has(one.id));
+  }
+
+  #left(): ReadonlySet<string> {
+    return leftIds(this.#ports.siblings?.("") ?? [], this.members());
   }
 
   /** The first index that a known secondary still needs; null where there is none. One that has not come yet needs
@@ -372,7 +384,8 @@ export class Sender {
       apiAddress: this.#ports.apiAddress(),
       clusterAddresses: this.#ports.clusterAddresses(),
       keysVersion: this.#ports.keysVersion(),
-      siblings: this.#ports.siblings?.(member.id) ?? [],
+      siblings: this.#siblingsOf(member.id),
+      revoked: this.#ports.revoked?.() ?? [],
     };
   }
 

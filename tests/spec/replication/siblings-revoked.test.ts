@@ -7,6 +7,7 @@ import type { Random } from "@holdfast/shared/world";
 import { issueMember } from "../../../src/cluster/authority.ts";
 import { storedMaterial } from "../../../src/replication/joining/primary-rows.ts";
 import {
+  putSiblings,
   storedFormer,
   storedSiblings,
   storedUpstream,
@@ -17,6 +18,7 @@ import { at } from "../../support/http-client.ts";
 import { type Cluster, inSync, joined, rejoined } from "../../support/replication/clusters.ts";
 import { HURRIED } from "../../support/replication/hurried-world.ts";
 import {
+  answerTo,
   demotedAway,
   FORCED,
   knownTo,
@@ -73,6 +75,27 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   await until(() => isFenced(a.replication.role));
   const known = () => viewOf(a).list("secondaries/", { limit: 10 });
   await until(() => !known().includes("site-c"));
+});
+
+test("one that was revoked keeps nobody from being promoted by way of a sibling that has not heard of it", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const d = await joined(t, a, "site-d", WORLD);
+  await inSync(a, d);
+  for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
+  const before = storedSiblings(viewOf(c));
+  await revoke(a, "site-d", a.token);
+  for (const one of [b, c]) await until(() => knownTo(one) === 1);
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  await viewOf(c).write((tx) => putSiblings(tx, before)); // as one that was away
+  const sibling = storedSiblings(viewOf(d)).find(({ id }) => id === "site-c");
+  assert.ok(sibling !== undefined && d.replication.role.mode === "secondary");
+  const words = { candidacy: "stands" } as const;
+  const { epoch } = d.replication.role;
+  const answer = await answerTo(d, epoch, await d.clusterId(), { sibling, words });
+  assert.notEqual(answer, null, "it is heard there");
+  await b.replication.promote(PLAIN);
+  assert.equal(b.replication.mode, "primary");
 });
 
 test("one that follows the new primary is revoked with the certificate that it had of the old one", async (t) => {

@@ -1,0 +1,127 @@
+// What one that is to be promoted hears from the other members: all at once and for a second in the whole, also from those that
+// others name; and nothing of one that was revoked.
+
+import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
+import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
+import type { Greeting } from "../../cluster/hello.ts";
+import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
+import { serviceTable } from "../../grpc/method.ts";
+import { SystemNet } from "../../system/net.ts";
+import { fenceCall } from "../joining/calls.ts";
+import type { Epoch } from "../roles/role.ts";
+import type { Sibling } from "../stream/messages.ts";
+import { callOthers, type Found } from "./asking.ts";
+
+const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
+const idOf = (n: number) => `0b8e2f3e-0000-4000-8000-00000000000${n}`;
+const OWN = idOf(1);
+const EPOCH: Epoch = { number: 2, cluster: idOf(9), first: "7" };
+const NONE = new Uint8Array(0);
+const NOWHERE = new Promise<never>(() => {});
+
+interface Member {
+  readonly knows?: readonly Sibling[];
+  readonly stands?: readonly string[];
+  readonly leading?: Epoch;
+  /** As which it greets. Default: as itself. */
+  readonly as?: string;
+  readonly hangs?: boolean;
+}
+
+const sibling = (n: number): Sibling => ({
+  id: `site-${n}`,
+  cluster: idOf(n),
+  serials: [`4${n}`],
+  addresses: [`https://10.1.2.${n}:8201`],
+});
+
+/** Members by their numbers, of which this one knows some. */
+function stage(members: Readonly<Record<number, Member>>) {
+  const world = fakeWorld();
+  const rootKey = createSecretKey(Buffer.alloc(32, 5));
+  const called: number[] = [];
+  const carrierTo = ({ host }: { readonly host: string }) => {
+    const number = Number(host.split(".").at(-1));
+    called.push(number);
+    const { knows = [], stands = [], leading, as = idOf(number), hangs } = members[number] ?? {};
+    const peer = { ...SET, id: "own", serial: "41", expires: world.clock.now() + 10n ** 18n };
+    const greet = async (): Promise<Greeting> => ({ clusterId: as, protocol: 1, version: "0.1.0" });
+    const table = serviceTable([
+      fenceCall(SET, {
+        secondaries: { assertKnown: () => {}, clusterOf: () => OWN },
+        barrier: { rootKey },
+        fenced: async (epoch) => (hangs === true ? await NOWHERE : (leading ?? epoch)),
+        leads: () => false,
+        candidates: { hear: () => stands },
+        siblings: () => knows,
+      }),
+    ]);
+    return new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world);
+  };
+  const member = {
+    ...SET,
+    id: "own",
+    authority: NONE,
+    certificate: NONE,
+    key: NONE,
+    serial: "41",
+    expires: 10n ** 18n,
+  };
+  const call = (siblings: readonly Sibling[], revoked: readonly string[] = []) =>
+    callOthers({ member, siblings, revoked, primary: [] }, EPOCH, "stands", {
+      ...world,
+      net: new SystemNet(),
+      barrier: { rootKey },
+      clusterId: () => OWN,
+      version: "0.1.0",
+      carrierTo,
+    });
+  return { world, called, call };
+}
+
+const clusters = ({ named }: Found) => named.map(({ cluster }) => cluster);
+
+test("one that hangs costs a second in the whole, and whom the others name is called meanwhile", async () => {
+  const { world, called, call } = stage({
+    2: { hangs: true },
+    3: { knows: [sibling(4)] },
+    4: { stands: [idOf(4)] },
+  });
+  let found: Found | null = null;
+  void call([sibling(2), sibling(3)]).then((all) => (found = all));
+  for (let turn = 0; turn < 200 && called.length < 3; turn++) await nextTurn();
+  assert.deepEqual(called, [2, 3, 4]);
+  await world.timers.advance(SECOND);
+  for (let turn = 0; turn < 200 && found === null; turn++) await nextTurn();
+  assert.ok(found !== null);
+  assert.deepEqual(clusters(found), [idOf(4)]);
+  assert.deepEqual((found as Found).unreached, ["https://10.1.2.2:8201"]);
+});
+
+test("one that was revoked is not heard through another that does not know it yet: nor called, nor believed to stand or to lead", async () => {
+  const leading = { number: 9, cluster: idOf(4), first: "8" };
+  const stale = { knows: [sibling(4)], stands: [idOf(4)], leading };
+  const { called, call } = stage({ 3: stale, 4: { stands: [idOf(4)] } });
+  const found = await call([sibling(3)], ["44"]);
+  assert.deepEqual([clusters(found), found.later, found.unreached], [[], null, []]);
+  assert.deepEqual(called, [3]);
+  const unaware = await call([sibling(3)]);
+  assert.deepEqual(new Set(clusters(unaware)), new Set([idOf(4)]), "else it counts");
+  assert.deepEqual(unaware.later, leading);
+});
+
+test("one whose old certificate was revoked, and that is known by another, is a member like the others", async () => {
+  const renewed = { ...sibling(4), serials: ["4f", "44"] };
+  const { call } = stage({ 3: { knows: [renewed], stands: [idOf(4)] }, 4: {} });
+  const found = await call([sibling(3), renewed], ["4f"]);
+  assert.deepEqual(clusters(found), [idOf(4)]);
+});
+
+test("who answers says of itself that it does not stand, and not of another cluster", async () => {
+  const { call } = stage({ 2: {}, 3: { as: idOf(4) } });
+  const { deniers } = await call([sibling(2), sibling(3)]);
+  assert.deepEqual(deniers, [idOf(2)]);
+});
