@@ -22,7 +22,7 @@ import type { Replication } from "./replication.ts";
 import type { Also, Changed } from "./roles/changes.ts";
 import type { Place, Tried } from "./links/join.ts";
 import type { Upstream } from "./links/upstream.ts";
-import { after, type Joined } from "./roles/role.ts";
+import { after, isFenced, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
 import { clusterAddressText } from "./addresses.ts";
 
@@ -117,6 +117,7 @@ export class Admission {
 
   async revoke(named: string): Promise<void> {
     const { log } = this.#options;
+    if (isFenced(this.#replication.role)) throw failures.fencedRevocation();
     const serving = await this.#replication.primary();
     const id = await serving.revoke(named);
     if (id === null) return;

@@ -219,6 +219,19 @@ export function fenced(): Failure {
 }
 
 /**
+ * @code replication-fenced-revocation A primary that is fenced revokes nobody: others would not hear of it.
+ * @remedy Revoke the secondary at the cluster that leads (`conflicting_primary` of the status), by the same id: it tells this cluster and the
+ * other secondaries.
+ */
+export function fencedRevocation(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-fenced-revocation",
+    "this cluster is fenced and revokes nobody: revoke it at the cluster that leads (conflicting_primary of the status), by the same id; that one tells this cluster and the others",
+  );
+}
+
+/**
  * @code replication-lease-lapsed This primary has reached no secondary for the time of `primary_lease`, and writes nothing until it
  * does: another cluster may have been promoted.
  * @remedy Look at the secondaries and the network to them. Where another cluster was promoted, demote this one; where the

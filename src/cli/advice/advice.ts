@@ -126,6 +126,10 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
       "`holdfast replication demote` here, and `holdfast replication update-primary` with a token of that one",
   ],
   [
+    "replication_fenced_revocation",
+    "`holdfast replication status` here names the cluster that leads: `holdfast replication revoke -address` of that one, with the same id",
+  ],
+  [
     "replication_lease_lapsed",
     "`holdfast replication status` here shows which secondaries are away; where one of them was promoted, send it there",
   ],
