@@ -68,8 +68,8 @@ export interface Facts {
     readonly fenced: boolean;
     /** Who leads the set besides, as far as is known here: by the secondary that says so; the name of this one itself is empty. */
     readonly rivals: readonly { readonly name: string; readonly text: string }[];
-    /** Secondaries as which two clusters come. */
-    readonly doubled: readonly string[];
+    /** Secondaries as which two clusters come, and where from. */
+    readonly doubled: readonly { readonly name: string; readonly from: readonly string[] }[];
     /** Entries that only this cluster had, and gave up. */
     readonly divergent: number;
     /** Of what such a cluster had made outside: not handed over yet, and brought here where nobody can end it. */
@@ -209,11 +209,12 @@ export const CHECKS: readonly Check[] = [
     remedy:
       "holdfast replication status; stop the copy: a second secondary begins empty, with a token of its own",
     find: (facts) =>
-      facts.replication().doubled.map((name) => ({
+      facts.replication().doubled.map(({ name, from }) => ({
         subject: name,
         namespace: ROOT_NAMESPACE,
         seenBy: "sys/replication/dr/status",
         text: "two clusters come as this secondary: a copy of its disk was started beside it",
+        ...(from.length === 0 ? {} : { detail: `they come from ${from.join(" and ")}` }),
       })),
   },
   {

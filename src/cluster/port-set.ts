@@ -38,10 +38,14 @@ export class PortSet implements ServedSet {
   }
 
   /** Who has shown this certificate. Where it is revoked, each call is answered so, and with nothing else. */
-  judge(certificate: X509Certificate, clock: Pick<Clock, "now">): PeerGate | Mismatch {
+  judge(
+    certificate: X509Certificate,
+    from: string,
+    clock: Pick<Clock, "now">,
+  ): PeerGate | Mismatch {
     const peer = verifyMember(certificate, this.#authority, this.#name, clock.now());
     if ("mismatch" in peer) return peer;
-    return new PeerGate(peer, this, clock);
+    return new PeerGate({ ...peer, from }, this, clock);
   }
 
   isRevoked(serial: string): boolean {

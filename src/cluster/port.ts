@@ -197,7 +197,7 @@ export class ClusterPort {
     if (socket.alpnProtocol !== PROTOCOL_NAME)
       return this.#refuse(socket, "it does not speak HTTP/2");
     if (socket.isSessionReused()) return this.#refuse(socket, "it goes on with an older session");
-    const gate = set.judge(certificate, this.#world.clock);
+    const gate = set.judge(certificate, handshake.address, this.#world.clock);
     if ("mismatch" in gate) return this.#refuse(socket, `its certificate: ${gate.mismatch}`);
     const { serial } = gate.peer;
     if (set.sessionsOf(serial) >= this.#limits.sessionsPerCertificate) {

@@ -20,6 +20,8 @@ const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 export interface Peer extends MemberName {
   readonly serial: string;
   readonly expires: Instant;
+  /** The address that it comes from; not there where nothing is known of it. */
+  readonly from?: string;
 }
 
 /** Why it is not one, for the log. */

@@ -39,6 +39,8 @@ export interface FollowingParts {
   /** Where it goes what only this cluster has. */
   readonly surplus: { readonly divergent: Divergent; readonly orphans: Orphans };
   readonly links: () => Promise<Links>;
+  /** Under which a cluster is known here; empty where it is not. */
+  readonly nameOf: (cluster: string) => string;
   readonly status: Pick<ClusterStatus, "open" | "close">;
   readonly changes: Changes;
 }
@@ -169,7 +171,7 @@ export class Following {
       await role.step({ do: "superseded", epoch });
       this.candidates.led(epoch.cluster);
       const links = await this.#parts.links();
-      links.tellSuperseded(options.log, epoch);
+      links.tellSuperseded(options.log, epoch, this.#parts.nameOf(epoch.cluster));
       const upstream = links.storedUpstream(options.view);
       await this.#stop();
       if (upstream !== null) this.#receive(links, upstream); // the other one is told
@@ -298,6 +300,7 @@ export class Following {
       hasPrimary: role.id !== "",
       superseded: role.superseded === true,
       leader: role.epoch,
+      nameOf: this.#parts.nameOf,
       hasPort: options.port() !== null,
       audits: audits(),
       changing: changes.isRunning || this.candidates.stands,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { until } from "../../tests/support/until.ts";
-import { Leading, type LeadingParts } from "./leading.ts";
+import { type HeardFrom, Leading, type LeadingParts } from "./leading.ts";
 import type { Links } from "./links/links.ts";
 import { Changes } from "./roles/changes.ts";
 import { StoredRole } from "./roles/stored-role.ts";
@@ -33,6 +33,7 @@ async function leading(
   const { cluster, first } = OWN;
   await role.step({ do: "enable-primary", set: SET, cluster, address: "", first });
   const fenced: Epoch[] = [];
+  const from: HeardFrom[] = [];
   const calls: AbortSignal[] = [];
   const addresses = ["https://10.1.2.3:8201"];
   const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned };
@@ -48,6 +49,7 @@ async function leading(
     superseded: () => opened,
     beside: () => opened,
     storedFormerRevoked: () => [],
+    nameOf: (_: unknown, cluster: string) => (cluster === LATER.cluster ? "site-c" : ""),
     exchange: async (...[, member, , , said]: Parameters<Links["exchange"]>) => {
       const signal = said!.signal!;
       calls.push(signal);
@@ -68,13 +70,16 @@ async function leading(
     links: async () => links,
     status: { open: () => {}, close: async () => {} },
     changes: new Changes(world.log, () => {}),
-    fence: async (epoch: Epoch) => void fenced.push(epoch),
+    fence: async (epoch: Epoch, by: HeardFrom) => {
+      fenced.push(epoch);
+      from.push(by);
+    },
   };
   const found = new Leading(parts as unknown as LeadingParts);
   await found.open();
   t.after(() => found.close("the test is over"));
   await until(() => calls.length > 0);
-  return { found, fenced, calls, lines: world.lines };
+  return { found, fenced, from, calls, lines: world.lines };
 }
 
 test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
@@ -82,6 +87,7 @@ test("one that a member says to lead itself is given way to; what a member has h
   const found = await leading(t, true, async () => OWN, claims);
   await until(() => found.fenced.length > 0);
   assert.deepEqual(found.fenced, [LATER]);
+  assert.deepEqual(found.from, [{ name: "site-c", address: "https://10.1.2.4:8201" }]);
   for (const hearsay of [
     { ...claims, leads: false },
     { ...claims, cluster: OWN.cluster },
@@ -95,9 +101,10 @@ test("one that a member says to lead itself is given way to; what a member has h
 const KEEPS_ON = "accept_fence is off";
 
 test("one that hears of a later primary gives way to it", async (t) => {
-  const { fenced, lines } = await leading(t, true, async () => LATER);
+  const { fenced, from, lines } = await leading(t, true, async () => LATER);
   await until(() => fenced.length > 0);
   assert.deepEqual(fenced, [LATER]);
+  assert.deepEqual(from, [{ name: "site-c", address: "https://10.1.2.3:8201" }]);
   assert.ok(!lines.some((line) => line.includes(KEEPS_ON)));
 });
 

@@ -31,7 +31,13 @@ export interface LeadingParts {
   /** Whoever follows is heard of, or nobody is left who could be. */
   readonly lease: ServingWorld["lease"];
   /** Somebody else leads: nothing is written here any more when this resolves. */
-  readonly fence: (epoch: Epoch) => Promise<void>;
+  readonly fence: (epoch: Epoch, by: HeardFrom) => Promise<void>;
+}
+
+/** Who has said that another cluster leads: its name here, where it has one, and where it is. */
+export interface HeardFrom {
+  readonly name: string;
+  readonly address: string;
 }
 
 export class Leading {
@@ -161,7 +167,8 @@ export class Leading {
   get #hearing(): Pick<ServingWorld, "fenced" | "leads"> {
     const { role } = this.#parts;
     return {
-      fenced: (epoch, isOwn) => this.#heardOf(epoch, isOwn),
+      fenced: (epoch, isOwn, { id, from = "" }) =>
+        this.#heardOf(epoch, isOwn, { name: id, address: from }),
       leads: () => role.now.mode === "primary" && !isFenced(role.now),
     };
   }
@@ -180,13 +187,13 @@ export class Leading {
 
   /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. Who leads says it itself: whoever
    *  was revoked could have others say it in its place. */
-  async #heardOf(epoch: Epoch, isOwn: boolean): Promise<Epoch> {
+  async #heardOf(epoch: Epoch, isOwn: boolean, by: HeardFrom): Promise<Epoch> {
     const { now } = this.#parts.role;
     if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
     const known = now.fenced ?? now.epoch;
     const isLater = isNext(known, epoch) && isOwn;
     if (now.mode !== "primary" || !isLater || this.#keepsOn(epoch)) return known;
-    await this.#parts.fence(epoch); // whoever hears that it was taken is sure of it
+    await this.#parts.fence(epoch, by); // whoever hears that it was taken is sure of it
     this.#dismissSoon();
     return epoch;
   }
@@ -271,7 +278,9 @@ export class Leading {
     if (later !== epoch) {
       if (former.isDisowned) return this.#tellUnproved(later);
       if (this.#keepsOn(later)) return;
-      await this.#parts.fence(later);
+      const places = [former.addresses, ...untold.map(({ addresses }) => addresses)];
+      const [address = ""] = places[[leading, ...others].indexOf(later)] ?? [];
+      await this.#parts.fence(later, { name: links.nameOf(view, later.cluster), address });
       return this.#dismissSoon();
     }
     if (leading === null && former.isHeard) return; // it is something else by now

@@ -10,7 +10,7 @@ import { namedAddress } from "./addresses.ts";
 import * as failures from "./failures.ts";
 import { ReplicationFigures } from "./figures.ts";
 import { Following } from "./following.ts";
-import { Leading } from "./leading.ts";
+import { type HeardFrom, Leading } from "./leading.ts";
 import { AdoptedOrphans } from "./links/adopted-orphans.ts";
 import { Divergent } from "./links/divergent.ts";
 import type { Reached } from "./links/join.ts";
@@ -42,6 +42,10 @@ import { TreeWork } from "./tree-work.ts";
 const LAPSED = {
   event: "replication.lease-lapsed",
   remedy: "look at the secondaries, and whether another cluster was promoted",
+};
+const FENCED = {
+  event: "replication.fenced",
+  remedy: "demote this cluster, and let it follow that one (update-primary)",
 };
 const GOES_ON = { event: "replication.lease-renewed" };
 
@@ -102,7 +106,7 @@ export class Replication {
       ...parts,
       adopted: this.#adopted,
       lease: { reached: () => this.#reached(), release: () => this.#releaseLease() },
-      fence: (epoch) => this.fence(epoch),
+      fence: (epoch, by) => this.fence(epoch, by),
     });
     this.#following = new Following({
       ...parts,
@@ -130,7 +134,7 @@ export class Replication {
       adopted: this.#adopted,
       figures: this.#figures,
       known: () => leading.serving?.known ?? this.#knownBefore(),
-      nameOf: (cluster) => this.#links?.nameOf(options.view, cluster) ?? "",
+      nameOf: (cluster) => this.#nameOf(cluster),
       unpromotable: () => this.unpromotable,
     });
     this.#tidying = new Recurring({
@@ -140,6 +144,11 @@ export class Replication {
       timers,
       log,
     });
+  }
+
+  /** Under which a cluster is known here; empty where it is not. */
+  #nameOf(cluster: string): string {
+    return this.#links?.nameOf(this.#options.view, cluster) ?? "";
   }
 
   /** One that was superseded serves nobody, and knows them still. */
@@ -156,6 +165,7 @@ export class Replication {
       role: this.#role,
       changes: this.#changes,
       links: () => this.#load(),
+      nameOf: (cluster: string) => this.#nameOf(cluster),
       // It looks at those who work, and they say when it begins and ends.
       status: { open: () => this.status.open(), close: () => this.status.close() },
     };
@@ -347,7 +357,7 @@ export class Replication {
   }
 
   /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */
-  async fence(epoch: Epoch): Promise<void> {
+  async fence(epoch: Epoch, { name, address }: HeardFrom): Promise<void> {
     await this.#changes.own(async () => {
       await this.#role.step({ do: "fence", epoch });
       await this.#changes.orSeal(async () => {
@@ -355,7 +365,13 @@ export class Replication {
         await this.#takingOver.yield();
         await this.#options.house.yield();
       });
-      this.#changes.tell("fenced", { epoch: epoch.number, cluster: epoch.cluster });
+      this.#log.warn("another cluster of the set leads: nothing is written here any more", {
+        ...FENCED,
+        epoch: epoch.number,
+        cluster: epoch.cluster,
+        ...(name === "" ? {} : { name }),
+        ...(address === "" ? {} : { from: address }),
+      });
     });
   }
 
@@ -435,6 +451,7 @@ export class Replication {
       const links = await this.#load();
       const step = { do: "update-primary", joined, isForced: force } as const;
       const { epoch: known } = this.#secondary();
+      const knownName = this.#nameOf(known.cluster); // it goes with the primary of before
       after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
       const { heard } = this.#following;
       const taken = (signal: AbortSignal) =>
@@ -455,7 +472,7 @@ export class Replication {
       const isBefore = isOlder(joined.epoch, known);
       if (isBefore) links.tellRefuted(this.#log, known, joined.epoch);
       const followed = `this cluster follows the primary at ${joined.address} from now on`;
-      return { warnings: [followed, ...(isBefore ? [refutedWarning(known)] : [])] };
+      return { warnings: [followed, ...(isBefore ? [refutedWarning(known, knownName)] : [])] };
     });
   }
 

@@ -116,5 +116,8 @@ test("a token that has ended unused is no trouble, and two that come as one are"
   assert.equal(well.troubled, false);
   const twice = statusView({ ...primary, secondaries: [{ ...member, duplicated: true }] }, 0n);
   assert.equal(twice.troubled, true);
-  assert.match(twice.advice.join(), /^Two clusters come as site-b.*stop the copy/);
+  assert.match(twice.advice.join(), /^Two clusters come as site-b: .*stop the copy/);
+  const places = { ...member, duplicated: true, duplicated_from: ["10.0.0.1", "10.0.0.9"] };
+  const { advice } = statusView({ ...primary, secondaries: [places] }, 0n);
+  assert.match(advice.join(), /^Two clusters come as site-b, from 10\.0\.0\.1 and 10\.0\.0\.9: /);
 });

@@ -195,8 +195,9 @@ function memberAdvice(member: JsonObject): string[] {
     ];
   }
   if (member["duplicated"] === true) {
+    const from = listOf(member["duplicated_from"]);
     return [
-      `Two clusters come as ${id}: a copy of its disk was started beside it. Next: stop the copy; where it is to be a secondary of its ` +
+      `Two clusters come as ${id}${from.length === 0 ? "" : `, from ${from.join(" and ")}`}: a copy of its disk was started beside it. Next: stop the copy; where it is to be a secondary of its ` +
         "own, begin it with an empty data directory, and `holdfast replication join` there with a token of its own.",
     ];
   }

@@ -123,7 +123,7 @@ export interface JoiningPorts {
   readonly checkEpoch: (epoch: number) => void;
   /** Somebody who has the keys of the set says to lead in this epoch, or only who does (`isOwn` false). Gives the one that leads
    *  as far as is known here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
+  readonly fenced: (epoch: Epoch, isOwn: boolean, by: Peer) => Promise<Epoch>;
   /** Whether this cluster leads the set now. */
   readonly leads: () => boolean;
   /** Takes over rows that stand for something outside, where they are not there yet. */
@@ -184,7 +184,7 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
     // All members have the keys: who speaks for another one proves no more than who has heard of it.
     const isSelf = from !== "" && from === secondaries.clusterOf(peer);
     const isOwn = isSelf && from === epoch.cluster;
-    const leading = await fenced(epoch, isOwn);
+    const leading = await fenced(epoch, isOwn, peer);
     const accepted = isSame(leading, epoch);
     if (isNext(leading, epoch)) ports.later?.(peer, epoch);
     if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);

@@ -54,11 +54,12 @@ export async function exchange(
 }
 
 /** A secondary has heard that another cluster than its primary leads. */
-export function tellSuperseded(log: Log, { number: epoch, cluster }: Epoch): void {
+export function tellSuperseded(log: Log, { number: epoch, cluster }: Epoch, name: string): void {
   log.warn("another cluster leads the set: nothing more is taken from this primary", {
     event: "replication.superseded",
     epoch,
     cluster,
+    ...(name === "" ? {} : { name }),
     remedy: "follow that one: update-primary with a token of it",
   });
 }

@@ -278,7 +278,8 @@ export class Receiving {
     if (answer === null || !isNext(this.#role.epoch, answer.leading)) return;
     const { leading } = answer;
     await role.step({ do: "superseded", epoch: leading });
-    tellSuperseded(log, leading);
+    const named = this.#siblings.siblings.find((one) => one.cluster === leading.cluster);
+    tellSuperseded(log, leading, named?.id ?? "");
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {

@@ -56,7 +56,7 @@ export interface ServingWorld {
   readonly superseded: (epoch: number) => void;
   /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
    *  here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean) => Promise<Epoch>;
+  readonly fenced: (epoch: Epoch, isOwn: boolean, by: Peer) => Promise<Epoch>;
   /** Whether this cluster leads still. */
   readonly leads: () => boolean;
   /** Of those that have followed the primary of before beside this one, and that primary itself. Whether there was one. */

@@ -26,6 +26,7 @@ const READY: PromotionFacts = {
   hasPrimary: true,
   superseded: false,
   leader: { number: 3, cluster: "cluster-a" },
+  nameOf: (cluster) => (cluster === "cluster-d" ? "site-d" : ""),
   hasPort: true,
   audits: true,
   changing: false,
@@ -114,4 +115,23 @@ test("one that was not heard of since the start is not said to have been", () =>
 test("what would be lost is named by its indexes", () => {
   const checks = promotionChecks({ ...READY, announced: 95n });
   assert.match(skipped(checks).join(), /entries 91 to 95 of the primary are missing/);
+});
+
+test("a cluster is told by the name that it has here, where it has one", () => {
+  const text = (facts: Partial<PromotionFacts>, of: string) =>
+    promotionChecks({ ...READY, ...facts }).find(({ name }) => name === of)?.text;
+  const candidates = ["cluster-c", "cluster-d"];
+  const later = { number: 4, cluster: "cluster-d" };
+  assert.match(
+    text({ siblings: { ...NOBODY, candidates } }, "siblings") ?? "",
+    /^cluster cluster-c and site-d \(cluster cluster-d\) is about to be promoted/,
+  );
+  assert.match(
+    text({ siblings: { ...NOBODY, later } }, "siblings") ?? "",
+    /^site-d \(cluster cluster-d\) leads the set in epoch 4/,
+  );
+  assert.match(
+    text({ superseded: true, leader: later }, "primary-gone") ?? "",
+    /^site-d \(cluster cluster-d\) leads/,
+  );
 });

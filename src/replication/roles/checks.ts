@@ -6,6 +6,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { promotionRefused, promotionTooEarly } from "../failures.ts";
 import { SILENCE } from "../silence.ts";
 import type { Epoch } from "./role.ts";
+import { clusterText } from "./warnings.ts";
 
 /** What is known when it is decided. */
 export interface PromotionFacts {
@@ -38,6 +39,8 @@ export interface PromotionFacts {
   readonly superseded: boolean;
   /** Who leads, as far as is known here, also where it is not followed. */
   readonly leader: Pick<Epoch, "number" | "cluster">;
+  /** Under which a cluster is known here; empty where it is not. */
+  readonly nameOf: (cluster: string) => string;
   /** Whether this server has a cluster port, which a primary needs. */
   readonly hasPort: boolean;
   /** Whether an audit device of the data can be written here. */
@@ -134,7 +137,7 @@ function signOfPrimary(facts: PromotionFacts): string | null {
   const isOver = final !== null && applied >= final;
   if (isOver && !superseded) return null;
   if (!hasPrimary || superseded) {
-    return `cluster ${leader.cluster} leads the set in epoch ${leader.number}, as far as is known here, and is not followed: follow it, with a token of it`;
+    return `${clusterText(leader.cluster, facts.nameOf)} leads the set in epoch ${leader.number}, as far as is known here, and is not followed: follow it, with a token of it`;
   }
   if (silentFor === null) return "the primary is alive and connected: demote it first";
   if (refusal !== null) {
@@ -153,13 +156,14 @@ function lastWord({ silentFor, unheardFor, isHeard }: PromotionFacts): string {
 }
 
 /** Who leads by now, or is about to, by what the other members say; null where nobody does. */
-function rivalOf({ siblings }: PromotionFacts): string | null {
+function rivalOf({ siblings, nameOf }: PromotionFacts): string | null {
   const { later = null, candidates = [] } = siblings ?? {};
   if (later !== null) {
-    return `cluster ${later.cluster} leads the set in epoch ${later.number}, as another member says: follow it, with a token of it`;
+    return `${clusterText(later.cluster, nameOf)} leads the set in epoch ${later.number}, as another member says: follow it, with a token of it`;
   }
   if (candidates.length === 0) return null;
-  return `cluster ${candidates.join(" and ")} is about to be promoted: look there, and follow it; where nothing comes of it, try again in a minute`;
+  const all = candidates.map((cluster) => clusterText(cluster, nameOf));
+  return `${all.join(" and ")} is about to be promoted: look there, and follow it; where nothing comes of it, try again in a minute`;
 }
 
 /** Who was not there to say so: no reason to refuse, since a site that is lost would keep the others from being promoted. */

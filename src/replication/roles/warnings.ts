@@ -7,6 +7,12 @@ import type { Epoch, Role } from "./role.ts";
 
 const WARN_SKEW = 30n; // seconds
 
+/** As people read it: by the name that it has here, where it has one. */
+export function clusterText(cluster: string, nameOf: (cluster: string) => string): string {
+  const name = nameOf(cluster);
+  return name === "" ? `cluster ${cluster}` : `${name} (cluster ${cluster})`;
+}
+
 /** Tokens and certificates end by the clock of whoever looks at them. */
 export function skewWarnings(skew: Nanos): string[] {
   const seconds = skew / SECOND;
@@ -50,6 +56,9 @@ export function rivalWarnings(role: Role): string[] {
 }
 
 /** An operator has followed an earlier primary than was known. */
-export function refutedWarning({ number, cluster }: Pick<Epoch, "number" | "cluster">): string {
-  return `epoch ${number} of cluster ${cluster} is given up here: where that cluster leads all the same, it says so again`;
+export function refutedWarning(
+  { number, cluster }: Pick<Epoch, "number" | "cluster">,
+  name: string,
+): string {
+  return `epoch ${number} of ${clusterText(cluster, () => name)} is given up here: where that cluster leads all the same, it says so again`;
 }

@@ -139,7 +139,9 @@ export class ClusterStatus {
       name,
       text: "a secondary is not connected: it falls behind",
     }));
-    const doubled = present.flatMap(({ id, isDoubled }) => (isDoubled ? [id] : []));
+    const doubled = present.flatMap(({ id: name, isDoubled, doubledFrom: from }) =>
+      isDoubled ? [{ name, from }] : [],
+    );
     const status = this.#work.receiving()?.status ?? null;
     const trouble = status === null ? null : this.#syncError(status);
     const isAlone = role.mode === "secondary" && role.id === "";
@@ -151,7 +153,7 @@ export class ClusterStatus {
         : [];
     return {
       fenced: isFenced(role),
-      rivals: rivalsOf(role, present),
+      rivals: rivalsOf(role, present, this.#work.nameOf),
       doubled,
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },

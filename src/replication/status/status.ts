@@ -6,6 +6,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import { clusterText } from "../roles/warnings.ts";
 import { type Epoch, isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
 
 /** A peer as the other side sees it. */
@@ -27,8 +28,9 @@ export interface SecondaryFacts extends PeerFacts {
   /** For how long it lacks what it lacks; null where that is nothing. */
   readonly behindFor: Nanos | null;
   readonly state: string;
-  /** Two come by turns as this one. */
+  /** Two come by turns as this one, and where from. */
   readonly isDoubled: boolean;
+  readonly doubledFrom: readonly string[];
   /** A later primary that it knows of, and does not follow this one for; null or not there where there is none. */
   readonly later?: Pick<Epoch, "number" | "cluster"> | null;
 }
@@ -132,7 +134,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
       last_remote_wal: Number(one.acknowledged ?? 0n),
       wal_lag: Number(one.lag ?? 0n),
       state: one.state,
-      ...(one.isDoubled ? { duplicated: true } : {}),
+      ...doubledStatus(one, whole),
       ...laterStatus(one, facts),
       ...(whole ? { version: one.version } : {}),
       ...(history === null ? {} : { lag_history: history(one.id) }),
@@ -143,6 +145,11 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     last_dr_wal: Number(facts.store.lastDr),
     ...treeStatus(facts.store),
   };
+}
+
+function doubledStatus({ isDoubled, doubledFrom: from }: SecondaryFacts, whole: boolean): JsonObject {
+  if (!isDoubled) return {};
+  return { duplicated: true, ...(whole && from.length > 0 ? { duplicated_from: [...from] } : {}) };
 }
 
 function laterStatus({ later = null }: SecondaryFacts, { nameOf }: StatusFacts): JsonObject {
@@ -217,16 +224,20 @@ function rivalOf({ rival }: Primary, present: readonly SecondaryFacts[]): string
 }
 
 /** Who leads besides, as far as this primary knows. */
-export function rivalsOf(role: Role, present: readonly SecondaryFacts[]) {
+export function rivalsOf(
+  role: Role,
+  present: readonly SecondaryFacts[],
+  nameOf: StatusFacts["nameOf"],
+) {
   if (role.mode !== "primary" || isFenced(role)) return [];
   const rival = rivalOf(role, present);
-  const own = `cluster ${rival} has refused this one for good before it was promoted by force: as long as it runs there are two primaries`;
+  const own = `${clusterText(rival ?? "", nameOf)} has refused this one for good before it was promoted by force: as long as it runs there are two primaries`;
   return [
     ...(rival === null ? [] : [{ name: "", text: own }]),
     ...present.flatMap(({ id, later = null }) => {
       if (later === null) return [];
       const { number, cluster } = later;
-      const text = `a secondary knows of a later primary, cluster ${cluster} of epoch ${number}: nothing should be written here`;
+      const text = `a secondary knows of a later primary, ${clusterText(cluster, nameOf)}, of epoch ${number}: nothing should be written here`;
       return [{ name: id, text }];
     }),
   ];

@@ -35,20 +35,25 @@ function echoOf(instance: string): EchoSent {
 test("two that come by turns are two; one that comes in the place of another is one", () => {
   const member = new Member("paris", HELLO, 0n);
   let now = 0n;
+  const status = () => member.status(now, 0n, () => 0n);
   const doubled = (instance: string) => {
     now += 5n * SECOND;
-    member.echo(echoOf(instance), null, now);
-    return member.status(now, 0n, () => 0n).isDoubled;
+    member.echo(echoOf(instance), null, now, instance === "one" ? "10.0.0.9" : "10.0.0.1");
+    return status().isDoubled;
   };
   assert.equal(doubled("one"), false);
   assert.equal(doubled("one"), false);
   assert.equal(doubled("two"), false, "it was started anew");
   assert.equal(doubled(""), false, "an older version does not say which it is");
   assert.equal(doubled("two"), false);
+  assert.deepEqual(status().doubledFrom, []);
   assert.equal(doubled("one"), true);
+  assert.deepEqual(status().doubledFrom, ["10.0.0.1", "10.0.0.9"]);
   assert.equal(doubled("two"), true);
+  assert.deepEqual(status().doubledFrom, ["10.0.0.1", "10.0.0.9"]);
   now += MINUTE;
   assert.equal(doubled("two"), false, "the other one was stopped");
+  assert.deepEqual(status().doubledFrom, []);
 });
 
 test("a cluster is where it came last; who is connected is left by nobody, and of whom nothing is known neither", () => {

@@ -25,6 +25,8 @@ export interface MemberStatus {
   readonly isConnected: boolean;
   /** Two come by turns with its certificate: one is a copy of the other. */
   readonly isDoubled: boolean;
+  /** Where the two come from, as far as is known; empty where there is one. */
+  readonly doubledFrom: readonly string[];
   readonly connectedSince: Instant | null;
   readonly lastHeartbeat: Instant | null;
   readonly echoDuration: Nanos | null;
@@ -57,9 +59,10 @@ export class Member {
   #acknowledged: bigint | null = null;
   #pin: bigint | null = null;
   #wasConnected = false; // at the last look
-  #instance = "";
-  readonly #instancesBefore = new Set<string>();
-  #doubledAt: Instant | null = null;
+  #instance = { name: "", from: "" };
+  /** By the number that each has drawn: where it came from. */
+  readonly #instancesBefore = new Map<string, string>();
+  #doubled: { readonly at: Instant; readonly from: readonly string[] } | null = null;
   stream: Ended | null = null;
 
   constructor(id: string, hello: Hello, now: Instant) {
@@ -83,8 +86,9 @@ export class Member {
     this.#since = null;
   }
 
-  echo(echo: EchoSent, measured: Measured | null, now: Instant): void {
-    this.#tellApart(echo.instance, now);
+  /** `from`: the address that it comes from, or empty. */
+  echo(echo: EchoSent, measured: Measured | null, now: Instant, from = ""): void {
+    this.#tellApart({ name: short(echo.instance), from }, now);
     this.#echo = echo;
     this.#measured = measured ?? this.#measured;
     this.#heard = now;
@@ -93,18 +97,28 @@ export class Member {
   }
 
   /** One that comes back after another has taken its place has not ended before: both run. */
-  #tellApart(instance: string, now: Instant): void {
-    if (instance === "" || instance === this.#instance) return;
+  #tellApart(instance: { readonly name: string; readonly from: string }, now: Instant): void {
+    const last = this.#instance;
+    if (instance.name === "") return;
+    this.#instance = instance;
+    if (instance.name === last.name) return;
     const before = this.#instancesBefore;
-    if (before.delete(instance)) this.#doubledAt = now;
-    if (this.#instance !== "") before.add(this.#instance);
-    const [oldest] = before;
+    if (before.delete(instance.name)) {
+      const both = new Set([last.from, instance.from]);
+      both.delete("");
+      this.#doubled = { at: now, from: [...both].toSorted() };
+    }
+    if (last.name !== "") before.set(last.name, last.from);
+    const [oldest] = before.keys();
     if (before.size > MAX_INSTANCES && oldest !== undefined) before.delete(oldest);
-    this.#instance = short(instance);
   }
 
   isDoubled(now: Instant): boolean {
-    return this.#doubledAt !== null && now - this.#doubledAt <= DOUBLED;
+    return this.#doubled !== null && now - this.#doubled.at <= DOUBLED;
+  }
+
+  doubledFrom(now: Instant): readonly string[] {
+    return this.isDoubled(now) ? (this.#doubled?.from ?? []) : [];
   }
 
   get acknowledged(): bigint | null {
@@ -160,6 +174,7 @@ export class Member {
       transactionBytes: limits?.bytes ?? 0n,
       isConnected,
       isDoubled: this.isDoubled(now),
+      doubledFrom: this.doubledFrom(now),
       connectedSince: isConnected ? this.#since : null,
       lastHeartbeat: this.#heard,
       echoDuration: this.#measured?.duration ?? null,

@@ -367,11 +367,12 @@ export class Sender {
         skew_ms: Number(measured.skew / 1_000_000n),
       });
     }
-    member.echo(request, measured, t1);
+    member.echo(request, measured, t1, call.peer.from);
     if (member.isDoubled(t1) && this.#lines.take(`double ${member.id}`) === 0) {
       log.error("two clusters come by turns as one secondary: one is a copy of the other", {
         event: "replication.secondary-duplicated",
         secondary: member.id,
+        from: member.doubledFrom(t1).join(),
         remedy: "stop the copy; it joins with an empty data directory and a token of its own",
       });
     }

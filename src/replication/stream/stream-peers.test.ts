@@ -56,6 +56,7 @@ describe("a secondary and its primary", BOUND, () => {
         transactionBytes: 64n * 1024n * 1024n,
         isConnected: true,
         isDoubled: false,
+        doubledFrom: [],
         connectedSince: 0n,
         lastHeartbeat: 0n,
         echoDuration: 0n,

@@ -149,6 +149,9 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
   // at once, and not only when its secondaries have heard of it
   await assert.rejects(a.replication.primary(), { code: "replication-fenced" });
   assert.equal((await a.status())["state"], "fenced");
+  const line = a.server.lines.find((each) => each.includes("replication.fenced")) ?? "";
+  assert.match(line, /WARN/);
+  assert.match(line, /name=site-b\b.*from=127\.0\.0\.1/);
   await until(() => a.replication.retention === null && !a.replication.changing);
   const refused = [
     await write(a, a.token, "z"),

@@ -176,7 +176,7 @@ test("one that has not heard of a promotion calls its siblings before it is prom
   assert.match(checks.find(({ name }) => name === "siblings")?.text ?? "", new RegExp(leader));
   await assert.rejects(
     b.replication.promote(PLAIN),
-    new RegExp(`check "siblings": cluster ${leader} leads the set in epoch 2`),
+    new RegExp(`check "siblings": site-c \\(cluster ${leader}\\) leads the set in epoch 2`),
   );
   assert.equal(b.replication.mode, "secondary");
   const forced = await b.replication.promote(FORCED);
@@ -288,7 +288,7 @@ test("an epoch that nobody leads in is given up by an operator's hand, with a to
   assert.equal(at(tried, "data", "ready"), true, tried.text);
   const moved = await c.dr("secondary/update-primary", { token, force: true }, operation);
   assert.equal(moved.status, 200, moved.text);
-  assert.match(moved.text, new RegExp(`epoch 900 of cluster ${cluster} is given up here`));
+  assert.match(moved.text, new RegExp(`epoch 900 of site-b \\(cluster ${cluster}\\) is given up here`));
   assert.ok(c.server.lines.some((line) => line.includes("replication.epoch-given-up")));
   await a.put("later", { n: "1" });
   await inSync(a, c);
