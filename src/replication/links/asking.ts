@@ -36,7 +36,7 @@ export interface Found {
 }
 
 /** Who answers may name whom it likes. */
-const MOST = 2 * SIBLINGS;
+const MAX_CALLED = 2 * SIBLINGS;
 const PRIMARY: Sibling = { id: "", cluster: "", serials: [], addresses: [] };
 
 /** `epoch`: the last that is known here. */
@@ -98,7 +98,7 @@ class Asking {
 
   /** Also one that has not answered, where another knows of a certificate or a place of it that is not known here. */
   #isNew(named: Sibling): boolean {
-    if (this.#called.length >= MOST) return false;
+    if (this.#called.length >= MAX_CALLED) return false;
     if (named.serials.includes(this.#others.member.serial) || this.#isRevoked(named)) return false;
     const isMet = this.#called.some((one) => one.answer !== null && isOne(one.sibling, named));
     const known = this.#called.flatMap(({ sibling }) => [...sibling.serials, ...sibling.addresses]);

@@ -50,7 +50,10 @@ test("one of its own in which nothing is served is waited for as well", async ()
   await own;
   assert.equal(await alone, "done");
   assert.equal(both.isRunning, false);
-  await assert.rejects(both.own(() => Promise.reject(new Error("no")), { isShut: true }), /no/);
+  await assert.rejects(
+    both.own(() => Promise.reject(new Error("no")), { isShut: true }),
+    /no/,
+  );
   assert.equal(both.isRunning, false);
 });
 

@@ -192,13 +192,14 @@ export class ClusterStatus {
     const serving = this.#work.serving();
     const followers = followersOf(serving);
     const { head } = store;
+    const receiving = this.#receivingFacts();
     return {
       role: this.#work.role(),
       store: {
         index: store.index,
         lastDr: head?.lastDr ?? 0n,
         epoch: head?.epoch ?? 1,
-        root: await this.#roots.composite(),
+        root: await this.#roots.composite(receiving?.state),
         corrupted: trees.corrupted || heard.differs,
         checkedAt: trees.checkedAt,
         reindexedAt: trees.reindexedAt,
@@ -214,7 +215,7 @@ export class ClusterStatus {
       nameOf: this.#work.nameOf,
       left: followers.left,
       secondaries: followers.present,
-      receiving: this.#receivingFacts(),
+      receiving,
       unpromotable: this.#work.unpromotable(),
       history: withHistory ? (id) => this.#history.of(id) : null,
     };

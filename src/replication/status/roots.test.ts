@@ -28,8 +28,19 @@ test("after a tail was given up the root is that of the log that is followed, at
   await store.rewind(surplus, rowsAt(next.engine, surplus.keys));
   await store.apply(sent(next.engine, fork + 1n), next.engine.meta(HEAD_ROW));
   assert.equal(store.index, before);
+  assert.deepEqual(await roots.composite(), lost, "once in a second");
   await world.timers.advance(SECOND);
   const root = await roots.composite();
   assert.notDeepEqual(root, lost);
   assert.deepEqual(root, next.store.trees.compositeRoot());
+});
+
+test("who hears that rows were taken over is told their root, and not that of a moment ago", async () => {
+  const { store, world } = await madeStore();
+  const roots = new Roots({ store, ...world });
+  const before = await roots.composite("merkle-sync");
+  await store.write((tx) => tx.put("shared/a", bytes("1")));
+  assert.deepEqual(await roots.composite("merkle-sync"), before);
+  const both = await Promise.all([roots.composite("stream-wals"), roots.composite("stream-wals")]);
+  for (const root of both) assert.deepEqual(root, store.trees.compositeRoot());
 });

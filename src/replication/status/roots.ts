@@ -14,6 +14,7 @@ export class Roots {
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
   #root: Uint8Array = alloc(32);
   #madeAt: Nanos | null = null;
+  #moment = "";
   #making: Promise<void> | null = null;
 
   constructor(parts: { readonly store: Store; readonly clock: Clock; readonly timers: Timers }) {
@@ -21,13 +22,12 @@ export class Roots {
     this.#world = parts;
   }
 
-  /** At most a second old. */
-  async composite(): Promise<Uint8Array> {
-    const { clock } = this.#world;
-    const isFresh = this.#madeAt !== null && clock.elapsed() - this.#madeAt < SECOND;
+  /** At most a second old, and of this moment: whoever hears that rows were taken over is not shown the root of before. */
+  async composite(moment = ""): Promise<Uint8Array> {
     // Whatever the index is: rows change without it, where they are those of another cluster.
-    if (!isFresh) {
-      this.#making ??= this.#make().finally(() => {
+    if (!this.#isFresh(moment)) await this.#making; // it may have begun before
+    if (!this.#isFresh(moment)) {
+      this.#making ??= this.#make(moment).finally(() => {
         this.#making = null;
       });
       await this.#making;
@@ -35,7 +35,13 @@ export class Roots {
     return this.#root;
   }
 
-  async #make(): Promise<void> {
+  #isFresh(moment: string): boolean {
+    const { clock } = this.#world;
+    const isRecent = this.#madeAt !== null && clock.elapsed() - this.#madeAt < SECOND;
+    return isRecent && this.#moment === moment;
+  }
+
+  async #make(moment: string): Promise<void> {
     const { clock } = this.#world;
     const { trees } = this.#store;
     const slices = new Slices(this.#world);
@@ -47,5 +53,6 @@ export class Roots {
     }
     this.#root = trees.compositeRoot();
     this.#madeAt = clock.elapsed();
+    this.#moment = moment;
   }
 }

@@ -147,7 +147,10 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
   };
 }
 
-function doubledStatus({ isDoubled, doubledFrom: from }: SecondaryFacts, whole: boolean): JsonObject {
+function doubledStatus(
+  { isDoubled, doubledFrom: from }: SecondaryFacts,
+  whole: boolean,
+): JsonObject {
   if (!isDoubled) return {};
   return { duplicated: true, ...(whole && from.length > 0 ? { duplicated_from: [...from] } : {}) };
 }

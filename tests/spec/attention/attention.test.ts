@@ -196,7 +196,12 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
   const doubled = CHECKS.find(({ code }) => code === "replication.duplicated");
   const among = facts().replication();
-  const twice = facts({ replication: () => ({ ...among, doubled: [{ name: "site-b", from: ["10.0.0.1", "10.0.0.2"] }] }) });
+  const twice = facts({
+    replication: () => ({
+      ...among,
+      doubled: [{ name: "site-b", from: ["10.0.0.1", "10.0.0.2"] }],
+    }),
+  });
   assert.match(doubled?.find(twice, 0n)?.[0]?.detail ?? "", /from 10\.0\.0\.1 and 10\.0\.0\.2$/);
   assert.deepEqual(
     [among, twice.replication()].map(

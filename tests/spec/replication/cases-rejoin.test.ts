@@ -234,9 +234,10 @@ test("R-63: a fence is taken once, an earlier one not after a later, and none of
   assert.equal((await a.status())["state"], "running");
   await a.put("x", { n: "1" });
   const epoch = (number: number) => ({ number, cluster: `c${number}`, first: "100" });
-  await a.replication.fence(epoch(3));
+  const by = { name: "", address: "" };
+  await a.replication.fence(epoch(3), by);
   for (const again of [3, 2]) {
-    await assert.rejects(a.replication.fence(epoch(again)), {
+    await assert.rejects(a.replication.fence(epoch(again), by), {
       code: "replication-epoch-superseded",
     });
   }

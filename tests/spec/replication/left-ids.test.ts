@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { statusView } from "../../../src/cli/replication/status-view.ts";
+import { storedSiblings } from "../../../src/replication/links/upstream.ts";
 import { at } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -12,6 +13,7 @@ import {
   rejoined,
   startPrimary,
 } from "../../support/replication/clusters.ts";
+import { viewOf } from "../../support/replication/siblings.ts";
 import { until } from "../../support/until.ts";
 
 async function isAlone(primary: Cluster, id: string, left: readonly string[]): Promise<void> {
@@ -33,6 +35,18 @@ async function isAlone(primary: Cluster, id: string, left: readonly string[]): P
     [id],
   );
 }
+
+test("an id that a cluster has left is named to no other secondary: nobody answers by it", async (t) => {
+  const a = await startPrimary(t);
+  const [b, c] = [await joined(t, a, "b"), await joined(t, a, "c")];
+  for (const one of [b, c]) await inSync(a, one);
+  const siblings = () => storedSiblings(viewOf(b)).map(({ id }) => id);
+  await until(() => siblings().join() === "c");
+  await rejoined(a, c, "c2", a.opened.shares, a.token);
+  await inSync(a, c);
+  await until(() => siblings().includes("c2"));
+  assert.deepEqual(siblings(), ["c2"]);
+});
 
 test("who has come under three ids is waited for once, and holds the log for one of them", async (t) => {
   const a = await startPrimary(t);

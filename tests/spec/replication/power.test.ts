@@ -418,3 +418,20 @@ test("R-94: power fails on a cluster at each commit with which it becomes a prim
     });
   }
 });
+
+test("power fails in the promotion of one that was revoked: when it leads, it still says that there may be two", async (t) => {
+  const { a, b } = await replicated(t);
+  await must(a.now.dr("primary/revoke-secondary", { id: "site-b" }));
+  await until(async () => /revoked/.test(JSON.stringify(await b.now.status())));
+  const { store } = b.now.server.server;
+  const begin = store.startEpoch.bind(store);
+  t.mock.method(store, "startEpoch", async (cluster: string) => {
+    await begin(cluster);
+    b.left = 0;
+  });
+  await assert.rejects(b.now.replication.promote(FORCED));
+  await b.fail();
+  assert.ok(await b.begin());
+  assert.equal(modeOf(b), "primary");
+  assert.equal((await b.now.status())["conflicting_primary"], await a.now.clusterId());
+});

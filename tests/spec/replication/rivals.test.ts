@@ -60,7 +60,10 @@ test("an old primary that is back hears from its secondary that another one lead
   assert.match(said, /site-c knows of a later primary.*epoch 2.*Nothing should be written here/);
   assert.ok(said.includes(leader) && !said.includes("wait until it streams"), said);
   const [finding, ...more] = await conflicts(a, a.token);
-  assert.match(String(finding), new RegExp(`^site-c: .*later primary, site-b \\(cluster ${leader}\\), of epoch 2`));
+  assert.match(
+    String(finding),
+    new RegExp(`^site-c: .*later primary, site-b \\(cluster ${leader}\\), of epoch 2`),
+  );
   assert.deepEqual(more, []);
 });
 

@@ -288,7 +288,10 @@ test("an epoch that nobody leads in is given up by an operator's hand, with a to
   assert.equal(at(tried, "data", "ready"), true, tried.text);
   const moved = await c.dr("secondary/update-primary", { token, force: true }, operation);
   assert.equal(moved.status, 200, moved.text);
-  assert.match(moved.text, new RegExp(`epoch 900 of site-b \\(cluster ${cluster}\\) is given up here`));
+  assert.match(
+    moved.text,
+    new RegExp(`epoch 900 of site-b \\(cluster ${cluster}\\) is given up here`),
+  );
   assert.ok(c.server.lines.some((line) => line.includes("replication.epoch-given-up")));
   await a.put("later", { n: "1" });
   await inSync(a, c);
