@@ -83,7 +83,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
       ["Last Index", status["last_dr_wal"]],
-      ["Cluster Address", textOf(status["primary_cluster_addr"]) || "that of the listener"],
+      ["Cluster Address", ownAddressText(status)],
       ...(orphans === 0
         ? []
         : [["Left Outside", `${orphans} leases that nobody here can end`] as const]),
@@ -173,6 +173,13 @@ function rivalAdvice(status: JsonObject): string {
     "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and `holdfast replication demote` or stop " +
     "it. Where that one has gone for good: `holdfast replication demote` and `promote` here."
   );
+}
+
+/** Where secondaries come; earlier servers tell only what was named for it. */
+function ownAddressText(status: JsonObject): string {
+  const address = textOf(status["primary_cluster_addr"]) || textOf(status["cluster_addr"]);
+  if (address !== "") return address;
+  return status["cluster_addr"] === undefined ? "that of the listener" : "none";
 }
 
 function connectionOf(member: JsonObject): JsonValue | undefined {

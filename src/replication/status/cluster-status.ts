@@ -39,6 +39,7 @@ export interface ClusterStatusOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly clusterId: () => string;
+  readonly clusterAddress: () => string;
   /** What somebody without a token is told: everything, mode and state, or nothing. */
   readonly statusAccess: "open" | "minimal" | "authenticated";
 }
@@ -187,7 +188,7 @@ export class ClusterStatus {
 
   async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
-    const { store, clock, clusterId } = this.#options;
+    const { store, clock, clusterId, clusterAddress } = this.#options;
     const { trees, divergent, orphans, adopted, heard } = this.#work;
     const serving = this.#work.serving();
     const followers = followersOf(serving);
@@ -206,6 +207,7 @@ export class ClusterStatus {
         reindex: trees.reindexing,
       },
       clusterId: clusterId(),
+      clusterAddress: clusterAddress(),
       divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
       lapsed: this.isStopped,

@@ -50,6 +50,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
       role: ROLE,
       store,
       clusterId: "b",
+      clusterAddress: "https://b:8201",
       lapsed: false,
       divergent: 0,
       orphans: { waiting: 0, adopted: 0, left: 0 },

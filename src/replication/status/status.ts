@@ -71,6 +71,8 @@ export interface StatusFacts {
   readonly role: Role;
   readonly store: StoreFacts;
   readonly clusterId: string;
+  /** Of the cluster port, for others: as configured, or that of the listener; empty where there is none. */
+  readonly clusterAddress: string;
   /** Entries that were given up for another primary, and are kept. */
   readonly divergent: number;
   /** Leases and write-ahead records of a tail that was given up: not handed over yet, taken over here, and left. */
@@ -124,6 +126,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
     ...(instead === null ? {} : leader(instead, facts)),
     primary_cluster_addr: role.address,
+    cluster_addr: role.address || facts.clusterAddress,
     known_secondaries: [...known],
     ...(facts.left.length === 0 ? {} : { left_secondaries: [...facts.left] }),
     ...(facts.expired.length === 0 ? {} : { expired_tokens: [...facts.expired] }),

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { statusView } from "../../../src/cli/replication/status-view.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -153,6 +154,25 @@ test("R-6: an address that is none is refused, and the cluster stays what it was
   }
   is(await cluster.dr("primary/enable", { primary_cluster_addr: "dr.example:8201" }), 200);
   assert.equal((await cluster.status())["primary_cluster_addr"], "https://dr.example:8201");
+});
+
+test("status says where secondaries are told to come: as somebody has named it, else cluster_addr, else the listener", async (t) => {
+  const configured = { cluster_addr: "https://lb.example:8201" };
+  const named = await startPrimary(t, { settings: configured, address: "dr.example:8201" });
+  const usual = await startPrimary(t, { settings: configured });
+  const bare = await startPrimary(t);
+  const addressOf = async (one: Cluster) => {
+    const whole = await one.status();
+    const { cluster_addr: address } = whole;
+    assert.ok(typeof address === "string");
+    const seen = JSON.stringify(statusView(whole, 0n).view);
+    assert.ok(seen.includes(`["Cluster Address","${address}"]`), seen);
+    return { named: whole["primary_cluster_addr"], address };
+  };
+  const dr = "https://dr.example:8201";
+  assert.deepEqual(await addressOf(named), { named: dr, address: dr });
+  assert.deepEqual(await addressOf(usual), { named: "", address: "https://lb.example:8201" });
+  assert.match((await addressOf(bare)).address, /^https:\/\/127\.0\.0\.1:\d+$/);
 });
 
 test("R-7: a token for a secondary needs sudo", async (t) => {

@@ -92,6 +92,7 @@ test("an operator's change waits for a primary that is just stopping to write, a
     await free.promise;
     await follow(...why);
   });
+  t.after(() => free.resolve());
   clock.ahead += 31n * SECOND;
   await held.promise;
   is(await read(a, "x"), 200);
