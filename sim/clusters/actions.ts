@@ -18,6 +18,7 @@ const STEPS = [
   ["force", 1],
   ["demote", 1],
   ["both", 0.5],
+  ["rivals", 1],
   ["update", 2],
   ["revoke", 1],
   ["rotate", 1.5],
@@ -90,6 +91,8 @@ export class Actions {
         return this.#demote(prng);
       case "both":
         return this.#both(prng);
+      case "rivals":
+        return this.#rivals(prng);
       case "update":
         return this.#update(prng);
       case "revoke":
@@ -159,13 +162,12 @@ export class Actions {
     const secondaries = this.#scene.clusters.filter(isCopied);
     if (secondaries.length === 0) return;
     const cluster = prng.pick(secondaries);
-    this.#scene.begin(`${force ? "forced " : ""}promotion of ${cluster.name}`, [cluster], () =>
-      this.promote(cluster, force),
-    );
+    const name = `${force ? "forced " : ""}promotion of ${cluster.name}`;
+    this.#scene.begin(name, [cluster], async () => void (await this.promote(cluster, force)));
   }
 
-  /** With what must be true of each promotion. */
-  async promote(cluster: SimCluster, force: boolean): Promise<void> {
+  /** With what must be true of each promotion. Gives what it warns of. */
+  async promote(cluster: SimCluster, force: boolean): Promise<readonly string[]> {
     const { ids, formers, ledger } = this.#scene;
     const { replication } = cluster.unsealed;
     const role = cluster.role!;
@@ -191,6 +193,7 @@ export class Actions {
       );
     }
     if (!force && final !== null) checkPlanned(this.#scene, cluster, BigInt(final), now);
+    return warnings;
   }
 
   #demote(prng: Prng): void {
@@ -218,6 +221,32 @@ export class Actions {
       )) {
         if (!isRefusal(reason)) throw reason;
       }
+    });
+  }
+
+  /** The same where neither forces it: of two that reach each other one gives way. */
+  #rivals(prng: Prng): void {
+    const scene = this.#scene;
+    const primary = scene.clusters.find(({ isPrimary }) => isPrimary);
+    const [one, other] = prng.shuffle(scene.clusters.filter(isCopied));
+    if (primary === undefined || one === undefined || other === undefined) return;
+    const isPlanned = prng.chance(0.8);
+    const silent = 20_000 + prng.int(10_000);
+    const downtime = silent + 60_000 + prng.int(60_000);
+    if (!isPlanned) scene.crash(primary, "power", downtime);
+    const by = isPlanned ? [primary, one, other] : [one, other];
+    scene.begin(`rivalry of ${one.name} and ${other.name}`, by, async () => {
+      if (isPlanned) await primary.unsealed.replication.demote();
+      else await scene.sleep(silent);
+      const areKnown = one.knows(other) || other.knows(one);
+      const all = await Promise.allSettled([this.promote(one, false), this.promote(other, false)]);
+      const failed = all.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      for (const reason of failed) if (!isRefusal(reason)) throw reason;
+      scene.count(`rivals promoted: ${2 - failed.length}`);
+      const [ofOne, ofOther] = all.map((each) => (each.status === "fulfilled" ? each.value : []));
+      const isMissed = hasMissed(ofOne!, other) || hasMissed(ofOther!, one);
+      if (failed.length > 0 || !areKnown || isMissed) return;
+      throw new Violation(`${one.name} and ${other.name} were both promoted, and reach each other`);
     });
   }
 
@@ -253,6 +282,14 @@ export class Actions {
       if (id === undefined) return;
       await primary.unsealed.admission.revoke(id);
       witness.revoked(primary, id);
+      this.#scene.count("revoked");
     });
   }
+}
+
+/** Whether a promotion warns that it went on without an answer of that one. */
+function hasMissed(warnings: readonly string[], { address }: SimCluster): boolean {
+  return warnings.some((text) =>
+    text.includes(`secondary of the set, at ${address}, did not answer`),
+  );
 }

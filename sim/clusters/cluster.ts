@@ -12,6 +12,7 @@ import type { View } from "../../src/barrier/view.ts";
 import { secretKey } from "../../src/crypto/aead.ts";
 import { Admission, type JoinedData } from "../../src/replication/admission.ts";
 import { takeKeys } from "../../src/replication/joining/joined-keys.ts";
+import { storedSiblings } from "../../src/replication/links/upstream.ts";
 import type { ReplicationOptions } from "../../src/replication/options.ts";
 import { Replication } from "../../src/replication/replication.ts";
 import { isFenced, type Role } from "../../src/replication/roles/role.ts";
@@ -398,6 +399,12 @@ export class SimCluster implements Host {
         `${this.name} has said that entry ${reported.index} is durable, and has ${seen.spot.index}`,
       ),
     );
+  }
+
+  /** Whether its primary has told it of that one. */
+  knows(other: SimCluster): boolean {
+    const view = this.unsealed.barrier.view("core/replication/dr/");
+    return storedSiblings(view).some(({ addresses }) => addresses.includes(other.address));
   }
 
   hasLease(id: string): boolean {

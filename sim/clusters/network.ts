@@ -94,7 +94,8 @@ export class SimNetwork {
           this.#connections.delete(connection);
           set.delete(peer.serial, carrier);
         });
-        if (server.port?.find(member) !== set || set.isRevoked(peer.serial)) carrier.cut();
+        // One that is revoked stays, as at the port: each of its calls is answered so.
+        if (server.port?.find(member) !== set) carrier.cut();
         return carried;
       },
     };
@@ -242,7 +243,7 @@ export class SimSet implements ServedSet {
     );
   }
 
-  /** Who has shown this certificate, or why nobody is let in with it. */
+  /** Who has shown this certificate, revoked or not, or why nobody is let in with it. */
   judge(certificate: Uint8Array, clock: Pick<Clock, "now">): Peer | string {
     const { authority } = this.served;
     const peer = verifyMember(
@@ -251,8 +252,7 @@ export class SimSet implements ServedSet {
       this.served,
       clock.now(),
     );
-    if ("mismatch" in peer) return peer.mismatch;
-    return this.isRevoked(peer.serial) ? "it is revoked" : peer;
+    return "mismatch" in peer ? peer.mismatch : peer;
   }
 
   isRevoked(serial: string): boolean {

@@ -95,9 +95,9 @@ export class Resting {
       const { leader } = scene;
       const next = this.#nextLeader(leader);
       if (next !== null) {
-        await this.#operate(`forced promotion of ${next.name}`, () =>
-          this.#actions.promote(next, true),
-        );
+        await this.#operate(`forced promotion of ${next.name}`, async () => {
+          await this.#actions.promote(next, true);
+        });
         continue;
       }
       if (leader === null) throw new Violation("there is nobody who could lead");

@@ -20,6 +20,8 @@ export interface WalkOptions {
   readonly steps?: number;
   /** The name of a planted bug. Default: none. */
   readonly plant?: string;
+  /** Steps that are taken as often as this. Default: as in any walk, or as the planted bug wants it. */
+  readonly often?: Readonly<Record<string, number>>;
   readonly print?: (line: string) => void;
 }
 
@@ -46,7 +48,7 @@ export async function runWalk(seed: number, options: WalkOptions = {}): Promise<
   const unhandled = (reason: unknown) => scene.report(reason);
   process.on("unhandledRejection", unhandled);
   try {
-    const taken = await run(scene, steps, bug?.often ?? {});
+    const taken = await run(scene, steps, options.often ?? bug?.often ?? {});
     return {
       seed,
       violation: scene.violation,
