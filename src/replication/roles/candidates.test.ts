@@ -176,6 +176,19 @@ test("who only asks who stands uses up nothing; who is told late that one stands
   assert.deepEqual(c.hear("member-b", "b", "asks"), ["a"]);
 });
 
+test("one that stood before counts where it is not reached any more, until it denies it; of two the smaller id goes on", () => {
+  const { of, say } = clusters(["a", "b"]);
+  say("b", "a", "stands");
+  of("a").begin({ isFirm: false });
+  assert.deepEqual(of("a").against([], []), ["b"]);
+  assert.deepEqual(of("a").against([], ["b"]), [], "unless it denies it");
+  const both = clusters(["a", "b"]);
+  both.of("a").begin({ isFirm: false });
+  both.of("b").begin({ isFirm: false });
+  assert.deepEqual(both.say("a", "b", "stands"), []);
+  assert.deepEqual(both.say("b", "a", "stands"), ["a"]);
+});
+
 test("one member speaks for one cluster, and in words that are known", () => {
   const { of, say } = clusters(["a", "c"]);
   of("a").hear("member-b", "b1", "stands");

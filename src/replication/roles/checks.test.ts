@@ -85,6 +85,8 @@ test("a primary is gone when it was demoted and all of it is here, or was silent
   assert.equal(gone({ final: 91n }), false, "its last entries are not here");
   assert.equal(gone({ hasPrimary: false, silentFor: 100 }), false);
   assert.equal(gone({ hasPrimary: false, final: 90n }), true);
+  assert.equal(gone({ superseded: true, final: 90n }), false, "another one leads by now");
+  assert.equal(gone({ superseded: true, silentFor: 100 }), false);
   const [sign] = skipped(promotionChecks({ ...READY, final: null, hasPrimary: false }));
   assert.match(sign ?? "", /cluster cluster-a leads the set in epoch 3/);
 });

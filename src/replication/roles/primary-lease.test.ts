@@ -74,6 +74,18 @@ test("a restart grants nothing: what was granted is stored, at most a half older
   assert.equal(back.isLapsed(BY), true, "a clock that was set back grants its length and no more");
 });
 
+test("what was stored before the clock was set back is stored anew: no restart grants it again and again", async () => {
+  const { clock, made } = await stage();
+  const lease = made();
+  lease.reached(BY);
+  await lease.settled();
+  clock.jump(clock.now() - 3600n * SECOND);
+  lease.reached(BY);
+  await lease.settled();
+  clock.pass(LENGTH);
+  assert.equal(made().isLapsed(BY), true);
+});
+
 test("what was granted counts in its own epoch of its own set, and nothing does where the lease is off", async () => {
   const { clock, made, view } = await stage();
   const lease = made();

@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
-import { after, DISABLED, type Epoch, follows, isOlder, type Role, type Step } from "./role.ts";
+import {
+  after,
+  DISABLED,
+  type Epoch,
+  follows,
+  isNext,
+  isOlder,
+  type Role,
+  type Step,
+} from "./role.ts";
 
 const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
 const epoch = (number: number, cluster = "a", first = "1"): Epoch => ({ number, cluster, first });
@@ -187,6 +196,7 @@ test("a fenced primary follows, hears of no earlier epoch, and takes the later o
   );
   const demoted = after(after(fenced, { do: "demote" }), { do: "demoted", final: "9" });
   assert.deepEqual(demoted.mode === "secondary" && demoted.epoch, epoch(2, "b", "8"));
+  assert.ok(demoted.mode === "secondary" && demoted.final === null, "the log of the other goes on");
 });
 
 test("a later epoch has no end yet", () => {
@@ -195,6 +205,15 @@ test("a later epoch has no end yet", () => {
   assert.equal(same.mode === "secondary" && same.final, "12");
   const next = after(ended, { do: "heard", epoch: epoch(2), known: [] });
   assert.equal(next.mode === "secondary" && next.final, null);
+  const other = after(ended, { do: "superseded", epoch: epoch(2, "c") });
+  assert.equal(other.mode === "secondary" && other.final, null);
+});
+
+test("an epoch comes next that is later, and by no more than promotions may have gone by unheard", () => {
+  assert.ok(isNext(epoch(2), epoch(3)) && isNext(epoch(2, "b"), epoch(2, "a")));
+  assert.ok(isNext(epoch(2), epoch(1002)));
+  assert.ok(!isNext(epoch(2), epoch(1003)), "nothing could come after a forgery");
+  assert.ok(!isNext(epoch(2), epoch(2)) && !isNext(epoch(3), epoch(2)));
 });
 
 test("of two epochs that are not the same, one is older: all clusters agree which", () => {
