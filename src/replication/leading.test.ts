@@ -79,7 +79,7 @@ async function leading(
   await found.open();
   t.after(() => found.close("the test is over"));
   await until(() => calls.length > 0);
-  return { found, fenced, from, calls, lines: world.lines };
+  return { found, role, fenced, from, calls, lines: world.lines };
 }
 
 test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
@@ -96,6 +96,14 @@ test("one that a member says to lead itself is given way to; what a member has h
     await until(() => lines.some((line) => line.includes("has heard that this cluster leads")));
     assert.deepEqual(fenced, []);
   }
+});
+
+test("one that is fenced is no primary for anybody, also while it still serves", async (t) => {
+  const { found, role } = await leading(t, true, async () => OWN);
+  assert.ok(found.primary());
+  await role.step({ do: "fence", epoch: LATER });
+  assert.notEqual(found.serving, null);
+  assert.throws(() => found.primary(), { code: "replication-fenced" });
 });
 
 const KEEPS_ON = "accept_fence is off";

@@ -15,6 +15,7 @@ import {
   type TestNode,
 } from "../../../tests/support/servers/sealed-node.ts";
 import { ADDRESS, SET } from "../../../tests/support/replication/set-stage.ts";
+import { renewMember } from "../../cluster/authority.ts";
 import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
 import { CarriedLink } from "../../cluster/peer-link.ts";
 import { verifyMember } from "../../cluster/verify.ts";
@@ -217,6 +218,7 @@ test("keys go to a member with its own key, in the epoch of the set, and not to 
         rootKey: stage.node.barrier.rootKey,
         from: LATER.cluster,
       }),
+    () => sendFence(link, activation, LATER, { rootKey: stage.rootKey, from: "" }),
     () => sendOrphans(link, activation, [ROW], { epoch: 1, rootKey: stage.rootKey, random }),
   ]) {
     await assert.rejects(call(), refused(Status.permissionDenied));
@@ -237,6 +239,18 @@ test("R-108: a member gets another certificate when it is time, for a key that d
   assert.notDeepEqual(renewed.key, activation.key);
   stage.clock.pass(200n * DAY);
   await stage.link(renewed);
+  const { authority } = stage.secondaries.material;
+  const ofOther = {
+    call: async (_: unknown, { publicKey }: { publicKey: Uint8Array }) =>
+      await renewMember(authority, "paris", publicKey, { clock: stage.clock, random }),
+  } as unknown as CarriedLink;
+  const unusable = failure("upstream", /not one for this secondary/);
+  await assert.rejects(fetchCertificate(ofOther, renewed, 1, stage.clock), unusable);
+  const late = await stage.link(renewed);
+  stage.clock.pass(50n * DAY);
+  const another = { ...renewed, expires: stage.clock.now() + 900n * DAY };
+  await assert.rejects(fetchCertificate(late, another, 1, stage.clock), unusable);
+  await assert.rejects(fetchCertificate(late, renewed, 2, stage.clock), /another epoch/);
   // What is no certificate of its own is not taken for one.
   for (const certificate of [activation.certificate, renewed.certificate, Buffer.from("x")]) {
     const deceiving = {

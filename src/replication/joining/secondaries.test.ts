@@ -230,6 +230,34 @@ test("a certificate is renewed when two thirds are over; both are taken, and bot
   await assert.rejects(stage.secondaries.confirm(next, "b"), notKnown);
 });
 
+test("who is revoked while its certificate is made has none, and is known no more", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  const peer = stage.peer(pair);
+  await stage.secondaries.confirm(peer, "b");
+  stage.clock.pass(244n * DAY);
+  const renewing = stage.secondaries.renew(peer, spki());
+  const refused = assert.rejects(renewing, notKnown);
+  assert.deepEqual(await stage.secondaries.revoke("berlin"), [pair.serial]);
+  await refused;
+  assert.deepEqual(stage.secondaries.known(), []);
+});
+
+test("by serials those are revoked whose they are, with all of theirs", async () => {
+  const stage = await SetStage.start();
+  const [berlin, paris] = [
+    await stage.secondaries.admit("berlin"),
+    await stage.secondaries.admit("paris"),
+  ];
+  await stage.secondaries.revokeSerials(["ff", berlin.pair.serial]);
+  assert.deepEqual(
+    stage.secondaries.known().map(({ id }) => id),
+    ["paris"],
+  );
+  assert.deepEqual(stage.secondaries.revokedSerials(), [berlin.pair.serial]);
+  stage.secondaries.assertKnown(stage.peer(paris.pair));
+});
+
 test("who renews again and again has eight certificates at most, and the others are revoked", async () => {
   const stage = await SetStage.start();
   const { pair } = await stage.secondaries.admit("berlin");

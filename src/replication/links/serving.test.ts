@@ -1,12 +1,15 @@
-// A primary tells each of its secondaries of the others that have come, and of nobody else.
+// A primary tells each of its secondaries of the others that have come, and of nobody else; and what it does with one that is revoked,
+// or that only tries.
 
 import assert from "node:assert/strict";
-import test from "node:test";
+import test, { type TestContext } from "node:test";
 import { FakeTimers } from "../../../tests/support/fake-world.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import type { Standing } from "../../cluster/hello.ts";
 import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
 import { CarriedLink } from "../../cluster/peer-link.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
+import type { Peer } from "../../cluster/verify.ts";
 import { ReplicationFigures } from "../figures.ts";
 import { readActivation } from "../joining/activation.ts";
 import { makeToken } from "../joining/activation-token.ts";
@@ -18,12 +21,15 @@ const PRIMARY = "0b8e2f3e-0000-4000-8000-000000000001";
 const BERLIN = "0b8e2f3e-0000-4000-8000-000000000002";
 const ROME = "0b8e2f3e-0000-4000-8000-000000000003";
 
-test("one whose token was not used is no sibling of anybody", async (t) => {
+/** Two have certificates, and have not come. */
+async function primary(t: TestContext) {
   const stage = await SetStage.start();
   const { clock, made } = stage;
   const world = { ...made.world, clock, timers: new FakeTimers(clock) };
   const role: Primary = { mode: "primary", set: SET, epoch: EPOCH, address: ADDRESS, fenced: null };
+  const cut: string[] = [];
   let served: SetToServe | null = null;
+  let released = 0;
   const serving = new Serving(
     {
       ...world,
@@ -40,9 +46,9 @@ test("one whose token was not used is no sibling of anybody", async (t) => {
       superseded: () => {},
       fenced: async () => EPOCH,
       adopted: null as never, // nothing is handed over
-      lease: { reached: () => {}, release: async () => {} },
+      lease: { reached: () => {}, release: async () => void released++ },
     },
-    { serve: (set) => (served = set), revoke: () => 0, forget: () => {} },
+    { serve: (set) => (served = set), revoke: (_, serial) => cut.push(serial), forget: () => {} },
     () => role,
   );
   const place = { address: ADDRESS, epoch: EPOCH };
@@ -54,14 +60,20 @@ test("one whose token was not used is no sibling of anybody", async (t) => {
   const [berlin, rome] = [await peerOf("berlin"), await peerOf("rome")];
   serving.open();
   t.after(() => serving.close("the test is over"));
-  const link = async (peer: typeof berlin, clusterId: string) => {
-    const { table, greet } = served as unknown as SetToServe;
+  const set = () => served as unknown as SetToServe;
+  const link = async (peer: Peer, clusterId: string, more: Partial<Standing> = {}) => {
+    const { table, greet } = set();
     const carrier = new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world);
     const found = new CarriedLink(carrier, peer);
-    await found.open({ clusterId, version: "0.1.0", epoch: EPOCH.number });
+    await found.open({ clusterId, version: "0.1.0", epoch: EPOCH.number, ...more });
     t.after(() => found.close());
     return found;
   };
+  return { serving, berlin, rome, link, clock, cut, set, released: () => released };
+}
+
+test("one whose token was not used is no sibling of anybody", async (t) => {
+  const { berlin, rome, link, clock } = await primary(t);
   const first = await link(berlin, BERLIN);
   const siblings = async (): Promise<readonly Sibling[]> => {
     const answer = await first.call(echo, {
@@ -86,4 +98,31 @@ test("one whose token was not used is no sibling of anybody", async (t) => {
     (await siblings()).map(({ serials }) => serials),
     [[rome.serial]],
   );
+});
+
+test("one that is revoked is cut off at the port, and is refused there whenever it is opened; a primary is bound by the others until none is left", async (t) => {
+  const { serving, berlin, rome, link, cut, set, released } = await primary(t);
+  await link(berlin, BERLIN);
+  await link(rome, ROME);
+  await assert.rejects(serving.revoke(SET), { code: "replication-secondary-ambiguous" });
+  assert.equal(await serving.revoke(BERLIN), "berlin", "by its cluster");
+  assert.deepEqual([cut, released()], [[berlin.serial], 0]);
+  await assert.rejects(link(berlin, BERLIN));
+  serving.open();
+  assert.deepEqual([...set().revoked], [berlin.serial]);
+  assert.equal(await serving.revoke("rome"), "rome");
+  assert.deepEqual([cut, released()], [[berlin.serial, rome.serial], 1]);
+});
+
+test("one that only tries has not come; a transaction has what all can take that have", async (t) => {
+  const { serving, berlin, rome, link } = await primary(t);
+  const limits = (mebibytes: bigint) => ({ operations: 100, bytes: mebibytes << 20n });
+  await link(berlin, BERLIN, { isTrial: true, limits: limits(1n) });
+  assert.ok(serving.secondaries.known().every(({ used }) => used === null));
+  assert.deepEqual([serving.members(), serving.transactionBytes], [[], null]);
+  await link(berlin, BERLIN, { limits: limits(8n) });
+  await link(rome, ROME, { limits: limits(2n) });
+  assert.equal(serving.transactionBytes, 2 << 20);
+  await link(rome, ROME, { limits: limits(16n) });
+  assert.equal(serving.transactionBytes, 8 << 20);
 });

@@ -35,6 +35,7 @@ function operationsOf(
   set = SET,
   operationTokenMaxAge = 0n,
   epoch = 1,
+  isFenced = false,
 ) {
   const { barrier, keeper, clock, log } = node;
   const core = barrier.view("core/");
@@ -47,7 +48,7 @@ function operationsOf(
     log,
     operationTokenMaxAge,
     operationTokenAuth: "open",
-    role: () => ({ mode, set, epoch, isFenced: false }),
+    role: () => ({ mode, set, epoch, isFenced }),
   });
 }
 
@@ -222,6 +223,35 @@ test("a ticket that was spent is remembered until it expires, and goes then", as
   assert.deepEqual(spent(), [`replication/operation-tokens/spent/${next.id}`]);
 });
 
+test("what another ticket has spent stays spent, and of six operation tokens the oldest is gone", async () => {
+  const { here, there, secondary, shares } = await pair();
+  const { clock, barrier } = secondary;
+  const core = barrier.view("core/");
+  const tickets = [there.issue(["disable"], HOUR).text, there.issue(["disable"], HOUR).text];
+  for (const text of tickets) {
+    const caller = holder(here.judge(text, "disable", clock.now()));
+    await core.write((tx) => here.spend(tx, caller));
+  }
+  for (const text of tickets) assert.equal(here.judge(text, "disable", clock.now()), null);
+  const tokens: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    tokens.push(await tokenOf(here, shares));
+    clock.ahead += MINUTE;
+  }
+  const isGood = (token: string) => here.judge(token, "promote", clock.now()) !== null;
+  assert.deepEqual(tokens.map(isGood), [false, true, true, true, true, true]);
+});
+
+test("a ticket promotes nobody where a later epoch is known than it is of, and is good for the rest", async () => {
+  const { there, secondary } = await pair();
+  const { text } = there.issue(["promote", "read"], HOUR);
+  const later = operationsOf(secondary, "secondary", SET, 0n, 2);
+  const now = secondary.clock.now();
+  assert.equal(later.judge(text, "promote", now), null);
+  assert.match(later.refusal(text, "promote", now) ?? "", /before another cluster of the set was/);
+  assert.ok(later.judge(text, "read", now) !== null);
+});
+
 test("an operation token is not spent, and all of them go in the transaction that ends the role", async () => {
   const { here, secondary, shares } = await pair();
   const { barrier, clock } = secondary;
@@ -260,6 +290,8 @@ test("only a primary issues tickets, and for what there is", async () => {
   const issue = (operations: Operations) => async () => operations.issue(["promote"], HOUR);
   await assert.rejects(issue(here), not);
   await assert.rejects(issue(operationsOf(primary, "disabled")), not);
+  const fenced = operationsOf(primary, "primary", SET, 0n, 1, true);
+  await assert.rejects(issue(fenced), failure("unavailable", /fenced/));
   for (const names of [[], ["demote"], ["promote", "everything"], [""]]) {
     assert.throws(() => there.issue(names, HOUR), failure("invalid", /one or several of promote,/));
   }

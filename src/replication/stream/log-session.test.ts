@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeStore } from "../../../tests/support/made/made-store.ts";
-import type { Hello } from "../../cluster/hello.ts";
+import type { Cursor, Hello } from "../../cluster/hello.ts";
+import type { Store } from "../../storage/store.ts";
+import { chainAt } from "./decision.ts";
 import { LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member } from "./members.ts";
-import { CREDIT, type ToReceiver, type ToSender } from "./messages.ts";
+import { CREDIT, type Place, type ToReceiver, type ToSender } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 
 const MICROSECOND = 1000n;
@@ -17,7 +19,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** A session whose other side answers what a test says. `sent` has what has left. */
-async function begun(t: TestContext) {
+async function begun(t: TestContext, final: (store: Store) => Place | null = () => null) {
   const { store, world } = await madeStore();
   const { clock, timers } = world;
   const member = new Member("paris", {} as Hello, clock.now());
@@ -29,7 +31,7 @@ async function begun(t: TestContext) {
     timers,
     admit: () => {},
     acknowledged: () => {},
-    final: () => null,
+    final: () => final(store),
   });
   const said = new Outbox<ToSender>();
   const over = new AbortController();
@@ -47,6 +49,8 @@ async function begun(t: TestContext) {
   const batches = () => sent.flatMap(({ batch }) => batch ?? []);
   return {
     timers,
+    session,
+    finals: () => sent.flatMap(({ final: place }) => place ?? []),
     /** How many entries each message had. */
     sizes: () => batches().map(({ entries }) => entries.length),
     bytes: () => batches().reduce((sum, { entries }) => sum + sizeOf(entries), 0),
@@ -145,4 +149,61 @@ test("what is under way is bounded by the credit and one message, and an answer 
   await settled();
   const third = bytes() - second;
   assert.ok(third >= CREDIT && third < CREDIT + MIB, `${third} bytes: credit does not add up`);
+});
+
+test("which entry was the last is said after it, and an answer counts for that from then on alone", async (t) => {
+  let isFinal = false;
+  const place = ({ head }: Store) => (isFinal ? { index: head!.index, chain: head!.chain } : null);
+  const { timers, session, finals, bytes, write, answer } = await begun(t, place);
+  const settled = async () => {
+    await timers.advance(3n * MILLISECOND);
+    await turns();
+  };
+  await write(MIB - 400, 20);
+  await settled();
+  const before = bytes();
+  isFinal = true;
+  session.wake();
+  await answer(0);
+  assert.deepEqual([finals(), session.isFinalHeard], [[], false], "entries wait for their credit");
+  for (let i = 0; i < 4; i++) {
+    await answer(CREDIT);
+    await settled();
+  }
+  assert.ok(bytes() > before);
+  assert.deepEqual([finals().length, session.isFinalHeard], [1, false]);
+  await answer(0);
+  assert.equal(session.isFinalHeard, true);
+});
+
+test("a log goes on from a place of its own alone: another chain is told apart, and what was let go", async () => {
+  const { store, world } = await madeStore();
+  const { clock, timers } = world;
+  for (let i = 0; i < 6; i++) await store.write((tx) => tx.put("shared/a", new Uint8Array(i)));
+  const cursorAt = (index: bigint): Cursor => {
+    const { lineage, epoch } = store.head!;
+    return { lineage, epoch, index, chain: chainAt(store, index)! };
+  };
+  const first = async (cursor: Cursor) => {
+    const member = new Member("paris", {} as Hello, clock.now());
+    const parts = { store, tail: new LogTail(store), member, clock, timers };
+    const ports = { admit: () => {}, acknowledged: () => {}, final: () => null };
+    const said = new Outbox<ToSender>();
+    const over = new AbortController();
+    said.push({ start: { epoch: 1, cursor }, ack: null });
+    const running = new LogSession({ ...parts, ...ports }).run(said, over.signal);
+    const { value } = await running.next();
+    over.abort();
+    said.end();
+    await running.return(undefined);
+    const { isDiverged, trimmed } = value as ToReceiver;
+    return { isDiverged, trimmed, acknowledged: member.acknowledged };
+  };
+  const [three, four, five] = [3n, 4n, 5n].map(cursorAt) as [Cursor, Cursor, Cursor];
+  const other = { ...five, chain: four.chain };
+  assert.deepEqual(await first(five), { isDiverged: false, trimmed: 0n, acknowledged: 5n });
+  assert.deepEqual(await first(other), { isDiverged: true, trimmed: 0n, acknowledged: null });
+  await store.trim({ ...store.tail!, first: 5n, chainBefore: four.chain });
+  assert.deepEqual(await first(four), { isDiverged: false, trimmed: 0n, acknowledged: 4n });
+  assert.deepEqual(await first(three), { isDiverged: false, trimmed: 5n, acknowledged: null });
 });

@@ -56,6 +56,19 @@ test("two that come by turns are two; one that comes in the place of another is 
   assert.deepEqual(status().doubledFrom, []);
 });
 
+test("what a member has acknowledged stays so until it takes over rows: then nothing counts as there, and the log is kept from where it began", () => {
+  const member = new Member("paris", HELLO, 0n);
+  assert.equal(member.needed, null, "it has said nothing yet");
+  member.begin(5n);
+  member.acknowledge(9n);
+  member.acknowledge(7n);
+  assert.deepEqual([member.acknowledged, member.needed], [9n, 10n], "never back");
+  member.pin(20n);
+  assert.deepEqual([member.acknowledged, member.needed, member.pinned], [null, 20n, 20n]);
+  member.begin(22n);
+  assert.deepEqual([member.acknowledged, member.needed, member.pinned], [22n, 23n, null]);
+});
+
 test("a cluster is where it came last; who is connected is left by nobody, and of whom nothing is known neither", () => {
   const used = ["c", "c2", "c4"].map((id) => ({ id, cluster: "paris" }));
   const met = (id: string, lastHeartbeat: bigint, isConnected = false) => ({

@@ -194,6 +194,18 @@ test("a change that fails at its first step leaves a secondary that follows", as
   }
 });
 
+test("one whose data is between two states does not leave its set with it", async (t) => {
+  const { b } = await pair(t);
+  const { store } = b.server.server;
+  const half = { kind: "adopt", cursor: "", head: store.headBytes! };
+  const adopting = t.mock.getter(store, "adopting", () => half);
+  await assert.rejects(b.replication.disableSecondary(), /between two states/);
+  adopting.mock.restore();
+  assert.equal(b.replication.role.mode, "secondary");
+  await b.replication.disableSecondary();
+  assert.equal(b.replication.role.mode, "disabled");
+});
+
 test("a promotion that cannot begin its epoch leaves a secondary that follows, or where that fails a sealed one", async (t) => {
   const { a, b, shares } = await pair(t);
   const { store, keeper } = b.server.server;

@@ -86,3 +86,14 @@ test("R-45: a ticket of the primary is good on its secondary, for what it names"
   const now = new SystemClock().now();
   assert.equal(operations.judge(String(ticket), "promote", now), null, "it has done its work");
 });
+
+test("R-45: a ticket that a primary has made for another cluster does not promote itself again when it was demoted", async (t) => {
+  const a = await startPrimary(t);
+  const made = await a.dr("primary/operator-ticket", { operations: ["promote"], ttl: "1h" });
+  const ticket = String(at(made, "data", "ticket"));
+  const demoted = await a.dr("primary/demote");
+  assert.equal(demoted.status, 200, demoted.text);
+  const refused = await a.dr("secondary/promote", { force: true }, ticket);
+  assert.equal(refused.status, 403, refused.text);
+  assert.match(refused.text, /before the role of this cluster changed/);
+});

@@ -223,6 +223,27 @@ test("R-94: power fails on a secondary at each commit of its promotion: it is a 
   });
 });
 
+test("R-94: power fails on one that has led before at each commit of its promotion: it leads with an epoch of its own, or not", async (t) => {
+  const a = await primaryIn(t);
+  const back = a.saved();
+  const ends = new Set<string>();
+  for (let commits = 0; commits < 4; commits++) {
+    await back();
+    assert.ok(await a.begin());
+    await a.now.replication.demote();
+    const last = () => a.now.server.server.store.timeline!.epochs.at(-1)!;
+    const before = last().epoch;
+    a.left = commits;
+    await a.now.replication.promote(FORCED).catch(() => {});
+    await a.fail();
+    assert.ok(await a.begin());
+    ends.add(modeOf(a));
+    const { role } = a.now.replication;
+    assert.equal(last().epoch - before, role.mode === "primary" ? 1 : 0, `${commits}`);
+  }
+  assert.deepEqual([...ends], ["secondary", "primary"]);
+});
+
 test("R-94: power fails on a secondary at each commit with which it leaves its set: it follows on, or stands alone", async (t) => {
   const { a, b } = await replicated(t);
   await everyCommit({

@@ -33,6 +33,20 @@ test("nobody stops a primary in the name of another member, or of nobody", async
   assert.equal((await put(a, a.token)).status, 200);
 });
 
+test("what a member has heard of another keeps nobody from its primary, also where that does not answer", async (t) => {
+  const { others, way } = await withSiblings(t, ["site-b", "site-c"]);
+  const [b, c] = others as [Cluster, Cluster];
+  const [atC, before] = [placeOf(b, c), c.replication.role];
+  way.cut();
+  const later = { ...epochOf(c), number: 2, cluster: NOBODY };
+  for (const from of [await b.clusterId(), NOBODY]) {
+    assert.deepEqual((await says(b, atC, later, { from })).leading, epochOf(c));
+  }
+  assert.deepEqual(epochOf(c), before.mode === "secondary" ? before.epoch : null);
+  const own = { ...later, cluster: await b.clusterId() };
+  assert.deepEqual((await says(b, atC, own, { from: own.cluster })).leading, own, "the harness");
+});
+
 test("a member is revoked by who leads alone: at a primary that was demoted, at a sibling, at a new primary", async (t) => {
   const { a, others, way } = await withSiblings(t, ["site-b", "site-c", "site-d"]);
   const [b, c, d] = others as [Cluster, Cluster, Cluster];

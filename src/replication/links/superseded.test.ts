@@ -1,0 +1,32 @@
+// A primary that was superseded or demoted, at the cluster port: who is known there is told so, and nobody else.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import type { Hello } from "../../cluster/hello.ts";
+import type { SetToServe } from "../../cluster/port-set.ts";
+import { Superseded } from "./superseded.ts";
+
+test("one that was revoked is refused by its certificate, and by who is known; the others hear who they are to follow", async () => {
+  const stage = await SetStage.start();
+  const { clock, made, view, secondaries } = stage;
+  const [berlin, rome] = [await secondaries.admit("berlin"), await secondaries.admit("rome")];
+  await secondaries.revoke("rome");
+  const world = { ...made.world, clock, store: made.store, barrier: made.barrier, view };
+  const own = { version: "0.1.0", clusterId: () => "cluster-a", fenced: async () => EPOCH };
+  for (const isDemoted of [false, true]) {
+    const all: SetToServe[] = [];
+    const port = { serve: (set: SetToServe) => void all.push(set), revoke: () => 0, forget() {} };
+    new Superseded({ ...world, ...own }, port, { set: SET, epoch: EPOCH, isDemoted }).open();
+    const [served] = all as [SetToServe];
+    assert.deepEqual([...served.revoked], [rome.pair.serial]);
+    await assert.rejects(
+      served.greet({} as Hello, stage.peer(rome.pair)),
+      /does not know the secondary/,
+    );
+    const { decision, epoch } = await served.greet({} as Hello, stage.peer(berlin.pair));
+    assert.deepEqual([decision?.kind, epoch], ["refuse", EPOCH.number]);
+    const reason = isDemoted ? /demoted: follow the one/ : /promoted: follow that one/;
+    assert.match(decision?.reason ?? "", reason);
+  }
+});
