@@ -294,6 +294,8 @@ describe("a secondary and its primary", BOUND, () => {
     ]) {
       await assert.rejects(call, refused(Status.invalidArgument));
     }
+    const ahead = link.call(messages.copyScope, { epoch: 2, after: "" });
+    await assert.rejects(ahead, /somebody else leads/);
     const stale = link.call(messages.copyScope, { epoch: 0, after: "" });
     await assert.rejects(stale, refused(Status.aborted));
     const chunk = await link.call(messages.copyScope, { epoch, after: "" });

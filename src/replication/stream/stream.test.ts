@@ -267,6 +267,17 @@ describe("the log", BOUND, () => {
     pair.known.pop();
     assert.deepEqual((await pair.sender.finish()).missing, [], "nobody is waited for");
   });
+
+  test("who has all but the last entry on its disk is said to lack it", async () => {
+    pair = await following();
+    const release = pair.secondary.engine.hold();
+    await pair.put("shared/last");
+    const finishing = pair.sender.finish();
+    await pair.world.timers.advance(10n * SECOND);
+    const finished = await finishing;
+    release();
+    assert.deepEqual(finished, { index: 22n, acknowledged: [], missing: ["paris"] });
+  });
 });
 
 function batchOf(entries: Uint8Array[]): Batch {

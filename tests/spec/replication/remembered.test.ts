@@ -94,10 +94,12 @@ test("rows of several indexes keep it from being promoted also where it follows 
   await view.write((tx) => tx.put("mark", row, jsonCodec<typeof row>()));
   await b.replication.forgetPrimary();
   assert.ok((await failed(b)).includes("whole"));
+  assert.deepEqual(view.keys("heard", { limit: 1 }), ["heard"]);
   await b.replication.promote({ force: true, address: "" });
   assert.equal(
     view.get("mark", jsonCodec<typeof row>()),
     null,
     "its rows are its own from here on",
   );
+  assert.deepEqual(view.keys("heard", { limit: 1 }), [], "and what it had heard is another's");
 });
