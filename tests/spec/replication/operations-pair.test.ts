@@ -97,3 +97,14 @@ test("R-45: a ticket that a primary has made for another cluster does not promot
   assert.equal(refused.status, 403, refused.text);
   assert.match(refused.text, /before the role of this cluster changed/);
 });
+
+test("R-45: a ticket changes the primary once", async (t) => {
+  const { primary, secondary } = await pair(t);
+  const made = await primary.dr("primary/operator-ticket", { operations: ["update-primary"] });
+  const ticket = String(at(made, "data", "ticket"));
+  const first = await secondary.dr("secondary/update-primary", { token: "" }, ticket);
+  assert.equal(first.status, 200, first.text);
+  const second = await secondary.dr("secondary/update-primary", { token: "" }, ticket);
+  assert.equal(second.status, 403, second.text);
+  assert.match(second.text, /used already/);
+});
