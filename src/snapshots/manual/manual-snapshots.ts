@@ -22,7 +22,7 @@ import { proveOwn } from "../proof/own-proof.ts";
 import { archiveMissing, snapshotsBusy } from "./failures.ts";
 
 const MAX_AT_ONCE = 2; // of a kind
-const PIECE = 256 * 1024;
+const PIECE = 64 * 1024; // read, summed and sent at a time: requests go on in between
 
 export interface ManualOptions {
   readonly making: ArchiveMaking;
