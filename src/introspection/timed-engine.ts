@@ -91,6 +91,10 @@ export class TimedEngine implements engines.StorageEngine {
     return this.#inner.viewApart(metas);
   }
 
+  onFailure(listener: (error: engines.EngineError) => void): void {
+    this.#inner.onFailure?.(listener);
+  }
+
   watch(listener: (keys: readonly string[]) => void): () => void {
     return this.#inner.watch(listener);
   }

@@ -7,7 +7,9 @@ import { slotOf } from "./rows/merkle.ts";
 import { type PackedRecords, RecordPacker, type WhichRecords } from "./rows/packed-records.ts";
 import { type Pauses, ScopesByKey } from "./scopes-by-key.ts";
 
-const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
+// A chunk lies in memory whole, and each row may have megabytes: as many as had so many bytes, by those before.
+const CHUNK_ROWS = 16;
+const CHUNK_BYTES = 128 * 1024;
 
 export class RecordReading {
   readonly #view: Reads;
@@ -15,6 +17,7 @@ export class RecordReading {
   readonly #without: readonly string[];
   readonly #packer = new RecordPacker();
   #from: string | null = "";
+  #limit = CHUNK_ROWS;
 
   private constructor(view: Reads, scopes: ScopesByKey, without: readonly string[]) {
     this.#view = view;
@@ -33,8 +36,12 @@ export class RecordReading {
   /** The next few, perhaps none of them to be had; null at the end. */
   next(): PackedRecords | null {
     if (this.#from === null) return null;
-    const rows = this.#view.rows({ from: this.#from, to: null, limit: CHUNK_ROWS });
-    this.#from = rows.length < CHUNK_ROWS ? null : afterKey(rows.at(-1)!.key);
+    const limit = this.#limit;
+    const rows = this.#view.rows({ from: this.#from, to: null, limit });
+    this.#from = rows.length < limit ? null : afterKey(rows.at(-1)!.key);
+    const bytes = rows.reduce((sum, { value }) => sum + value.length, 1);
+    const fitting = Math.floor((rows.length * CHUNK_BYTES) / bytes);
+    this.#limit = Math.max(1, Math.min(CHUNK_ROWS, fitting));
     const wanted = rows.filter(({ key }) => !this.#isLeftOut(key));
     return this.#packer.pack(
       wanted.map(({ key, value }) => ({

@@ -132,11 +132,10 @@ export class SnapshotApart implements SnapshotSource {
     without: readonly string[],
     signal?: AbortSignal,
   ): AsyncGenerator<PackedRecords, void, undefined> {
-    await this.#view.begin({ expected: expectedOf(this.head), without });
+    await orAborted(this.#view.begin({ expected: expectedOf(this.head), without }), signal);
     let next = this.#view.next();
     for (;;) {
-      const found = await next;
-      signal?.throwIfAborted();
+      const found = await orAborted(next, signal);
       if (found === null) return;
       next = this.#view.next(); // while what is there is used
       next.catch(() => {}); // whoever awaits it hears of it
@@ -146,5 +145,20 @@ export class SnapshotApart implements SnapshotSource {
 
   close(): Promise<void> {
     return this.#view.close();
+  }
+}
+
+/** Whoever gives it up does not wait for it. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await work;
+  work.catch(() => {}); // where nobody waits for it any more
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }

@@ -152,6 +152,21 @@ test("a refusal after a failure does not show the cause to callers", async () =>
   await assert.rejects(put(store, "shared/a"), matches);
 });
 
+test("an engine that fails while nobody asks it for anything stops the store", async () => {
+  const inner = new (class extends MemoryEngine {
+    fail: (error: EngineError) => void = () => {};
+
+    onFailure(listener: (error: EngineError) => void): void {
+      this.fail = listener;
+    }
+  })();
+  const { store } = await madeStore(inner);
+  const cause = new EngineError("the storage failed to copy its log");
+  inner.fail(cause);
+  assert.equal(await store.failed, cause);
+  assert.throws(() => store.get("shared/a"), storageFailed);
+});
+
 test("a failed read stops the store, outside a transaction and inside one", async () => {
   const outside = await madeStore();
   outside.engine.failReads = true;

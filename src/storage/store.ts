@@ -79,6 +79,7 @@ export class Store implements StoreReads {
     const half = engine.meta(SYNC_ROW) !== null; // what is missing only others have
     this.#life = new Life(hasBegun(engine), half ? "following" : "leading");
     this.#failStop = new FailStop(this.#life, log);
+    engine.onFailure?.((error) => this.#failStop.fail(error));
     this.#watchers = new Watchers((error) => {
       // Only a Failure is known to hold no secret: a parser's error quotes what it read.
       const cause = error instanceof Failure ? describe(error) : "unexpected error";

@@ -128,6 +128,8 @@ export interface StorageEngine extends Reads {
   snapshot(): ReadView;
   /** Null where there is no other place to read at. `metas`: the meta rows that are needed. */
   viewApart(metas: readonly string[]): Promise<ViewApart | null>;
+  /** Calls when the engine has failed by itself, in work that nobody waits for. Optional: without such work nothing does. */
+  onFailure?(listener: (error: EngineError) => void): void;
   /** Calls after each durable commit that another user of the same storage made, in order. */
   watch(listener: (keys: readonly string[]) => void): () => void;
   /** Bytes that can still be written, or null when the engine has no such limit. */

@@ -28,10 +28,10 @@ test("commits go on while it is copied, and wait for the small rest alone", asyn
   const copier = new HeldCopier();
   const copying = new LogCopying(copier, USUAL);
   assert.equal(await copying.next(800), "go on");
-  assert.equal(await copying.next(1200), "go on");
+  assert.equal(await copying.next(1100), "go on");
   assert.equal(copier.passes, 1);
-  await copier.ends(1200, 1150);
-  assert.equal(await copying.next(1210), "finish");
+  await copier.ends(1100, 1050);
+  assert.equal(await copying.next(1110), "finish");
   assert.equal(await copying.next(800), "go on", "and then from the beginning");
   assert.equal(copier.passes, 2);
 });
@@ -40,11 +40,11 @@ test("where much was written meanwhile it is copied once more before anybody wai
   const copier = new HeldCopier();
   const copying = new LogCopying(copier, USUAL);
   assert.equal(await copying.next(60_000), "go on");
-  await copier.ends(60_500, 60_000);
-  assert.equal(await copying.next(60_600), "go on");
+  await copier.ends(60_300, 60_000);
+  assert.equal(await copying.next(60_350), "go on");
   assert.equal(copier.passes, 2);
-  await copier.ends(60_650, 60_600);
-  assert.equal(await copying.next(60_660), "finish");
+  await copier.ends(60_390, 60_300);
+  assert.equal(await copying.next(60_395), "finish");
 });
 
 test("who writes faster than it is copied waits: the log is bounded", async () => {
@@ -52,7 +52,7 @@ test("who writes faster than it is copied waits: the log is bounded", async () =
   const copying = new LogCopying(copier, USUAL);
   assert.equal(await copying.next(800), "go on");
   let answer = "";
-  const waiting = copying.next(1600).then((next) => (answer = next));
+  const waiting = copying.next(1200).then((next) => (answer = next));
   await Promise.resolve();
   assert.equal(answer, "");
   for (let pass = 0; pass < 4; pass++) {

@@ -6,6 +6,8 @@ import type { Done } from "./sqlite-thread.ts";
 /** With so much of the usual size left the rest is copied while commits wait. */
 const REST = 1 / 8;
 const MAX_PASSES = 4;
+/** While it is copied it grows by no more than this of it. */
+const MAX_GROWTH = 1 / 2;
 
 export interface Copier {
   copy(): Promise<Pick<Done, "logPages" | "copied">>;
@@ -36,7 +38,7 @@ export class LogCopying {
       this.#work = this.#copy();
     }
     // Who writes faster than it is copied waits: the log is bounded.
-    if (logPages - this.#began >= this.#usual) await this.#work;
+    if (logPages - this.#began >= this.#usual * MAX_GROWTH) await this.#work;
     if (this.#state === "copying") return "go on";
     const blocked = this.#state === "blocked";
     this.#state = "idle";

@@ -6,6 +6,7 @@ import { EngineError } from "./engine.ts";
 
 export class WriterFailure {
   #first: EngineError | null = null;
+  #listener: ((error: EngineError) => void) | null = null;
 
   get tripped(): boolean {
     return this.#first !== null;
@@ -24,8 +25,16 @@ export class WriterFailure {
       error instanceof EngineError
         ? error
         : new EngineError(`the storage failed to ${doing}`, { cause: reasonOf(error) });
-    this.#first ??= failure;
+    if (this.#first === null) {
+      this.#first = failure;
+      this.#listener?.(failure);
+    }
     return failure;
+  }
+
+  /** Calls with the first error: whoever does not ask for anything hears of it too. */
+  onTrip(listener: (error: EngineError) => void): void {
+    this.#listener = listener;
   }
 }
 

@@ -43,7 +43,7 @@ export class SqliteViewApart implements ViewApart {
   #metas: ReadonlyMap<string, Uint8Array> = new Map();
   #pieces: readonly SharedArrayBuffer[] = [];
   #turn = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  #isBusy = false;
   #closing: Promise<void> | null = null;
 
   private constructor(
@@ -101,21 +101,23 @@ export class SqliteViewApart implements ViewApart {
   async #ask(request: ViewRequest): Promise<ViewReply> {
     this.#failStop.check();
     if (this.#closing !== null) throw new EngineError("the storage is closed");
-    const asking = this.#thread.ask(request).catch((error: unknown) => {
-      throw ended(error);
-    });
-    const answer = asking.then((reply) => {
-      if (reply.reason === undefined) return reply;
-      throw this.#failStop.trip("read", reasonError(reply.reason));
-    });
-    this.#last = answer.catch(() => {});
-    return await answer;
+    this.#isBusy = true;
+    let reply: ViewReply;
+    try {
+      reply = await this.#thread.ask(request);
+    } catch (error) {
+      throw this.#closing === null ? ended(error) : new EngineError("the storage is closed");
+    } finally {
+      this.#isBusy = false;
+    }
+    if (reply.reason === undefined) return reply;
+    throw this.#failStop.trip("read", reasonError(reply.reason));
   }
 
+  /** What it is doing nobody waits for any more. */
   async #end(): Promise<void> {
     try {
-      await this.#last;
-      await this.#thread.ask({ kind: "close" }).catch(() => {}); // it may have ended by itself
+      if (!this.#isBusy) await this.#thread.ask({ kind: "close" }).catch(() => {}); // it may have ended by itself
     } finally {
       await this.#thread.terminate();
       this.#closed();

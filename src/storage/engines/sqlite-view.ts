@@ -72,6 +72,9 @@ async function work(request: ViewRequest): Promise<ViewReply> {
 port.on("message", (request: ViewRequest) => {
   void work(request)
     .catch((error: unknown): ViewReply => ({ kind: "done", reason: describeSqlite(error) }))
-    .then((reply) => port.postMessage(reply));
+    .then((reply) => {
+      const alone = reply.records?.bytes.buffer;
+      port.postMessage(reply, alone instanceof ArrayBuffer ? [alone] : []);
+    });
 });
 port.postMessage({ kind: "done" } satisfies ViewReply);

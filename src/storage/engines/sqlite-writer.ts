@@ -41,6 +41,7 @@ class SqliteWriter {
   readonly #lastRecent: StatementSync;
   readonly #forgetRecent: StatementSync;
   readonly #forgetSome: StatementSync;
+  readonly #oldRecent: StatementSync;
   readonly #put: Record<
     "data" | "leaf" | "freshLeaf" | "sum" | "recent" | "log" | "meta",
     StatementSync
@@ -80,6 +81,7 @@ class SqliteWriter {
     this.#recent = prepare("SELECT sums FROM recent ORDER BY id");
     this.#lastRecent = prepare("SELECT coalesce(max(id), 0) AS last FROM recent");
     this.#forgetRecent = prepare("DELETE FROM recent");
+    this.#oldRecent = prepare("SELECT id FROM recent WHERE id <= ? LIMIT 1");
     this.#forgetSome = prepare(
       "DELETE FROM recent WHERE id IN (SELECT id FROM recent WHERE id <= ? ORDER BY id LIMIT ?)",
     );
@@ -203,8 +205,10 @@ class SqliteWriter {
       return;
     }
     this.#placing.parts = null;
-    const { changes } = this.#forgetSome.run(this.#placing.last, FORGOTTEN);
-    if (Number(changes) < FORGOTTEN) this.#placing = null;
+    const { last } = this.#placing;
+    this.#forgetSome.run(last, FORGOTTEN);
+    // With the last of them it is over at once: in a table without rows numbers begin anew.
+    if (this.#oldRecent.get(last) === undefined) this.#placing = null;
   }
 }
 

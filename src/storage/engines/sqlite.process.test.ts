@@ -67,7 +67,9 @@ describe("sums that changed lately", () => {
     const areSame = (rows: readonly SumRow[]) => named(rows).join() === named(expected()).join();
     let [most, placed] = [0, 0];
     for (let n = 1; n <= 150; n++) {
-      const sums = Array.from({ length: 500 }, (_, i) => sumRow((n * 31 + i * 263) % 131_072, n));
+      // Now and then they lie close together, also while others are on their way.
+      const [first, step] = n % 7 === 0 ? [n * 100, 1] : [n * 31, 263];
+      const sums = Array.from({ length: 500 }, (_, i) => sumRow((first + i * step) % 131_072, n));
       for (const row of sums) last.set(row.slot, row);
       await engine.commit(batchOf({ sums: sums.toSorted((a, b) => a.slot - b.slot) }));
       const waiting = Number(count(directory, "recent"));
@@ -81,6 +83,20 @@ describe("sums that changed lately", () => {
     );
     await engine.close();
     assert.ok(areSame((await open(directory)).sums()));
+  });
+
+  test("of the commit that comes after the last row of them has gone are kept", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const few = Array.from({ length: 128 }, (_, n) => sumRow(2 * n, 1));
+    for (let n = 0; n < 255; n++) await engine.commit(batchOf({ sums: few }));
+    await engine.commit(batchOf({ sums: [...few, sumRow(300, 1)] })); // more than wait: they are one part
+    await engine.commit(batchOf({}));
+    assert.equal(count(directory, "recent"), 0, "all of their rows have gone with one commit");
+    await engine.commit(batchOf({ sums: [sumRow(300, 999)] }));
+    assert.deepEqual(engine.sums(300), [sumRow(300, 999)]);
+    await engine.close();
+    assert.deepEqual((await open(directory)).sums(300), [sumRow(300, 999)]);
   });
 
   test("are there after a crash while they go to their places", async () => {
@@ -325,6 +341,42 @@ describe("the end after the first error", () => {
   });
 });
 
+describe("an engine whose log was copied beside its commits", () => {
+  const leaf = { hash: new Uint8Array(32), scope: new Uint8Array(16) };
+  const twice = batchOf({ leaves: [{ slot: 1, key: "a", leaf, fresh: true }] });
+
+  test("leaves the log as it is when it has failed", async () => {
+    const directory = newPlace();
+    const engine = await open(directory, { checkpointBytes: MIB / 4 });
+    await engine.commit(twice);
+    for (let i = 0; i < 40; i++) await engine.commit(putting("k", new Uint8Array(20_000).fill(i)));
+    await assert.rejects(engine.commit(twice), EngineError);
+    const size = () => files.statSync(join(directory, "store.db-wal")).size;
+    const before = size();
+    await engine.close();
+    assert.equal(size(), before);
+    assert.equal((await open(directory)).get("k")![0], 39);
+  });
+
+  test("says that it has failed to who has asked for nothing", async () => {
+    const failStop = new WriterFailure();
+    const heard: EngineError[] = [];
+    failStop.onTrip((error) => heard.push(error));
+    const program = new URL(
+      `data:text/javascript,${encodeURIComponent(
+        `import { parentPort } from "node:worker_threads"; parentPort.postMessage({ kind: "done" }); setImmediate(() => process.exit(0));`,
+      )}`,
+    );
+    const thread = await SqliteThread.start({ path: "", synchronous: "FULL" }, failStop, {
+      program,
+    });
+    while (heard.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    failStop.trip("read", new Error("later"));
+    assert.equal(heard.length, 1, "once");
+    await thread.terminate();
+  });
+});
+
 describe("a view that is read in a thread of its own", () => {
   const options = { path: "", synchronous: "FULL" } as const;
   const program = (rest: string) =>
@@ -350,6 +402,14 @@ describe("a view that is read in a thread of its own", () => {
     );
     failStop.check();
     assert.equal(closed, 2);
+  });
+
+  test("is closed whatever it is doing", async () => {
+    const endless = program(`parentPort.on("message", () => { for (;;); });`);
+    const view = await SqliteViewApart.open(options, new WriterFailure(), () => {}, endless);
+    const reading = assert.rejects(view.next(), /the storage is closed/);
+    await view.close();
+    await reading;
   });
 
   test("that cannot be read ends everything", async () => {

@@ -46,7 +46,6 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   readonly #readers: SqliteReaders;
   readonly #checkpointPages: number;
   readonly #apart = new Set<Promise<SqliteViewApart>>();
-  #pinning: Promise<void> | null = null; // commits wait for it
   #commit: Promise<void> | null = null;
   #checkpoint: Promise<void> | null = null;
   #checkpointAt: number; // pages of the log
@@ -132,7 +131,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     });
   }
 
-  /** Of the moment after the commit that is running, if one is; the next one waits until the view is there. */
+  /** Of the last commit that is durable, announced or not. */
   async viewApart(metas: readonly string[]): Promise<ViewApart> {
     this.#check();
     const opening = SqliteViewApart.open(this.#threads, this.#failStop, () => {
@@ -143,21 +142,16 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     const view = await opening;
     try {
       this.#check();
-      const [running, before] = [this.#commit, this.#pinning];
-      const pinned = (async () => {
-        await before;
-        await running?.catch(() => {}); // whoever called commit() hears of it
-        await view.pin(metas);
-      })();
-      const pinning = pinned.catch(() => {}); // who commits waits for it and does not hear of it
-      this.#pinning = pinning;
-      await pinned;
-      if (this.#pinning === pinning) this.#pinning = null;
+      await view.pin(metas);
       return view;
     } catch (error) {
       await view.close();
       throw error;
     }
+  }
+
+  onFailure(listener: (error: EngineError) => void): void {
+    this.#failStop.onTrip(listener);
   }
 
   /** Never calls: the store has no other user. */
@@ -180,7 +174,6 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   }
 
   async #run(packed: ArrayBuffer): Promise<void> {
-    if (this.#pinning !== null) await this.#pinning;
     if (this.#logPages >= this.#checkpointAt) await this.#tendLog();
     // From here until the commit is announced reads must not move: what the writer makes durable
     // meanwhile is not to be seen yet.
@@ -248,6 +241,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
       if (this.#failStop.tripped) {
         // While our read-only connections are open SQLite does not copy the log on closing: what
         // is on disk stays as the failure left it, for the next start to recover.
+        await copier?.terminate();
         await this.#writer.terminate();
         this.#readers.close();
       } else {

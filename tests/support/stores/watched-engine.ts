@@ -55,6 +55,10 @@ export class WatchedEngine extends ReadsBehind implements StorageEngine {
     this.landed.add(batch);
   }
 
+  onFailure(listener: (error: EngineError) => void): void {
+    this.inner.onFailure?.(listener);
+  }
+
   viewApart(metas: readonly string[]): Promise<ViewApart | null> {
     return this.inner.viewApart(metas);
   }
