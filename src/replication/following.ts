@@ -97,7 +97,8 @@ export class Following {
     await (role.id === "" ? this.stand(role) : this.open());
   }
 
-  /** Who was demoted and follows nobody yet: whoever is promoted in its place tells it. */
+  /** Who was demoted and follows nobody yet: whoever is promoted in its place tells it, also one that has followed the same primary
+   *  before. */
   async stand(role: Secondary): Promise<void> {
     const { options } = this.#parts;
     const port = options.port();
@@ -107,6 +108,8 @@ export class Following {
     const { set, epoch } = role;
     this.#demoted = links.superseded(options, port, { set, epoch, isDemoted: true }, this.#hearing);
     this.#demoted.open();
+    const member = links.storedBeside(options.view);
+    if (member !== null) this.#serveBeside(links, member);
   }
 
   /** Others that follow tell it who leads. */
@@ -253,12 +256,14 @@ export class Following {
   async callOthers(role: Secondary, candidacy: Candidacy): Promise<Found> {
     const { options } = this.#parts;
     const links = await this.#parts.links();
-    const upstream = links.storedUpstream(options.view);
-    if (upstream === null) return NOBODY;
-    const siblings = links.storedSiblings(options.view);
-    const primary = role.final === null ? [] : addressesOf(role);
-    const revoked = links.storedSiblingsRevoked(options.view);
-    const others = { member: upstream.member, siblings, revoked, primary };
+    const { view } = options;
+    const member = links.storedBeside(view);
+    if (member === null) return NOBODY;
+    const siblings = links.storedSiblings(view);
+    const former = role.id === "" ? (links.storedFormer(view)?.addresses ?? []) : addressesOf(role);
+    const primary = role.final === null ? [] : former;
+    const revoked = [...links.storedSiblingsRevoked(view), ...links.storedFormerRevoked(view)];
+    const others = { member, siblings, revoked, primary };
     return await links.callOthers(others, role.epoch, candidacy, options);
   }
 

@@ -248,8 +248,7 @@ export class Replication {
     const role = this.#role.now;
     const { store } = this.#options;
     if (role.mode === "demoting") {
-      const links = await this.#load();
-      await this.#endDemotion(links);
+      await this.#endDemotion();
       this.#log.info("finished a demotion", { index: String(store.index) });
     }
     await this.#takingOver.finish();
@@ -325,7 +324,7 @@ export class Replication {
         // Who has heard of a later primary waits for nothing from this one.
         const reached = wasFenced ? null : await this.#leading.finish();
         await this.#leading.close("the primary was demoted");
-        await this.#endDemotion(links);
+        await this.#endDemotion();
         await house.leave();
         await this.#stand();
         return reached;
@@ -334,7 +333,7 @@ export class Replication {
       await this.#changes.orRest(() => this.#options.dropAttempts());
       this.#changes.tell("role-changed", { mode: "secondary", final });
       const former = links.storedFormer(this.#options.view);
-      const unaware = former === null ? [] : unawareWarnings(former.addresses);
+      const unaware = former?.isHeard === false ? unawareWarnings(former.addresses) : [];
       return { warnings: [...demotionWarnings(final, finished), ...unaware] };
     });
   }
@@ -346,14 +345,13 @@ export class Replication {
 
   /** What was issued for the way there is not taken for the way back: a ticket would make two primaries. The authority
    *  stays until this cluster follows another: promoted again, it is whom its secondaries know, and who leads instead of it
-   *  can tell it so. */
-  async #endDemotion(links: Links): Promise<void> {
+   *  can tell it so. What is kept of the primary of before stays as well: those that have followed that one know this cluster by it,
+   *  and have perhaps not heard that it has led. */
+  async #endDemotion(): Promise<void> {
     const { store, view, revokeOperationTokens } = this.#options;
-    await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) => {
-      // One that has not heard of this cluster would go on beside it, if it leads again.
-      if (links.storedFormer(tx)?.isHeard !== false) links.forgetFormer(tx);
-      revokeOperationTokens(tx.on(view));
-    });
+    await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) =>
+      revokeOperationTokens(tx.on(view)),
+    );
   }
 
   /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */

@@ -46,14 +46,14 @@ export function storedMembership(reads: ViewReads, kind: ReplicationKind): Membe
       key !== undefined,
     "a membership has five parts",
   );
-  const parsed = new X509Certificate(certificate);
+  return membershipOf({ set: text(set), kind, id: text(id), authority, certificate, key });
+}
+
+/** With what its certificate says. */
+export function membershipOf(member: MemberName & Credentials): Membership {
+  const parsed = new X509Certificate(member.certificate);
   return {
-    set: text(set),
-    kind,
-    id: text(id),
-    authority,
-    certificate,
-    key,
+    ...member,
     serial: serialOf(parsed),
     expires: BigInt(parsed.validToDate.getTime()) * MILLISECOND,
   };

@@ -11,6 +11,7 @@ import type { Credentials } from "../../cluster/tls.ts";
 import {
   forgetMembership,
   type Membership,
+  membershipOf,
   putMemberKey,
   putMembership,
   storedMemberKey,
@@ -112,6 +113,14 @@ export function storedFormer(reads: ViewReads): Former | null {
   const cluster = reads.get(FORMER_CLUSTER, clusterCodec) ?? ""; // earlier versions did not keep it
   const isDisowned = reads.get(FORMER_DISOWNED, disownedCodec) !== null;
   return { ...member, addresses, isHeard, cluster, isDisowned };
+}
+
+/** By what the others of the set know this cluster, which follow or have followed the same primary; null where nobody does. */
+export function storedBeside(reads: ViewReads): Membership | null {
+  const member = storedMembership(reads, "dr");
+  if (member !== null) return member;
+  const former = storedFormer(reads);
+  return former === null || former.isDisowned ? null : membershipOf(former);
 }
 
 /** Where there is one still. */

@@ -1,0 +1,62 @@
+// A cluster that has led in the place of its primary and was demoted: the others that have followed that primary reach it still, and
+// it them.
+
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { isFenced } from "../../../src/replication/roles/role.ts";
+import { demotedAway, FORCED, PLAIN, threeInSync } from "../../support/replication/siblings.ts";
+import { until } from "../../support/until.ts";
+
+/** B has led while C was away, and was demoted; A is gone. */
+async function ledAndDemoted(t: TestContext) {
+  const all = await threeInSync(t);
+  const { a, b, c, way } = all;
+  await c.replication.rest();
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  way.cut();
+  await b.replication.promote(PLAIN);
+  assert.equal((await b.dr("primary/demote", {}, a.token)).status, 200);
+  await c.replication.lead();
+  return all;
+}
+
+test("one that was away hears of a promotion from who was demoted since, and is not promoted beside it", async (t) => {
+  const { b, c } = await ledAndDemoted(t);
+  const leader = await b.clusterId();
+  const isGone = async () => {
+    const { checks } = await c.replication.rehearse("");
+    return checks.some(({ name, ok }) => name === "primary-gone" && ok);
+  };
+  await until(isGone);
+  await assert.rejects(
+    c.replication.promote(PLAIN),
+    new RegExp(`check "siblings": site-b \\(cluster ${leader}\\) leads the set in epoch 2`),
+  );
+  await b.replication.promote(PLAIN);
+  await until(async () => (await c.status())["epoch"] === 3);
+  assert.equal((await c.status())["conflicting_primary"], leader);
+});
+
+test("one that was demoted and is promoted again beside another finds it: one of the two is fenced, and names the other", async (t) => {
+  const { b, c } = await ledAndDemoted(t);
+  await c.replication.promote(FORCED);
+  await b.replication.promote(FORCED);
+  const led = () => [b, c].filter(({ replication }) => !isFenced(replication.role));
+  await until(() => led().length === 1);
+  assert.deepEqual(led(), [b], "its epoch is the later one");
+  assert.equal((await c.status())["conflicting_primary"], await b.clusterId());
+});
+
+test("one that was demoted calls those that have followed the same primary before it is promoted again, and is refused where one leads", async (t) => {
+  const { a, b, c } = await demotedAway(t);
+  await b.replication.promote(PLAIN);
+  await until(async () => (await c.status())["epoch"] === 2);
+  assert.equal((await b.dr("primary/demote", {}, a.token)).status, 200);
+  await b.replication.rest();
+  await c.replication.promote(FORCED);
+  await b.replication.lead();
+  await assert.rejects(
+    b.replication.promote(PLAIN),
+    new RegExp(`site-c \\(cluster ${await c.clusterId()}\\) leads the set in epoch 3`),
+  );
+});
