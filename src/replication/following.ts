@@ -10,6 +10,7 @@ import { Heard } from "./heard.ts";
 import type { Found } from "./links/asking.ts";
 import type { Beside } from "./links/beside.ts";
 import type { Divergent } from "./links/divergent.ts";
+import type { Answered } from "./links/fencing.ts";
 import type { Links } from "./links/links.ts";
 import type { Orphans } from "./links/orphans.ts";
 import type { Receiving } from "./links/receiving.ts";
@@ -54,6 +55,8 @@ export class Following {
   #receiving: Receiving | null = null;
   #beside: Beside | null = null;
   #demoted: Superseded | null = null;
+  /** Of the primary, while it is called to hear whether it leads. */
+  #calling: Promise<Answered | null> | null = null;
   /** By the steady clock: when the last entry of another cluster came, or this one began to follow. */
   #came: Nanos;
   #unwatch = () => {};
@@ -182,17 +185,27 @@ export class Following {
     return epoch;
   }
 
-  /** Whether the primary that is followed answers, and leads. One that it has revoked may not have been heard of here yet: its word
-   *  stops nobody that the primary still reaches. */
+  /** Whether the primary that is followed leads still. One that it has revoked may not have been heard of here yet: its word stops
+   *  nobody that the primary still reaches. However many say it: the primary is called once at a time, and where it is heard not at all. */
   async #isLed(now: Secondary): Promise<boolean> {
+    if (now.final !== null || now.superseded === true) return false;
+    const isHeard = this.heard.silence < SILENCE;
+    if (isHeard && this.#receiving?.status.connectionState === "ready") return true;
+    this.#calling ??= this.#callPrimary(now).finally(() => (this.#calling = null));
+    const answer = await this.#calling;
+    // Its port may be crowded: who is not let in there has not found that nobody is.
+    if (answer === null) return this.heard.silence < SILENCE;
+    return answer.leads && !isNext(now.epoch, answer.leading);
+  }
+
+  async #callPrimary(now: Secondary): Promise<Answered | null> {
     const { options } = this.#parts;
     const links = await this.#parts.links();
     const upstream = links.storedUpstream(options.view);
-    if (upstream === null || now.final !== null || now.superseded === true) return false;
-    const answer = await links.within(options, LED_WITHIN, (signal) =>
+    if (upstream === null) return null;
+    return await links.within(options, LED_WITHIN, (signal) =>
       links.exchange(addressesOf(now), upstream.member, now.epoch, options, { signal }),
     );
-    return answer !== null && answer.leads && !isNext(now.epoch, answer.leading);
   }
 
   async #stop(): Promise<void> {

@@ -10,13 +10,13 @@ import { type Cluster, inSync, joined, rejoined } from "../../support/replicatio
 import { HURRIED } from "../../support/replication/hurried-world.ts";
 import {
   answerTo,
+  believed,
   demotedAway,
   FORCED,
   knownTo,
   losesAddresses,
   parted,
   PLAIN,
-  saidBy,
   threeInSync,
   viewOf,
   WORLD,
@@ -130,7 +130,7 @@ test("one that has been heard to lead does not stand any more", async (t) => {
   const later = { number: 2, cluster: own, first: String(b.index + 1n) };
   const sibling = storedSiblings(viewOf(b)).find(({ id }) => id === at);
   assert.ok(sibling !== undefined);
-  assert.deepEqual(await saidBy(b, later, own, { sibling }), later);
+  await believed(b, later, own, { sibling });
   assert.deepEqual(epochOf(c), later);
   assert.deepEqual(await candidates(d, epoch, { at }), []);
 });

@@ -97,6 +97,11 @@ export async function saidBy(
   return (await answerTo(by, later, from, saying))?.leading ?? null;
 }
 
+/** Whoever hears it believes it as soon as its primary counts as silent there. */
+export async function believed(...said: Parameters<typeof saidBy>): Promise<void> {
+  await until(async () => (await saidBy(...said))?.cluster === said[1].cluster);
+}
+
 /** How many others it could call. */
 export function knownTo(one: Cluster): number {
   return storedSiblings(viewOf(one)).filter(({ addresses }) => addresses.length > 0).length;

@@ -1,0 +1,118 @@
+// A secondary, and whether it believes another one that says to lead in the place of its primary.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import { Following, type FollowingParts } from "./following.ts";
+import type { Epoch, Secondary } from "./roles/role.ts";
+
+const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
+const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
+
+interface Said {
+  readonly leading: Epoch;
+  readonly leads: boolean;
+}
+
+/** Follows a primary that was heard of just now; what it says when it is called, `answer` gives. */
+async function following(answer: () => Promise<Said | null>, role: Partial<Secondary> = {}) {
+  const { barrier, world } = await madeBarrier();
+  const { clock, log } = world;
+  const receiver = { open: () => {}, close: async () => {}, status: { connectionState: "ready" } };
+  const now = { mode: "secondary", epoch: OWN, address: "", known: [], final: null, ...role };
+  const found = { calls: 0, superseded: 0 };
+  const links = {
+    storedUpstream: () => ({ member: {} }),
+    receiving: () => receiver,
+    tellSuperseded: () => {},
+    within: (_: unknown, _within: unknown, work: (signal: AbortSignal) => unknown) =>
+      work(new AbortController().signal),
+    exchange: async () => {
+      found.calls++;
+      return await answer();
+    },
+  };
+  const parts = {
+    options: {
+      ...world,
+      log,
+      view: barrier.view("core/replication/dr/"),
+      store: { index: 1n, locked: true, onIndex: () => () => {} },
+      clusterId: () => "0b8e2f3e-0000-4000-8000-000000000003",
+      port: () => null,
+    },
+    role: { now },
+    surplus: {},
+    links: async () => links,
+    status: { open: () => {}, close: async () => {} },
+    changes: { own: async () => void found.superseded++ },
+  };
+  const one = new Following(parts as unknown as FollowingParts);
+  await one.open();
+  one.heard.note(clock.now(), 1n);
+  return { one, clock, found, receiver };
+}
+
+const lost = { connectionState: "transient_failure" };
+
+test("who hears its primary calls nobody to find out that it is led", async () => {
+  const { one, clock, found } = await following(async () => null);
+  clock.pass(14n * SECOND);
+  assert.deepEqual(await one.hearOf(LATER, true), OWN);
+  assert.deepEqual(found, { calls: 0, superseded: 0 });
+  clock.pass(SECOND); // whatever its connection says
+  assert.deepEqual(await one.hearOf(LATER, true), LATER);
+  assert.deepEqual(found, { calls: 1, superseded: 1 });
+});
+
+test("a primary that is not reached leads until it was silent for long: its port may be crowded", async () => {
+  const { one, clock, found, receiver } = await following(async () => null);
+  receiver.status = lost;
+  clock.pass(14n * SECOND);
+  assert.deepEqual(await one.hearOf(LATER, true), OWN);
+  assert.deepEqual(found, { calls: 1, superseded: 0 });
+  clock.pass(SECOND);
+  assert.deepEqual(await one.hearOf(LATER, true), LATER);
+});
+
+test("however many say it at once, the primary is called once", async () => {
+  const called = Promise.withResolvers<Said>();
+  const { one, clock, found, receiver } = await following(() => called.promise);
+  receiver.status = lost;
+  clock.pass(60n * SECOND);
+  const all = Promise.all([1, 2, 3, 4].map(() => one.hearOf(LATER, true)));
+  called.resolve({ leading: OWN, leads: true });
+  assert.deepEqual(await all, [OWN, OWN, OWN, OWN]);
+  assert.equal(found.calls, 1);
+  await one.hearOf(LATER, true);
+  assert.equal(found.calls, 2, "what it has said is not kept");
+});
+
+test("a primary that answers and does not lead, or knows of a later one, holds nobody", async () => {
+  const told: readonly (Said & { readonly believed: Epoch })[] = [
+    { leading: OWN, leads: true, believed: OWN },
+    { leading: OWN, leads: false, believed: LATER },
+    { leading: LATER, leads: true, believed: LATER },
+  ];
+  for (const { believed, ...answer } of told) {
+    const { one, receiver } = await following(async () => answer);
+    receiver.status = lost;
+    assert.deepEqual(await one.hearOf(LATER, true), believed);
+  }
+});
+
+test("who has its primary's last entry, or knows that another leads, is led by nobody", async () => {
+  for (const role of [{ final: "1" }, { superseded: true }] as const) {
+    const { one, found } = await following(async () => ({ leading: OWN, leads: true }), role);
+    assert.deepEqual(await one.hearOf(LATER, true), LATER);
+    assert.equal(found.calls, 0);
+  }
+});
+
+test("neither what another has heard nor an earlier epoch is believed", async () => {
+  const { one, clock } = await following(async () => null);
+  clock.pass(60n * SECOND);
+  assert.deepEqual(await one.hearOf(LATER, false), OWN);
+  assert.deepEqual(await one.hearOf({ ...LATER, number: 0 }, true), OWN);
+});
