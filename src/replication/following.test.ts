@@ -90,12 +90,12 @@ test("however many say it at once, the primary is called once", async () => {
 });
 
 test("a primary that answers and does not lead, or knows of a later one, holds nobody", async () => {
-  const told: readonly (Said & { readonly believed: Epoch })[] = [
+  const answers: readonly (Said & { readonly believed: Epoch })[] = [
     { leading: OWN, leads: true, believed: OWN },
     { leading: OWN, leads: false, believed: LATER },
     { leading: LATER, leads: true, believed: LATER },
   ];
-  for (const { believed, ...answer } of told) {
+  for (const { believed, ...answer } of answers) {
     const { one, receiver } = await following(async () => answer);
     receiver.status = lost;
     assert.deepEqual(await one.hearOf(LATER, true), believed);
