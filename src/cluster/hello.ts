@@ -37,6 +37,10 @@ export type Cursor = MessageOf<typeof cursor>;
 const half = message({ isCopy: flag(1), head: bytes(2) });
 const limits = message({ operations: uint32(1), bytes: uint64(2) });
 
+/** By which the cluster has come before, and what only that one can sign: see replication/joining/proofs.ts. */
+const former = message({ certificate: bytes(1), proof: bytes(2) });
+export type FormerPlace = MessageOf<typeof former>;
+
 const request = message({
   set: text(1),
   kind: text(2),
@@ -54,6 +58,7 @@ const request = message({
   half: part(14, half),
   isEmpty: flag(15),
   isTrial: flag(16), // only to hear what would become of it
+  former: part(17, former),
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -97,6 +102,7 @@ export const NO_STANDING: Standing = {
   half: null,
   isEmpty: false,
   isTrial: false,
+  former: null,
 };
 const NO_DECISION = {
   epoch: 0,

@@ -237,7 +237,8 @@ export class Admission {
       after(role, { ...step, joined: joinedBy(activation) });
       const { address, epoch } = activation;
       const link = () => linkTo(address, activation, this.#options);
-      const standing = { epoch: epoch.number, isEmpty: step.do === "join" };
+      const isEmpty = step.do === "join";
+      const standing = { epoch: epoch.number, isEmpty, member: activation };
       return await tryPrimary(address, link, this.#options, standing);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -264,7 +265,7 @@ export class Admission {
       });
       for (const { at } of places) {
         const link = () => linkAt(at, upstream.member, this.#options);
-        const standing = { epoch, isEmpty: false };
+        const standing = { epoch, isEmpty: false, member: upstream.member };
         const tried = await tryPrimary(named, link, this.#options, standing);
         all.push(tried);
         if (tried.cause === null) return all;

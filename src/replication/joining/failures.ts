@@ -107,6 +107,25 @@ export function otherCluster(): Failure {
 }
 
 /**
+ * @code joining-cluster-known A secondary comes under a new id, with the id of a cluster that the primary knows under another one, and does not prove to be that cluster.
+ * @remedy Where it is the same cluster, revoke the other id on the primary; the token is as good as before.
+ */
+export function clusterKnown(id: string): Failure {
+  const message = `a cluster of this id is known here as ${id}, and this one does not prove to be it; where it is the same, revoke ${id} on the primary first, and use this token again`;
+  return new Failure("denied", "joining-cluster-known", message);
+}
+
+/**
+ * @code joining-primary-itself A secondary comes with the id of the cluster that its primary is.
+ * @remedy Do not start a copy of the primary's storage as another cluster: initialise one of its own.
+ */
+export function primaryItself(): Failure {
+  const message =
+    "this is the id of the primary itself; a secondary is a cluster that was initialised by itself";
+  return new Failure("denied", "joining-primary-itself", message);
+}
+
+/**
  * @code joining-other-key A secondary wants the keys of the set for another key than it has registered.
  * @remedy Revoke its id, and let it come with a new token.
  */
@@ -135,10 +154,10 @@ export function renewalEarly(): Failure {
 
 /**
  * @code joining-renewal-often A secondary asks for certificates faster than it can need them.
- * @remedy Look at that secondary, and revoke it where it is not in good hands; it may ask again after a minute.
+ * @remedy Look at that secondary, and revoke it where it is not in good hands; it may ask again after a minute, and after a day where it has had six in one.
  */
 export function renewalOften(retryAfter: number): Failure {
-  const message = "this member has had several certificates in the last minute";
+  const message = "this member has had several certificates lately; it has one that is good";
   return new Failure("rate-limited", "joining-renewal-often", message, { retryAfter });
 }
 

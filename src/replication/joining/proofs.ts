@@ -12,8 +12,10 @@ import type { Epoch } from "../roles/role.ts";
 
 const FENCE = "holdfast replication fence 1";
 const EPOCH = "holdfast replication epoch 1";
+const FORMER = "holdfast replication former place 1";
 const ENCODING = "ieee-p1363"; // of one length, unlike DER
 export const EPOCH_PROOF_BYTES = 132;
+const FORMER_PROOF_BYTES = 132;
 
 export interface ProvenEpoch extends SetName {
   readonly epoch: Epoch;
@@ -47,6 +49,34 @@ export function provesEpoch(
   if (proof.length !== EPOCH_PROOF_BYTES) return false;
   const key = authority.publicKey;
   return verify("sha512", bytesOf(EPOCH, proven), { key, dsaEncoding: ENCODING }, proof);
+}
+
+/** The cluster that has this id comes by another certificate than before. */
+export interface OtherPlace extends SetName {
+  /** Of that other one. */
+  readonly serial: string;
+  readonly clusterId: string;
+}
+
+/** `key`: of the certificate of before, as PKCS #8. */
+export function formerProof(key: Uint8Array, place: OtherPlace): Buffer {
+  const own = createPrivateKey({ key: asBuffer(key), format: "der", type: "pkcs8" });
+  return sign("sha512", placeBytes(place), { key: own, dsaEncoding: ENCODING });
+}
+
+/** `certificate`: that of before. */
+export function provesFormer(
+  proof: Uint8Array,
+  certificate: { readonly publicKey: KeyObject },
+  place: OtherPlace,
+): boolean {
+  if (proof.length !== FORMER_PROOF_BYTES) return false;
+  const key = certificate.publicKey;
+  return verify("sha512", placeBytes(place), { key, dsaEncoding: ENCODING }, proof);
+}
+
+function placeBytes({ set, kind, serial, clusterId }: OtherPlace): Uint8Array {
+  return partsCodec.encode([FORMER, kind, set, serial, clusterId].map((part) => utf8(part)));
 }
 
 /** Each part with its length before it, so that no two of them are alike. */

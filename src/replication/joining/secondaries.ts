@@ -2,6 +2,7 @@
 // come for the first time, which cluster it was, and which key the keys of the set are sealed to. Everything is stored
 // before anybody is answered.
 
+import { X509Certificate } from "node:crypto";
 import { equalBytes } from "@holdfast/shared/bytes";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
@@ -16,7 +17,8 @@ import {
   renewMember,
 } from "../../cluster/authority.ts";
 import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
-import type { Peer } from "../../cluster/verify.ts";
+import type { FormerPlace } from "../../cluster/hello.ts";
+import { type Peer, verifyMember } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
 import type { Epoch } from "../roles/role.ts";
 import { PerMinute } from "../per-minute.ts";
@@ -37,6 +39,7 @@ import {
   storedSecondaries,
   storedSecondary,
 } from "./primary-rows.ts";
+import { provesFormer } from "./proofs.ts";
 
 export const DEFAULT_TTL: Nanos = 30n * MINUTE;
 const MIN_TTL: Nanos = SECOND;
@@ -45,8 +48,10 @@ const MAX_TTL: Nanos = 24n * HOUR;
 const REMEMBERED: Nanos = DAY;
 const MAX_SECONDARIES = 50;
 const MAX_CLUSTER_ID = 128;
-/** Of one member; the oldest of more is revoked. */
+/** Of one member; the oldest of more is taken no more. */
 const MAX_CERTIFICATES = 8;
+/** Of one member, in a day. */
+const RENEWALS_A_DAY = 6;
 /** Of one member, in a minute: it does so once in months, and each one is signed and written. */
 const RENEWALS = 3;
 
@@ -91,6 +96,8 @@ export class Secondaries {
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
   readonly #renewals: PerMinute;
+  /** As stored; null where that is to be read. Each Echo has them. */
+  #revoked: readonly string[] | null = null;
   /** By the id of the member that has said so, since this began. */
   readonly #later = new Map<string, Epoch>();
 
@@ -121,10 +128,12 @@ export class Secondaries {
     return unused.map(({ id }) => id);
   }
 
-  /** What the port is to refuse. Those that end last, which were the last to be issued, are last. */
-  revokedSerials(): string[] {
-    const all = [...storedRevoked(this.#view)];
-    return all.toSorted((a, b) => Number(a.expires - b.expires)).map(({ serial }) => serial);
+  /** What the port is to refuse, and others are told. Those that end last, which were the last to be issued, are last. */
+  revokedSerials(): readonly string[] {
+    this.#revoked ??= [...storedRevoked(this.#view)]
+      .toSorted((a, b) => Number(a.expires - b.expires))
+      .map(({ serial }) => serial);
+    return this.#revoked;
   }
 
   /** A certificate for a new member. It is known before the certificate leaves. */
@@ -154,7 +163,7 @@ export class Secondaries {
    */
   async revoke(id: string): Promise<string[]> {
     if (!isMemberId(id)) throw failures.idInvalid();
-    return await this.#write((tx) => {
+    const serials = await this.#write((tx) => {
       const known = storedSecondary(tx, id);
       if (known === null) return [];
       for (const certificate of known.certificates) putRevoked(tx, id, certificate);
@@ -162,6 +171,8 @@ export class Secondaries {
       deleteExpired(tx, this.#now());
       return known.certificates.map(({ serial }) => serial);
     });
+    this.#revoked = null;
+    return serials;
   }
 
   /** Whose these are: whoever leads in the place of this cluster has revoked them. */
@@ -177,14 +188,15 @@ export class Secondaries {
     peer: Peer,
     clusterId: string,
     transactionBytes: number | null = null,
+    former: FormerPlace | null = null,
   ): Promise<KnownSecondary> {
-    const known = this.#mayCome(this.#view, peer, clusterId);
+    const known = this.#mayCome(this.#view, peer, clusterId, former);
     if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
     const isSame = known.clusterId === clusterId && known.transactionBytes === bytes;
     if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
-      const member = this.#mayCome(tx, peer, clusterId);
+      const member = this.#mayCome(tx, peer, clusterId, former);
       const used = member.used ?? this.#now();
       const next = { ...member, used, clusterId, transactionBytes: bytes };
       putSecondary(tx, next);
@@ -204,17 +216,45 @@ export class Secondaries {
   }
 
   /** Throws where `confirm` would; nothing is kept of it. */
-  mayCome(peer: Peer, clusterId: string): void {
-    this.#mayCome(this.#view, peer, clusterId);
+  mayCome(peer: Peer, clusterId: string, former: FormerPlace | null = null): void {
+    this.#mayCome(this.#view, peer, clusterId, former);
   }
 
-  #mayCome(reads: View | Tx, peer: Peer, clusterId: string): KnownSecondary {
+  #mayCome(
+    reads: View | Tx,
+    peer: Peer,
+    clusterId: string,
+    former: FormerPlace | null,
+  ): KnownSecondary {
     if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
     const member = this.#memberOf(reads, peer);
     const { used, activateBy } = member;
     if (used === null && activateBy < this.#now()) throw failures.activationExpired();
     if (used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
+    if (used === null) this.#assertItself(reads, peer, clusterId, former);
     return member;
+  }
+
+  /** It says itself which cluster it is. One that is known by another id has a certificate of that. */
+  #assertItself(reads: View | Tx, peer: Peer, clusterId: string, former: FormerPlace | null): void {
+    const others = storedSecondaries(reads).filter((one) => one.clusterId === clusterId);
+    const [other] = others;
+    if (other === undefined) return;
+    const serial = former === null ? "" : this.#serialOf(former, peer, clusterId);
+    const serials = others.flatMap(({ certificates }) => certificates.map((one) => one.serial));
+    if (!serials.includes(serial)) throw failures.clusterKnown(other.id);
+  }
+
+  /** Of the certificate of before; empty where it proves nothing. */
+  #serialOf({ certificate, proof }: FormerPlace, peer: Peer, clusterId: string): string {
+    const found = parsedCertificate(certificate);
+    if (found === null) return "";
+    const { authority } = this.material;
+    const signer = new X509Certificate(authority.certificate);
+    const before = verifyMember(found, signer, authority, this.#now());
+    if ("mismatch" in before) return "";
+    const { set, kind, serial } = peer;
+    return provesFormer(proof, found, { set, kind, serial, clusterId }) ? before.serial : "";
   }
 
   /** Throws unless it is one of them, whatever the port has let through. */
@@ -249,9 +289,9 @@ export class Secondaries {
 
   /** Another certificate for a member that is connected with one of which two thirds are over. */
   async renew(peer: Peer, publicKey: Uint8Array): Promise<IssuedCertificate> {
-    this.#memberOf(this.#view, peer);
+    const { certificates } = this.#memberOf(this.#view, peer);
     if (!isRenewalDue(peer.expires, this.#now())) throw failures.renewalEarly();
-    const wait = this.#renewals.take(peer.id);
+    const wait = this.#renewableIn(certificates) || this.#renewals.take(peer.id);
     if (wait > 0) throw failures.renewalOften(wait);
     const issued = await renewMember(this.material.authority, peer.id, publicKey, this.#world);
     await this.#write((tx) => {
@@ -260,11 +300,18 @@ export class Secondaries {
       const current = member.certificates.filter(({ expires }) => expires >= now);
       const older = current.filter(({ serial }) => serial !== peer.serial);
       const surplus = older.slice(0, Math.max(0, current.length + 1 - MAX_CERTIFICATES));
-      for (const certificate of surplus) putRevoked(tx, peer.id, certificate);
       const kept = current.filter((certificate) => !surplus.includes(certificate));
       putSecondary(tx, { ...member, certificates: [...kept, certificateOf(issued)] });
     });
     return issued;
+  }
+
+  /** In how many seconds; 0: now. */
+  #renewableIn(certificates: readonly MemberCertificate[]): number {
+    const issued = certificates.map(({ expires }) => expires - CERTIFICATE_LIFE);
+    const since = issued.at(-RENEWALS_A_DAY);
+    const wait = since === undefined ? 0n : since + DAY - this.#now();
+    return wait > 0n ? Number((wait + SECOND - 1n) / SECOND) : 0;
   }
 
   /** Another certificate for the port, where two thirds of the present one are over; else null. */
@@ -299,6 +346,14 @@ export class Secondaries {
 
   #now(): Instant {
     return this.#world.clock.now();
+  }
+}
+
+function parsedCertificate(der: Uint8Array): X509Certificate | null {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    return null;
   }
 }
 

@@ -101,6 +101,17 @@ test("one that hangs costs a second in the whole, and whom the others name is ca
   assert.deepEqual((found as Found).unreached, ["https://10.1.2.2:8201"]);
 });
 
+test("who has answered is not called at another place, and of all that others name a bounded number is", async () => {
+  const elsewhere = { ...sibling(3), addresses: ["https://10.1.2.5:8201"] };
+  const { called, call } = stage({ 2: { knows: [sibling(4)] }, 3: {}, 4: { knows: [elsewhere] } });
+  await call([sibling(2), sibling(3)]);
+  assert.deepEqual(called, [2, 3, 4]);
+  const many = (from: number) => Array.from({ length: 60 }, (_, i) => sibling(from + i));
+  const crowd = stage({ 2: { knows: many(3) }, 3: { knows: many(63) }, 4: { knows: many(123) } });
+  await crowd.call([sibling(2)]);
+  assert.equal(crowd.called.length, 128);
+});
+
 test("one that was revoked is not heard through another that does not know it yet: nor called, nor believed to stand or to lead", async () => {
   const leading = { number: 9, cluster: idOf(4), first: "8" };
   const stale = { knows: [sibling(4)], stands: [idOf(4)], leading };

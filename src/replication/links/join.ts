@@ -1,6 +1,7 @@
 // How a cluster comes to a primary for the first time: with what a token says, over the cluster port, to be taken and to be
 // sent the keys of the set. Until it has them nothing is changed on either side but that the token counts as used.
 
+import { equalBytes } from "@holdfast/shared/bytes";
 import type { Address, Random } from "@holdfast/shared/world";
 import { explain, Failure } from "@holdfast/shared/failure";
 import type { View } from "../../barrier/view.ts";
@@ -8,10 +9,11 @@ import { primaryRefuses, primaryUnreachable } from "../failures.ts";
 import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
-import { joiningKey } from "../joining/membership.ts";
+import { joiningKey, type Membership, storedMembership } from "../joining/membership.ts";
+import { formerProof } from "../joining/proofs.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import type { Upstream } from "./upstream.ts";
-import { isRevokedThere } from "../../cluster/hello.ts";
+import { type FormerPlace, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
@@ -53,6 +55,7 @@ export async function reachPrimary(
       epoch: epoch.number,
       ...standingOf(self.store),
       isEmpty,
+      former: formerOf(activation, self),
     });
     if (answer.decision?.kind === "refuse") throw primaryRefuses(answer.decision.reason);
     const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
@@ -62,6 +65,18 @@ export async function reachPrimary(
   } finally {
     await link.close();
   }
+}
+
+/** That it is the cluster that this primary knows by another id. Null where it has no other certificate of it. */
+function formerOf(
+  { set, kind, serial, authority }: Membership,
+  self: JoiningSelf,
+): FormerPlace | null {
+  const before = storedMembership(self.view, "dr");
+  if (before === null || !equalBytes(before.authority, authority)) return null;
+  if (before.serial === serial) return null;
+  const place = { set, kind, serial, clusterId: self.clusterId() };
+  return { certificate: before.certificate, proof: formerProof(before.key, place) };
 }
 
 /** What a primary says that was there is told as its word. */
@@ -96,7 +111,11 @@ export async function tryPrimary(
   address: string,
   link: () => PeerLink,
   self: JoiningSelf,
-  { epoch, isEmpty }: { readonly epoch: number; readonly isEmpty: boolean },
+  {
+    epoch,
+    isEmpty,
+    member,
+  }: { readonly epoch: number; readonly isEmpty: boolean; readonly member: Membership },
 ): Promise<Tried> {
   let opened: PeerLink | null = null;
   try {
@@ -108,6 +127,7 @@ export async function tryPrimary(
       ...standingOf(self.store),
       isEmpty,
       isTrial: true,
+      former: formerOf(member, self),
     });
     const { decision } = answer;
     const cause = decision?.kind === "refuse" ? decision.reason : null;

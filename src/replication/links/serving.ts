@@ -15,6 +15,7 @@ import type { Store } from "../../storage/store.ts";
 import * as failures from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { joiningCalls } from "../joining/calls.ts";
+import { primaryItself } from "../joining/failures.ts";
 import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
 import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
@@ -112,12 +113,13 @@ export class Serving {
           .known()
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
-      confirm: async ({ clusterId, limits, isTrial }: Hello, peer: Peer) => {
+      confirm: async ({ clusterId, limits, isTrial, former }: Hello, peer: Peer) => {
+        if (clusterId === world.clusterId()) throw primaryItself();
         if (isTrial) {
-          this.#secondaries.mayCome(peer, clusterId);
+          this.#secondaries.mayCome(peer, clusterId, former);
           return;
         }
-        await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits));
+        await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits), former);
         this.#transactionBytes = this.#leastBytes();
       },
       siblings: (id: string) => this.#siblingsOf(id),
