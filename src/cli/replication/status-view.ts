@@ -175,11 +175,13 @@ function rivalAdvice(status: JsonObject): string {
   );
 }
 
-/** Where secondaries come; earlier servers tell only what was named for it. */
+/** Where secondaries come; where nobody has named it, it is told to management tokens. */
 function ownAddressText(status: JsonObject): string {
   const address = textOf(status["primary_cluster_addr"]) || textOf(status["cluster_addr"]);
   if (address !== "") return address;
-  return status["cluster_addr"] === undefined ? "that of the listener" : "none";
+  return status["cluster_addr"] === undefined
+    ? "as configured (shown to management tokens)"
+    : "none";
 }
 
 function connectionOf(member: JsonObject): JsonValue | undefined {

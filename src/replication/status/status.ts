@@ -126,7 +126,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
     ...(instead === null ? {} : leader(instead, facts)),
     primary_cluster_addr: role.address,
-    cluster_addr: role.address || facts.clusterAddress,
+    ...(whole ? { cluster_addr: role.address || facts.clusterAddress } : {}),
     known_secondaries: [...known],
     ...(facts.left.length === 0 ? {} : { left_secondaries: [...facts.left] }),
     ...(facts.expired.length === 0 ? {} : { expired_tokens: [...facts.expired] }),

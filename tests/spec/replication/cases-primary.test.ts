@@ -156,13 +156,17 @@ test("R-6: an address that is none is refused, and the cluster stays what it was
   assert.equal((await cluster.status())["primary_cluster_addr"], "https://dr.example:8201");
 });
 
-test("status says where secondaries are told to come: as somebody has named it, else cluster_addr, else the listener", async (t) => {
+test("status says to management tokens where secondaries are told to come: as somebody has named it, else cluster_addr, else the listener", async (t) => {
   const configured = { cluster_addr: "https://lb.example:8201" };
   const named = await startPrimary(t, { settings: configured, address: "dr.example:8201" });
   const usual = await startPrimary(t, { settings: configured });
   const bare = await startPrimary(t);
   const addressOf = async (one: Cluster) => {
-    const whole = await one.status();
+    const open = await one.status();
+    assert.equal(open["cluster_addr"], undefined, "nobody learns it without a token");
+    const { token } = one;
+    const answer = await one.server.call("GET", "/v1/sys/replication/dr/status", { token });
+    const whole = at(answer, "data") as JsonObject;
     const { cluster_addr: address } = whole;
     assert.ok(typeof address === "string");
     const seen = JSON.stringify(statusView(whole, 0n).view);
