@@ -9,6 +9,7 @@ import test from "node:test";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { failure } from "../../../tests/support/servers/sealed-node.ts";
 import { SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
+import type { IssuedCertificate } from "../../cluster/authority.ts";
 import { verifyServer } from "../../cluster/verify.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { SystemRandom } from "../../system/random.ts";
@@ -264,7 +265,7 @@ test("who renews again and again has eight certificates at most: the oldest othe
   const peer = stage.peer(pair);
   await stage.secondaries.confirm(peer, "b");
   stage.clock.pass(300n * DAY);
-  const issued = [];
+  const issued: IssuedCertificate[] = [];
   for (let i = 0; i < 10; i++) {
     issued.push(await stage.secondaries.renew(peer, spki()));
     stage.clock.pass(4n * HOUR);
