@@ -251,6 +251,7 @@ export class SimCluster implements Host {
           await takeKeys(bundle, { store, barrier, random }, null, how);
         }),
       revokeOperationTokens: () => {},
+      takeTicketsFrom: () => {},
       dropAttempts: async () => {},
       audits: () => true,
       outside: leases.outside,

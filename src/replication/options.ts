@@ -58,6 +58,8 @@ export interface ReplicationOptions extends DialingWorld {
   readonly takeKeys: (bundle: KeyBundle, options?: TakingKeys) => Promise<void>;
   /** In the transaction in which this cluster stops being a secondary. */
   readonly revokeOperationTokens: (tx: Tx) => void;
+  /** In the transaction in which it gives up later epochs than this. */
+  readonly takeTicketsFrom: (tx: Tx, epoch: number) => void;
   /** Ceremonies that are under way end: what they would make is for another role. */
   readonly dropAttempts: () => Promise<void>;
   /** Whether an audit device can be written, or none is configured. */

@@ -452,6 +452,8 @@ export class Replication {
       const knownName = this.#nameOf(known.cluster); // it goes with the primary of before
       after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
       const { heard } = this.#following;
+      const { view, takeTicketsFrom } = this.#options;
+      const isBefore = isOlder(joined.epoch, known);
       const taken = (signal: AbortSignal) =>
         this.#options.takeKeys(bundle, { mayGiveUp: true, signal });
       await this.#following.apart(async () => {
@@ -461,13 +463,13 @@ export class Replication {
           links.forgetFormer(tx);
           links.putUpstream(tx, upstream);
           heard.forgetIn(tx);
+          if (isBefore) takeTicketsFrom(tx.on(view), joined.epoch.number);
           also(tx);
         });
         heard.forget();
       });
       this.#following.candidates.led(joined.epoch.cluster);
       await this.#following.open();
-      const isBefore = isOlder(joined.epoch, known);
       if (isBefore) links.tellRefuted(this.#log, known, joined.epoch);
       const followed = `this cluster follows the primary at ${joined.address} from now on`;
       return { warnings: [followed, ...(isBefore ? [refutedWarning(known, knownName)] : [])] };

@@ -14,7 +14,7 @@ import { isFenced, type Role } from "./roles/role.ts";
 
 export interface ReplicationNeeds extends Omit<
   AdmissionOptions,
-  "view" | "replication" | "revokeOperationTokens" | "spendTicket"
+  "view" | "replication" | "revokeOperationTokens" | "takeTicketsFrom" | "spendTicket"
 > {
   readonly keeper: OperationsNeeds["keeper"];
   readonly operationTokenMaxAge: OperationsNeeds["operationTokenMaxAge"];
@@ -74,11 +74,14 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       ...needs,
       role: () => ({ mode: replication.mode, ...placeOf(replication.role) }),
     });
-    const revokeOperationTokens = (tx: Tx) => operations.revokeAll(tx);
-    const replication: Replication = new Replication({ ...needs, view, revokeOperationTokens });
+    const tickets = {
+      revokeOperationTokens: (tx: Tx) => operations.revokeAll(tx),
+      takeTicketsFrom: (tx: Tx, epoch: number) => operations.takeFrom(tx, epoch),
+    };
+    const replication: Replication = new Replication({ ...needs, view, ...tickets });
     const admission = new Admission({
       ...needs,
-      revokeOperationTokens,
+      ...tickets,
       spendTicket: (tx, caller) => operations.spend(tx, caller),
       view,
       replication,

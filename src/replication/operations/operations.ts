@@ -236,6 +236,13 @@ export class Operations {
     tx.on(this.#rows).put(TICKETS_FROM, { epoch }, fromCodec);
   }
 
+  /** In the transaction in which later epochs than this are given up: the primary that is followed issues tickets of this one. */
+  takeFrom(tx: Tx, epoch: number): void {
+    const rows = tx.on(this.#rows);
+    const from = rows.get(TICKETS_FROM, fromCodec);
+    if (from !== null && from.epoch > epoch) rows.put(TICKETS_FROM, { epoch }, fromCodec);
+  }
+
   // --- tickets ---
 
   issue(names: readonly string[], ttl: Nanos): IssuedTicket {

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { isFenced } from "../../../src/replication/roles/role.ts";
 import { demotedAway, FORCED, PLAIN, threeInSync } from "../../support/replication/siblings.ts";
+import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 
 /** B has led while C was away, and was demoted; A is gone. */
@@ -59,4 +60,29 @@ test("one that was demoted calls those that have followed the same primary befor
     b.replication.promote(PLAIN),
     new RegExp(`site-c \\(cluster ${await c.clusterId()}\\) leads the set in epoch 3`),
   );
+});
+
+test("who goes back to the primary after a promotion by mistake takes the tickets of that one", async (t) => {
+  const { a, c, way } = await threeInSync(t);
+  way.cut();
+  await c.replication.promote(FORCED);
+  assert.equal((await c.dr("primary/demote", {}, a.token)).status, 200);
+  way.heal();
+  const operation = await c.operationToken(a.opened.shares);
+  const key = await c.dr("secondary/generate-public-key", {}, operation);
+  const created = await a.dr("primary/secondary-token", {
+    id: "site-c-again",
+    secondary_public_key: at(key, "data", "secondary_public_key"),
+  });
+  const token = at(created, "data", "token");
+  const ticketOf = async () => {
+    const issued = await a.dr("primary/operator-ticket", { operations: ["recover"] });
+    return String(at(issued, "data", "ticket"));
+  };
+  const early = await c.dr("secondary/recover", {}, await ticketOf());
+  assert.equal(early.status, 403, "it is of before the epoch that is known here");
+  const moved = await c.dr("secondary/update-primary", { token, force: true }, operation);
+  assert.equal(moved.status, 200, moved.text);
+  const taken = await c.dr("secondary/recover", {}, await ticketOf());
+  assert.equal(taken.status, 200, taken.text);
 });
