@@ -35,18 +35,14 @@ export async function runCli(
   io: CliIo,
   world: CliWorld = systemWorld(),
 ): Promise<number> {
-  // `holdfast … | head` closes the pipe early; that is the reader's right and no failure of ours.
+  // `holdfast … | head` closes the pipe early; that is the reader's right and no failure of ours. It stays: what was written
+  // last fails when the command has ended.
   const ignore = (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   };
   io.stdout.on("error", ignore);
   io.stderr.on("error", ignore);
-  try {
-    return await new Invocation(io, world).run(args);
-  } finally {
-    io.stdout.off("error", ignore);
-    io.stderr.off("error", ignore);
-  }
+  return await new Invocation(io, world).run(args);
 }
 
 class Invocation {
