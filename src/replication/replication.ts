@@ -33,7 +33,13 @@ import {
 } from "./roles/role.ts";
 import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
 import { StoredRole } from "./roles/stored-role.ts";
-import { unawareWarnings, demotionWarnings, refutedWarning } from "./roles/warnings.ts";
+import {
+  besideWarning,
+  clusterText,
+  demotionWarnings,
+  refutedWarning,
+  unawareWarnings,
+} from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { DISABLED } from "./stream/goodbyes.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
@@ -64,6 +70,8 @@ export class Replication {
   readonly #following: Following;
   readonly #takingOver: TakingOver;
   #links: Links | null = null;
+  /** Who leads instead of this one, and where that was heard from. */
+  #fencedBy: { readonly cluster: string; readonly address: string } | null = null;
   readonly #tidying: Recurring;
   readonly #lease: PrimaryLease;
   readonly #watching: Recurring;
@@ -288,7 +296,10 @@ export class Replication {
 
   async disablePrimary(): Promise<Changed> {
     return await this.#changes.alone(async () => {
-      after(this.#role.now, { do: "disable-primary" });
+      const { now } = this.#role;
+      after(now, { do: "disable-primary" });
+      const leader = now.mode === "primary" ? now.fenced : null;
+      const beside = leader === null ? [] : [besideWarning(leader, this.#leaderText(leader))];
       const wasStopped = this.#options.store.following;
       const links = await this.#load();
       await this.#leading.forgetFormer();
@@ -303,6 +314,7 @@ export class Replication {
       return {
         warnings: [
           "this cluster replicates to nobody any more; secondaries that join it again lose their data first",
+          ...beside,
         ],
       };
     });
@@ -358,6 +370,7 @@ export class Replication {
   async fence(epoch: Epoch, { name, address }: HeardFrom): Promise<void> {
     await this.#changes.own(async () => {
       await this.#role.step({ do: "fence", epoch });
+      this.#fencedBy = { cluster: epoch.cluster, address };
       await this.#changes.orSeal(async () => {
         await this.#taking.close();
         await this.#takingOver.yield();
@@ -371,6 +384,14 @@ export class Replication {
         ...(address === "" ? {} : { from: address }),
       });
     });
+  }
+
+  /** By its name, and where it was heard of in this life of the server, or is known to be. */
+  #leaderText({ cluster }: Epoch): string {
+    const heard = this.#fencedBy?.cluster === cluster ? this.#fencedBy.address : "";
+    const address = heard || (this.#links?.addressOf(this.#options.view, cluster) ?? "");
+    const text = clusterText(cluster, () => this.#nameOf(cluster));
+    return address === "" ? text : `${text} at ${address}`;
   }
 
   // --- a primary that its secondaries bind ---

@@ -57,6 +57,10 @@ export const links = {
     nameOfCluster(reads, cluster) ||
     (storedSiblings(reads).find((one) => one.cluster === cluster)?.id ?? ""),
 
+  /** Where it was, as the primary of before has told; empty where that is not known. */
+  addressOf: (reads: ViewReads, cluster: string): string =>
+    storedSiblings(reads).find((one) => one.cluster === cluster)?.addresses[0] ?? "",
+
   /** Those that this cluster has admitted, also where it serves nobody any more. */
   known: (options: ReplicationOptions): readonly string[] =>
     new Secondaries({ ...options, kind: "dr" }).known().map(({ id }) => id),

@@ -47,6 +47,14 @@ export function unawareWarnings(addresses: readonly string[]): string[] {
   ];
 }
 
+/** A primary that was fenced goes on by itself. */
+export function besideWarning({ number }: Pick<Epoch, "number">, leader: string): string {
+  return (
+    `${leader} leads the set in epoch ${number}, with the same tokens and leases: this cluster writes again, beside it. ` +
+    "Keep clients from one of the two; what was meant may have been to demote this one, and to follow that one with a token of it"
+  );
+}
+
 /** Whoever was refused for good leads beside the one that has refused it: neither hears of the other. */
 export function rivalWarnings(role: Role): string[] {
   if (role.mode !== "primary" || role.rival === undefined) return [];

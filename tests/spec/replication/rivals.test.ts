@@ -105,3 +105,20 @@ test("one that is promoted in the place of a primary that took it names nobody",
   assert.equal((await b.status())["conflicting_primary"], undefined);
   assert.deepEqual(await conflicts(b, a.token), []);
 });
+
+test("a fenced primary whose role is ended says who leads, and where that one is: it writes again beside it", async (t) => {
+  const a = await startPrimary(t, WORLD);
+  const b = await joined(t, a, "site-b", WORLD);
+  await inSync(a, b);
+  await b.replication.promote({ force: true, address: "" });
+  await until(async () => (await a.status())["state"] === "fenced");
+  const ended = await a.dr("primary/disable", {});
+  assert.equal(ended.status, 200, ended.text);
+  const leader = await b.clusterId();
+  assert.match(
+    String(at(ended, "warnings")),
+    new RegExp(
+      `site-b \\(cluster ${leader}\\) at \\S*127\\.0\\.0\\.1\\S* leads the set in epoch 2`,
+    ),
+  );
+});
