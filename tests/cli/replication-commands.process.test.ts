@@ -159,10 +159,13 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
 
 test("status of a secondary that is cut off, revoked or without its primary says so, with exit code 2", async (t) => {
   const { primary, secondary, person } = await pair(t);
-  const unknown = await person.at(primary, "revoke -yes site-x");
-  assert.equal(unknown.code, 3, unknown.all);
-  assert.match(unknown.stderr, /known are site-b/);
-  await person.must(primary, "revoke -yes site-b");
+  const unknown = await person.must(primary, "revoke -yes site-x");
+  assert.match(unknown.stderr, /No secondary here has the name site-x \(those are site-b\)/);
+  const declined = await person.at(primary, "revoke site-b", { typed: ["n"] });
+  assert.equal(declined.code, 1, declined.all);
+  assert.deepEqual((await primary.status())["known_secondaries"], ["site-b"]);
+  await person.must(primary, `revoke -yes ${await secondary.clusterId()}`);
+  assert.deepEqual((await primary.status())["known_secondaries"], [], "by the id of its cluster");
   await until(async () => (await secondary.status())["state"] === "idle");
   const revoked = await person.at(secondary, "status");
   assert.equal(revoked.code, 2, revoked.all);

@@ -75,24 +75,25 @@ export const replicationRevoke = command({
   name: "replication revoke",
   summary: "Refuse a secondary from now on",
   description:
-    "Its sessions end at once. What it has it keeps, keys included. On a terminal it asks first. Needs `update` on " +
-    "sys/replication/dr/primary/revoke-secondary.",
+    "Its sessions end at once. What it has it keeps, keys included. ID is its name here, the one that it had at the primary before " +
+    "this one, or the id of its cluster. On a terminal it asks first. Needs `update` on sys/replication/dr/primary/revoke-secondary.",
   examples: ["holdfast replication revoke site-b", "holdfast replication revoke -yes site-b"],
   flags: { yes: flag.switch("Do not ask") },
-  args: { id: argument.required("Name of the secondary") },
+  args: { id: argument.required("Name of the secondary, or id of its cluster") },
   async run(context, { id, yes }) {
     const { client, out } = context;
     const known = await knownSecondaries(context);
-    if (known !== null && !known.includes(id)) {
-      out.hint(
-        `There is no secondary ${id}; ${known.length === 0 ? "there is none" : `known are ${known.join(", ")}`}.`,
-      );
-      return 3;
-    }
     if (!(await confirmed(context, yes, `Revoke the secondary ${id}?`, "Nothing was revoked.")))
       return 1;
     await replication.revokeDrSecondary(client.inRoot(), { id });
     out.done(`Success! Revoked the secondary ${id}.`);
+    if (known !== null && !known.includes(id)) {
+      const names = known.length === 0 ? "none has one" : `those are ${known.join(", ")}`;
+      out.hint(
+        `No secondary here has the name ${id} (${names}): whoever had it at the primary before this one, or is the cluster with that ` +
+          "id, is refused; where that is nobody, nothing has changed.",
+      );
+    }
     out.hint(
       "It still holds data and keys. Next, where it is not in good hands: `holdfast operator rotate`, `holdfast operator rekey`",
     );
@@ -120,7 +121,7 @@ export const replicationDemote = command({
   summary: "Make this primary a secondary without a primary: the first half of a failover",
   description:
     "It takes no more requests, and waits up to ten seconds until the secondaries have the last write; warnings say who has it. " +
-    "Its tokens are of no use until a cluster of the set is promoted. On a terminal it asks first. Needs `update` on " +
+    "Its tokens are of no use until a cluster of the set is promoted. On a terminal it asks first, elsewhere it does not. Needs `update` on " +
     "sys/replication/dr/primary/demote.",
   examples: ["holdfast replication demote", "holdfast replication demote -yes"],
   flags: { yes: flag.switch("Do not ask") },
@@ -143,7 +144,7 @@ export const replicationDisable = command({
   summary: "End the part of this cluster in its replication set",
   description:
     "A primary goes on alone; its secondaries follow nobody. A secondary becomes a cluster of its own with the data that it " +
-    "has: tokens and leases are then good on both. Joining again takes the place of all data. On a terminal it asks first. " +
+    "has: tokens and leases are then good on both. Joining again takes the place of all data. On a terminal it asks first, elsewhere it does not. " +
     DR_TOKEN_HELP,
   examples: [
     "holdfast replication disable",
@@ -153,12 +154,14 @@ export const replicationDisable = command({
   args: {},
   async run(context, { yes, drToken }) {
     const { out, settings } = context;
-    const mode = await modeOf(context);
+    const { mode, isFenced } = await roleOf(context);
     const { display } = settings.address.value;
     const question =
       mode === "secondary"
         ? `Make ${display} a cluster of its own? It no longer takes over for its primary.`
-        : `End replication of ${display}? Its secondaries get nothing more.`;
+        : isFenced
+          ? `End replication of ${display}? Another cluster leads, and this one would write beside it.`
+          : `End replication of ${display}? Its secondaries get nothing more.`;
     if (!(await confirmed(context, yes, question, "Nothing was disabled."))) return 1;
     if (mode === "secondary") {
       const call = await operationCall(context, drToken);
@@ -206,9 +209,14 @@ export const replicationTicket = command({
 // --- asking ---
 
 /** What this cluster is; an empty text where that cannot be told. */
-export async function modeOf({ anonymous }: Context): Promise<string> {
+export async function modeOf(context: Context): Promise<string> {
+  return (await roleOf(context)).mode;
+}
+
+async function roleOf({ anonymous }: Context) {
   const { data } = await replication.readDrStatus(anonymous.inRoot());
-  return typeof data["mode"] === "string" ? data["mode"] : "";
+  const mode = typeof data["mode"] === "string" ? data["mode"] : "";
+  return { mode, isFenced: data["state"] === "fenced" };
 }
 
 /** Null where this cluster is no primary: then the refusal of the server says it better. */
