@@ -148,6 +148,11 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
     "joining_api_address_plain",
     "`holdfast replication public-key` on the other cluster, then -public-key KEY here",
   ],
+  [
+    "replication_epoch_superseded",
+    "take a token of the cluster that leads in the later epoch, which `holdfast replication status` here names; where nobody leads in it, " +
+      "as after a promotion by mistake, `holdfast replication update-primary -force` with this token gives it up",
+  ],
   ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
   ["replication_promotion_early", "see `holdfast replication failover -plan`"],
   ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],

@@ -54,3 +54,12 @@ test("who sends it to a cluster of another role is told to which it goes", () =>
     /to the secondary.*`holdfast replication status`/,
   );
 });
+
+test("who comes with a token of an earlier epoch is told whose to take, and how a later one is given up", () => {
+  const path = "sys/replication/dr/secondary/update-primary";
+  const next = nextAfter(400, "replication_epoch_superseded", "that primary is superseded", path);
+  assert.match(
+    next,
+    /token of the cluster that leads.*`holdfast replication update-primary -force`/,
+  );
+});

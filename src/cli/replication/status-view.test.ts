@@ -82,7 +82,8 @@ test("who leads instead is named as people know it, with its id behind", () => {
   assert.equal(pairsOf(fenced).get("Primary Now"), "cluster 3f5b");
   const named = { ...fenced, conflicting_primary_name: "site-b" };
   assert.equal(pairsOf(named).get("Primary Now"), "site-b (cluster 3f5b)");
-  assert.match(statusView(named, 0n).advice.join(), /^Site-b was promoted|^site-b was promoted/i);
+  assert.match(statusView(named, 0n).advice.join(), /^site-b was promoted/);
+  assert.match(statusView(fenced, 0n).advice.join(), /^Another cluster of the set was promoted/);
   const alone = { ...named, mode: "secondary", secondary_id: "", state: "idle", primaries: [] };
   assert.match(statusView(alone, 0n).advice.join(), /^It follows nobody, and site-b leads the set/);
 });
@@ -120,4 +121,17 @@ test("a token that has ended unused is no trouble, and two that come as one are"
   const places = { ...member, duplicated: true, duplicated_from: ["10.0.0.1", "10.0.0.9"] };
   const { advice } = statusView({ ...primary, secondaries: [places] }, 0n);
   assert.match(advice.join(), /^Two clusters come as site-b, from 10\.0\.0\.1 and 10\.0\.0\.9: /);
+});
+
+test("both of a doubled secondary say what it is, and not that the primary is not reached", () => {
+  const status = {
+    mode: "secondary",
+    secondary_id: "site-b",
+    state: "idle",
+    last_sync_error: "the primary has ended it: another stream has begun",
+    promotable: true,
+  };
+  const said = statusView(status, 0n).advice.join();
+  assert.match(said, /^Somebody else comes to the primary as this secondary.*stop the copy/);
+  assert.doesNotMatch(said, /not reached/);
 });

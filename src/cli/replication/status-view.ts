@@ -108,7 +108,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   };
   const advice = fenced
     ? [
-        `${sentence(leaderName(status))} was promoted, and nothing is written here any more: send clients there. Next: \`holdfast replication demote\` ` +
+        `${leaderName(status)} was promoted, and nothing is written here any more: send clients there. Next: \`holdfast replication demote\` ` +
           "here, a token of the primary by `holdfast replication token`, then `holdfast replication update-primary` here.",
       ]
     : lapsed
@@ -169,7 +169,7 @@ function primaryAdvice(
 
 function rivalAdvice(status: JsonObject): string {
   return (
-    `${sentence(leaderText(status))} had revoked this one or ended replication before it was promoted by force, and does not hear that it leads: as long as ` +
+    `${leaderText(status, "Cluster")} had revoked this one or ended replication before it was promoted by force, and does not hear that it leads: as long as ` +
     "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and `holdfast replication demote` or stop " +
     "it. Where that one has gone for good: `holdfast replication demote` and `promote` here."
   );
@@ -287,7 +287,7 @@ function secondaryAdvice(
       ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
       : `It follows nobody, and ${textOf(status["conflicting_primary_name"]) || "another cluster"} leads the set.`;
     return [
-      `${sentence(who)} Next: a token of that one by \`holdfast replication token\` there, then \`holdfast replication ` +
+      `${who} Next: a token of that one by \`holdfast replication token\` there, then \`holdfast replication ` +
         "update-primary` here.",
     ];
   }
@@ -319,6 +319,13 @@ function secondaryAdvice(
         "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
     ];
   }
+  if (/another stream has begun/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "Somebody else comes to the primary as this secondary. Where that stays so, a copy of its disk runs beside it: `holdfast replication " +
+        "status` on the primary names both addresses. Next: stop the copy; where it is to be a secondary of its own, begin it with an " +
+        "empty data directory, and `holdfast replication join` there with a token of its own.",
+    ];
+  }
   if (status["promotable"] === true) {
     return [
       "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan` says " +
@@ -338,18 +345,15 @@ function isSuperseded(status: JsonObject): boolean {
 }
 
 /** Under the name that people know it by, and then by its id. */
-function leaderText(status: JsonObject): string {
+function leaderText(status: JsonObject, first = "cluster"): string {
   const name = textOf(status["conflicting_primary_name"]);
   const id = textOf(status["conflicting_primary"]);
-  return name === "" ? `cluster ${id}` : `${name} (cluster ${id})`;
+  return name === "" ? `${first} ${id}` : `${name} (cluster ${id})`;
 }
 
+/** At the beginning of a sentence; a name stays as it is. */
 function leaderName(status: JsonObject): string {
-  return textOf(status["conflicting_primary_name"]) || "another cluster of the set";
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return textOf(status["conflicting_primary_name"]) || "Another cluster of the set";
 }
 
 /** What it knows of the primary that it follows. */
