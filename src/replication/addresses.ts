@@ -3,7 +3,7 @@
 import type { Address } from "@holdfast/shared/world";
 import { placeOf } from "../outbound/address-kinds.ts";
 import { ClusterAddresses } from "../outbound/allowed-addresses.ts";
-import { addressUncalled, addressUnusable } from "./failures.ts";
+import { addressUncalled, addressUnusable, portUncalled } from "./failures.ts";
 
 const FORM =
   /^(?:https:\/\/)?(?:\[(?<v6>[0-9A-Fa-f:.]{2,45})\]|(?<name>[A-Za-z0-9._-]{1,253})):(?<port>[1-9]\d{0,4})\/?$/;
@@ -31,7 +31,15 @@ export function namedAddress(text: string): string {
   const address = clusterAddressText(text);
   const host = parseClusterAddress(text)?.host ?? "";
   if (address === null) throw addressUnusable();
-  const isLiteral = placeOf(host) !== null;
-  if (isLiteral && CALLED.refusal(host) !== null) throw addressUncalled();
+  if (isUncalled(host)) throw addressUncalled();
   return address;
+}
+
+/** Of the cluster port itself, where nobody has named another one. */
+export function assertCalled(text: string): void {
+  if (isUncalled(parseClusterAddress(text)?.host ?? "")) throw portUncalled();
+}
+
+function isUncalled(host: string): boolean {
+  return placeOf(host) !== null && CALLED.refusal(host) !== null;
 }

@@ -24,7 +24,7 @@ import type { Place, Tried } from "./links/join.ts";
 import type { Upstream } from "./links/upstream.ts";
 import { after, isFenced, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
-import { clusterAddressText } from "./addresses.ts";
+import { assertCalled, clusterAddressText } from "./addresses.ts";
 
 /** What takes the place of the data there is. */
 export interface JoinedData {
@@ -108,6 +108,7 @@ export class Admission {
     const { secondaries, addresses, epoch } = await this.#replication.primary();
     const [address] = addresses;
     if (address === undefined) throw failures.noClusterPort();
+    assertCalled(address);
     const request = { id, ttl, publicKey: isWrapped ? undefined : publicKey };
     const token = await makeToken(secondaries, request, { address, epoch }, random);
     if (token.form === "encrypted") return reply({ token: token.text });

@@ -150,6 +150,18 @@ export function addressUncalled(): Failure {
 }
 
 /**
+ * @code replication-port-uncalled Secondaries would be sent to the address of the listener, which no cluster calls.
+ * @remedy Set `cluster_addr` to an address at which others reach the cluster port: 0.0.0.0 and [::] stand for no single host.
+ */
+export function portUncalled(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-port-uncalled",
+    "secondaries would be sent to the address of the listener, which no cluster calls; expected cluster_addr in the configuration, or primary_cluster_addr",
+  );
+}
+
+/**
  * @code replication-own-address The address that was named for the primary is that of this cluster itself.
  * @remedy Name the address of the other cluster: its status has it. Send the command to the other cluster where the two were mixed up.
  */

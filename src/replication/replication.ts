@@ -6,7 +6,7 @@ import type { Log } from "@holdfast/shared/log";
 import { DAY, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
-import { namedAddress } from "./addresses.ts";
+import { assertCalled, namedAddress } from "./addresses.ts";
 import * as failures from "./failures.ts";
 import { ReplicationFigures } from "./figures.ts";
 import { Following } from "./following.ts";
@@ -266,7 +266,7 @@ export class Replication {
 
   async enablePrimary(address: string): Promise<Changed> {
     return await this.#changes.alone(async () => {
-      const { store, clusterId, port, clock, random } = this.#options;
+      const { store, clusterId, clusterAddress, port, clock, random } = this.#options;
       const set = random.uuid();
       const step = {
         do: "enable-primary",
@@ -277,6 +277,7 @@ export class Replication {
       } as const;
       after(this.#role.now, step);
       if (port() === null) throw failures.noClusterPort();
+      assertCalled(step.address || clusterAddress());
       const links = await this.#load();
       const material = await links.makePrimary({ set, kind: "dr" }, { clock, random });
       await this.#role.step(step, (tx) => {

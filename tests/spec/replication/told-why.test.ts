@@ -161,3 +161,16 @@ test("a fenced primary names its secondary that was promoted, also after it was 
   assert.equal(demoted.status, 200, demoted.text);
   assert.deepEqual(await named(), leader);
 });
+
+test("a primary that others would be sent to at no single host is none, and names what is missing", async (t) => {
+  const a = await startCluster(t, { settings: { cluster_addr: "https://0.0.0.0:8201" } });
+  const refused = await a.dr("primary/enable", {});
+  refusedAs(
+    refused,
+    400,
+    "replication_port_uncalled",
+    /expected cluster_addr in the configuration/,
+  );
+  const named = await a.dr("primary/enable", { primary_cluster_addr: "https://a.example:8201" });
+  assert.equal(named.status, 200, named.text);
+});
