@@ -120,7 +120,18 @@ export class Resting {
     }
     if (mode === "disabled") {
       const id = () => this.#scene.newId(one, leader);
+      await this.#operate(`revocation of ${one.name}`, () => this.#revokeAt(leader, one));
       await this.#operate(`join of ${one.name}`, () => one.join(leader, id()));
+    }
+  }
+
+  /** It has left, and proves no more that it is the one that is known. */
+  async #revokeAt(leader: SimCluster, one: SimCluster): Promise<void> {
+    const { known } = await leader.unsealed.replication.primary();
+    for (const id of known) {
+      if (this.#scene.ids.get(id)?.cluster !== one) continue;
+      await leader.unsealed.admission.revoke(id);
+      this.#scene.witness.revoked(leader, id);
     }
   }
 

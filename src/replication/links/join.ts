@@ -12,7 +12,7 @@ import type { KeyBundle } from "../joining/key-bundle.ts";
 import { joiningKey, type Membership, storedMembership } from "../joining/membership.ts";
 import { formerProof } from "../joining/proofs.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
-import type { Upstream } from "./upstream.ts";
+import { storedFormer, type Upstream } from "./upstream.ts";
 import { type FormerPlace, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
@@ -69,12 +69,13 @@ export async function reachPrimary(
 
 /** That it is the cluster that this primary knows by another id. Null where it has no other certificate of it. */
 function formerOf(
-  { set, kind, serial, authority }: Membership,
+  { set, kind, serial, authority, certificate }: Membership,
   self: JoiningSelf,
 ): FormerPlace | null {
-  const before = storedMembership(self.view, "dr");
-  if (before === null || !equalBytes(before.authority, authority)) return null;
-  if (before.serial === serial) return null;
+  // Also where it has led since.
+  const all = [storedMembership(self.view, "dr"), storedFormer(self.view)];
+  const before = all.find((one) => one !== null && equalBytes(one.authority, authority)) ?? null;
+  if (before === null || equalBytes(before.certificate, certificate)) return null;
   const place = { set, kind, serial, clusterId: self.clusterId() };
   return { certificate: before.certificate, proof: formerProof(before.key, place) };
 }

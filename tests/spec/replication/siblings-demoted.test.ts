@@ -69,7 +69,6 @@ test("who goes back to the primary after a promotion by mistake takes the ticket
   assert.equal((await c.dr("primary/demote", {}, a.token)).status, 200);
   way.heal();
   const operation = await c.operationToken(a.opened.shares);
-  assert.equal((await a.dr("primary/revoke-secondary", { id: "site-c" })).status, 204);
   const key = await c.dr("secondary/generate-public-key", {}, operation);
   const created = await a.dr("primary/secondary-token", {
     id: "site-c-again",
