@@ -22,10 +22,10 @@ function decorate(engine: StorageEngine, changes: Partial<StorageEngine>): Stora
   });
 }
 
-/** Takes no notice of a storage error. */
+/** Takes no notice of a storage error, neither where it answers nor where it reports. */
 export function swallowErrors(engine: StorageEngine): StorageEngine {
   const commit = (batch: Batch) => engine.commit(batch).catch(() => {});
-  return decorate(engine, { commit });
+  return decorate(engine, { commit, onFailure: () => {} });
 }
 
 /** Forgets that a leaf without its row is damage. */
