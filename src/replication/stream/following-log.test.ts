@@ -11,6 +11,7 @@ import {
   CHUNK_BYTES,
   CREDIT,
   NO_WORDS,
+  type Place,
   streamLog,
   type ToReceiver,
 } from "./messages.ts";
@@ -25,8 +26,8 @@ describe("what waits at a secondary", BOUND, () => {
   afterEach(() => pair.close());
 
   /** Is at rest at index 1. */
-  async function apart(): Promise<void> {
-    pair = await ReplicatedPair.make();
+  async function apart(options?: Parameters<typeof ReplicatedPair.make>[0]): Promise<void> {
+    pair = await ReplicatedPair.make(options);
     await pair.put("shared/first");
     pair.receiver.open();
     await pair.atRest();
@@ -119,6 +120,37 @@ describe("what waits at a secondary", BOUND, () => {
     await until(() => pair.secondary.store.index === 5n);
     const sizes = pair.secondary.engine.batches.map(({ log }) => log.length).filter(Boolean);
     assert.deepEqual(sizes.slice(-3), [1, 1, 2]);
+  });
+
+  test("that a primary has given up its place is kept before it is answered, and once its last entry is here", async () => {
+    const [kept, going] = [[] as bigint[], Promise.withResolvers<void>()];
+    const ended = async ({ index }: Place) => {
+      kept.push(index);
+      await going.promise;
+    };
+    await apart({ receiver: { ended } });
+    for (let i = 0; i < 2; i++) await pair.put(`shared/${i}`);
+    const final = { index: 3n, chain: new Uint8Array(32) };
+    const [two, three] = each();
+    let answers = 0; // that the end was heard of
+    pair.instead.set("StreamLog", () =>
+      serveBidirectional(streamLog, async function* (requests) {
+        yield { ...NO_WORDS, final }; // before what it speaks of
+        yield two!;
+        yield three!;
+        yield { ...NO_WORDS, final };
+        for await (const { ack } of requests) if (ack?.credit === 0n) answers++;
+      }),
+    );
+    pair.receive();
+    pair.receiver.open();
+    await until(() => kept.length > 0);
+    for (let i = 0; i < 40; i++) await nextTurn();
+    const before = [kept.length, pair.secondary.store.index, answers];
+    going.resolve();
+    assert.deepEqual(before, [1, 3n, 1]);
+    assert.deepEqual(kept, [3n]);
+    await until(() => answers === 2);
   });
 
   for (const [what, message, most] of [

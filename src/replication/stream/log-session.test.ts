@@ -50,6 +50,12 @@ async function begun(t: TestContext, final: (store: Store) => Place | null = () 
   return {
     timers,
     session,
+    /** What each message was of, in order. */
+    kinds: () =>
+      sent.flatMap(({ batch, heal }) =>
+        heal !== null ? "question" : batch !== null ? "entries" : [],
+      ),
+    index: () => store.index,
     finals: () => sent.flatMap(({ final: place }) => place ?? []),
     /** How many entries each message had. */
     sizes: () => batches().map(({ entries }) => entries.length),
@@ -149,6 +155,26 @@ test("what is under way is bounded by the credit and one message, and an answer 
   await settled();
   const third = bytes() - second;
   assert.ok(third >= CREDIT && third < CREDIT + MIB, `${third} bytes: credit does not add up`);
+});
+
+test("a question goes after the entries that are to be applied before it is answered, and those wait for no others", async (t) => {
+  const { timers, session, kinds, index, write } = await begun(t);
+  const heal = { id: 1n, keys: ["shared/a"], slots: new Uint8Array(0) };
+  await write(10);
+  session.ask(heal, index());
+  await turns();
+  assert.deepEqual(kinds(), ["entries", "question"]);
+  await write(10);
+  session.ask(heal, index());
+  await turns();
+  assert.deepEqual(kinds(), ["entries", "question", "entries", "question"]);
+  session.ask(heal, index() + 1n);
+  await turns();
+  assert.equal(kinds().length, 4, "that one is not written yet");
+  await write(10);
+  await timers.advance(2n * MILLISECOND);
+  await turns();
+  assert.deepEqual(kinds().slice(4), ["entries", "question"]);
 });
 
 test("which entry was the last is said after it, and an answer counts for that from then on alone", async (t) => {

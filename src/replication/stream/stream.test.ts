@@ -268,6 +268,13 @@ describe("the log", BOUND, () => {
     assert.deepEqual((await pair.sender.finish()).missing, [], "nobody is waited for");
   });
 
+  test("it waits until who follows has kept that it was the last, and not only the entry", async () => {
+    const kept: bigint[] = [];
+    pair = await following({ receiver: { ended: async ({ index }) => void kept.push(index) } });
+    const finished = await pair.sender.finish();
+    assert.deepEqual(kept, [finished.index]);
+  });
+
   test("who has all but the last entry on its disk is said to lack it", async () => {
     pair = await following();
     const release = pair.secondary.engine.hold();

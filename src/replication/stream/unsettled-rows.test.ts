@@ -1,0 +1,169 @@
+// Rows that a secondary has taken over from a primary that writes on: until the log has come to where they were read they are of
+// no index, and nobody takes them for those of one.
+
+import assert from "node:assert/strict";
+import test, { afterEach, describe } from "node:test";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
+import { until } from "../../../tests/support/until.ts";
+import { serveBidirectional } from "../../grpc/method.ts";
+import { trimLog } from "../../storage/trimming.ts";
+import { NO_WORDS, streamLog } from "./messages.ts";
+
+const BOUND = { timeout: 120_000 };
+const SECOND = 1_000_000_000n;
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < 40; i++) await nextTurn();
+}
+
+/** The primary has so many rows, all of entry 1. */
+async function filled(
+  rows = 60,
+  options?: Parameters<typeof ReplicatedPair.make>[0],
+): Promise<ReplicatedPair> {
+  const pair = await ReplicatedPair.make(options);
+  await pair.primary.store.write((tx) => {
+    for (let i = 0; i < rows; i++) tx.put(`shared/${i}`, Buffer.from(`value ${i}`));
+  });
+  return pair;
+}
+
+/** What comes of a method waits, from the call of this number on, until the test says so. */
+function held(pair: ReplicatedPair, method: string, from = 1): { release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  pair.instead.set(method, (real) => ({
+    shape: real.shape,
+    async *run(requests, call) {
+      for await (const answer of real.run(requests, call)) {
+        if ((pair.calls.get(method) ?? 0) >= from) await promise;
+        yield answer;
+      }
+    },
+  }));
+  return { release: resolve };
+}
+
+describe("rows that are newer than the log", BOUND, () => {
+  let pair: ReplicatedPair;
+  afterEach(() => pair.close());
+
+  const valueOf = (key: string) => Buffer.from(pair.secondary.store.get(key)!).toString();
+
+  test("where one goes back they are of no index until the log has come to where they were read, also after a crash", async () => {
+    pair = await filled();
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.receiver.close();
+    const { store } = pair.secondary;
+    await store.lead();
+    await store.startEpoch("b");
+    await store.write((tx) => tx.put("shared/0", Buffer.from("own")));
+    await store.follow();
+    await pair.put("shared/1", "of entry 2");
+    await pair.put("shared/0", "of entry 3");
+    const streaming = held(pair, "StreamLog");
+    pair.mayRewind = true;
+    pair.receive();
+    pair.receiver.open();
+    await until(() => pair.receiver.status.state === "stream-wals");
+    assert.equal(pair.givenUp.length, 1);
+    const { index, adopting } = pair.secondary.store;
+    assert.deepEqual([index, adopting], [1n, null]);
+    assert.deepEqual([valueOf("shared/0"), valueOf("shared/1")], ["of entry 3", "value 1"]);
+    const before = pair.receiver.status.isConsistent;
+    await pair.crashSecondary();
+    await turns();
+    const after = pair.receiver.status.isConsistent;
+    streaming.release();
+    assert.deepEqual([before, after], [false, false]);
+    await pair.atRest();
+    assert.ok(pair.receiver.status.isConsistent);
+  });
+
+  test("a head of the index that the log has come to says nothing of them: nothing is compared", async () => {
+    pair = await filled();
+    const head = Uint8Array.from(pair.primary.store.headBytes!);
+    pair.instead.set("CopyScope", (real) => ({
+      shape: real.shape,
+      async *run(requests, call) {
+        await pair.put("shared/0", "of entry 2");
+        yield* real.run(requests, call);
+      },
+    }));
+    let isSaid = false;
+    pair.instead.set("StreamLog", () =>
+      serveBidirectional(streamLog, async function* (requests) {
+        yield { ...NO_WORDS, checkpoint: head };
+        isSaid = true;
+        for await (const _ of requests) isSaid = true; // until the secondary leaves
+      }),
+    );
+    pair.receiver.open();
+    await until(() => isSaid);
+    await turns();
+    assert.deepEqual([pair.secondary.store.index, valueOf("shared/0")], [1n, "of entry 2"]);
+    const { state, isConsistent } = pair.receiver.status;
+    assert.deepEqual([state, isConsistent], ["stream-wals", false]);
+    assert.deepEqual(
+      pair.world.lines.filter((line) => line.includes("corruption-detected")),
+      [],
+    );
+    pair.instead.clear();
+    pair.cut();
+    await pair.atRest();
+    assert.equal(pair.calls.get("BeginDiff"), 1, "the copy's");
+  });
+
+  test("a copy that goes on has the log kept from where it began, also by a primary that was started anew", async () => {
+    pair = await filled(1100);
+    const copying = held(pair, "CopyScope", 2);
+    pair.receiver.open();
+    await until(() => pair.calls.get("CopyScope") === 2);
+    await until(() => (pair.secondary.store.adopting?.cursor ?? "") !== "");
+    await pair.crashPrimary();
+    for (let i = 0; i < 30; i++) await pair.put(`shared/${i}`, "meanwhile");
+    await until(async () => {
+      await pair.world.timers.advance(SECOND);
+      return pair.hellos.length === 2;
+    });
+    await turns();
+    const { retention } = pair.sender;
+    await trimLog(pair.primary.store, pair.world, { ...retention, minEntries: 0n });
+    copying.release();
+    assert.equal(retention.pinned, 2n);
+    assert.equal(pair.primary.store.tail!.first, 2n);
+    await pair.atRest();
+    assert.equal(pair.calls.get("BeginDiff"), 1, "no comparison was needed");
+  });
+});
+
+describe("what one has made outside, and is to give up with its log", BOUND, () => {
+  let pair: ReplicatedPair;
+  afterEach(() => pair.close());
+
+  for (const mayRewind of [true, false]) {
+    const what = mayRewind
+      ? "is handed over before the first row changes, where that was allowed"
+      : "is nobody's business where a log of another lineage was never to be given up";
+    test(what, async () => {
+      const handed: string[] = [];
+      pair = await filled(60, {
+        receiver: {
+          giveUpAll: async () => {
+            handed.push(Buffer.from(pair.secondary.store.get("shared/0")!).toString());
+          },
+        },
+      });
+      const { store } = pair.secondary;
+      await store.lead();
+      await store.write((tx) => tx.put("shared/0", Buffer.from("own")));
+      await store.follow();
+      pair.mayRewind = mayRewind;
+      pair.receiver.open();
+      await pair.atRest();
+      assert.equal(pair.calls.get("BeginDiff"), 1);
+      assert.deepEqual(handed, mayRewind ? ["own"] : []);
+    });
+  }
+});
