@@ -5,7 +5,7 @@ import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { Following, type FollowingParts } from "./following.ts";
-import type { Epoch, Secondary } from "./roles/role.ts";
+import type { Epoch, Secondary, Step } from "./roles/role.ts";
 
 const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
 const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
@@ -19,9 +19,14 @@ interface Said {
 async function following(answer: () => Promise<Said | null>, role: Partial<Secondary> = {}) {
   const { barrier, world } = await madeBarrier();
   const { clock, log } = world;
-  const receiver = { open: () => {}, close: async () => {}, status: { connectionState: "ready" } };
+  const status: { connectionState: string; final?: { index: bigint } } = {
+    connectionState: "ready",
+  };
+  const receiver = { open: () => {}, close: async () => {}, status };
   const now = { mode: "secondary", epoch: OWN, address: "", known: [], final: null, ...role };
   const found = { calls: 0, superseded: 0 };
+  const steps: Step[] = [];
+  const step = async (next: Step) => void steps.push(next);
   const links = {
     storedUpstream: () => ({ member: {} }),
     receiving: () => receiver,
@@ -42,7 +47,7 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
       clusterId: () => "0b8e2f3e-0000-4000-8000-000000000003",
       port: () => null,
     },
-    role: { now },
+    role: { now, step },
     surplus: {},
     links: async () => links,
     status: { open: () => {}, close: async () => {} },
@@ -51,7 +56,7 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
   const one = new Following(parts as unknown as FollowingParts);
   await one.open();
   one.heard.note(clock.now(), 1n);
-  return { one, clock, found, receiver };
+  return { one, clock, found, receiver, steps };
 }
 
 const lost = { connectionState: "transient_failure" };
@@ -115,4 +120,21 @@ test("neither what another has heard nor an earlier epoch is believed", async ()
   clock.pass(60n * SECOND);
   assert.deepEqual(await one.hearOf(LATER, false), OWN);
   assert.deepEqual(await one.hearOf({ ...LATER, number: 0 }, true), OWN);
+});
+
+test("that the primary has given up its place is kept when nobody is followed any more, where that failed before, and its last entry is here", async () => {
+  for (const { last, role, kept } of [
+    { last: 1n, role: {}, kept: ["1"] },
+    { last: 2n, role: {}, kept: [] },
+    { last: 1n, role: { final: "1" }, kept: [] },
+    { last: 1n, role: { superseded: true as const }, kept: [] },
+  ]) {
+    const { one, receiver, steps } = await following(async () => null, role);
+    receiver.status = { connectionState: "transient_failure", final: { index: last } };
+    await one.close();
+    assert.deepEqual(
+      steps,
+      kept.map((final) => ({ do: "ended", final })),
+    );
+  }
 });

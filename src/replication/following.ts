@@ -219,7 +219,9 @@ export class Following {
     this.#unwatch();
     const { now } = role;
     const isOver = final !== null && options.store.index >= final.index;
-    if (isOver && now.mode === "secondary" && now.final !== String(final.index)) {
+    // Where another cluster leads by now, its log goes on.
+    if (!isOver || now.mode !== "secondary" || now.superseded === true) return;
+    if (now.final !== String(final.index)) {
       await role.step({ do: "ended", final: String(final.index) });
     }
   }
