@@ -14,6 +14,8 @@ const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
 const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
 const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
 
+const HEARD = "has heard that this cluster leads";
+
 /** Leads since it was opened; the primary of before answers with what `answer` gives. */
 async function leading(
   t: TestContext,
@@ -25,7 +27,11 @@ async function leading(
     readonly leads: boolean;
     readonly cluster: string;
   } | null = null,
-  { isDisowned = false } = {},
+  {
+    isDisowned = false,
+    /** Where those are that follow this cluster. */
+    followers = [] as string[],
+  } = {},
 ) {
   const { barrier, world } = await madeBarrier();
   const view = barrier.view("core/replication/dr/");
@@ -37,7 +43,8 @@ async function leading(
   const calls: AbortSignal[] = [];
   const addresses = ["https://10.1.2.3:8201"];
   const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned };
-  const opened = { open: () => {}, close: async () => {}, members: () => [] };
+  const members = () => followers.map((address) => ({ clusterAddresses: [address] }));
+  const opened = { open: () => {}, close: async () => {}, members };
   const links = {
     storedFormer: () => former,
     storedSiblings: () =>
@@ -78,7 +85,8 @@ async function leading(
   const found = new Leading(parts as unknown as LeadingParts);
   await found.open();
   t.after(() => found.close("the test is over"));
-  await until(() => calls.length > 0);
+  const isHeard = () => world.lines.some((line) => line.includes(HEARD));
+  await until(() => calls.length > 0 || isHeard());
   return { found, role, fenced, from, calls, lines: world.lines };
 }
 
@@ -93,9 +101,16 @@ test("one that a member says to lead itself is given way to; what a member has h
     { ...claims, cluster: OWN.cluster },
   ]) {
     const { fenced, lines } = await leading(t, true, async () => OWN, hearsay);
-    await until(() => lines.some((line) => line.includes("has heard that this cluster leads")));
+    await until(() => lines.some((line) => line.includes(HEARD)));
     assert.deepEqual(fenced, []);
   }
+});
+
+test("a primary of before that follows this cluster by now has heard of it: nobody calls it, and nobody there is given way to", async (t) => {
+  const followers = ["https://10.1.2.3:8201"];
+  const { calls, fenced, lines } = await leading(t, true, async () => LATER, null, { followers });
+  await until(() => lines.some((line) => line.includes(HEARD)));
+  assert.deepEqual([calls, fenced], [[], []]);
 });
 
 test("one that is fenced is no primary for anybody, also while it still serves", async (t) => {

@@ -32,6 +32,13 @@ async function wrapFrom(stage: SetStage, id = "berlin"): Promise<Wrapped> {
   return JSON.parse(JSON.stringify(token.wrap)) as Wrapped;
 }
 
+/** The same certificate with another signature: all else of it, and its key, are as they were. */
+function signedByNobody(certificate: string): string {
+  const der = Buffer.from(certificate, "base64");
+  der[der.length - 1]! ^= 1;
+  return der.toString("base64");
+}
+
 /** A cluster that wants to join. */
 async function joining() {
   const made = await madeBarrier();
@@ -126,6 +133,7 @@ test("an activation is checked member by member", async () => {
     { ca_cert: "" },
     { ca_cert: "A".repeat(1 << 20) },
     { ca_cert: `${data.ca_cert.replace(/=+$/, "")}AAAA` },
+    { ca_cert: signedByNobody(data.ca_cert) },
     { client_cert: paris["client_cert"] },
     { client_cert: foreign["client_cert"] },
     { client_cert: data["ca_cert"] },

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
 import { until } from "../../../tests/support/until.ts";
@@ -14,9 +15,12 @@ import { SystemNet } from "../../system/net.ts";
 import { ReplicationFigures } from "../figures.ts";
 import { Heard } from "../heard.ts";
 import { readActivation } from "../joining/activation.ts";
+import { fenceCall } from "../joining/calls.ts";
 import { makeToken } from "../joining/activation-token.ts";
 import { epochProof } from "../joining/proofs.ts";
+import type { Epoch } from "../roles/role.ts";
 import { StoredRole } from "../roles/stored-role.ts";
+import { sentDecision } from "../stream/decision.ts";
 import { Divergent } from "./divergent.ts";
 import { Orphans } from "./orphans.ts";
 import { Receiving } from "./receiving.ts";
@@ -24,8 +28,18 @@ import { Receiving } from "./receiving.ts";
 const LATER = { number: EPOCH.number + 1, cluster: "cluster-z", first: "50" };
 const NOBODY = "0b8e2f3e-0000-4000-8000-000000000001";
 
+interface Primary {
+  /** Of when the secondary has joined it. */
+  readonly epoch?: Epoch;
+  /** Who leads, where it is called to say that; default: it is not called. */
+  readonly leading?: () => Epoch;
+}
+
 /** A secondary whose primary answers a hello with this. */
-async function secondary(greeting: (stage: SetStage) => Partial<Greeting>) {
+async function secondary(
+  greeting: (stage: SetStage) => Partial<Greeting>,
+  { epoch = EPOCH, leading }: Primary = {},
+) {
   const stage = await SetStage.start();
   const place = { address: ADDRESS, epoch: EPOCH };
   const { random } = stage.made.world;
@@ -36,7 +50,7 @@ async function secondary(greeting: (stage: SetStage) => Partial<Greeting>) {
   await store.follow();
   const view = barrier.view("core/replication/dr/");
   const role = new StoredRole(view);
-  const joined = { set: SET, id: "berlin", address: ADDRESS, epoch: EPOCH };
+  const joined = { set: SET, id: "berlin", address: ADDRESS, epoch };
   await role.step({ do: "join", joined });
   const peer = stage.peer(member);
   const greet = async (): Promise<Greeting> => ({
@@ -47,7 +61,21 @@ async function secondary(greeting: (stage: SetStage) => Partial<Greeting>) {
     epochFirst: LATER.first,
     ...greeting(stage),
   });
-  const served = { table: serviceTable([]), greet, isRevoked: () => false };
+  const calls =
+    leading === undefined
+      ? []
+      : [
+          fenceCall(
+            { set: SET, kind: "dr" },
+            {
+              secondaries: { assertKnown: () => {}, clusterOf: () => NOBODY },
+              barrier,
+              fenced: async () => leading(),
+              leads: () => false,
+            },
+          ),
+        ];
+  const served = { table: serviceTable(calls), greet, isRevoked: () => false };
   const receiving = new Receiving(
     {
       ...world,
@@ -106,4 +134,37 @@ test("a later epoch is believed with a proof of the authority that is known, and
   await until(() => role.now.mode === "secondary" && role.now.epoch.number === LATER.number);
   await world.timers.advance(SECOND);
   await receiving.close();
+});
+
+test("a primary that refuses is called to hear who leads: a later one is believed, and no other, nor one that nobody can have come to", async () => {
+  const own = { number: 3, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "41" };
+  const other = { number: 4, cluster: "0b8e2f3e-0000-4000-8000-00000000000b", first: "50" };
+  const refused = sentDecision({ kind: "refuse", reason: "it is not its primary" });
+  const hello = { clusterId: own.cluster, epoch: own.number, epochFirst: own.first };
+  for (const { named, believed } of [
+    { named: other, believed: true },
+    { named: own, believed: false },
+    { named: { ...other, number: 2 }, believed: false },
+    { named: { ...other, number: 5000 }, believed: false },
+  ]) {
+    let calls = 0;
+    const { receiving, role, world } = await secondary(() => ({ ...hello, decision: refused }), {
+      epoch: own,
+      leading: () => {
+        calls++;
+        return named;
+      },
+    });
+    await until(() => calls > 0);
+    for (let i = 0; i < 100; i++) await nextTurn();
+    await receiving.close();
+    assert.ok(role.now.mode === "secondary");
+    const { epoch, superseded = false } = role.now;
+    assert.deepEqual(
+      { epoch, superseded },
+      { epoch: believed ? named : own, superseded: believed },
+    );
+    const troubles = world.lines.filter((line) => line.includes("could not find out who leads"));
+    assert.deepEqual(troubles, []);
+  }
 });
