@@ -62,6 +62,19 @@ test("one that was demoted calls those that have followed the same primary befor
   );
 });
 
+test("one that knows of who was promoted in the place of a demoted primary does not take the last entry of that one for the last of all, also after a start", async (t) => {
+  const { a, b, c } = await demotedAway(t);
+  await b.replication.promote(PLAIN);
+  await until(async () => (await c.status())["epoch"] === 2);
+  await c.server.server.keeper.seal(); // waits for what it does with that
+  await c.server.unseal(a.opened.shares);
+  const { role } = c.replication;
+  assert.ok(role.mode === "secondary" && role.superseded === true);
+  assert.equal(role.final, null);
+  const { unheard } = await c.replication.rehearse("");
+  assert.notEqual(unheard, null, "what the other writes is not known here");
+});
+
 test("who goes back to the primary after a promotion by mistake takes the tickets of that one", async (t) => {
   const { a, c, way } = await threeInSync(t);
   way.cut();
