@@ -12,13 +12,16 @@ async function stage() {
   const { barrier, store, world } = await madeBarrier();
   const { clock } = world;
   const data = barrier.view("shared/");
-  for (let i = 0; i < 40; i++) {
-    await data.write((tx) => tx.put(`k${i}`, Buffer.from("v"), bytesCodec));
-  }
+  const write = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      await data.write((tx) => tx.put(`k${i}`, Buffer.from("v"), bytesCodec));
+    }
+  };
+  await write(40);
   const view = barrier.view("core/replication/dr/divergent/");
   const divergent = new Divergent(view, clock);
   const surplus = await store.surplus(store.index - 30n);
-  return { store, clock, view, divergent, surplus };
+  return { store, clock, view, divergent, surplus, write };
 }
 
 /** The log, which can be read a few times before the power fails. */
@@ -45,6 +48,16 @@ test("what a crash has left of a tail goes, and one that is whole stays its time
   clock.pass(31n * DAY);
   await divergent.tidy();
   assert.deepEqual(view.keys("", { limit: 1000 }), []);
+});
+
+test("what is written after the tail was looked at is none of it", async () => {
+  const { store, divergent, surplus, write } = await stage();
+  await write(5);
+  await divergent.keep(store, surplus);
+  const [tail] = divergent.tails();
+  const kept = [...divergent.entries(tail!.id, { after: 0n, max: 100 })];
+  assert.deepEqual([kept.length, divergent.count, kept.at(-1)!.index], [30, 30, tail!.head]);
+  assert.ok(store.index > tail!.head);
 });
 
 test("nothing is removed of one that is being kept", async () => {
