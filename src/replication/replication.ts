@@ -309,7 +309,6 @@ export class Replication {
         links.forgetFormer(tx);
       });
       await this.#leading.close(DISABLED);
-      await this.#lease.release();
       if (wasStopped) await this.#takingOver.leadAgain();
       this.#changes.tell("role-changed", { mode: "disabled" });
       return {
