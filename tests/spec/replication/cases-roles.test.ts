@@ -157,6 +157,7 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
     await write(a, a.token, "z"),
     await a.dr("primary/operator-ticket", { operations: ["promote"] }),
     await a.dr("primary/secondary-token", { id: "site-c" }),
+    await a.server.call("POST", "/v1/sys/replication/recover", { token: a.token }),
   ];
   for (const answer of refused) {
     is(answer, 503, "replication_fenced");

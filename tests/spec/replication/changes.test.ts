@@ -7,6 +7,8 @@ import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import { ClusterPort } from "../../../src/cluster/port.ts";
 import type { SetToServe } from "../../../src/cluster/port-set.ts";
+import type { KeyBundle } from "../../../src/replication/joining/key-bundle.ts";
+import { storedUpstream } from "../../../src/replication/links/upstream.ts";
 import { isFenced } from "../../../src/replication/roles/role.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { type Answer, at } from "../../support/http-client.ts";
@@ -21,12 +23,13 @@ import {
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
 import { HURRIED } from "../../support/replication/hurried-world.ts";
-import { OutsideSite } from "../../support/replication/outside-site.ts";
+import { issued, leasesOf, OutsideSite } from "../../support/replication/outside-site.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
 
 const FORCED = { force: true, address: "" };
+const [MARK, ROLE] = ["core/replication/dr/mark", "core/replication/dr/role"];
 
 function is(answer: Answer, status: number): void {
   assert.equal(answer.status, status, answer.text);
@@ -172,6 +175,66 @@ test("they are not taken later either, where the cluster goes on after its rest"
   await keeper.undisturbed(async () => {}); // those before it have had their turns
   assert.equal(taking.mock.callCount(), 0);
   assert.equal(idOf(b), "site-b");
+});
+
+test("keys of a primary that was reached, and is superseded by then, are not taken: who is followed is followed on", async (t) => {
+  const { a, b } = await pair(t);
+  const { barrier } = b.server.server;
+  const upstream = storedUpstream(barrier.view("core/replication/dr/"));
+  const { role } = b.replication;
+  assert.ok(upstream !== null && role.mode === "secondary");
+  const taking = t.mock.method(barrier, "takeOver", async () => false);
+  const { set, address, epoch } = role;
+  const joining = { set, id: "site-b2", address, epoch: { ...epoch, number: epoch.number - 1 } };
+  const bundle = {} as KeyBundle; // nobody is to look at it
+  const moved = b.replication.updatePrimary(
+    joining,
+    { upstream, bundle },
+    { force: false, also: () => {} },
+  );
+  await assert.rejects(moved, { code: "replication-epoch-superseded" });
+  assert.equal(taking.mock.callCount(), 0);
+  taking.mock.restore();
+  assert.equal(idOf(b), "site-b");
+  await a.put("later", { n: "1" });
+  await inSync(a, b);
+});
+
+test("a demotion waits for the requests that are being answered: what they have made outside has its lease, on the other side too", async (t) => {
+  const site = new OutsideSite(t);
+  const a = await site.primary();
+  const b = await site.secondary(a);
+  const release = site.outside.hold("made");
+  const issuing = issued(a);
+  await until(() => site.outside.objects.length === 1);
+  const demoting = a.dr("primary/demote");
+  await until(() => a.replication.changing);
+  for (let i = 0; i < 200; i++) await nextTurn(); // enough for one that waits for nobody
+  release();
+  const { id } = await site.timed(issuing);
+  is(await site.timed(demoting), 200);
+  await b.replication.promote(NOT_FORCED);
+  const leases = await leasesOf(b, a.token, "count/creds/r");
+  assert.deepEqual(
+    leases.map((name) => `count/creds/r/${name}`),
+    [id],
+  );
+});
+
+test("that all was copied is written together with that the rows are of one index", async (t) => {
+  const generations = new KeptGenerations();
+  const writes: Record<string, boolean>[] = []; // whether each row is there afterwards
+  generations.seen = (data) => {
+    const own = data.filter(({ key }) => [MARK, ROLE].includes(key));
+    writes.push(Object.fromEntries(own.map(({ key, value }) => [key, value !== null])));
+  };
+  const a = await startPrimary(t);
+  const b = await joined(t, a, "site-b", { generations });
+  await inSync(a, b);
+  const settled = writes.filter((row) => row[MARK] === false);
+  assert.deepEqual(settled, [{ [MARK]: false, [ROLE]: true }]);
+  const { role } = b.replication;
+  assert.ok(role.mode === "secondary" && role.copied);
 });
 
 test("a change that fails at its first step leaves a secondary that follows", async (t) => {

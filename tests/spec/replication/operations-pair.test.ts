@@ -60,14 +60,23 @@ test("R-25, R-43: a secondary that follows refuses what is ordinary, and does wh
   assert.equal((await send(secondary, "secondary/promote", wrong)).status, 403);
 });
 
-test("R-43: operation tokens end when the cluster leaves its set", async (t) => {
-  const { primary, secondary } = await pair(t);
-  const token = await tokenOn(secondary, primary.opened.shares[0] ?? "");
-  const disabled = await send(secondary, "secondary/disable", { dr_operation_token: token });
-  assert.ok(disabled.status < 300, disabled.text);
-  const { operations } = secondary.server.server;
-  assert.equal(operations.judge(token, "disable", 0n), null);
-});
+for (const [what, operation] of [
+  ["leaves its set", "disable"],
+  ["is promoted", "promote"],
+] as const) {
+  test(`R-43: operation tokens end when the cluster ${what}`, async (t) => {
+    const { primary, secondary } = await pair(t);
+    const [share = ""] = primary.opened.shares;
+    const tokens = [await tokenOn(secondary, share), await tokenOn(secondary, share)];
+    const { operations } = secondary.server.server;
+    const good = () => tokens.map((token) => operations.judge(token, operation, 0n) !== null);
+    assert.deepEqual(good(), [true, true]);
+    const body = { dr_operation_token: tokens[0], force: true };
+    const changed = await send(secondary, `secondary/${operation}`, body);
+    assert.equal(changed.status, 200, changed.text);
+    assert.deepEqual(good(), [false, false]);
+  });
+}
 
 test("R-45: a ticket of the primary is good on its secondary, for what it names", async (t) => {
   const { primary, secondary } = await pair(t);

@@ -15,7 +15,7 @@ import { storedUpstream } from "../../../src/replication/links/upstream.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { SystemRandom } from "../../../src/system/random.ts";
 import { at } from "../../support/http-client.ts";
-import { Cluster, inSync } from "../../support/replication/clusters.ts";
+import { Cluster, inSync, rejoined } from "../../support/replication/clusters.ts";
 import {
   ask,
   issued,
@@ -131,6 +131,30 @@ test("where the log does not reach back to the fork, everything is compared, and
     [(await b.status())["orphans_adopted"], (await b.status())["orphans_left"]],
     [1, 0],
   );
+});
+
+test("one that has never led brings nothing back: what the primary has ended while it was away has ended once", async (t) => {
+  const site = new OutsideSite(t);
+  const a = await site.primary();
+  const [kept, gone] = [await issued(a), await issued(a)];
+  const b = await site.secondary(a);
+  await b.replication.rest();
+  const body = { lease_id: gone.id, sync: true };
+  const revoked = await ask(a, a.token, "POST", "sys/leases/revoke", body);
+  assert.equal(revoked.status, 204, revoked.text);
+  for (let i = 0; i < 4; i++) await a.put("x", { n: String(i) });
+  const { store } = a.server.server;
+  const world = { clock: site.time.clock, timers: site.time };
+  const retention = { minEntries: 1n, age: 0n, acknowledged: null };
+  await site.passUntil(async () => (await trimLog(store, world, retention)) > 0);
+  // With a token of the primary: that one says that what only this cluster has is given up.
+  await rejoined(a, b, "site-b2", a.opened.shares, a.token);
+  await site.passUntil(async () => (await b.status())["state"] === "stream-wals");
+  await inSync(a, b);
+  await site.passUntil(async () => (await b.status())["orphans_waiting"] === 0);
+  assert.equal((await a.status())["orphans_adopted"], 0);
+  assert.equal(site.outside.removals(gone.object), 1);
+  assert.ok(site.outside.has(kept.object));
 });
 
 test("who leads again before anybody has taken them over takes over its own", async (t) => {
