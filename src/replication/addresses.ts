@@ -23,6 +23,11 @@ export function clusterAddressText(text: string): string | null {
   return `https://${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
 }
 
+/** Those of them that are addresses, in their one form: who sends them may write what it likes. */
+export function usableAddresses(texts: readonly string[]): string[] {
+  return texts.map(clusterAddressText).filter((address) => address !== null);
+}
+
 const CALLED = new ClusterAddresses();
 
 /** The same of one that others are to call; empty where nobody has named one. Throws for what is none, or is called by nobody. */
@@ -37,7 +42,12 @@ export function namedAddress(text: string): string {
 
 /** Of the cluster port itself, where nobody has named another one. */
 export function assertCalled(text: string): void {
-  if (isUncalled(parseClusterAddress(text)?.host ?? "")) throw portUncalled();
+  if (!isCalled(text)) throw portUncalled();
+}
+
+/** Whether clusters would call it; false of an address that stands for no single host. */
+export function isCalled(text: string): boolean {
+  return !isUncalled(parseClusterAddress(text)?.host ?? "");
 }
 
 function isUncalled(host: string): boolean {

@@ -24,6 +24,7 @@ import { SystemFs } from "../../system/fs.ts";
 import { SystemNet } from "../../system/net.ts";
 import type { World } from "@holdfast/shared/world";
 import { fakeDaemon } from "../../../tests/support/fake-daemon.ts";
+import { freePort } from "../../../tests/support/replication/tcp-proxy.ts";
 import { SqliteEngine } from "../../storage/engines/sqlite.ts";
 import { makeDevCertificate } from "../dev/dev-certificate.ts";
 import { runServer } from "../server-command.ts";
@@ -153,6 +154,23 @@ test("a cluster port that cannot be listened at fails, also where a listener of 
     assert.equal(code, 2, table);
     assert.match(table, /^ok {4}listener/m);
     assert.match(table, /^FAIL {2}cluster port .*: the address is in use$/m);
+  }
+});
+
+test("a cluster port at an address that no cluster is sent to is warned of, with the setting that is missing", async (t) => {
+  const { run } = validating(t);
+  const config = (address: string, more = "") =>
+    `${more}\nlistener "tcp" { address = "127.0.0.1:0" tls_disable = true cluster_address = "${address}" }`;
+  const everywhere = `0.0.0.0:${await freePort()}`;
+  const { code, table } = await run(config(everywhere));
+  assert.equal(code, 0, table);
+  assert.match(table, /^ok {4}cluster port {3}0\.0\.0\.0:\d+$/m);
+  assert.match(table, /^warn {2}cluster port {3}.* add cluster_addr = "https:\/\/host:port"/m);
+  const wrong = await run(config("127.0.0.1:0", 'cluster_addr = "https://0.0.0.0:8201"'));
+  assert.match(wrong.table, /^warn {2}cluster port {3}cluster_addr is called by no other/m);
+  const named = 'cluster_addr = "https://dr.example:8201"';
+  for (const good of [config(everywhere, named), config("127.0.0.1:0")]) {
+    assert.doesNotMatch((await run(good)).table, /^warn {2}cluster port/m);
   }
 });
 

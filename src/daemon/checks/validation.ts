@@ -12,6 +12,7 @@ import type { Files } from "../../config/documents.ts";
 import type { Loaded } from "../../config/load.ts";
 import { showProblem } from "../../config/problem.ts";
 import { readStaticKey } from "../../seal/static.ts";
+import { isCalled } from "../../replication/addresses.ts";
 import { StorageLocked } from "../../storage/engines/engine.ts";
 import { checkAuditDevices } from "./audit-check.ts";
 import { checkCertificates } from "./certificate-check.ts";
@@ -48,7 +49,10 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
     findings.push(...(await guarded("listener", look)));
   }
   const { clusterPort } = config;
-  if (clusterPort !== null) findings.push(await binding.try("cluster port", clusterPort));
+  if (clusterPort !== null) {
+    findings.push(await binding.try("cluster port", clusterPort));
+    findings.push(...calledFindings(clusterPort, config));
+  }
   await binding.release();
   findings.push(...sealFindings(config, validating.files));
   findings.push(...(await guarded("directories", () => directoryFindings(config, validating))));
@@ -150,6 +154,17 @@ class Binding {
   async release(): Promise<void> {
     for (const bound of this.#bound.splice(0)) await bound.close();
   }
+}
+
+/** Where secondaries would be sent; see replication/addresses.ts. */
+function calledFindings(port: Address, { clusterAddr }: Config): Finding[] {
+  const at = showHostPort(port);
+  if (isCalled(clusterAddr ?? at)) return [];
+  const note =
+    clusterAddr === null
+      ? `no other cluster can be sent to ${at}: for replication add cluster_addr = "https://host:port", where others reach this port`
+      : 'cluster_addr is called by no other cluster: expected "https://host:port", where others reach the cluster port';
+  return [warn("cluster port", note)];
 }
 
 function sealFindings({ seal }: Config, files: Files): Finding[] {
