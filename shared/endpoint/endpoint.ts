@@ -45,6 +45,9 @@ export interface Declaration<
   readonly rootOnly?: boolean;
   /** "always": in every state of the node. Default: unsealed. */
   readonly answers?: "always" | "unsealed";
+  /** Of what is open: the same in every namespace, also in one that is not there, so that nobody tries out which there are. Default: of
+   *  what answers in every state. */
+  readonly everywhere?: boolean;
   /** Answers on a disaster-recovery secondary too. Default: what its access says is done there. */
   readonly onDrSecondary?: boolean;
   /** What a disaster-recovery secondary says to it where waiting or asking elsewhere does not help. Default: that it is
@@ -172,6 +175,7 @@ export function endpointsOf<Room>() {
       description: "",
       rootOnly: false,
       answers: "unsealed",
+      everywhere: declared.answers === "always",
       onDrSecondary: isOfDrSecondary(access) || drOperationOf(access) !== null,
       family: "enveloped",
       audited: true,

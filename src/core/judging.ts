@@ -299,7 +299,8 @@ export class Judging {
 function checkOnDrSecondary({ endpoint, namespace, route, restricted }: RequestState): void {
   const answers = route.methods.values().some(({ onDrSecondary }) => onDrSecondary);
   if (restricted && answers) throw failures.restricted();
-  if (endpoint?.onDrSecondary !== true || namespace === null) {
+  const isThere = namespace !== null || endpoint?.everywhere === true;
+  if (endpoint?.onDrSecondary !== true || !isThere) {
     throw endpoint?.refusedOnDrSecondary?.() ?? failures.drSecondary();
   }
 }

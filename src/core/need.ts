@@ -16,8 +16,8 @@ export type Need = "nobody" | "optional" | "required";
 export function needOf(state: RequestState): Need {
   const { endpoint, incoming, route, namespace } = state;
   const { listener } = incoming;
-  // What the node says of itself in every state has nothing to do with namespaces: only in that of all is a token looked at.
-  if (endpoint?.answers === "always" && endpoint.access.kind === "open") {
+  // What the node says of itself has nothing to do with namespaces: only in that of all is a token looked at.
+  if (endpoint?.everywhere === true && endpoint.access.kind === "open") {
     const isLookedAt = endpoint.access.caller === "optional" && namespace?.id === ROOT_NAMESPACE.id;
     return isLookedAt ? "optional" : "nobody";
   }

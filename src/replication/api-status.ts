@@ -59,7 +59,7 @@ export const statusApi = [
   endpoint({
     ...ofNode,
     access: access.openWithCaller,
-    answers: "always", // the same in every namespace, so that nobody tries out which there are
+    everywhere: true,
     name: "readDrStatus",
     method: "GET",
     path: "/sys/replication/dr/status",
@@ -72,7 +72,7 @@ export const statusApi = [
   endpoint({
     ...ofNode,
     access: access.openWithCaller,
-    answers: "always", // the same in every namespace, so that nobody tries out which there are
+    everywhere: true,
     name: "readPerformanceStatus",
     method: "GET",
     path: "/sys/replication/performance/status",

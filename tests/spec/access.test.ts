@@ -142,7 +142,7 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   // What unwraps answers every credential that is none with a 400 (10), wherever it is asked.
   const unknown = endpoint.unwraps ? "passes" : "invalid-token";
   // What the node says of itself is the same everywhere.
-  if (access.kind === "open" && endpoint.answers === "always" && !restricted) return "passes";
+  if (access.kind === "open" && endpoint.everywhere && !restricted) return "passes";
   // So is how far a ceremony of a disaster-recovery secondary has come.
   if (access.kind === "ceremony" && access.ofDrSecondary === true && !restricted) return "passes";
   // Nobody can try out which namespaces there are: nothing else is open in a child.

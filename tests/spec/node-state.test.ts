@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { everyEndpoint } from "../../src/surface.ts";
 import { at } from "../support/http-client.ts";
 import { startServer } from "../support/servers/test-server.ts";
 
@@ -23,4 +24,16 @@ test("the number of open files is told", async (t) => {
   const { token } = await server.open();
   const { text } = await server.call("GET", "/v1/sys/metrics?format=prometheus", { token });
   assert.match(text, /^process_open_fds [1-9][0-9]*$/m);
+});
+
+test("of what is open a sealed node answers what is declared so, and nothing else", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  await server.open();
+  await server.server.keeper.seal();
+  for (const { method, path, access, answers } of everyEndpoint) {
+    if (method !== "GET" || access.kind !== "open" || path.includes(":")) continue;
+    const { status, text } = await server.call("GET", `/v1${path}?sealedcode=200`);
+    assert.equal(status === 503, answers !== "always", `${path}: ${text}`);
+  }
 });
