@@ -2,7 +2,7 @@
 // up, damage mended, until the log of the primary goes on from where this one ends.
 
 import { Status, StatusError } from "../../grpc/status.ts";
-import { decodeTimeline } from "../../storage/rows/head.ts";
+import { decodeTimeline, type Timeline } from "../../storage/rows/head.ts";
 import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
 import { type Decision, forkOf } from "./decision.ts";
@@ -35,24 +35,20 @@ export class CatchingUp {
 
   /** Until the log of the primary goes on from where this one ends. */
   async begin(decision: Decision, timeline: Uint8Array): Promise<void> {
-    const { store, ports } = this.#parts;
+    const { store } = this.#parts;
     switch (decision.kind) {
       case "resume":
         return;
       case "refuse":
         throw refusedByPrimary(decision.reason);
-      case "copy": {
-        // Who has no rows may have entries of its own all the same.
-        const fork = forkFrom(store, timeline);
-        if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(fork));
-        if (!(await this.#addsUp(this.#taker.copy()))) await this.#diff();
-        return;
-      }
+      case "copy":
       case "diff": {
-        // The primary may not know any more where the two parted; its epochs tell.
-        const fork = forkFrom(store, timeline);
+        // The primary may not know any more where the two parted; its epochs tell. Who has no rows may have entries of its own.
+        const theirs = timelineOf(timeline);
+        const fork = forkFrom(store, theirs);
         if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(fork));
-        if (ports.mayRewind() && store.adopting === null) await ports.giveUpAll?.();
+        await this.#giveUpOwn({ isOtherLog: theirs.lineage !== store.timeline?.lineage });
+        if (decision.kind === "copy" && (await this.#addsUp(this.#taker.copy()))) return;
         return await this.#diff();
       }
       case "rewind": {
@@ -65,16 +61,34 @@ export class CatchingUp {
     }
   }
 
+  /** Before a log of another lineage takes the place of this one: nobody can tell where the two parted, so that everything is handed
+   *  over that was written here since this cluster led last, as far as it is kept. */
+  async #giveUpOwn({ isOtherLog }: { readonly isOtherLog: boolean }): Promise<void> {
+    const { store, ports } = this.#parts;
+    if (!ports.mayRewind() || store.adopting !== null) return;
+    const fork = isOtherLog ? ledSince(store, ports.self().clusterId) : null;
+    if (fork !== null) {
+      this.#tellDivergent(fork);
+      await ports.giveUp(await store.surplus(fork));
+    }
+    await ports.giveUpAll?.();
+  }
+
   /** Only where somebody has allowed it. */
   async #goBack(fork: bigint, run: () => Promise<void>): Promise<void> {
-    const { store, ports, log } = this.#parts;
+    const { store, ports } = this.#parts;
+    this.#tellDivergent(fork);
+    if (!ports.mayRewind()) throw divergent(fork, store.index);
+    await run();
+  }
+
+  #tellDivergent(fork: bigint): void {
+    const { store, log } = this.#parts;
     log.warn("entries here are not those of the primary", {
       event: `${EVENT}.divergence-detected`,
       fork: String(fork),
       head: String(store.index),
     });
-    if (!ports.mayRewind()) throw divergent(fork, store.index);
-    await run();
   }
 
   /** Where it cannot be done entry by entry all is compared. What is left of the own entries is handed over before. */
@@ -155,12 +169,26 @@ export class CatchingUp {
 }
 
 /** The last index in common with a log of these epochs; null where there is nothing above it here. */
-function forkFrom({ timeline: own, index }: Store, sent: Uint8Array): bigint | null {
+function forkFrom({ timeline: own, index }: Store, timeline: Timeline): bigint | null {
+  if (own === null || timeline.lineage !== own.lineage) return null;
+  const fork = forkOf({ timeline: own, index }, { timeline, index: ANY_INDEX });
+  return fork !== null && fork < index ? fork : null;
+}
+
+/** Before the first entry that is kept of those that this cluster has written since nobody else did; null where there are none. */
+function ledSince({ timeline, tail, index }: Store, cluster: string): bigint | null {
+  const epochs = timeline?.epochs ?? [];
+  const own = epochs.slice(epochs.findLastIndex((one) => one.cluster !== cluster) + 1);
+  const [first] = own;
+  if (first === undefined || tail === null) return null;
+  const [begun, kept] = [BigInt(first.first), tail.first];
+  const before = (begun > kept ? begun : kept) - 1n;
+  return before < index ? before : null;
+}
+
+function timelineOf(sent: Uint8Array): Timeline {
   try {
-    const timeline = decodeTimeline(sent);
-    if (own === null || timeline.lineage !== own.lineage) return null;
-    const fork = forkOf({ timeline: own, index }, { timeline, index: ANY_INDEX });
-    return fork !== null && fork < index ? fork : null;
+    return decodeTimeline(sent);
   } catch (error) {
     if (error instanceof MalformedBytes) throw protocolBroken("what is no timeline");
     throw error;

@@ -11,6 +11,7 @@ import {
   rejoined,
   startPrimary,
 } from "../../support/replication/clusters.ts";
+import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 
 async function attentionOf(cluster: Cluster, token: string): Promise<string[]> {
   const answer = await cluster.server.call("GET", "/v1/sys/attention", { token });
@@ -86,4 +87,42 @@ test("a forced failover: what the old primary wrote alone is kept and listed, an
   assert.equal((await a.dr("secondary/update-primary", { token: "" }, operation)).status, 200);
   const alone = await a.status();
   assert.deepEqual([alone["secondary_id"], alone["divergent_entries"]], ["", count]);
+});
+
+test("what the old primary wrote alone is kept and listed also where the new one has begun another log by a restore", async (t) => {
+  const a = await startPrimary(t);
+  const { shares } = a.opened;
+  await a.put("x", { n: "1" });
+  const b = await joined(t, a);
+  await inSync(a, b);
+  await b.server.server.replication.rest(); // cut off
+  for (let i = 0; i < 3; i++) await a.put(`alone-${i}`, { n: "1" });
+  const { index } = a;
+  const forced = { force: true };
+  const token = await b.operationToken(shares);
+  assert.equal((await b.dr("secondary/promote", forced, token)).status, 200);
+  await until(async () => (await a.status())["state"] === "fenced");
+  const { lineage } = a.server.server.store.timeline!;
+  const { body: archive } = await takeSnapshot(b.server.url, a.token);
+  const sent = await sendSnapshot(b.server.url, a.token, "snapshot", archive);
+  assert.equal(sent.status, 204, sent.text);
+  await until(async () => {
+    const path = "/v1/sys/storage/raft/restore-status";
+    const status = await b.server.call("GET", path, { token: a.token });
+    return status.status === 200 && at(status, "data", "state") === "done";
+  });
+  assert.notEqual(b.server.server.store.timeline!.lineage, lineage);
+  assert.equal((await a.dr("primary/demote")).status, 200);
+  const operation = await rejoined(b, a, "site-a", shares);
+  await inSync(b, a);
+  const listed = await a.server.call("GET", "/v1/sys/replication/divergent", { token: operation });
+  const [tail] = at(listed, "data", "tails") as { id: string; fork: number; head: number }[];
+  assert.equal(tail?.head, Number(index));
+  const path = `/v1/sys/replication/divergent/${tail?.id}`;
+  const exported = await a.server.call("GET", path, { token: operation });
+  const entries = at(exported, "data", "entries") as { index: number }[];
+  assert.deepEqual(
+    entries.slice(-3).map((one) => one.index),
+    [index - 2n, index - 1n, index].map(Number),
+  );
 });
