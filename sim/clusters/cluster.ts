@@ -408,6 +408,10 @@ export class SimCluster implements Host {
     return storedSiblings(view).some(({ addresses }) => addresses.includes(other.address));
   }
 
+  get clusterId(): string {
+    return storedCluster(this.unsealed.barrier.view("core/")).id;
+  }
+
   hasLease(id: string): boolean {
     return this.unsealed.leases.has(id);
   }

@@ -12,6 +12,7 @@ import { epochOf, isAdmitted, isCopied, isRefusal, type Scene } from "./scene.ts
 
 const ROUNDS = 20;
 const WRITES = 30;
+const UNPROVED = "does not prove to be it";
 const FENCE_WITHIN = 400 * SECOND;
 
 export class Resting {
@@ -116,12 +117,23 @@ export class Resting {
       });
     }
     if (mode === "secondary") {
-      await this.#operate(`update of ${one.name}`, () => this.#actions.follow(one, leader));
+      await this.#operate(`update of ${one.name}`, () => this.#follow(one, leader));
     }
     if (mode === "disabled") {
       const id = () => this.#scene.newId(one, leader);
       await this.#operate(`revocation of ${one.name}`, () => this.#revokeAt(leader, one));
       await this.#operate(`join of ${one.name}`, () => one.join(leader, id()));
+    }
+  }
+
+  /** Of one that has nothing any more that proves who it was, an operator says that it is the same. */
+  async #follow(one: SimCluster, leader: SimCluster): Promise<void> {
+    try {
+      await this.#actions.follow(one, leader);
+    } catch (error) {
+      const isUnproved = error instanceof Error && error.message.includes(UNPROVED);
+      if (isUnproved) await this.#revokeAt(leader, one);
+      throw error;
     }
   }
 
@@ -133,6 +145,7 @@ export class Resting {
       await leader.unsealed.admission.revoke(id);
       this.#scene.witness.revoked(leader, id);
     }
+    await leader.unsealed.admission.revoke(one.clusterId); // as it was known before that one led
   }
 
   /** Nobody follows an earlier epoch than the latest it has heard of: where that has no primary, it gets one. */

@@ -22,6 +22,7 @@ import type { Peer } from "./verify.ts";
 export const PROTOCOL = 1;
 
 const MAX_ADDRESSES = 16;
+const MAX_FORMERS = 3; // as one that follows, as one that has followed, as one that has led
 const MAX_HELLO = 1024 * 1024; // a timeline has some two hundred bytes for each epoch
 
 /** A place in a log: the chain says whose. */
@@ -37,7 +38,7 @@ export type Cursor = MessageOf<typeof cursor>;
 const half = message({ isCopy: flag(1), head: bytes(2) });
 const limits = message({ operations: uint32(1), bytes: uint64(2) });
 
-/** By which the cluster has come before, and what only that one can sign: see replication/joining/proofs.ts. */
+/** By which the cluster was known before, and what only that one can sign: see replication/joining/whose-id.ts. */
 const former = message({ certificate: bytes(1), proof: bytes(2) });
 export type FormerPlace = MessageOf<typeof former>;
 
@@ -58,7 +59,7 @@ const request = message({
   half: part(14, half),
   isEmpty: flag(15),
   isTrial: flag(16), // only to hear what would become of it
-  former: part(17, former),
+  formers: list(part(17, former), MAX_FORMERS),
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -102,7 +103,7 @@ export const NO_STANDING: Standing = {
   half: null,
   isEmpty: false,
   isTrial: false,
-  former: null,
+  formers: [],
 };
 const NO_DECISION = {
   epoch: 0,

@@ -31,9 +31,6 @@ import type { ClusterStatus } from "./status/cluster-status.ts";
 /** For a primary to say that it leads still. */
 const LED_WITHIN: Nanos = 3n * SECOND;
 
-/** Where there is nobody to call. */
-const NOBODY: Found = { later: null, named: [], deniers: [], unreached: [], demoted: null };
-
 export interface FollowingParts {
   readonly options: LinkedOptions;
   readonly role: StoredRole;
@@ -271,14 +268,7 @@ export class Following {
   async callOthers(role: Secondary, candidacy: Candidacy): Promise<Found> {
     const { options } = this.#parts;
     const links = await this.#parts.links();
-    const { view } = options;
-    const member = links.storedBeside(view);
-    if (member === null) return NOBODY;
-    const siblings = links.storedSiblings(view);
-    const former = role.id === "" ? (links.storedFormer(view)?.addresses ?? []) : addressesOf(role);
-    const primary = role.final === null ? [] : former;
-    const revoked = [...links.storedSiblingsRevoked(view), ...links.storedFormerRevoked(view)];
-    const others = { member, siblings, revoked, primary };
+    const others = await links.othersOf(role, options);
     return await links.callOthers(others, role.epoch, candidacy, options);
   }
 

@@ -14,7 +14,7 @@ import { clusterAddressText } from "../addresses.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Membership } from "./membership.ts";
 import { activationDamaged, primaryNewer, tokenOfOtherKind } from "./failures.ts";
-import { epochProof, EPOCH_PROOF_BYTES, provesEpoch } from "./proofs.ts";
+import { epochProof, PROOF_BYTES, provesEpoch } from "./proofs.ts";
 
 /** Of what replication stores and sends. A secondary must not be older than its primary. */
 export const FORMAT = 1;
@@ -103,7 +103,7 @@ export function readActivation(
   if ("mismatch" in peer) throw activationDamaged(`client_cert: ${peer.mismatch}`);
   if (peer.id !== id) throw activationDamaged("client_cert: it is another member's");
   if (data["expires_at"] !== showTime(peer.expires)) throw activationDamaged("expires_at");
-  const proof = fromBase64(textOf(data, "epoch_proof", 2 * EPOCH_PROOF_BYTES));
+  const proof = fromBase64(textOf(data, "epoch_proof", 2 * PROOF_BYTES));
   if (proof === null || !provesEpoch(proof, authority, { set, kind, epoch })) {
     throw activationDamaged("epoch_proof");
   }

@@ -14,7 +14,7 @@ import { hpkePublicKey } from "../../crypto/hpke.ts";
 import { bytes, flag, list, message, part, text, uint32 } from "../../grpc/message.ts";
 import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
-import { clusterAddressText } from "../addresses.ts";
+import { usableAddresses } from "../addresses.ts";
 import { type Candidacy, candidacyOf, type Candidates } from "../roles/candidates.ts";
 import { type Epoch, isNext } from "../roles/role.ts";
 import { MAX_REVOKED, type Sibling, sibling, SIBLINGS } from "../stream/messages.ts";
@@ -296,12 +296,8 @@ export async function sendFence(
     leads,
     // They are called, and people read them: what is neither an id nor an address is another's text.
     candidates: candidates.filter(isUuid),
-    siblings: siblings.map((one) => ({ ...one, addresses: usable(one.addresses) })),
+    siblings: siblings.map((one) => ({ ...one, addresses: usableAddresses(one.addresses) })),
   };
-}
-
-function usable(addresses: readonly string[]): string[] {
-  return addresses.map(clusterAddressText).filter((address) => address !== null);
 }
 
 /** Hands over rows that stand for something outside. They are the primary's when this resolves. */

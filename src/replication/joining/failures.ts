@@ -116,6 +116,16 @@ export function clusterKnown(id: string): Failure {
 }
 
 /**
+ * @code joining-cluster-known-before A secondary comes as a cluster that was known to the primary of before, or was that one, and does not prove to be it.
+ * @remedy Where it is the same cluster, revoke it on the primary by its cluster_id (sys/health); a token that is sealed to a key stays good, in the place of a wrapped one make another.
+ */
+export function clusterKnownBefore(id: string): Failure {
+  const name = id === "" ? "" : `, as ${id}`;
+  const message = `a cluster of this id is known here from before this primary led${name}, and this one does not prove to be it; where it is the same, revoke it on the primary first, by its cluster_id, and use this token again`;
+  return new Failure("denied", "joining-cluster-known-before", message);
+}
+
+/**
  * @code joining-primary-itself A secondary comes with the id of the cluster that its primary is.
  * @remedy Do not start a copy of the primary's storage as another cluster: initialise one of its own.
  */

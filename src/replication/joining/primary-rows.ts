@@ -47,6 +47,8 @@ export interface KnownSecondary {
   readonly publicKey: Uint8Array | null;
   /** What one of its transactions holds, in bytes; null until it has said so. */
   readonly transactionBytes: number | null;
+  /** Of its cluster port, as it has said last; empty until then. */
+  readonly addresses: readonly string[];
 }
 
 // --- authority and port ---
@@ -100,6 +102,7 @@ interface StoredSecondary {
   readonly cluster_id: string;
   readonly public_key: string | null;
   readonly transaction_bytes?: number;
+  readonly addresses?: readonly string[];
 }
 
 const stored = jsonCodec<StoredSecondary>();
@@ -114,6 +117,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
     clusterId,
     publicKey,
     transactionBytes: bytes,
+    addresses,
   }) =>
     stored.encode({
       certificates: certificates.map(({ serial, expires }) => ({
@@ -126,6 +130,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       cluster_id: clusterId,
       public_key: publicKey === null ? null : base64(publicKey),
       ...(bytes === null ? {} : { transaction_bytes: bytes }),
+      ...(addresses.length === 0 ? {} : { addresses }),
     }),
   decode: (bytes) => {
     const row = stored.decode(bytes);
@@ -140,6 +145,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       clusterId: row.cluster_id,
       publicKey: row.public_key === null ? null : fromBase64(row.public_key),
       transactionBytes: row.transaction_bytes ?? null,
+      addresses: row.addresses ?? [],
     };
   },
 };

@@ -14,8 +14,7 @@ const FENCE = "holdfast replication fence 1";
 const EPOCH = "holdfast replication epoch 1";
 const FORMER = "holdfast replication former place 1";
 const ENCODING = "ieee-p1363"; // of one length, unlike DER
-export const EPOCH_PROOF_BYTES = 132;
-const FORMER_PROOF_BYTES = 132;
+export const PROOF_BYTES = 132; // of those that are signed
 
 export interface ProvenEpoch extends SetName {
   readonly epoch: Epoch;
@@ -36,8 +35,7 @@ export function provesFence(proof: Uint8Array, rootKey: KeyObject, proven: Prove
 
 /** `authorityKey`: as PKCS #8. */
 export function epochProof(authorityKey: Uint8Array, proven: ProvenEpoch): Buffer {
-  const key = createPrivateKey({ key: asBuffer(authorityKey), format: "der", type: "pkcs8" });
-  return sign("sha512", bytesOf(EPOCH, proven), { key, dsaEncoding: ENCODING });
+  return signed(authorityKey, bytesOf(EPOCH, proven));
 }
 
 /** `authority`: its certificate. */
@@ -46,9 +44,7 @@ export function provesEpoch(
   authority: { readonly publicKey: KeyObject },
   proven: ProvenEpoch,
 ): boolean {
-  if (proof.length !== EPOCH_PROOF_BYTES) return false;
-  const key = authority.publicKey;
-  return verify("sha512", bytesOf(EPOCH, proven), { key, dsaEncoding: ENCODING }, proof);
+  return isSigned(proof, authority, bytesOf(EPOCH, proven));
 }
 
 /** The cluster that has this id comes by another certificate than before. */
@@ -58,10 +54,9 @@ export interface OtherPlace extends SetName {
   readonly clusterId: string;
 }
 
-/** `key`: of the certificate of before, as PKCS #8. */
+/** `key`: of the certificate of before, as PKCS #8; of one that has led, of its authority. */
 export function formerProof(key: Uint8Array, place: OtherPlace): Buffer {
-  const own = createPrivateKey({ key: asBuffer(key), format: "der", type: "pkcs8" });
-  return sign("sha512", placeBytes(place), { key: own, dsaEncoding: ENCODING });
+  return signed(key, placeBytes(place));
 }
 
 /** `certificate`: that of before. */
@@ -70,9 +65,22 @@ export function provesFormer(
   certificate: { readonly publicKey: KeyObject },
   place: OtherPlace,
 ): boolean {
-  if (proof.length !== FORMER_PROOF_BYTES) return false;
-  const key = certificate.publicKey;
-  return verify("sha512", placeBytes(place), { key, dsaEncoding: ENCODING }, proof);
+  return isSigned(proof, certificate, placeBytes(place));
+}
+
+/** `key`: as PKCS #8. */
+function signed(key: Uint8Array, bytes: Uint8Array): Buffer {
+  const own = createPrivateKey({ key: asBuffer(key), format: "der", type: "pkcs8" });
+  return sign("sha512", bytes, { key: own, dsaEncoding: ENCODING });
+}
+
+function isSigned(
+  proof: Uint8Array,
+  { publicKey: key }: { readonly publicKey: KeyObject },
+  bytes: Uint8Array,
+): boolean {
+  if (proof.length !== PROOF_BYTES) return false;
+  return verify("sha512", bytes, { key, dsaEncoding: ENCODING }, proof);
 }
 
 function placeBytes({ set, kind, serial, clusterId }: OtherPlace): Uint8Array {

@@ -357,13 +357,13 @@ test("that a member knows of a later primary counts until it comes to follow thi
     const { pair } = await stage.secondaries.admit("paris");
     return { secondaries: stage.secondaries, peer: stage.peer(pair) };
   });
-  await secondaries.confirm(peer, "cluster-b", 2 ** 20);
+  await secondaries.confirm(peer, "cluster-b", { transactionBytes: 2 ** 20 });
   assert.equal(secondaries.laterKnownBy("paris"), null);
   const later = { number: 3, cluster: "cluster-c", first: "9" };
   secondaries.noteLater(peer, later);
   await secondaries.confirm(peer, "cluster-b"); // only to say who leads
   assert.deepEqual(secondaries.laterKnownBy("paris"), later);
-  await secondaries.confirm(peer, "cluster-b", 2 ** 20);
+  await secondaries.confirm(peer, "cluster-b", { transactionBytes: 2 ** 20 });
   assert.equal(secondaries.laterKnownBy("paris"), null);
   await secondaries.revoke("paris");
   assert.throws(() => secondaries.noteLater(peer, later), notKnown);

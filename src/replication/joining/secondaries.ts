@@ -2,11 +2,10 @@
 // come for the first time, which cluster it was, and which key the keys of the set are sealed to. Everything is stored
 // before anybody is answered.
 
-import { X509Certificate } from "node:crypto";
 import { equalBytes } from "@holdfast/shared/bytes";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
-import type { Tx, View } from "../../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import {
   CERTIFICATE_LIFE,
   type IssuedCertificate,
@@ -18,7 +17,7 @@ import {
 } from "../../cluster/authority.ts";
 import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
 import type { FormerPlace } from "../../cluster/hello.ts";
-import { type Peer, verifyMember } from "../../cluster/verify.ts";
+import type { Peer } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
 import type { Epoch } from "../roles/role.ts";
 import { PerMinute } from "../per-minute.ts";
@@ -39,7 +38,7 @@ import {
   storedSecondaries,
   storedSecondary,
 } from "./primary-rows.ts";
-import { provesFormer } from "./proofs.ts";
+import { isItself, type KnownCluster } from "./whose-id.ts";
 
 export const DEFAULT_TTL: Nanos = 30n * MINUTE;
 const MIN_TTL: Nanos = SECOND;
@@ -65,6 +64,17 @@ export interface SecondariesOptions extends Issuing {
   /** Of core/replication/<kind>/. */
   readonly view: View;
   readonly kind: ReplicationKind;
+  /** A cluster as it is known from before this one led; null where it is not. Default: none is. */
+  readonly knownBefore?: (reads: ViewReads, clusterId: string) => KnownCluster | null;
+}
+
+/** What a member says at its hello. */
+export interface Said {
+  /** Null where it comes for something else than to follow. */
+  readonly transactionBytes: number | null;
+  /** Of its cluster port. */
+  readonly addresses: readonly string[];
+  readonly formers: readonly FormerPlace[];
 }
 
 /** A member that may come from now on, and the certificate that is to be handed to it. */
@@ -95,17 +105,19 @@ export class Secondaries {
   readonly #view: View;
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
+  readonly #knownBefore: NonNullable<SecondariesOptions["knownBefore"]>;
   readonly #renewals: PerMinute;
   /** As stored; null where that is to be read. Each Echo has them. */
   #revoked: readonly string[] | null = null;
   /** By the id of the member that has said so, since this began. */
   readonly #later = new Map<string, Epoch>();
 
-  constructor({ view, kind, clock, random }: SecondariesOptions) {
+  constructor({ view, kind, clock, random, knownBefore = () => null }: SecondariesOptions) {
     this.#renewals = new PerMinute(clock, RENEWALS);
     this.#view = view;
     this.#kind = kind;
     this.#world = { clock, random };
+    this.#knownBefore = knownBefore;
   }
 
   /** Throws where this cluster is no primary. */
@@ -152,7 +164,8 @@ export class Secondaries {
       }
       const certificates = [certificateOf(pair)];
       const fresh = { used: null, clusterId: "", publicKey: null, transactionBytes: null };
-      putSecondary(tx, { id, certificates, created: now, activateBy, ...fresh });
+      const row = { id, certificates, created: now, activateBy, addresses: [], ...fresh };
+      putSecondary(tx, row);
     });
     return { pair, activateBy, ttl };
   }
@@ -182,23 +195,26 @@ export class Secondaries {
     }
   }
 
-  /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold is kept,
-   *  for as long as it is away. */
+  /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold and where it is are
+   *  kept, for as long as it is away. */
   async confirm(
     peer: Peer,
     clusterId: string,
-    transactionBytes: number | null = null,
-    former: FormerPlace | null = null,
+    { transactionBytes = null, addresses = [], formers = [] }: Partial<Said> = {},
   ): Promise<KnownSecondary> {
-    const known = this.#mayCome(this.#view, peer, clusterId, former);
+    const known = this.#mayCome(this.#view, peer, clusterId, formers);
     if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
-    const isSame = known.clusterId === clusterId && known.transactionBytes === bytes;
+    const where = addresses.length === 0 ? known.addresses : addresses;
+    const isSame =
+      known.clusterId === clusterId &&
+      known.transactionBytes === bytes &&
+      known.addresses.join() === where.join();
     if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
-      const member = this.#mayCome(tx, peer, clusterId, former);
+      const member = this.#mayCome(tx, peer, clusterId, formers);
       const used = member.used ?? this.#now();
-      const next = { ...member, used, clusterId, transactionBytes: bytes };
+      const next = { ...member, used, clusterId, transactionBytes: bytes, addresses: where };
       putSecondary(tx, next);
       return next;
     });
@@ -216,45 +232,46 @@ export class Secondaries {
   }
 
   /** Throws where `confirm` would; nothing is kept of it. */
-  mayCome(peer: Peer, clusterId: string, former: FormerPlace | null = null): void {
-    this.#mayCome(this.#view, peer, clusterId, former);
+  mayCome(peer: Peer, clusterId: string, formers: readonly FormerPlace[] = []): void {
+    this.#mayCome(this.#view, peer, clusterId, formers);
   }
 
   #mayCome(
     reads: View | Tx,
     peer: Peer,
     clusterId: string,
-    former: FormerPlace | null,
+    formers: readonly FormerPlace[],
   ): KnownSecondary {
     if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
     const member = this.#memberOf(reads, peer);
     const { used, activateBy } = member;
     if (used === null && activateBy < this.#now()) throw failures.activationExpired();
     if (used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
-    if (used === null) this.#assertItself(reads, peer, clusterId, former);
+    if (used === null) this.#assertItself(reads, peer, clusterId, formers);
     return member;
   }
 
-  /** It says itself which cluster it is. One that is known by another id has a certificate of that. */
-  #assertItself(reads: View | Tx, peer: Peer, clusterId: string, former: FormerPlace | null): void {
-    const others = storedSecondaries(reads).filter((one) => one.clusterId === clusterId);
-    const [other] = others;
-    if (other === undefined) return;
-    const serial = former === null ? "" : this.#serialOf(former, peer, clusterId);
-    const serials = others.flatMap(({ certificates }) => certificates.map((one) => one.serial));
-    if (!serials.includes(serial)) throw failures.clusterKnown(other.id);
+  /** It says itself which cluster it is. What was known before counts for one that is not known here. */
+  #assertItself(
+    reads: View | Tx,
+    { set, kind, serial }: Peer,
+    clusterId: string,
+    formers: readonly FormerPlace[],
+  ): void {
+    const here = this.#knownHere(reads, clusterId);
+    const known = here ?? this.#knownBefore(reads, clusterId);
+    const place = { set, kind, serial, clusterId };
+    if (known === null || isItself(known, formers, place, this.#now())) return;
+    throw here === null ? failures.clusterKnownBefore(known.id) : failures.clusterKnown(here.id);
   }
 
-  /** Of the certificate of before; empty where it proves nothing. */
-  #serialOf({ certificate, proof }: FormerPlace, peer: Peer, clusterId: string): string {
-    const found = parsedCertificate(certificate);
-    if (found === null) return "";
-    const { authority } = this.material;
-    const signer = new X509Certificate(authority.certificate);
-    const before = verifyMember(found, signer, authority, this.#now());
-    if ("mismatch" in before) return "";
-    const { set, kind, serial } = peer;
-    return provesFormer(proof, found, { set, kind, serial, clusterId }) ? before.serial : "";
+  #knownHere(reads: View | Tx, clusterId: string): KnownCluster | null {
+    const others = storedSecondaries(reads).filter((one) => one.clusterId === clusterId);
+    const [other] = others;
+    if (other === undefined) return null;
+    const serials = others.flatMap(({ certificates }) => certificates.map((one) => one.serial));
+    const authority = this.material.authority.certificate;
+    return { id: other.id, authority, serials, hasLed: false };
   }
 
   /** Throws unless it is one of them, whatever the port has let through. */
@@ -346,14 +363,6 @@ export class Secondaries {
 
   #now(): Instant {
     return this.#world.clock.now();
-  }
-}
-
-function parsedCertificate(der: Uint8Array): X509Certificate | null {
-  try {
-    return new X509Certificate(der);
-  } catch {
-    return null;
   }
 }
 

@@ -71,7 +71,7 @@ function stage(members: Readonly<Record<number, Member>>) {
     expires: 10n ** 18n,
   };
   const call = (siblings: readonly Sibling[], revoked: readonly string[] = []) =>
-    callOthers({ member, siblings, revoked, primary: [] }, EPOCH, "stands", {
+    callOthers([{ member, siblings, revoked, primary: [] }], EPOCH, "stands", {
       ...world,
       net: new SystemNet(),
       barrier: { rootKey },

@@ -1,6 +1,7 @@
 // What the other members of a set know before one of them is promoted: who leads by now, and who is about to be promoted as well.
 // Each may name others that are not known here: those are called too, unless they were revoked.
 
+import type { FormerPlace } from "../../cluster/hello.ts";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Candidacy, Word } from "../roles/candidates.ts";
@@ -13,9 +14,11 @@ import type { Upstream } from "./upstream.ts";
 /** For all of them, also those that others name: nobody is served while a promotion waits. */
 export const ASKED_WITHIN: Nanos = SECOND;
 
-/** Whom to call. */
+/** Whom to call, and by what they know this cluster. */
 export interface Others {
   readonly member: Upstream["member"];
+  /** Where that certificate says nothing to them: what shows whose it is. */
+  readonly formers?: readonly FormerPlace[];
   readonly siblings: readonly Sibling[];
   /** Serials that the primary has revoked, as far as is known here: others may not have heard of it. */
   readonly revoked: readonly string[];
@@ -41,18 +44,35 @@ const PRIMARY: Sibling = { id: "", cluster: "", serials: [], addresses: [] };
 
 /** `epoch`: the last that is known here. */
 export async function callOthers(
-  others: Others,
+  all: readonly Others[],
   epoch: Epoch,
   candidacy: Candidacy,
   world: FencingWorld,
 ): Promise<Found> {
   return await within(world, ASKED_WITHIN, async (signal) => {
-    const asking = new Asking(others, (addresses, member) =>
-      exchange(addresses, member, epoch, world, { candidacy, signal }),
-    );
-    await asking.callAll();
-    return asking.found(epoch);
+    const found = all.map(async (others) => {
+      const { formers = [] } = others;
+      const asking = new Asking(others, (addresses, member) =>
+        exchange(addresses, member, epoch, world, { candidacy, signal, formers }),
+      );
+      await asking.callAll();
+      return asking.found(epoch);
+    });
+    return together(epoch, await Promise.all(found));
   });
+}
+
+function together(epoch: Epoch, all: readonly Found[]): Found {
+  return {
+    later: latestOf(
+      epoch,
+      all.flatMap(({ later }) => later ?? []),
+    ),
+    named: all.flatMap(({ named }) => named),
+    deniers: all.flatMap(({ deniers }) => deniers),
+    unreached: all.flatMap(({ unreached }) => unreached),
+    demoted: all.find(({ demoted }) => demoted !== null)?.demoted ?? null,
+  };
 }
 
 type Exchange = (addresses: readonly string[], member: DialledMember) => Promise<Answered | null>;

@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import test from "node:test";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
+import { makeAuthority } from "../../cluster/authority.ts";
 import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
-import { CarriedLink } from "../../cluster/peer-link.ts";
+import { CarriedLink, type Self } from "../../cluster/peer-link.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
+import { SystemRandom } from "../../system/random.ts";
 import { sendFence } from "../joining/calls.ts";
+import { formerPlace } from "../joining/whose-id.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import { Beside } from "./beside.ts";
@@ -21,7 +24,7 @@ const LATER: Epoch = { number: 2, cluster: OTHER, first: "7" };
 const EARLIER: Epoch = { number: 1, cluster: OWN, first: "1" };
 const NAMED: Sibling = { id: "paris", cluster: OTHER, addresses: [], serials: ["4a", "4b"] };
 
-function stage() {
+function stage(authority: Uint8Array = new Uint8Array(0)) {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const heard: Epoch[] = [];
@@ -32,6 +35,7 @@ function stage() {
   const beside = new Beside(
     {
       barrier: { rootKey },
+      clock: world.clock,
       version: "0.1.0",
       clusterId: () => OWN,
       siblings: () => siblings,
@@ -46,7 +50,7 @@ function stage() {
     {
       ...SET,
       id: "rome",
-      authority: new Uint8Array(0),
+      authority,
       certificate: new Uint8Array(0),
       key: new Uint8Array(0),
     },
@@ -114,5 +118,35 @@ test("whom another one has revoked is taken from it where it leads, and says so 
   doubts();
   await say(OTHER);
   assert.deepEqual(revoked, ["4b"], "it does not lead, as far as is known here");
+  await link.close();
+});
+
+test("who has the authority is heard by what only it can sign, for itself alone and for this one certificate", async () => {
+  const { clock } = fakeWorld();
+  const random = new SystemRandom();
+  const [authority, foreign] = await Promise.all([
+    makeAuthority(SET, { clock, random }),
+    makeAuthority(SET, { clock, random }),
+  ]);
+  const { heard, rootKey, linkOf } = stage(authority.certificate);
+  const clusterId = "0b8e2f3e-0000-4000-8000-000000000003";
+  const place = { ...SET, serial: "4c", clusterId };
+  const wrong: readonly Self[] = [
+    { ...SELF, clusterId },
+    { ...SELF, clusterId, formers: [formerPlace(foreign, place)] },
+    { ...SELF, clusterId, formers: [formerPlace(authority, { ...place, serial: "4d" })] },
+    { ...SELF, formers: [formerPlace(authority, { ...place, clusterId: OTHER })] },
+    {
+      ...SELF,
+      clusterId: OWN,
+      formers: [formerPlace(authority, { ...place, clusterId: OWN })],
+    },
+  ];
+  for (const self of wrong) await assert.rejects(linkOf("4c").open(self), refused);
+  const link = linkOf("4c");
+  await link.open({ ...SELF, clusterId, formers: [formerPlace(authority, place)] });
+  const later = { ...LATER, cluster: clusterId };
+  const { leading } = await sendFence(link, SET, later, { rootKey, from: clusterId });
+  assert.deepEqual([leading, heard], [later, [later]]);
   await link.close();
 });

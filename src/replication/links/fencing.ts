@@ -3,6 +3,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
+import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
@@ -15,6 +16,8 @@ export interface FencingWorld extends DialingWorld {
 }
 
 export interface Saying extends FenceWords {
+  /** Of whoever is known by something else than its certificate. */
+  readonly formers?: readonly FormerPlace[];
   /** Nobody waits for it any more. */
   readonly signal?: AbortSignal;
 }
@@ -30,7 +33,7 @@ export async function exchange(
   member: DialledMember,
   epoch: Epoch,
   world: FencingWorld,
-  { signal, ...words }: Saying = {},
+  { signal, formers = [], ...words }: Saying = {},
 ): Promise<Answered | null> {
   const { barrier, clusterId, version } = world;
   for (const address of addresses) {
@@ -40,7 +43,8 @@ export async function exchange(
     signal?.addEventListener("abort", stop, { once: true });
     try {
       link = linkTo(address, member, world);
-      const { clusterId: cluster } = await link.open({ clusterId: clusterId(), version }, signal);
+      const self = { clusterId: clusterId(), version, formers };
+      const { clusterId: cluster } = await link.open(self, signal);
       const by = { rootKey: barrier.rootKey, from: clusterId(), ...words };
       return { cluster, ...(await sendFence(link, member, epoch, by)) };
     } catch {

@@ -10,7 +10,8 @@ import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
 import { joiningKey, type Membership, storedMembership } from "../joining/membership.ts";
-import { formerProof } from "../joining/proofs.ts";
+import { storedMaterial } from "../joining/primary-rows.ts";
+import { formerPlace } from "../joining/whose-id.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import { storedFormer, type Upstream } from "./upstream.ts";
 import { type FormerPlace, isRevokedThere } from "../../cluster/hello.ts";
@@ -55,7 +56,7 @@ export async function reachPrimary(
       epoch: epoch.number,
       ...standingOf(self.store),
       isEmpty,
-      former: formerOf(activation, self),
+      formers: formersOf(activation, self),
     });
     if (answer.decision?.kind === "refuse") throw primaryRefuses(answer.decision.reason);
     const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
@@ -67,17 +68,23 @@ export async function reachPrimary(
   }
 }
 
-/** That it is the cluster that this primary knows by another id. Null where it has no other certificate of it. */
-function formerOf(
-  { set, kind, serial, authority, certificate }: Membership,
+/** That it is the cluster that this primary knows by another id, or from before it led: by all that it was known by in the set. */
+function formersOf(
+  { set, kind, serial, certificate }: Membership,
   self: JoiningSelf,
-): FormerPlace | null {
-  // Also where it has led since.
-  const all = [storedMembership(self.view, "dr"), storedFormer(self.view)];
-  const before = all.find((one) => one !== null && equalBytes(one.authority, authority)) ?? null;
-  if (before === null || equalBytes(before.certificate, certificate)) return null;
+): readonly FormerPlace[] {
   const place = { set, kind, serial, clusterId: self.clusterId() };
-  return { certificate: before.certificate, proof: formerProof(before.key, place) };
+  const { view } = self;
+  // Also where it has led since; and as whom its own secondaries know it.
+  const all = [
+    storedMaterial(view, "dr")?.authority,
+    storedFormer(view),
+    storedMembership(view, "dr"),
+  ];
+  return all.flatMap((one) => {
+    if (one?.set !== set || equalBytes(one.certificate, certificate)) return [];
+    return [formerPlace(one, place)];
+  });
 }
 
 /** What a primary says that was there is told as its word. */
@@ -128,7 +135,7 @@ export async function tryPrimary(
       ...standingOf(self.store),
       isEmpty,
       isTrial: true,
-      former: formerOf(member, self),
+      formers: formersOf(member, self),
     });
     const { decision } = answer;
     const cause = decision?.kind === "refuse" ? decision.reason : null;

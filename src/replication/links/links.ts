@@ -11,6 +11,7 @@ import type { Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Beside, type BesideWorld } from "./beside.ts";
 import { callOthers, within } from "./asking.ts";
+import { othersOf } from "./others.ts";
 import { exchange, tellRefuted, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
@@ -27,7 +28,6 @@ import {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
-  storedSiblingsRevoked,
   storedUpstream,
   type Upstream,
   withoutSerials,
@@ -49,7 +49,6 @@ export const links = {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
-  storedSiblingsRevoked,
   revokeSiblings,
 
   /** Under which a cluster is known here: as a secondary, or as another one beside this. Empty where it is not. */
@@ -101,6 +100,7 @@ export const links = {
   },
 
   exchange,
+  othersOf,
   callOthers,
   within,
   tellRefuted,

@@ -12,6 +12,7 @@ import type { Peer } from "../../cluster/verify.ts";
 import type { ServiceTable } from "../../grpc/method.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
+import { usableAddresses } from "../addresses.ts";
 import * as failures from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { joiningCalls } from "../joining/calls.ts";
@@ -27,7 +28,7 @@ import { transactionBytesOf } from "../stream/decision.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { type Sibling, SIBLING_ADDRESSES, TOLD_REVOKED } from "../stream/messages.ts";
-import { storedSiblings } from "./upstream.ts";
+import { knownBefore, storedSiblings } from "./upstream.ts";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 
 /** What a primary needs of the port. */
@@ -91,7 +92,7 @@ export class Serving {
     this.#set = role().set;
     this.#since = world.clock.elapsed();
     const { view, clock, random, store, timers, log, version } = world;
-    this.#secondaries = new Secondaries({ view, kind: "dr", clock, random });
+    this.#secondaries = new Secondaries({ view, kind: "dr", clock, random, knownBefore });
     const ports = {
       epoch: () => this.epoch.number,
       epochFirst: () => this.epoch.first,
@@ -113,13 +114,18 @@ export class Serving {
           .known()
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
-      confirm: async ({ clusterId, limits, isTrial, former }: Hello, peer: Peer) => {
+      confirm: async (hello: Hello, peer: Peer) => {
+        const { clusterId, isTrial, formers } = hello;
         if (clusterId === world.clusterId()) throw primaryItself();
         if (isTrial) {
-          this.#secondaries.mayCome(peer, clusterId, former);
+          this.#secondaries.mayCome(peer, clusterId, formers);
           return;
         }
-        await this.#secondaries.confirm(peer, clusterId, transactionBytesOf(limits), former);
+        await this.#secondaries.confirm(peer, clusterId, {
+          transactionBytes: transactionBytesOf(hello.limits),
+          addresses: usableAddresses(hello.clusterAddresses).slice(0, SIBLING_ADDRESSES),
+          formers,
+        });
         this.#transactionBytes = this.#leastBytes();
       },
       siblings: (id: string) => this.#siblingsOf(id),
@@ -198,8 +204,8 @@ export class Serving {
   #siblingsOf(id: string): Sibling[] {
     const met = new Map(this.members().map((one) => [one.id, one.clusterAddresses]));
     const others = this.#secondaries.known().filter((one) => one.id !== id && one.used !== null);
-    return others.map(({ id: other, certificates, clusterId: cluster }) => ({
-      addresses: (met.get(other) ?? []).slice(0, SIBLING_ADDRESSES),
+    return others.map(({ id: other, certificates, clusterId: cluster, addresses }) => ({
+      addresses: (met.get(other) ?? addresses).slice(0, SIBLING_ADDRESSES),
       serials: certificates.map(({ serial }) => serial),
       id: other,
       cluster,

@@ -17,6 +17,7 @@ import {
   storedMemberKey,
   storedMembership,
 } from "../joining/membership.ts";
+import type { KnownCluster } from "../joining/whose-id.ts";
 import { partsCodec } from "../parts-codec.ts";
 import { MAX_REVOKED, type Sibling } from "../stream/messages.ts";
 
@@ -121,6 +122,23 @@ export function storedBeside(reads: ViewReads): Membership | null {
   if (member !== null) return member;
   const former = storedFormer(reads);
   return former === null || former.isDisowned ? null : membershipOf(former);
+}
+
+/** As this cluster knows it from before it led; null where it does not, or has revoked it since. Who has a certificate of a primary
+ *  that was revoked proves nothing by it: that one could have issued it. */
+export function knownBefore(reads: ViewReads, clusterId: string): KnownCluster | null {
+  const former = storedFormer(reads);
+  if (former === null) return null;
+  const { authority, cluster, isDisowned } = former;
+  const siblings = storedSiblings(reads).filter((one) => one.cluster === clusterId);
+  const hasLed = cluster === clusterId && !isDisowned;
+  if (!hasLed && siblings.length === 0) return null;
+  return {
+    id: siblings.find(({ id }) => id !== "")?.id ?? "",
+    authority: isDisowned ? null : authority,
+    serials: siblings.flatMap(({ serials }) => serials),
+    hasLed,
+  };
 }
 
 /** Where there is one still. */

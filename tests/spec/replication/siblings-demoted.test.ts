@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { isFenced } from "../../../src/replication/roles/role.ts";
+import { inSync, rejoined } from "../../support/replication/clusters.ts";
 import { demotedAway, FORCED, PLAIN, threeInSync } from "../../support/replication/siblings.ts";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
@@ -73,6 +74,36 @@ test("one that knows of who was promoted in the place of a demoted primary does 
   assert.equal(role.final, null);
   const { unheard } = await c.replication.rehearse("");
   assert.notEqual(unheard, null, "what the other writes is not known here");
+});
+
+test("a primary that was demoted calls its own secondaries before it is promoted again, and is refused where one of them leads", async (t) => {
+  const { a, b, c } = await demotedAway(t);
+  await b.replication.promote(PLAIN); // A does not hear of it
+  const leads = new RegExp(`site-b \\(cluster ${await b.clusterId()}\\) leads the set in epoch 2`);
+  const { checks } = await a.replication.rehearse("");
+  assert.match(checks.find(({ name }) => name === "siblings")?.text ?? "", leads);
+  await assert.rejects(a.replication.promote(PLAIN), leads);
+  // Also where only another one can tell, and after a start.
+  await until(async () => (await c.status())["epoch"] === 2);
+  await b.replication.rest();
+  await a.server.server.keeper.seal();
+  await a.server.unseal(a.opened.shares);
+  await assert.rejects(a.replication.promote(PLAIN), leads);
+});
+
+test("one that has led, and has secondaries of its own since, calls them too", async (t) => {
+  const { a, b, c } = await demotedAway(t);
+  await b.replication.promote(PLAIN);
+  await rejoined(b, c, "c2", a.opened.shares, a.token);
+  await inSync(b, c);
+  assert.equal((await b.dr("primary/demote", {}, a.token)).status, 200);
+  await b.replication.rest();
+  await c.replication.promote(PLAIN);
+  await b.replication.lead();
+  await assert.rejects(
+    b.replication.promote(PLAIN),
+    new RegExp(`c2 \\(cluster ${await c.clusterId()}\\) leads the set in epoch 3`),
+  );
 });
 
 test("who goes back to the primary after a promotion by mistake takes the tickets of that one", async (t) => {
