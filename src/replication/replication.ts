@@ -12,48 +12,28 @@ import { ReplicationFigures } from "./figures.ts";
 import { Following } from "./following.ts";
 import { type HeardFrom, Leading } from "./leading.ts";
 import { AdoptedOrphans } from "./links/adopted-orphans.ts";
+import { ChangingPrimary } from "./links/changing-primary.ts";
 import { Divergent } from "./links/divergent.ts";
-import type { Reached } from "./links/join.ts";
 import type { Links } from "./links/links.ts";
 import { Orphans } from "./links/orphans.ts";
 import type { Serving } from "./links/serving.ts";
 import { firstOfEpoch, type TookOver } from "./log-times.ts";
 import type { LinkedOptions, ReplicationOptions } from "./options.ts";
+import { BoundWriting } from "./roles/bound-writing.ts";
 import { type Also, type Changed, Changes } from "./roles/changes.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
-import {
-  after,
-  follows,
-  isFenced,
-  isOlder,
-  type Epoch,
-  type Joined,
-  type Role,
-  type Secondary,
-} from "./roles/role.ts";
-import { type LedSet, PrimaryLease } from "./roles/primary-lease.ts";
+import { after, follows, isFenced, type Epoch, type Role } from "./roles/role.ts";
 import { StoredRole } from "./roles/stored-role.ts";
-import {
-  besideWarning,
-  clusterText,
-  demotionWarnings,
-  refutedWarning,
-  unawareWarnings,
-} from "./roles/warnings.ts";
+import { besideWarning, clusterText, demotionWarnings, unawareWarnings } from "./roles/warnings.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { DISABLED } from "./stream/goodbyes.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
 
-const LAPSED = {
-  event: "replication.lease-lapsed",
-  remedy: "look at the secondaries, and whether another cluster was promoted",
-};
 const FENCED = {
   event: "replication.fenced",
   remedy: "demote this cluster, and let it follow that one (update-primary)",
 };
-const GOES_ON = { event: "replication.lease-renewed" };
 
 export class Replication {
   readonly #options: ReplicationOptions;
@@ -69,12 +49,12 @@ export class Replication {
   readonly #leading: Leading;
   readonly #following: Following;
   readonly #takingOver: TakingOver;
+  readonly #changingPrimary: ChangingPrimary;
   #links: Links | null = null;
   /** Who leads instead of this one, and where that was heard from. */
   #fencedBy: { readonly cluster: string; readonly address: string } | null = null;
   readonly #tidying: Recurring;
-  readonly #lease: PrimaryLease;
-  readonly #watching: Recurring;
+  readonly #bound: BoundWriting;
   /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
   readonly #taking: Recurring;
 
@@ -101,19 +81,19 @@ export class Replication {
       timers,
       log,
     });
-    this.#lease = new PrimaryLease({ length: options.primaryLease, view, clock, log });
-    this.#watching = new Recurring({
-      trouble: "could not stop or go on as primary_lease says",
-      run: () => this.#keepLease(),
-      period: SECOND,
-      timers,
-      log,
-    });
     const parts = this.#parts();
+    this.#bound = new BoundWriting({
+      ...parts,
+      stop: async () => {
+        await this.#taking.close();
+        await options.house.yield();
+      },
+      goOn: () => this.#takingOver.leadAgain(),
+    });
     this.#leading = new Leading({
       ...parts,
       adopted: this.#adopted,
-      lease: { reached: () => this.#reached(), release: () => this.#releaseLease() },
+      lease: { reached: () => this.#bound.reached(), release: () => this.#bound.release() },
       fence: (epoch, by) => this.fence(epoch, by),
     });
     this.#following = new Following({
@@ -123,6 +103,7 @@ export class Replication {
     const [leading, following] = [this.#leading, this.#following];
     const taken = () => this.#taking.open();
     this.#takingOver = new TakingOver({ ...parts, leading, following, taken });
+    this.#changingPrimary = new ChangingPrimary({ ...parts, following });
     this.trees = new TreeWork({
       ...options,
       figures: this.#figures,
@@ -215,9 +196,7 @@ export class Replication {
   /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
   async enter(): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
     const role = this.#role.load();
-    const led = ledBy(role);
-    if (led !== null) this.#lease.load(led);
-    return await this.#takingOver.enter(role, { isStopped: this.#mustStop });
+    return await this.#takingOver.enter(role, { isStopped: this.#bound.enter(role) });
   }
 
   /** Finishes what a crash has left, and begins to work. */
@@ -233,7 +212,7 @@ export class Replication {
     if (role.mode === "secondary") this.#following.heard.load();
     if (role.mode === "secondary") await this.#following.resume(role);
     this.#tidying.open();
-    if (this.#lease.isOn) this.#watching.open();
+    this.#bound.open();
   }
 
   /** No change of the role is under way when this resolves, and none begins before it leads again. */
@@ -243,8 +222,7 @@ export class Replication {
 
   async rest(): Promise<void> {
     await this.#changes.ended();
-    await this.#watching.close();
-    await this.#lease.settled();
+    await this.#bound.close();
     await this.#tidying.close();
     await this.trees.close();
     await this.#taking.close();
@@ -394,52 +372,6 @@ export class Replication {
     return address === "" ? text : `${text} at ${address}`;
   }
 
-  // --- a primary that its secondaries bind ---
-
-  /** Whether nobody was heard of for so long that another cluster may lead. */
-  get #mustStop(): boolean {
-    const led = ledBy(this.#role.now);
-    return led !== null && this.#lease.isLapsed(led);
-  }
-
-  #reached(): void {
-    const led = ledBy(this.#role.now);
-    if (led === null) return;
-    this.#lease.reached(led);
-    if (this.#options.store.following) this.#watching.wake();
-  }
-
-  async #releaseLease(): Promise<void> {
-    await this.#lease.release();
-    if (this.#lease.isOn) this.#watching.wake();
-  }
-
-  /** As after a fence nothing is written and nothing done outside; unlike then it goes on when somebody is heard of. */
-  async #keepLease(): Promise<void> {
-    const { store, house } = this.#options;
-    const isRight = () => ledBy(this.#role.now) === null || this.#mustStop === store.following;
-    await this.#changes.ownEnded(); // it may be fenced by then
-    if (this.changing || isRight()) return;
-    if (store.following) return await this.#goOn();
-    await this.#changes.own(() =>
-      this.#changes.orSeal(async () => {
-        await store.follow(failures.leaseLapsed);
-        this.#log.error("no secondary was heard of for the time of primary_lease", LAPSED);
-        await this.#taking.close();
-        await house.yield();
-      }),
-    );
-  }
-
-  /** Rooms that were only read close and open anew: nothing is served until they have. */
-  async #goOn(): Promise<void> {
-    const work = async () => {
-      await this.#takingOver.leadAgain();
-      this.#log.info("a secondary is heard of: this primary writes again", GOES_ON);
-    };
-    await this.#changes.own(work, { isShut: true });
-  }
-
   // --- secondary ---
 
   /** Which checks keep it from being promoted now, as far as what is in memory tells. */
@@ -460,64 +392,18 @@ export class Replication {
     return await this.#takingOver.leave();
   }
 
-  /** Another primary, or the same with another token: its data stays. Keys that only this cluster has made go. */
-  async updatePrimary(
-    joined: Joined,
-    { upstream, bundle }: Reached,
-    { force, also }: { readonly force: boolean; readonly also: Also },
-  ): Promise<Changed> {
-    return await this.#changes.alone(async () => {
-      const links = await this.#load();
-      const step = { do: "update-primary", joined, isForced: force } as const;
-      const { epoch: known } = this.#secondary();
-      const knownName = this.#nameOf(known.cluster); // it goes with the primary of before
-      after(this.#role.now, step); // it took its time to reach it: what this cluster is may have changed
-      const { heard } = this.#following;
-      const { view, takeTicketsFrom } = this.#options;
-      const isBefore = isOlder(joined.epoch, known);
-      const taken = (signal: AbortSignal) =>
-        this.#options.takeKeys(bundle, { mayGiveUp: true, signal });
-      await this.#following.apart(async () => {
-        if ((await this.#changes.orRest(taken)) === "rests") throw failures.roleChanging();
-        await this.#role.step(step, (tx) => {
-          links.forgetPrimary(tx);
-          links.forgetFormer(tx);
-          links.putUpstream(tx, upstream);
-          heard.forgetIn(tx);
-          if (isBefore) takeTicketsFrom(tx.on(view), joined.epoch.number);
-          also(tx);
-        });
-        heard.forget();
-      });
-      this.#following.candidates.led(joined.epoch.cluster);
-      await this.#following.open();
-      if (isBefore) links.tellRefuted(this.#log, known, joined.epoch);
-      const followed = `this cluster follows the primary at ${joined.address} from now on`;
-      return { warnings: [followed, ...(isBefore ? [refutedWarning(known, knownName)] : [])] };
-    });
+  /** Another primary, or the same with another token: its data stays. */
+  async updatePrimary(...change: Parameters<ChangingPrimary["follow"]>): Promise<Changed> {
+    return await this.#changingPrimary.follow(...change);
   }
 
   /** The same primary at another address. */
   async movePrimary(address: string, also: Also = () => {}): Promise<Changed> {
-    return await this.#changes.alone(async () => {
-      await this.#role.step({ do: "move-primary", address }, also);
-      await this.#following.again();
-      return { warnings: [`this cluster follows the primary at ${address} from now on`] };
-    });
+    return await this.#changingPrimary.move(address, also);
   }
 
   async forgetPrimary(also: Also = () => {}): Promise<Changed> {
-    return await this.#changes.alone(async () => {
-      const links = await this.#load();
-      this.#secondary();
-      await this.#following.apart(() =>
-        this.#role.step({ do: "forget-primary" }, (tx) => {
-          links.forgetUpstream(tx);
-          also(tx);
-        }),
-      );
-      return { warnings: ["this cluster has no primary now: it keeps its data and waits for one"] };
-    });
+    return await this.#changingPrimary.forget(also);
   }
 
   /** Begins anew, whatever it waits for. */
@@ -544,20 +430,8 @@ export class Replication {
     }
   }
 
-  #secondary(): Secondary {
-    const { now } = this.#role;
-    if (now.mode !== "secondary") throw failures.notSecondary();
-    return now;
-  }
-
   async #load(): Promise<Links> {
     this.#links ??= (await import("./links/links.ts")).links;
     return this.#links;
   }
-}
-
-/** What a primary leads; null for everybody else, and for one that was superseded. */
-function ledBy(role: Role): LedSet | null {
-  if (role.mode !== "primary" || isFenced(role)) return null;
-  return { set: role.set, epoch: role.epoch.number };
 }
