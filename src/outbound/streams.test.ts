@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import test, { type TestContext } from "node:test";
 import { OutboundError, type StreamingOutbound } from "@holdfast/plugin-sdk/outbound";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Timers } from "@holdfast/shared/world";
 import { SystemNet } from "../system/net.ts";
 import { SystemTimers } from "../system/timers.ts";
@@ -136,24 +137,41 @@ test(
   "an answer that is cut, too long or too slow ends in an error for whoever reads it",
   BOUND,
   async (t) => {
-    const { url, outbound } = await site(t, (request, response) => {
+    const real = new SystemTimers();
+    const within = 50;
+    let late = () => {};
+    const timers: Timers = {
+      after: (delay, call) => {
+        if (delay !== BigInt(within) * MILLISECOND) return real.after(delay, call);
+        late = call;
+        return { cancel: () => {} };
+      },
+      turn: () => real.turn(),
+    };
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
       response.writeHead(200, { "Content-Length": "100000" });
       response.write(Buffer.alloc(10));
       if (request.url === "/cut") setImmediate(() => response.destroy());
       if (request.url === "/long") response.end(Buffer.alloc(99_990));
-    });
-    const read = async (path: string, options: object) => {
+    };
+    const { url, outbound } = await site(t, answer, timers);
+    const read = async (path: string, options: object, begun = () => {}) => {
       const opened = await outbound.open({
         ...common,
         method: "GET",
         url: new URL(path, url),
         ...options,
       });
+      begun();
       for await (const _ of opened.body);
     };
     await assert.rejects(read("/cut", {}), isTrouble("lost"));
     await assert.rejects(read("/long", { maxBytes: 1000 }), isTrouble("oversized"));
-    await assert.rejects(read("/slow", { within: 50 }), isTrouble("lost"));
+    // It has answered, however long that took.
+    await assert.rejects(
+      read("/slow", { within }, () => late()),
+      isTrouble("lost"),
+    );
   },
 );
 
