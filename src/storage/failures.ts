@@ -48,6 +48,17 @@ export function storeFollowing(): Failure {
 }
 
 /**
+ * @code shared-write-refused The server was about to write shared data that only the primary of its performance set writes. Nothing was changed.
+ * @remedy Send the request to the primary, and report this: the server should have forwarded it.
+ */
+export function sharedElsewhere(): Failure {
+  const message =
+    "shared data is written by the primary of the performance set alone, and nothing was changed; " +
+    "write it there";
+  return new Failure("internal", "shared-write-refused", message);
+}
+
+/**
  * @code store-leading Log entries of another node were sent to one that leads.
  * @remedy Let this node follow first.
  */

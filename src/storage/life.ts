@@ -6,9 +6,11 @@
 //   any of them ─▶ closed, and ─▶ lost, which nothing leaves
 //
 // Beside the state a store has a role: it leads, that is, makes log entries of its own, or it follows
-// somebody who does, locked or unlocked, and of its own writes takes those of class ignored.
+// somebody who does, locked or unlocked, and of its own writes takes those of class ignored. One that leads may leave
+// shared rows to another cluster: then it takes them from whoever applies what that has written, and from nobody else.
 
 import { invariant } from "@holdfast/shared/invariant";
+import type { Failure } from "@holdfast/shared/failure";
 import {
   alreadyInitialised,
   storageFailed,
@@ -17,6 +19,7 @@ import {
   storeLocked,
   storeUninitialised,
 } from "./failures.ts";
+import { classOf } from "./key.ts";
 
 export type Role = "leading" | "following";
 
@@ -153,11 +156,17 @@ export function assertLeads<H>(state: State<H>, role: Role, refused = storeFollo
   if (role === "following") throw refused();
 }
 
+interface Taken {
+  readonly control: boolean;
+  readonly applies: boolean;
+}
+
 /** A life that goes on. */
 export class Life<H> {
   #state: State<H>;
   #role: Role;
   #refused = storeFollowing;
+  #sharedRefused: ((key: string) => Failure) | null = null;
 
   constructor(initialised: boolean, role: Role = "leading") {
     this.#state = begin(initialised);
@@ -179,6 +188,27 @@ export class Life<H> {
   change(role: Role, refused = storeFollowing): void {
     this.#role = changeRole(this.#state, role);
     this.#refused = refused;
+  }
+
+  /** Another cluster writes what is shared, and `refused` says so of a key; null: no other does. */
+  leaveShared(refused: ((key: string) => Failure) | null): void {
+    this.#sharedRefused = refused;
+  }
+
+  /** Throws unless our own writes to these keys are taken, with a control record or without. `applies`: the cluster
+   *  that writes shared rows has written them. */
+  assertTakes(keys: Iterable<string>, { control, applies }: Taken): void {
+    const refused = applies ? null : this.#sharedRefused;
+    const { at } = this.#state;
+    const leads = this.#role === "leading" && (at === "unlocked" || at === "creating");
+    if (leads && refused === null) return;
+    for (const key of keys) {
+      const found = classOf(key);
+      if (found === "ignored") continue;
+      if (!leads) this.assertLeads();
+      if (found === "shared" && refused !== null) throw refused(key);
+    }
+    if (control) this.assertLeads();
   }
 
   assertLeads(): void {

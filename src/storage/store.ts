@@ -350,6 +350,16 @@ export class Store implements StoreReads {
     return this.#writing.write(fn, options);
   }
 
+  /** From now on another cluster writes what is shared: nobody here does, whatever it thinks. Or no longer. */
+  leaveShared(left: boolean): void {
+    this.#writing.leaveShared(left);
+  }
+
+  /** Like write, for whoever applies what that cluster has written. */
+  writeApplied<T>(fn: (tx: StoreTx) => T): Promise<T> {
+    return this.#writing.writeApplied(fn);
+  }
+
   /** Transactions of our own have no more bytes than this from now on, where others must be able to apply them. */
   takeAtMost(bytes: () => number | null): void {
     this.#writing.takeAtMost(bytes);

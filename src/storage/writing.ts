@@ -314,6 +314,22 @@ export class Writing {
     return this.#acceptance.admit(() => this.#attempt(fn, options), this.#inside);
   }
 
+  /** The same for what the cluster that writes shared rows has written. */
+  writeApplied<T>(fn: (tx: StoreTx) => T): Promise<T> {
+    return this.#acceptance.admit(() => this.#attempt(fn, { applies: true }), this.#inside);
+  }
+
+  /** Whether another cluster writes what is shared: then nobody here does. */
+  leaveShared(left: boolean): void {
+    const refused = (key: string) => {
+      const event = "storage.shared-write-refused";
+      const message = "shared data was to be written where another cluster writes it";
+      this.#log.error(message, { event, kind: kindOf(key) });
+      return failures.sharedElsewhere();
+    };
+    this.#life.leaveShared(left ? refused : null);
+  }
+
   /**
    * What somebody else has committed: entries that continue the log here, with the same index, time and
    * chain, and the same leaves and sums after them. All of the group or nothing; resolves when it is
@@ -471,10 +487,10 @@ export class Writing {
         deletion,
       });
     }
+    const { applies = false } = how;
+    this.#life.assertTakes(changes.keys(), { control: control !== null, applies });
     let rows: Rows;
     if (tip === null) {
-      const ignored = [...changes.keys()].every((key) => classOf(key) === "ignored");
-      if (!ignored || control !== null) this.#life.assertLeads();
       rows = { ...NOTHING, changes };
     } else {
       const leafBefore = (slot: number, key: string) => this.#acceptance.leaf(slot, key);
@@ -523,6 +539,8 @@ export class Writing {
 
 /** How a transaction is taken; those with rows of their own (`tip`, `meta`) create the store. */
 interface How extends WriteOptions {
+  /** Another cluster has written what is shared. */
+  readonly applies?: boolean;
   readonly tip?: Tip;
   readonly meta?: ReadonlyMap<string, Uint8Array>;
 }
@@ -537,6 +555,12 @@ function keyed(stored: Tip, treeKey: KeyObject, before: Held | null): Tip {
   }
   stored.wipe();
   return tip.withKey(treeKey);
+}
+
+/** Of what a key is: without what it is called. */
+function kindOf(key: string): string {
+  const parts = key.split("/");
+  return parts.slice(0, parts[1] === "ns" ? 4 : 2).join("/");
 }
 
 function belongs(slot: number, key: string): boolean {
