@@ -4,7 +4,12 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
-import { type Declaration, type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import {
+  type Declaration,
+  type Endpoint,
+  endpointsOf,
+  type Placed,
+} from "@holdfast/shared/endpoint/endpoint";
 import type { Output } from "@holdfast/shared/endpoint/output";
 import type { Fields } from "@holdfast/shared/endpoint/field";
 import type { EngineRequest, NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -168,7 +173,7 @@ export interface Renewal {
 export function engineEndpoints<E>() {
   const declare = endpointsOf<E>();
   return <F extends Fields, O extends Output<unknown>>(
-    declared: Declaration<E, F, O, EngineRequest>,
+    declared: Declaration<E, F, O, EngineRequest> & Placed,
   ): Endpoint<E> => declare(declared);
 }
 

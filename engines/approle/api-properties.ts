@@ -87,6 +87,7 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
         path,
         summary: `Change ${member} of a role.`,
         access: access.capability,
+        belongs: "mount",
         input: { name: roleNameField, [property]: field },
         output: out.nothing,
         handler: async ({ roles }, { name, ...change }) => {
@@ -100,6 +101,7 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
         path,
         summary: `Set ${member} of a role back to what a new role has.`,
         access: access.capability,
+        belongs: "mount",
         input: { name: roleNameField },
         output: out.nothing,
         handler: async ({ roles }, { name }) => {

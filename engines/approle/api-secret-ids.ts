@@ -95,6 +95,7 @@ const plain = [
     path: "/role/:role_name/secret-id",
     summary: "Make a secret id.",
     access: access.capability,
+    belongs: "mount",
     input: { name, ...terms },
     output: made,
     handler: async ({ roles, secretIds }, { name: role, ...input }, context) => {
@@ -108,6 +109,7 @@ const plain = [
     path: "/role/:role_name/custom-secret-id",
     summary: "Register a secret id that was made elsewhere.",
     access: access.capability,
+    belongs: "mount",
     input: { name, secretId, ...terms },
     output: made,
     handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...input }, context) => {
@@ -136,6 +138,7 @@ const plain = [
     path: "/role/:role_name/secret-id/lookup",
     summary: "Tell about a secret id.",
     access: access.capability,
+    belongs: "local",
     input: { name, secretId },
     output: facts,
     handler: async ({ roles, secretIds }, input) =>
@@ -147,6 +150,7 @@ const plain = [
     path: "/role/:role_name/secret-id-accessor/lookup",
     summary: "Tell about a secret id by its accessor.",
     access: access.capability,
+    belongs: "local",
     input: { name, accessor },
     output: facts,
     handler: async ({ roles, secretIds }, input) =>
@@ -162,6 +166,7 @@ const ending = (["POST", "DELETE"] as const).flatMap((method) => [
     path: "/role/:role_name/secret-id/destroy",
     summary: "End a secret id.",
     access: access.capability,
+    belongs: "mount",
     input: { name, secretId },
     output: out.nothing,
     handler: async ({ roles, secretIds }, input) => {
@@ -175,6 +180,7 @@ const ending = (["POST", "DELETE"] as const).flatMap((method) => [
     path: "/role/:role_name/secret-id-accessor/destroy",
     summary: "End a secret id by its accessor.",
     access: access.capability,
+    belongs: "mount",
     input: { name, accessor },
     output: out.nothing,
     handler: async ({ roles, secretIds }, input) => {

@@ -21,6 +21,7 @@ export const approleApi = [
     path: "/login",
     summary: "Log in with a role id and a secret id.",
     access: access.open,
+    belongs: (room, input) => room.belongs(input),
     login: true,
     input: {
       roleId: wire.body("role_id").string("The role id.", { max: 512 }),
@@ -62,6 +63,7 @@ export const approleApi = [
     summary: "Make a role, or change one.",
     description: "What is left out stays as it is.",
     access: access.capability,
+    belongs: "mount",
     input: { name: roleNameField, ...roleFields },
     output: out.nothing,
     exists: ({ roles }, { role_name: name = "" }) => roles.has(name),
@@ -81,6 +83,7 @@ export const approleApi = [
     path: "/role/:role_name",
     summary: "Delete a role and its secret ids. Tokens that came of logins live on until they end.",
     access: access.capability,
+    belongs: "mount",
     input: { name: roleNameField },
     output: out.nothing,
     handler: async ({ roles }, { name }) => {
@@ -105,6 +108,7 @@ export const approleApi = [
     path: "/role/:role_name/role-id",
     summary: "Give a role another role id.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name: roleNameField,
       roleId: wire.body("role_id").string("The new role id.", { max: 512 }),
@@ -122,6 +126,7 @@ export const approleApi = [
     summary: "Clear away secret ids that have expired or whose role is gone.",
     description: "They count for nothing anyhow, and are cleared away by themselves every minute.",
     access: access.capability,
+    belongs: "mount",
     input: {},
     output: out.nothing,
     handler: async ({ secretIds }, _, { signal }) => {

@@ -1,6 +1,7 @@
 // Machines with a role id and a secret id. Answers which role somebody is; the server makes the token.
 
 import type { Secret } from "@holdfast/shared/secret";
+import type { Belonging } from "@holdfast/shared/endpoint/endpoint";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import type { EngineNeeds, EngineType } from "@holdfast/plugin-sdk/engine";
 import { checkLoginOptions, isFrom, isGlobal, offerOf } from "@holdfast/plugin-sdk/login-terms";
@@ -49,6 +50,14 @@ export class AppRole {
     const secret = await this.secretIds.spend(role, secretId, address);
     if (secret === null) throw failures.loginRefused();
     return this.#offer(role, secret);
+  }
+
+  /** Where a login writes: its token, and the uses of its secret id where they are counted. */
+  async belongs({ roleId, secretId }: Omit<AppRoleLogin, "address">): Promise<Belonging> {
+    if (isGlobal(this.#needs.options)) return "shared";
+    const role = secretId === undefined ? null : await this.roles.byRoleId(roleId);
+    if (role === null || secretId === undefined || !role.bindSecretId) return "local";
+    return (await this.secretIds.isCounted(role, secretId)) ? "mount" : "local";
   }
 
   close(): void {

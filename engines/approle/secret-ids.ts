@@ -77,6 +77,14 @@ export class SecretIds {
     });
   }
 
+  /** Whether it has a number of uses, each of which is written down. */
+  async isCounted(role: Role, secret: Secret<string>): Promise<boolean> {
+    const hash = (await this.#hashes.known())?.(secret.reveal());
+    if (hash === undefined) return false;
+    const found = await this.#needs.storage.get(keys.secretKey(role.id, hash), secretIdCodec);
+    return found !== null && found.usesLeft !== null;
+  }
+
   async bySecret(role: Role, secret: Secret<string>): Promise<SecretId> {
     const hash = (await this.#hashes.known())?.(secret.reveal());
     return this.#read(role, hash ?? null);

@@ -53,6 +53,7 @@ export const cubbyholeApi = [
     path: "/:path+",
     summary: "Write an entry of the token's own cubbyhole, in place of what is there.",
     access: access.capability,
+    belongs: "local",
     exists: (cubbyhole, { path: name = "" }, request) => cubbyhole.read(request, name) !== null,
     input: { path, data: wire.whole("data", "Any object.") },
     output: out.nothing,
@@ -67,6 +68,7 @@ export const cubbyholeApi = [
     path: "/:path+",
     summary: "Delete an entry of the token's own cubbyhole.",
     access: access.capability,
+    belongs: "local",
     input: { path },
     output: out.nothing,
     handler: async (cubbyhole, { path: name }, request) => {

@@ -33,6 +33,7 @@ export const userpassApi = [
     path: "/login/:username",
     summary: "Log in with a name and a password.",
     access: access.open,
+    belongs: ({ global }) => (global ? "shared" : "local"),
     login: true,
     input: { username, password },
     output: inAuth,
@@ -69,6 +70,7 @@ export const userpassApi = [
     summary: "Make a user, or change one.",
     description: "What is left out stays as it is. A new user needs a password.",
     access: access.capability,
+    belongs: "mount",
     input: { username, password: password.optional(), ...loginFields },
     output: out.nothing,
     exists: (room, { username: name = "" }) => room.has(name),
@@ -83,6 +85,7 @@ export const userpassApi = [
     path: "/users/:username",
     summary: "Delete a user. Tokens that came of logins live on until they end.",
     access: access.capability,
+    belongs: "mount",
     input: { username },
     output: out.nothing,
     handler: async (room, input) => {
@@ -96,6 +99,7 @@ export const userpassApi = [
     path: "/users/:username/password",
     summary: "Give a user another password. Ends a lock for failed logins.",
     access: access.capability,
+    belongs: "mount",
     input: { username, password },
     output: out.nothing,
     handler: async (room, input, request) => {
@@ -109,6 +113,7 @@ export const userpassApi = [
     path: "/users/:username/policies",
     summary: "Say which policies a user's tokens will have.",
     access: access.capability,
+    belongs: "mount",
     input: {
       username,
       policies: loginFields.policies,

@@ -51,6 +51,11 @@ export class Userpass {
     this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? DEFAULT_LOCKOUT });
   }
 
+  /** Whether the tokens of its logins are good in all clusters. */
+  get global(): boolean {
+    return isGlobal(this.#needs.options);
+  }
+
   /** How many, and not who: anybody can have any name locked, also those that nobody has. */
   get concerns(): readonly Concern[] {
     const count = this.#lockout.locked;
@@ -58,7 +63,7 @@ export class Userpass {
   }
 
   async login(username: string, login: Login): Promise<LoginOffer> {
-    const { options, storage, log } = this.#needs;
+    const { storage, log } = this.#needs;
     const name = username;
     if (!isLoginName(name)) throw failures.loginRefused(); // nobody can have it
     this.#passwords.checkLine(login.address); // a flood costs no look at the store
@@ -78,7 +83,7 @@ export class Userpass {
     if (user === null) throw failures.loginRefused();
     const metadata = { username: name };
     const owner = user.id === null ? metadata : { ...metadata, id: user.id };
-    return offerOf(user.terms, { displayName: name, metadata, owner, global: isGlobal(options) });
+    return offerOf(user.terms, { displayName: name, metadata, owner, global: this.global });
   }
 
   async read(username: string): Promise<User> {

@@ -3,9 +3,17 @@ import test from "node:test";
 import { InvariantError } from "../invariant.ts";
 import { contextIn } from "../../tests/support/made/made-namespaces.ts";
 import { access } from "./access.ts";
-import { endpointsOf, type Method, parametersOf, serve } from "./endpoint.ts";
-import { out } from "./output.ts";
+import {
+  type Belonging,
+  type Declaration,
+  endpointsOf,
+  type Method,
+  parametersOf,
+  serve,
+} from "./endpoint.ts";
+import { out, type Output } from "./output.ts";
 import type { Fields } from "./field.ts";
+import type { RequestContext } from "./request.ts";
 import { wire } from "./wire.ts";
 
 class Shelf {
@@ -22,6 +30,7 @@ function declared(path: string, input: Fields = {}, method: Method = "GET") {
     path,
     summary: "X.",
     access: access.token,
+    belongs: "local",
     input,
     output: out.nothing,
     handler: () => undefined,
@@ -29,13 +38,14 @@ function declared(path: string, input: Fields = {}, method: Method = "GET") {
 }
 
 test("an endpoint runs where its kind allows, unless it says where", () => {
-  const runs = (more: Partial<Parameters<typeof endpoint>[0]>) =>
+  const runs = (more: Partial<Declaration<Shelf, Fields, Output<unknown>>>) =>
     endpoint({
       name: "placed",
       method: "GET",
       path: "/placed",
       summary: "Is somewhere.",
       access: access.open,
+      belongs: "local",
       input: {},
       output: out.nothing,
       handler: () => undefined,
@@ -97,6 +107,7 @@ test("what a declaration says is kept", () => {
     summary: "Y.",
     description: "More.",
     access: access.ceremony,
+    belongs: "local",
     rootOnly: true,
     answers: "always",
     runs: "here",
@@ -111,6 +122,41 @@ test("what a declaration says is kept", () => {
     [true, "always", "here", "bare", false],
   );
   assert.deepEqual([made.access, made.description], [access.ceremony, "More."]);
+});
+
+test("what writes says where that belongs, and a plain read need not", () => {
+  const made = { path: "/a", summary: "X.", access: access.token, input: {}, output: out.nothing };
+  const rest = { ...made, handler: () => undefined };
+  assert.equal(endpoint({ ...rest, name: "reads", method: "GET" }).belongs, null);
+  // @ts-expect-error -- a write without it
+  assert.throws(() => endpoint({ ...rest, name: "writes", method: "POST" }), /writes: where/);
+  // @ts-expect-error -- what it issues is written down
+  assert.throws(() => endpoint({ ...rest, name: "i", method: "GET", issues: true }), /i: where/);
+  assert.equal(endpoint({ ...rest, name: "w", method: "POST", belongs: "local" }).belongs, "local");
+});
+
+test("where a write belongs is told by constant, by mount, or by what is there", async () => {
+  const made = {
+    name: "w",
+    method: "POST",
+    path: "/w",
+    summary: "W.",
+    access: access.token,
+  } as const;
+  const rest = { ...made, output: out.nothing, handler: () => undefined };
+  const book = wire.body("book").string("Book.");
+  const by = (belongs: Belonging | ((shelf: Shelf, input: { book: string }) => Belonging)) =>
+    serve(new Shelf(), [endpoint({ ...rest, input: { book }, belongs })])[0]?.belongs;
+  const there = (shelf: Shelf, input: { book: string }) =>
+    shelf.books.has(input.book) ? ("shared" as const) : ("local" as const);
+  assert.equal(await by("shared")?.({}, contextIn()), "shared");
+  assert.equal(await by(there)?.({ book: "a" }, contextIn()), "shared");
+  assert.equal(await by(there)?.({ book: "b" }, contextIn()), "local");
+  const through = (local: boolean) => ({ ...contextIn(), mount: { local } }) as RequestContext;
+  assert.equal(await by("mount")?.({}, through(true)), "local");
+  assert.equal(await by("mount")?.({}, through(false)), "shared");
+  const reads = endpoint({ ...rest, input: {}, method: "GET" });
+  assert.equal(serve(new Shelf(), [reads])[0]?.belongs, null);
 });
 
 test("the parameters of a path are found in order", () => {
@@ -146,6 +192,7 @@ test("served endpoints run against their room, with typed input", async () => {
     path: "/books/:name",
     summary: "Book.",
     access: access.capability,
+    belongs: "local",
     input: { name, count: wire.body("count").integer("Count.") },
     output: out.object({ before: out.integer("Before.") }),
     exists: (shelf, path) => shelf.books.has(path["name"] ?? ""),

@@ -22,6 +22,31 @@ export const OPERATION_TOKEN = "dr_operation_token";
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
 
+/** Where what an endpoint writes belongs: to all clusters that share data, to this one alone, or where the mount does
+ *  that it is reached through. What writes nothing, or rows of this cluster that are in no log, is local. */
+export type Belonging = "shared" | "local" | "mount";
+
+/** What is left of it when the mount is known. */
+export type WritesTo = Exclude<Belonging, "mount">;
+
+/** A function where it depends on what is written: it only looks. What it refuses the handler would refuse alike, and
+ *  what it says of a record never changes. */
+export type Belongs<Room, Input, Context> =
+  | Belonging
+  | {
+      look(room: Room, input: Input, context: Context): Belonging | Promise<Belonging>;
+    }["look"];
+
+/** What every declaration but that of a plain read must say, by its type. */
+export type Placed =
+  | {
+      readonly method: "GET" | "LIST";
+      readonly login?: false;
+      readonly unwraps?: false;
+      readonly issues?: false;
+    }
+  | { readonly belongs: NonNullable<unknown> };
+
 /** How an answer looks: in an envelope, bare, or as clients of the ACL API know it. */
 export type Family = "enveloped" | "bare" | "acl";
 
@@ -58,6 +83,8 @@ export interface Declaration<
    *  in every state runs here, other reads anywhere, all else on the active node; and there alone what
    *  gives out tokens or secrets that end. */
   readonly runs?: "here" | "anywhere" | "active";
+  /** Where what it writes belongs: see Placed. A plain read that says nothing writes nothing but rows that are local. */
+  readonly belongs?: Belongs<Room, InputOf<F>, Context>;
   /** Default enveloped. */
   readonly family?: Family;
   /** Default true; false only where the node may have no keys to record with, and nothing is told that matters. */
@@ -135,9 +162,11 @@ export type HandlerResult<T> = T | Reply<T>;
 export interface Endpoint<Room> extends Required<
   Omit<
     Declaration<Room, Fields, Output<unknown>>,
-    "handler" | "exists" | "recovers" | "longBody" | "implied" | "input" | "description"
+    "handler" | "exists" | "recovers" | "longBody" | "implied" | "input" | "description" | "belongs"
   >
 > {
+  /** Null: a plain read. */
+  readonly belongs: Belongs<Room, never, RequestContext> | null;
   readonly implied: ((data: JsonObject) => JsonObject) | null;
   readonly description: string;
   /** Names of the path's parameters, in order. */
@@ -160,9 +189,9 @@ export interface Endpoint<Room> extends Required<
 /** Declares endpoints of one room. */
 export function endpointsOf<Room>() {
   return <F extends Fields, O extends Output<unknown>>(
-    declared: Declaration<Room, F, O>,
+    declared: Declaration<Room, F, O> & Placed,
   ): Endpoint<Room> => {
-    const { path, input, access } = declared;
+    const { path, input, access, belongs = null } = declared;
     checkPath(path, input);
     checkStreams(declared);
     checkDrSecondary(declared);
@@ -170,6 +199,8 @@ export function endpointsOf<Room>() {
     const runs = declared.runs ?? usualPlace(declared);
     const { login = false, unwraps = false, issues = false } = declared;
     const writes = login || unwraps || issues;
+    const reads = isRead(declared.method) && !writes;
+    invariant(reads || belongs !== null, `${declared.name}: where does what it writes belong?`);
     invariant(runs !== "anywhere" || !writes, `path ${path}: what it gives out is written down`);
     return {
       description: "",
@@ -199,6 +230,7 @@ export function endpointsOf<Room>() {
       ...declared,
       input: withOperationToken(declared),
       runs,
+      belongs,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
       longBody: declared.longBody ?? null,
@@ -216,8 +248,11 @@ function usualPlace(
 ): Endpoint<never>["runs"] {
   if (declared.answers === "always") return "here";
   const { method, login = false, unwraps = false, issues = false } = declared;
-  const reads = method === "GET" || method === "LIST";
-  return reads && !login && !unwraps && !issues ? "anywhere" : "active";
+  return isRead(method) && !login && !unwraps && !issues ? "anywhere" : "active";
+}
+
+function isRead(method: Method): boolean {
+  return method === "GET" || method === "LIST";
 }
 
 /** A field as it is looked for in a request. */
@@ -231,7 +266,7 @@ export interface ServedField {
 /** An endpoint with its room in place. */
 export interface Served extends Omit<
   Endpoint<never>,
-  "handler" | "exists" | "recovers" | "longBody"
+  "handler" | "exists" | "recovers" | "longBody" | "belongs"
 > {
   readonly fields: readonly ServedField[];
   /** Fields of query and body by each of their names, in lower case. */
@@ -259,6 +294,10 @@ export interface Served extends Omit<
       ) => JsonObject | null | Promise<JsonObject | null>)
     | null;
   readonly longBody: (() => boolean) | null;
+  /** Where what it writes with this input belongs. Null: a plain read. */
+  readonly belongs:
+    | ((input: Readonly<Record<string, unknown>>, context: RequestContext) => Promise<WritesTo>)
+    | null;
   readonly exists:
     | ((
         path: Readonly<Record<string, string>>,
@@ -291,7 +330,7 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
 }
 
 function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext) => Room): Served {
-  const { exists, recovers } = endpoint;
+  const { exists, recovers, belongs } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";
     const names = [field.name, ...(field.aliases ?? [])];
@@ -321,9 +360,22 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
         ? null
         : (held, path, context) =>
             recovers({ held: held as Room, now: roomOf(context) }, path, context),
+    belongs:
+      belongs === null
+        ? null
+        : async (input, context) => {
+            const looks = typeof belongs === "function";
+            const found = looks ? await belongs(roomOf(context), input as never, context) : belongs;
+            return found === "mount" ? mountBelongs(context) : found;
+          },
     longBody: null, // of an engine, somebody without a token sends none
     exists: exists === null ? null : (path, context) => exists(roomOf(context), path, context),
   };
+}
+
+function mountBelongs({ mount }: RequestContext): WritesTo {
+  invariant(mount !== null, "what belongs where its mount does is reached through one");
+  return mount.local ? "local" : "shared";
 }
 
 const operationTokenField = {
@@ -345,7 +397,7 @@ function withOperationToken({
   Declaration<never, Fields, Output<unknown>>,
   "access" | "method" | "bodyStream" | "input"
 >): Fields {
-  const reads = method === "GET" || method === "LIST" || bodyStream !== null;
+  const reads = isRead(method) || bodyStream !== null;
   const none = reads || drOperationOf(access) === null;
   return none ? input : { ...input, ...operationTokenField };
 }
@@ -386,8 +438,7 @@ function checkDrSecondary<Room>(declared: Declaration<Room, Fields, Output<unkno
 
 function checkSnapshotUse<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {
   const { name, method, fromSnapshot = false, recovers, input } = declared;
-  const reads = method === "GET" || method === "LIST";
-  invariant(!fromSnapshot || reads, `${name}: what is answered from a snapshot reads`);
+  invariant(!fromSnapshot || isRead(method), `${name}: what is answered from a snapshot reads`);
   invariant(recovers === undefined || method === "POST", `${name}: what recovers writes`);
   const named = Object.values(input).some((field) => field.name === READ_SNAPSHOT);
   invariant(!named, `${name}: ${READ_SNAPSHOT} is for the server itself`);

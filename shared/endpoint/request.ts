@@ -110,6 +110,8 @@ export interface MountRef {
   /** With a slash at the end, relative to its namespace: "kv/", "auth/people/". */
   readonly path: string;
   readonly namespace: NamespaceRef;
+  /** Its data stays in this cluster, and goes to no other that shares data with it. */
+  readonly local: boolean;
   /** Members of requests and answers that audit shows in clear. */
   readonly readable: {
     readonly request: ReadonlySet<string>;

@@ -18,6 +18,7 @@ function declared(method: Method, path: string): Served {
     path,
     summary: "for a test",
     access: access.open,
+    belongs: "local",
     input,
     output: out.nothing,
     handler: () => undefined,

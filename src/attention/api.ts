@@ -134,6 +134,7 @@ export const attentionApi = [
     description:
       "It is still shown, and neither counted nor failed on. Never what has to be acted on now.",
     access: access.sudo,
+    belongs: "local",
     input: {
       code: wire.path("code").string("What it is"),
       subject: wire.body("subject").string("What it is about; empty for the server").default(""),

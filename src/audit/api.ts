@@ -65,6 +65,7 @@ export const auditApi = [
       "mode (0600), rotate_bytes, rotate_interval, rotate_keep. Of socket: address, socket_type " +
       "(tcp, udp, unix), write_timeout (2s). Of syslog: facility (AUTH), tag (holdfast), address.",
     access: access.sudo,
+    belongs: (_audit, { local }) => (local ? "local" : "shared"),
     rootOnly: true,
     input: {
       path: wire.path("path").string("Name of the device"),
@@ -98,6 +99,10 @@ export const auditApi = [
     summary: "Disable an audit device",
     description: "What it has recorded stays. Its salt is gone: hashes can no longer be compared.",
     access: access.sudo,
+    belongs: (audit, { path }) => {
+      const local = audit.list().some((device) => device.path === path && device.local);
+      return local ? "local" : "shared";
+    },
     rootOnly: true,
     input: { path: wire.path("path").string("Name of the device") },
     output: out.nothing,
@@ -114,6 +119,7 @@ export const auditApi = [
     summary: "Hash a value as an audit device does",
     description: "To find a known value in the device's records. Ten hashes a second.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     runs: "anywhere",
     input: {
@@ -131,6 +137,7 @@ export const auditApi = [
     summary: "Check the files of an audit device for records that were cut, swapped or edited",
     description: "Reads the files that lie on this node, rotated ones included.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     runs: "here",
     input: { path: wire.path("path").string("Name of the device") },
@@ -201,6 +208,7 @@ export const auditApi = [
     path: "/sys/config/auditing/request-headers/:name",
     summary: "Record a request header",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: {
       name: wire.path("name", { folds: "case" }).string("Name of the header"),
@@ -219,6 +227,7 @@ export const auditApi = [
     path: "/sys/config/auditing/request-headers/:name",
     summary: "Stop recording a request header",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: { name: wire.path("name", { folds: "case" }).string("Name of the header") },
     output: out.nothing,

@@ -47,6 +47,7 @@ export const browserApi = [
     description:
       "Replaces what was set before. Requests from pages of origins that are not named are refused.",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: {
       allowedOrigins: wire
@@ -78,6 +79,7 @@ export const browserApi = [
     path: "/sys/config/cors",
     summary: "Let no other origin call the API",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: {},
     output: out.nothing,
@@ -120,6 +122,7 @@ export const browserApi = [
       "It is sent with pages below /ui/ only, and replaces a default header of the same name, such " +
       "as Content-Security-Policy.",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: {
       name,
@@ -138,6 +141,7 @@ export const browserApi = [
     path: "/sys/config/ui/headers/:name",
     summary: "Go back to the default of a console header, or to none",
     access: access.sudo,
+    belongs: "shared",
     rootOnly: true,
     input: { name },
     output: out.nothing,

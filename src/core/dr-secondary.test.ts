@@ -26,6 +26,7 @@ const declared = [
     method: "POST",
     path: "/sys/promote",
     access: access.drOperation("promote"),
+    belongs: "local",
     input: { force: wire.body("force").boolean("whatever the checks say").default(false) },
     handler: async ({ turn }, { force }, context) => {
       await context.waitFor(turn);
@@ -38,6 +39,7 @@ const declared = [
     method: "POST",
     path: "/sys/ceremony",
     access: access.drCeremony,
+    belongs: "local",
     input: {},
     handler: () => ({}),
   }),
@@ -47,6 +49,7 @@ const declared = [
     method: "POST",
     path: "/sys/seal",
     access: access.sudoOr("seal"),
+    belongs: "local",
     input: {},
     handler: () => ({}),
   }),
@@ -97,6 +100,7 @@ const declared = [
     method: "POST",
     path: "/sys/thing",
     access: access.capability,
+    belongs: "local",
     input: {},
     handler: () => ({}),
   }),

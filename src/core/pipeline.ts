@@ -29,7 +29,7 @@ import { Recording } from "./recording.ts";
 import { RequestState } from "./request-state.ts";
 import { Routing } from "./routing.ts";
 import type { RunningRequest } from "./running.ts";
-import type { PipelineParts } from "./seams.ts";
+import type { PipelineParts, Witness } from "./seams.ts";
 import {
   hasBegunNothing,
   isRefused,
@@ -89,14 +89,16 @@ export class Pipeline implements Core {
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
-    const { running, clock, node } = this.#parts;
+    const { running, clock, node, witness } = this.#parts;
     const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
     if (this.#steps.busy) await this.#toBegin(incoming, entry);
     const state = new RequestState(incoming, clock.now());
     let result: Reply | Failure;
     try {
       const context = await this.#pass(state, entry);
-      result = await this.#serve(state, context);
+      result = await (witness === undefined
+        ? this.#serve(state, context)
+        : this.#witnessed(witness, state, context));
     } catch (error) {
       result = await this.#refuse(state, entry, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
@@ -265,6 +267,14 @@ export class Pipeline implements Core {
     }
     if (bytes > 0) await this.#steps.next(whoSends(context));
     return reply;
+  }
+
+  #witnessed(witness: Witness, state: RequestState, context: HandlerContext): Promise<Reply> {
+    const endpoint = chosen(state);
+    const serve = () => this.#serve(state, context);
+    if (endpoint === null) return serve();
+    const belongs = () => endpoint.belongs?.(readInput(state).input, context) ?? null;
+    return witness({ endpoint, belongs }, serve);
   }
 
   /** Whatever kept it: its record, rights that had to be worked out, a device that is slow. */

@@ -6,7 +6,7 @@ import type { Turns } from "@holdfast/shared/sliced";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { DrOperation } from "@holdfast/shared/endpoint/access";
-import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Served, WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
@@ -206,6 +206,16 @@ export interface LoadedData {
   ): Promise<T>;
 }
 
+/** Sees what a request writes beside what its endpoint declares: only tests have one. */
+export type Witness = <T>(
+  request: {
+    readonly endpoint: Pick<Served, "name">;
+    /** Looked at before it runs, since what is looked at may be gone then. Null: a plain read. */
+    readonly belongs: () => Promise<WritesTo> | null;
+  },
+  run: () => Promise<T>,
+) => Promise<T>;
+
 /** Everything that a request meets on its way. */
 export interface PipelineParts {
   readonly endpoints: readonly Served[];
@@ -229,4 +239,5 @@ export interface PipelineParts {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly log: Log;
+  readonly witness?: Witness | undefined;
 }

@@ -40,6 +40,7 @@ class Stage {
       path: "/sys/things/:name",
       summary: "takes a while",
       access: access.capability,
+      belongs: "local",
       input: { name: wire.path("name").string("name") },
       output: out.anyObject("anything"),
       handler: async (stage, { name }) => {

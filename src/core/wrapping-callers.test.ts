@@ -27,6 +27,7 @@ function house(): SmallHouse {
           method,
           path: `/sys/${name}`,
           access: may,
+          belongs: "local",
           unwraps,
           ...common,
           handler: (_, _input, { caller }) => {

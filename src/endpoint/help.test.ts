@@ -20,6 +20,7 @@ const write = endpoint({
     "A thing is what it is, and one can go on about it for quite a while before anybody notices " +
     "that the line has come to its end.",
   access: access.sudo,
+  belongs: "local",
   rootOnly: true,
   exists: () => false,
   input: {

@@ -90,6 +90,7 @@ export const introspectionApi = [
     summary: "Read a part of the configuration again",
     description: "What cannot be read stays as it was.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     runs: "here",
     input: { what: wire.path("what").string("Which part, such as listener") },

@@ -3,7 +3,7 @@
 
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
-import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { type Endpoint, endpointsOf, type WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -101,6 +101,11 @@ async function forced(leases: Leases, path: string, context: RequestContext) {
   return reply(undefined, { warnings });
 }
 
+/** Leases are local; tokens of logins need not be. */
+function belongsBelow(_leases: Leases, { prefix: path }: { readonly prefix: string }): WritesTo {
+  return `${path}/`.startsWith("auth/") ? "shared" : "local";
+}
+
 /** A success, since nothing is left of what was named; but whoever mistyped it must not believe in it. */
 function nothingDone(why: string, waits: boolean | null) {
   const warnings = [`${why}: nothing was revoked`];
@@ -131,6 +136,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
         "The time is counted from now, and never goes beyond the maximum counted from the issue; " +
         "the answer says what was granted.",
       access: access.capability,
+      belongs: "local",
       input: { id: idInBody, increment },
       output: out.nothing,
       handler: (leases, input, context) => renewed(leases, input.id, input.increment, context),
@@ -141,6 +147,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       path: `${base}/renew/:lease_id+`,
       summary: `Renew the lease that the path names.${older}`,
       access: access.capability,
+      belongs: "local",
       input: { id: idInPath, increment },
       output: out.nothing,
       handler: (leases, input, context) => renewed(leases, input.id, input.increment, context),
@@ -154,6 +161,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
         "202 when it is queued, from which moment it has expired; with `sync` 204 when it is done. " +
         "One that is not there is revoked already.",
       access: access.capability,
+      belongs: "local",
       input: { id: idInBody, sync },
       output: out.nothing,
       later: true,
@@ -165,6 +173,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       path: `${base}/revoke/:lease_id+`,
       summary: `Revoke the lease that the path names.${older}`,
       access: access.capability,
+      belongs: "local",
       input: { id: idInPath, sync },
       output: out.nothing,
       later: true,
@@ -181,6 +190,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
         "token that came through it has ended when this is answered. With `sync` their leases too; it stops " +
         "at the first that cannot be revoked, and says how far it got.",
       access: access.sudo,
+      belongs: belongsBelow,
       input: { prefix, sync },
       output: out.nothing,
       later: true,
@@ -194,6 +204,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       summary: `Forget all leases below a path, revoked or not.${older}`,
       description: "A warning for each that its engine could not revoke names what may remain.",
       access: access.sudo,
+      belongs: belongsBelow,
       input: { prefix },
       output: out.nothing,
       handler: (leases, input, context) => forced(leases, input.prefix, context),
@@ -208,6 +219,7 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     path: "/sys/leases/lookup",
     summary: "Look up a lease.",
     access: access.capability,
+    belongs: "local",
     runs: "anywhere",
     input: { id: idInBody },
     output: found,
@@ -242,6 +254,7 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     summary: "Look through all leases for what nothing stands behind any more.",
     description: "In a child namespace only its own leases are looked through.",
     access: access.capability,
+    belongs: "local",
     input: {},
     output: out.nothing,
     later: true,

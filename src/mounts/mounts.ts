@@ -4,7 +4,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import { type Served, serve } from "@holdfast/shared/endpoint/endpoint";
+import { type Served, serve, type WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
@@ -172,6 +172,12 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const whole = `${prefix}${path}/`;
     const there = this.#table.at(namespace.id, whole)?.record.kind ?? null;
     return there === kind || this.#fixed.has(whole);
+  }
+
+  /** Where what is written of the mount there belongs; what is not mounted is nobody's yet, and shared by itself. */
+  belongs(namespace: NamespaceRef, kind: MountKind, path: string): WritesTo {
+    const whole = kind === "auth" ? `auth/${path}/` : `${path}/`;
+    return this.#table.at(namespace.id, whole)?.record.local === true ? "local" : "shared";
   }
 
   // --- reading ---

@@ -352,12 +352,13 @@ export class Mount {
   }
 
   #newRef(): MountRef {
-    const { uuid, accessor, type, path, config } = this.#record;
+    const { uuid, accessor, type, path, local, config } = this.#record;
     const request = new Set(config.clearRequestKeys);
     const response = new Set(config.clearResponseKeys);
     const readable = { request, response };
     const engine = this.#engine?.value ?? null;
     const headers = passedHeaders(config);
-    return { uuid, accessor, type, path, namespace: this.#namespace, readable, headers, engine };
+    const namespace = this.#namespace;
+    return { uuid, accessor, type, path, namespace, local, readable, headers, engine };
   }
 }

@@ -90,6 +90,7 @@ export const namespacesApi = [
       "printable ASCII characters, and may not be root, sys, audit, auth, cubbyhole, identity, acl, " +
       "api-lock, seal, unseal, seal-status or delete-sealed; namespaces nest at most 16 deep.",
     access: access.capability,
+    belongs: "shared",
     input: {
       path,
       metadata: wire
@@ -110,6 +111,7 @@ export const namespacesApi = [
     path: "/sys/namespaces/:path+",
     summary: "Change some of a namespace's metadata.",
     access: access.capability,
+    belongs: "shared",
     input: { path, patch: metadataPatch },
     output: record,
     handler: async (namespaces, input, { namespace }) =>
@@ -126,6 +128,7 @@ export const namespacesApi = [
       "It is gone for every caller at once, and emptied in the background: 202 until that is done, " +
       "204 when there is nothing of that name. Refused while it has child namespaces.",
     access: access.capability,
+    belongs: "shared",
     input: { path },
     output: deletion,
     later: true,

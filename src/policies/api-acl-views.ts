@@ -74,10 +74,16 @@ const reads = { method: "GET", family: "acl", runs: "active", head: true } as co
 const writes = {
   method: "POST",
   access: access.management,
+  belongs: "shared",
   family: "acl",
   bodyMissing: "Request body is empty",
 } as const;
-const deletes = { method: "DELETE", access: access.management, family: "acl" } as const;
+const deletes = {
+  method: "DELETE",
+  access: access.management,
+  belongs: "shared",
+  family: "acl",
+} as const;
 const WRITES = "What is sent is the whole policy. Its name must stand in path and body.";
 
 export const aclViewsApi = [

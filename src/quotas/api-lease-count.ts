@@ -66,6 +66,7 @@ export const leaseQuotasApi = [
       "inheritable, every lease. What would be one too many gets 429, before its secret is made. " +
       "Leases that are there stay, also where there are more already, and can be renewed.",
     access: access.capability,
+    belongs: "shared",
     rootOnly: true,
     exists: (quotas, path) => quotas.has(path["name"] ?? ""),
     input: {
@@ -100,6 +101,7 @@ export const leaseQuotasApi = [
     path: "/sys/quotas/lease-count/:name",
     summary: "Delete a lease-count quota",
     access: access.capability,
+    belongs: "shared",
     rootOnly: true,
     input: { name },
     output: out.nothing,

@@ -57,6 +57,7 @@ export const quotasApi = [
     summary: "Change the settings of quotas",
     description: "What is left out stays as it is.",
     access: access.capability,
+    belongs: "shared",
     rootOnly: true,
     input: {
       exemptPaths: wire
@@ -129,6 +130,7 @@ export const quotasApi = [
       "quotas only the most specific one applies: path, mount, namespace, the nearest namespace " +
       "above whose quota is inheritable, every request. Who exceeds it gets 429 with Retry-After.",
     access: access.capability,
+    belongs: "shared",
     rootOnly: true,
     exists: (quotas, path) => quotas.has(path["name"] ?? ""),
     input: {
@@ -174,6 +176,7 @@ export const quotasApi = [
     path: "/sys/quotas/rate-limit/:name",
     summary: "Delete a rate-limit quota",
     access: access.capability,
+    belongs: "shared",
     rootOnly: true,
     input: { name },
     output: out.nothing,

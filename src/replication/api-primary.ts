@@ -31,6 +31,7 @@ export const primaryApi = [
     path: `${BASE}/enable`,
     summary: "Make this cluster a primary of disaster-recovery replication",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: promoteInstead,
     input: { address: clusterAddress },
@@ -49,6 +50,7 @@ export const primaryApi = [
       "Takes no more writes, and waits up to ten seconds until the secondaries have the last one. The warnings say which " +
       "index that is, and who has it.",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {},
@@ -65,6 +67,7 @@ export const primaryApi = [
     path: `${BASE}/disable`,
     summary: "End disaster-recovery replication of this primary",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {},
@@ -80,6 +83,7 @@ export const recoverApi = [
     path: "/sys/replication/recover",
     summary: "Begin replication of this primary anew: its secondaries connect again",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
@@ -97,6 +101,7 @@ export const admissionApi = [
       "Wrapped: it is unwrapped once, by the secondary, at the API of this cluster. With secondary_public_key it is sealed " +
       "to that key instead, and this cluster's API is not called.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {
@@ -122,6 +127,7 @@ export const admissionApi = [
     description:
       "Its sessions end before this is answered. It still holds the keys: rotate and rekey.",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {

@@ -76,6 +76,7 @@ export const secondaryApi = [
       "With dry_run nothing is changed: the answer lists every check, what would be lost, and what to do next, and names the " +
       "signed report of it (sys/evidence).",
     access: access.drOperation("promote"),
+    belongs: "local",
     rootOnly: true,
     input: {
       address: clusterAddress,
@@ -112,6 +113,7 @@ export const secondaryApi = [
     path: `${BASE}/disable`,
     summary: "Make this secondary a cluster of its own, with the data that it has",
     access: access.drOperation("disable"),
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
@@ -124,6 +126,7 @@ export const secondaryApi = [
     path: `${BASE}/recover`,
     summary: "Begin replication anew where it waits or has stopped",
     access: access.drOperation("recover"),
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
@@ -139,6 +142,7 @@ export const joiningApi = [
     summary: "Make the key that a token for this cluster is sealed to",
     description: "Each call makes another one; the last counts.",
     access: access.capabilityOr("generate-public-key"),
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.object({ secondary_public_key: out.string("Public half, in base64") }),
@@ -157,6 +161,7 @@ export const joiningApi = [
       "on the data of before is gone, and so are its tokens; unsealing needs the primary's shares. With dry_run nothing is changed, " +
       "here or at the primary, and the answer says how far it would come; a wrapped token is looked up and not unwrapped.",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {
@@ -186,6 +191,7 @@ export const joiningApi = [
       "nothing is changed, and the answer says how far it would come. With force an epoch that is known here and that nobody leads " +
       "in is given up: a cluster that was revoked, and still holds the keys, may have claimed it.",
     access: access.drOperation("update-primary"),
+    belongs: "local",
     rootOnly: true,
     input: {
       token: wire

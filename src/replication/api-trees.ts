@@ -26,6 +26,7 @@ const check = (name: string, path: string, who: Access) =>
       "On a primary what is damaged is healed from a secondary that is connected, and on a secondary from its primary; the " +
       "report tells what was found before.",
     access: who,
+    belongs: "local",
     rootOnly: true,
     input: {
       deep: wire.param("deep").boolean("Hash every stored value again as well").default(false),
@@ -49,6 +50,7 @@ const reindex = (name: string, path: string, who: Access) =>
       "Goes on after the answer; the status shows it. It believes what is stored: what is damaged or gone is first healed " +
       "from another cluster, and where none has it this is refused, unless force is set.",
     access: who,
+    belongs: "local",
     rootOnly: true,
     input: {
       diff: wire.param("diff").boolean("Log every key whose leaf was wrong").default(false),

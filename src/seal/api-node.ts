@@ -138,6 +138,7 @@ export const nodeApi = [
     summary: "Give up leadership",
     description: "Without a cluster of several nodes nothing happens.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,

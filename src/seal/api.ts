@@ -44,6 +44,7 @@ const endpoint = endpointsOf<SealServices>();
 /** What this node tells anybody, in every state; never audited. */
 export const anyState = {
   access: access.open,
+  belongs: "local",
   answers: "always",
   onDrSecondary: true,
   runs: "here",
@@ -87,6 +88,7 @@ function rotationApi(path: "/sys/rotate" | "/sys/rotate/keyring", suffix: "" | "
       description:
         "What is stored stays readable; what is written from now on is under the new key.",
       access: access.sudo,
+      belongs: "shared", // clusters that share data share its keys
       rootOnly: true,
       input: {},
       output: out.nothing,
@@ -121,6 +123,7 @@ function rotationApi(path: "/sys/rotate" | "/sys/rotate/keyring", suffix: "" | "
       path: `${path}/config`,
       summary: "Set when data keys are rotated",
       access: access.capability,
+      belongs: "shared", // clusters that share data share its keys
       rootOnly: true,
       input: {
         enabled: wire.body("enabled").boolean("Whether keys are rotated by themselves").optional(),
@@ -281,6 +284,7 @@ export const sealApi = [
     summary: "Seal the node",
     description: "Waits at most 10 s for running requests, then forgets every key.",
     access: access.sudoOr("seal"),
+    belongs: "local",
     rootOnly: true,
     runs: "here",
     input: {},

@@ -13,6 +13,7 @@ import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
+import type { Witness } from "../core/seams.ts";
 import type { Room } from "../house/room.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import type { IntrospectionOptions } from "../introspection/introspection.ts";
@@ -22,7 +23,7 @@ import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { HouseSteps } from "../replication/options.ts";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { NodeRole } from "../seal/health.ts";
-import type { Store } from "../storage/store.ts";
+import type { Store, StoreOptions } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
@@ -68,6 +69,14 @@ export interface ProcessGround {
   readonly standing: Standing;
   /** Rooms beside those of the list. */
   readonly furtherRooms: readonly ((views: Views) => Room)[];
+  /** Undefined but in tests. */
+  readonly witnessed: WitnessedWrites | undefined;
+}
+
+/** For tests that hold what requests write against what their endpoints declare. */
+export interface WitnessedWrites {
+  readonly witness: Witness;
+  readonly newStore: (options: StoreOptions) => Store;
 }
 
 export interface Views {

@@ -49,7 +49,8 @@ export class House {
     const { config, world, log, dev } = host;
     const { clock, timers, random, net } = world;
     const { maxEntryBytes } = config.storage;
-    this.store = new Store({ engine, clock, timers, log: log.child("storage"), maxEntryBytes });
+    const stored = { engine, clock, timers, log: log.child("storage"), maxEntryBytes };
+    this.store = host.witnessed?.newStore(stored) ?? new Store(stored);
     const { store } = this;
     this.barrier = new Barrier({
       store,
@@ -212,7 +213,7 @@ export class House {
     this.#host.log.warn("coming to rest while requests still run", { requests: left });
   }
 
-  #newPipeline({ world, log, standing }: ProcessGround, { turns }: Ground): Pipeline {
+  #newPipeline({ world, log, standing, witnessed }: ProcessGround, { turns }: Ground): Pipeline {
     const { store } = this;
     const { clock, timers } = world;
     const {
@@ -275,6 +276,7 @@ export class House {
       timers,
       clock,
       log: log.child("core"),
+      witness: witnessed?.witness,
     });
   }
 

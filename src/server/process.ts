@@ -22,7 +22,7 @@ import { declaredDevices } from "./audit-devices.ts";
 import { HouseExchange, type Replacement } from "./house-exchange.ts";
 import { exchanging, reloadFailed, reloadUnknown, serverStopping } from "./failures.ts";
 import { makeServerDirectory, openGenerations } from "./foundations.ts";
-import { ALONE, type ProcessGround, type Standing } from "./ground.ts";
+import { ALONE, type ProcessGround, type Standing, type WitnessedWrites } from "./ground.ts";
 import { House } from "./house.ts";
 import { inEffect, openDescriptors } from "./in-effect.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
@@ -56,6 +56,8 @@ export interface ServerParts {
   readonly standing?: Standing;
   /** Rooms beside those of the list. Default none. */
   readonly rooms?: ProcessGround["furtherRooms"];
+  /** Default: nobody looks. */
+  readonly witnessed?: WitnessedWrites;
 }
 
 /** In their order they start, and they stop in the opposite one. */
@@ -253,6 +255,7 @@ export class ServerProcess {
       },
       standing: this.#parts.standing ?? ALONE,
       furtherRooms: this.#parts.rooms ?? [],
+      witnessed: this.#parts.witnessed,
       restores: new RestoreBook(world.clock),
       held: new Held(),
       exchange: (replacement) => this.exchange(replacement),

@@ -8,6 +8,7 @@ import { someNames } from "@holdfast/shared/text/some-names";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
+import type { WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Job } from "../house/room.ts";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap/bootstrap.ts";
@@ -230,6 +231,11 @@ export class Tokens {
   /** Expired ones too, until they are collected. */
   byAccessor(namespaceId: string, accessor: string): Token | null {
     return isUuid(accessor) ? this.rows.byAccessor(namespaceId, accessor.toLowerCase()) : null;
+  }
+
+  /** Where what is written of a token belongs; `global` says so of one that is not there yet. */
+  belongs(namespaceId: string, accessor: string, global = false): WritesTo {
+    return (this.byAccessor(namespaceId, accessor)?.global ?? global) ? "shared" : "local";
   }
 
   /** Who would ask with the token of this accessor; null where nobody could. */

@@ -37,6 +37,7 @@ export const wrappingApi = [
     summary: "Wrap the body of this request.",
     description: "The header X-Service-Wrap-TTL says for how long, from 1s to max_lease_ttl.",
     access: access.capability,
+    belongs: "local",
     input: { data: wire.whole("data", "What is to be handed over.") },
     output: out.anyObject("Nothing: the answer itself is wrapped, and wrap_info stands for it."),
     handler: (_wrapping, { data }, { wrapTtl }) => {
@@ -50,6 +51,7 @@ export const wrappingApi = [
     path: "/sys/wrapping/lookup",
     summary: "What a wrapping token is, without using it up.",
     access: access.openWithCaller,
+    belongs: "local",
     unwraps: true,
     input: { token },
     output: out.object({
@@ -72,6 +74,7 @@ export const wrappingApi = [
     path: "/sys/wrapping/unwrap",
     summary: "The answer that a wrapping token holds; it works once.",
     access: access.capability,
+    belongs: "local",
     unwraps: true,
     input: { token },
     output: original,
@@ -83,6 +86,7 @@ export const wrappingApi = [
     path: "/sys/wrapping/rewrap",
     summary: "The same answer behind a new wrapping token; the old one is used up.",
     access: access.capability,
+    belongs: "local",
     unwraps: true,
     input: { token },
     output: out.nothing,

@@ -27,6 +27,7 @@ const sample = [
     path: "/things/:kind/:path+",
     summary: "Write a thing */ and more",
     access: access.capability,
+    belongs: "local",
     input: {
       kind: wire.path("kind").string("Its kind"),
       where: wire.path("path").string("Its place"),
@@ -49,6 +50,7 @@ const sample = [
     path: "/things",
     summary: "Delete",
     access: access.capability,
+    belongs: "local",
     input: { nonce: wire.param("nonce").string("Which").optional() },
     output: out.nothing,
     handler: () => undefined,
@@ -72,6 +74,7 @@ const mounted = [
     path: "/data/:path+",
     summary: "Delete",
     access: access.capability,
+    belongs: "local",
     input: { path: wire.path("path").string("Where") },
     output: out.nothing,
     handler: () => undefined,

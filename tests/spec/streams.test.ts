@@ -33,6 +33,7 @@ const streaming: EngineType<{ kept: Uint8Array[]; made: number }> = {
       path: "/in",
       summary: "Take bytes.",
       access: access.capability,
+      belongs: "local",
       family: "bare",
       bodyStream: {
         contentTypes: ["application/octet-stream"],

@@ -84,6 +84,7 @@ export class TestedEngine<E> {
       type: type.type,
       path: needs.mount.path(),
       namespace: needs.mount.namespace,
+      local: false,
       readable: { request: new Set(), response: new Set() },
       engine,
     };

@@ -200,6 +200,7 @@ function mountAt(path: string): MountRef {
     type: "a-type",
     path: `${path}/`,
     namespace: ROOT_NAMESPACE,
+    local: false,
     readable: { request: none, response: none },
     engine: null,
   };

@@ -118,6 +118,7 @@ export const configApi = [
     summary: "Say how this service calls the provider.",
     description: "What is left out stays as it is, but for username_template. Nothing is tried.",
     access: access.capability,
+    belongs: "mount",
     input: rootFields,
     output: out.nothing,
     exists: async ({ rootConfig }) => (await rootConfig.read()) !== null,
@@ -155,6 +156,7 @@ export const configApi = [
     summary: "Replace the stored access key by a new one that only this service knows.",
     description: "The key must be the only one of its IAM user.",
     access: access.capability,
+    belongs: "mount",
     input: {},
     output: out.object({ access_key: out.string("Id of the new access key.") }),
     handler: async (room, _, context) => {
@@ -173,6 +175,7 @@ export const configApi = [
     whileDisabling: true,
     summary: "Find out what the credentials of this service may do, without changing anything.",
     access: access.capability,
+    belongs: "local",
     input: {},
     output: out.object({
       actions: out.mapOf(
@@ -194,6 +197,7 @@ export const configApi = [
     path: "/config/lease",
     summary: "Say how long the leases of IAM users are.",
     access: access.capability,
+    belongs: "mount",
     input: {
       lease: length("lease", "Length, such as 30m; h is the largest unit."),
       leaseMax: length("lease_max", "Length at most, renewals and all."),

@@ -74,7 +74,14 @@ async function issue(
   }
 }
 
-const about = { access: access.capability, runs: "active" as const, issues: true, input, output };
+const about = {
+  access: access.capability,
+  belongs: "local" as const, // leases are; what the mount shares is read
+  runs: "active" as const,
+  issues: true,
+  input,
+  output,
+};
 
 export const credsApi = [
   endpoint({

@@ -49,6 +49,7 @@ export const rolesApi = [
     summary: "Make a role, or change one.",
     description: "What is left out stays as it is; an empty value clears.",
     access: access.capability,
+    belongs: "mount",
     input: { name: nameField, ...roleFields, ...legacyFields },
     implied: withPresentNames,
     recovers: async ({ held: { roles } }, { name = "" }) => {
@@ -75,6 +76,7 @@ export const rolesApi = [
     path: "/roles/:name",
     summary: "Delete a role. What it has given lives on until its leases end.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name: nameField,
       revokeLeases: fields

@@ -105,6 +105,7 @@ export const staticApi = [
     description:
       "A user with two keys loses the older one. A new rotation_period counts from now; no key is made. rotation_schedule stands in its place.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name: nameField,
       username: fields.text("username", "An existing user.", "body", 128).optional(),
@@ -127,6 +128,7 @@ export const staticApi = [
     path: "/static-roles/:name",
     summary: "Delete a static role and the keys made for it. The user stays.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name: nameField,
       force: fields
@@ -146,6 +148,7 @@ export const staticApi = [
     path: "/static-roles/:name/rotate",
     summary: "Make a new key for a static role now.",
     access: access.capability,
+    belongs: "mount",
     input: { name: nameField },
     output: roleOutput,
     handler: ({ staticRoles, needs }, { name }, request) =>

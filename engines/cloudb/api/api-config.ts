@@ -34,6 +34,7 @@ export const configApi = [
     description:
       "What is left out stays as it is. Variables of the server's environment win over it.",
     access: access.capability,
+    belongs: "mount",
     input: {
       subscriptionId: text("subscription_id", "The subscription.", { show: lower }).optional(),
       tenantId: text("tenant_id", "The tenant.", { show: lower }).optional(),
@@ -130,6 +131,7 @@ export const configApi = [
     path: "/config",
     summary: "Forget the account and its secret.",
     access: access.capability,
+    belongs: "mount",
     input: {},
     output: out.nothing,
     handler: async ({ config, connections, needs, roleStore }) => {
@@ -154,6 +156,7 @@ export const configApi = [
     description:
       "The new secret is proved for some minutes before it is used; the old one works meanwhile, and is then removed.",
     access: access.capability,
+    belongs: "mount",
     input: {},
     output: out.nothing,
     handler: async ({ rotation }, _, context) => {

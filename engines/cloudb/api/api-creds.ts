@@ -20,6 +20,7 @@ export const credsApi = [
     path: "/creds/:name",
     summary: "Give credentials of a role, with a lease.",
     access: access.capability,
+    belongs: "local", // leases are; what the mount shares is read
     runs: "active",
     issues: true,
     input: {

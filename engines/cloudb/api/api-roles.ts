@@ -114,6 +114,7 @@ export const rolesApi = [
     summary: "Make a role, or change one.",
     description: "What is left out stays as it is; what it names must exist at the provider.",
     access: access.capability,
+    belongs: "mount",
     input: { name: nameField, ...roleFields },
     output: out.nothing,
     exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
@@ -136,6 +137,7 @@ export const rolesApi = [
     path: "/roles/:name",
     summary: "Delete a role, and the application that it keeps. Leases stay unless told otherwise.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name: nameField,
       revokeLeases: toggle(

@@ -67,6 +67,7 @@ export const metadataApi = [
     path: "/metadata/:path+",
     summary: "Change settings and notes of a secret; makes one without versions if there is none.",
     access: access.capability,
+    belongs: "mount",
     input: { path, ...secretSettings, customMetadata: wholeMetadata },
     output: out.nothing,
     exists: async ({ versioned }, params) =>
@@ -94,6 +95,7 @@ export const metadataApi = [
     path: "/metadata/:path+",
     summary: "Change some settings and notes of a secret.",
     access: access.capability,
+    belongs: "mount",
     input: { path, ...settingsPatch, customMetadata: metadataPatch },
     output: out.nothing,
     handler: async ({ versioned }, { path: at, ...change }) => {
@@ -109,6 +111,7 @@ export const metadataApi = [
     path: "/metadata/:path+",
     summary: "Remove a secret with all its versions, for good.",
     access: access.capability,
+    belongs: "mount",
     input: { path },
     output: out.nothing,
     handler: async ({ versioned }, input) => {

@@ -74,6 +74,7 @@ export const placesApi = [
       "goes along is judged at the source as the read that shows it, and at the target as a write of it: " +
       `one that is refused refuses the secret. They have at most ${MAX_COPIED >> 20} MiB together.`,
     access: access.capability,
+    belongs: "mount",
     input: places,
     output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
     handler: async (kv, input, context) => {
@@ -93,6 +94,7 @@ export const placesApi = [
       "Every version is judged at " +
       "the target as a write of it would be.",
     access: access.capability,
+    belongs: "mount",
     input: places,
     output: out.object({ moved: out.integer("Secrets that were moved."), ...rest }),
     handler: async (kv, input, context) => {
@@ -148,6 +150,7 @@ export const placesApi = [
       "Needs delete on each secret: where one is missing, nothing is deleted at all. Secrets that " +
       "are not there, or are deleted already, are counted as absent.",
     access: access.capability,
+    belongs: "mount",
     input: {
       paths: wire
         .body("paths")

@@ -63,6 +63,7 @@ export const plainApi = [
     path: "/:path+",
     summary: "Write a secret in place of what was there.",
     access: access.capability,
+    belongs: "mount",
     input: { path, data: wire.whole("data", "What is to be kept.") },
     output: out.nothing,
     exists: (kv, params) => kv.plain.has(params["path"] ?? ""),
@@ -78,6 +79,7 @@ export const plainApi = [
     path: "/:path+",
     summary: "Remove a secret.",
     access: access.capability,
+    belongs: "mount",
     input: { path },
     output: out.nothing,
     handler: async (kv, input) => {

@@ -42,6 +42,7 @@ export const orphansApi = [
     path: "/orphans/:id",
     summary: "Give up such a record: nobody tries any more to remove what it tells of.",
     access: access.sudo,
+    belongs: "local", // what an engine notes before it acts is
     input: { id: wire.path("id").string("Id of the record.") },
     output: out.nothing,
     handler: async (orphans, { id }, { mount }) => {

@@ -47,6 +47,7 @@ export const mountViewsApi = [
       "In the background; its leases are revoked. Paths may lead into namespaces below that of the " +
       "request, where the same right to sys/remount is needed as well.",
     access: access.sudo,
+    belongs: (sight, { from }, { namespace }) => sight.belongs(namespace, from),
     input: {
       from: wire.body("from").string("Path of the mount.", { form: withoutSlashes }),
       to: wire.body("to").string("Where it is to be.", { form: withoutSlashes }),

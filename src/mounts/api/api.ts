@@ -82,6 +82,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         "A path may have several parts; it may not be inside another mount, contain one, or be a " +
         "namespace.",
       access: changes,
+      belongs: (_, { local }) => (local === true ? "local" : "shared"),
       input: {
         path,
         type: wire.body("type").string("Type of the engine."),
@@ -133,6 +134,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         "its storage is wiped. 204 when that is done, 202 while it goes on; what cannot be revoked " +
         "stops it, and asking again goes on.",
       access: changes,
+      belongs: (mounts, input, { namespace }) => mounts.belongs(namespace, kind, input.path),
       input: {
         path,
         abandon: wire
@@ -186,6 +188,7 @@ function tuneEndpoints(
       summary: `Tune a ${noun}.`.replace("a auth", "an auth"),
       description: TUNING_HELP,
       access: who,
+      belongs: (mounts, input, { namespace }) => mounts.belongs(namespace, kind, input.path),
       input: { path, ...CONFIG_FIELDS[kind], ...beside },
       output: out.nothing,
       handler: async (mounts, input, { namespace }) => {

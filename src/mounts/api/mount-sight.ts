@@ -2,6 +2,7 @@
 
 import { isSegment } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import type { WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type { RequestContext, Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { showMount } from "./api-mount-view.ts";
 import * as failures from "../failures.ts";
@@ -77,6 +78,14 @@ export class MountSight {
       if (!(await context.may("update", `${below}sys/remount`, fields))) throw failures.denied();
     }
     return moves.start(context.namespace, source, target);
+  }
+
+  /** Where what is written of the mount at a path in a body belongs. */
+  belongs(base: NamespaceRef, path: string): WritesTo {
+    const { mounts } = this.#options;
+    const { namespace, kind, path: whole } = mounts.moves.placeOf(base, path);
+    const below = kind === "auth" ? whole.slice("auth/".length) : whole;
+    return mounts.belongs(namespace, kind, below.slice(0, -1));
   }
 
   moveOf(namespace: NamespaceRef, id: string): MoveRecord {

@@ -72,6 +72,7 @@ export const governingApi = [
     summary: "Write an RGP: a program that judges the requests of tokens that carry its name.",
     description: WRITES,
     access: capability,
+    belongs: "shared",
     input: whole.rgp,
     output: trials.rgp,
     recovers: (rooms, { name = "" }, { namespace }) => {
@@ -87,6 +88,7 @@ export const governingApi = [
     summary: "Change some of an RGP.",
     description: CHANGES,
     access: capability,
+    belongs: "shared",
     input: part.rgp,
     output: trials.rgp,
     handler: (policies, change, context) =>
@@ -135,6 +137,7 @@ export const governingApi = [
     summary: "Write an EGP: a program that judges the requests to its paths.",
     description: WRITES,
     access: capability,
+    belongs: "shared",
     input: whole.egp,
     output: trials.egp,
     recovers: (rooms, { name = "" }, { namespace }) => {
@@ -150,6 +153,7 @@ export const governingApi = [
     summary: "Change some of an EGP.",
     description: CHANGES,
     access: capability,
+    belongs: "shared",
     input: part.egp,
     output: trials.egp,
     handler: (policies, change, context) =>
@@ -183,6 +187,7 @@ function deletionOf(kind: GoverningKind, called: string, summary: string) {
     summary,
     description: DELETES,
     access: capability,
+    belongs: "shared",
     input: named,
     output: out.nothing,
     handler: async (policies, { name }, context) => {

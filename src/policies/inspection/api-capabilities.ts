@@ -49,6 +49,7 @@ export const capabilitiesApi = [
     path: "/sys/capabilities",
     summary: "Tell what a token may do on paths, by its secret.",
     access: access.capability,
+    belongs: "local",
     input: {
       secret: wire
         .body("token")
@@ -70,6 +71,7 @@ export const capabilitiesApi = [
     path: "/sys/capabilities-accessor",
     summary: "Tell what a token may do on paths, by its accessor.",
     access: access.capability,
+    belongs: "local",
     input: {
       accessor: wire
         .body("accessor")
@@ -90,6 +92,7 @@ export const capabilitiesApi = [
     path: "/sys/capabilities-self",
     summary: "Tell what the caller's own token may do on paths.",
     access: access.capability,
+    belongs: "local",
     input: fields,
     output: words,
     handler: (queries, input, of) => answerFor(queries, of, input, () => queries.self(of)),

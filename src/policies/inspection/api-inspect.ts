@@ -142,6 +142,7 @@ export const inspectionApi = [
     description:
       "Nothing is executed. Without token_accessor and policies it is a request without a token.",
     access: access.sudo,
+    belongs: "local",
     runs: "anywhere",
     input: {
       accessor: wire

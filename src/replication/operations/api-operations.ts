@@ -19,6 +19,7 @@ const ATTEMPT = `${SECONDARY}/generate-operation-token/attempt`;
 
 const ceremony = {
   access: access.drCeremony,
+  belongs: "local",
   rootOnly: true,
   family: "bare",
   runs: "active",
@@ -121,6 +122,7 @@ export const operationsApi = [
     path: `${SECONDARY}/operation-token/delete`,
     summary: "Delete the operation token, or end the ticket, that is sent",
     access: access.drOperation("operation-token"),
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
@@ -141,6 +143,7 @@ export const operationsApi = [
       "shift, so that nobody has to find holders of key shares. A role is changed with it once. A new root key ends all " +
       "of them.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     refusedOnDrSecondary: secondaryAlready,
     input: {

@@ -16,7 +16,7 @@ import * as failures from "../failures.ts";
 const endpoint = endpointsOf<SealServices>();
 
 /** What all ceremonies have in common. They answer 400 before init, which the pipeline sees to. */
-const ceremony = { access: access.ceremony, rootOnly: true } as const;
+const ceremony = { access: access.ceremony, belongs: "local", rootOnly: true } as const;
 /** Holds the one place there is: where tokens are needed, not every token will do. */
 const start = { ...ceremony, access: access.ceremonyStart } as const;
 
@@ -126,6 +126,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       method: "POST",
       path: `${path}/update`,
       summary: "Give one share to the running root generation",
+      belongs: "shared", // the token that the last one makes is global
       rateLimited: false,
       input: { key: share, nonce },
       output: attemptOutput,
@@ -323,6 +324,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       path: `${path}/backup`,
       summary: "Delete the encrypted new shares that a rekey kept",
       access: access.sudo,
+      belongs: "local",
       rootOnly: true,
       family,
       input: {},

@@ -221,6 +221,7 @@ export const autoApi = [
       "Fields that are left out keep their value, but secrets that would go to another host must be given again. The first snapshot is made one interval later. A small object is " +
       "written where snapshots are to go, and removed, before a new place is accepted.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     exists: (auto, path) => auto.has(path["name"] ?? ""),
     input: {
@@ -252,6 +253,7 @@ export const autoApi = [
     summary: "Delete a configuration of automated snapshots",
     description: "Snapshots that are there stay.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     input: { name },
     output: out.nothing,
@@ -282,6 +284,7 @@ export const autoApi = [
       "Answers when it is there; after a minute with 202, and it goes on. One that is under way is waited for. The " +
       "next one is made an interval later.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     later: true,
     input: { name },

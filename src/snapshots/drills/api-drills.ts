@@ -72,6 +72,7 @@ export const drillsApi = [
       "was found is signed. Answers when it has ended, whatever was found; after a minute with 202, and it goes on. " +
       "One that is under way is waited for; of all configurations there is one at a time.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     later: true,
     input: { name },

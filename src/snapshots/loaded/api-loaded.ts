@@ -42,6 +42,7 @@ export const loadedApi = [
       "policies and roles of engines with read_snapshot_id are answered from it; their writes with the header " +
       "X-Service-Recover-Snapshot-Id write back what it held. Rights are those of today.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     runs: "active",
     bodyStream: ARCHIVE_BODY,
@@ -91,6 +92,7 @@ export const loadedApi = [
       "Answered when the requests that read from it have ended and nothing is left of it on the disk; at once where " +
       "none of that id is loaded.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     input: { id },
     output: out.nothing,

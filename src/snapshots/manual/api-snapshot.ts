@@ -51,6 +51,7 @@ export const snapshotApi = [
       "root key. With `deep` every entry in it is opened and both hash trees are made anew, which proves that it " +
       "restores; that needs an archive of this cluster and of today's root key. Nothing is kept of it.",
     access: access.capability,
+    belongs: "local",
     rootOnly: true,
     bodyStream: ARCHIVE_BODY,
     input: {

@@ -26,6 +26,7 @@ export const restoreApi = [
       "Until the data is exchanged everything goes on, and a failure leaves it as it is. Leases that the snapshot does not " +
       "know are revoked.",
     access: access.sudo,
+    belongs: "local", // the data of this cluster is exchanged: nobody else's
     rootOnly: true,
     runs: "active",
     family: "bare",
@@ -50,6 +51,7 @@ export const restoreApi = [
       "of the snapshot's day. Leases that it does not know are revoked then, where it has their mount and the process is the same. " +
       "One of today's keys is restored as sys/storage/raft/snapshot does.",
     access: access.sudo,
+    belongs: "local",
     rootOnly: true,
     runs: "active",
     family: "bare",
@@ -73,6 +75,7 @@ export const restoreApi = [
       "For callers on its machine, or with the content of restore-secret, in the directory server below data_dir, in the " +
       "header X-Service-Restore-Secret. Whoever initialises the server meanwhile goes first: then it is refused. It is sealed afterwards and is unsealed with the shares of the snapshot's day.",
     access: access.open,
+    belongs: "local",
     answers: "always",
     rootOnly: true,
     runs: "here",

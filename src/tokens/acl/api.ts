@@ -57,6 +57,7 @@ export const tokensApi = [
       "Works once, until a reset: for that the number that the refusal tells is written into the " +
       "file server/acl-bootstrap-reset of the data directory. A credential is ignored.",
     access: access.open,
+    belongs: "shared",
     rootOnly: true,
     family: "acl",
     bodyUnreadable: "failed to decode request body",
@@ -114,6 +115,8 @@ export const tokensApi = [
     description:
       "With an AccessorID it changes or uploads that token, as the endpoint with the accessor does.",
     access: access.management,
+    belongs: ({ tokens }, { accessor: id = "", global }, { namespace }) =>
+      tokens.belongs(namespace.id, id, global),
     family: "acl",
     bodyMissing: BODY_MISSING,
     folderText: "Missing Token Accessor",
@@ -142,6 +145,8 @@ export const tokensApi = [
       "them out, or send what is stored. An accessor that no token has, with a SecretID and Type " +
       "client, becomes a new token.",
     access: access.management,
+    belongs: ({ tokens }, { path, global }, { namespace }) =>
+      tokens.belongs(namespace.id, path, global),
     family: "acl",
     bodyMissing: BODY_MISSING,
     input: {
@@ -211,6 +216,7 @@ export const tokensApi = [
     path: "/acl/token/:accessor_id",
     summary: "Delete a token. It lets nobody in from here on.",
     access: access.management,
+    belongs: ({ tokens }, { accessor: id }, { namespace }) => tokens.belongs(namespace.id, id),
     family: "acl",
     input: { accessor, cas: query.cas, region },
     output: out.nothing,
@@ -229,6 +235,7 @@ export const tokensApi = [
     summary: "Make a one-time token for the token that is presented.",
     description: "Good for ten minutes and one exchange; it takes the place of the one before.",
     access: access.token,
+    belongs: "local",
     family: "acl",
     input: { region },
     output: out.object({
@@ -250,6 +257,7 @@ export const tokensApi = [
     path: "/acl/token/onetime/exchange",
     summary: "Exchange a one-time token for the token that it was made for.",
     access: access.open,
+    belongs: "local",
     login: true,
     family: "acl",
     bodyMissing: BODY_MISSING,
@@ -274,6 +282,7 @@ export const tokensApi = [
     summary: "Remove expired tokens and one-time tokens now.",
     description: "Of all namespaces, and however short ago they expired.",
     access: access.management,
+    belongs: "shared",
     rootOnly: true,
     family: "acl",
     input: { region },

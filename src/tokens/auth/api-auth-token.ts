@@ -100,6 +100,7 @@ export const authTokenApi = [
     path: "/auth/token/create",
     summary: "Make a client token that ends with the caller's.",
     access: access.capability,
+    belongs: "local",
     input: {
       ...newToken,
       noParent: wire
@@ -119,6 +120,7 @@ export const authTokenApi = [
     path: "/auth/token/create-orphan",
     summary: "Make a client token that does not end with the caller's.",
     access: access.capability,
+    belongs: "local",
     input: {
       ...newToken,
       noParent: wire
@@ -151,6 +153,7 @@ export const authTokenApi = [
     path: "/auth/token/lookup",
     summary: "Tell about a token by its secret.",
     access: access.capability,
+    belongs: "local",
     input: { secret },
     output: tokenFacts,
     handler: (room, input, { namespace }) => {
@@ -164,6 +167,7 @@ export const authTokenApi = [
     path: "/auth/token/lookup-accessor",
     summary: "Tell about a token by its accessor, without its secret.",
     access: access.capability,
+    belongs: "local",
     input: { accessor },
     output: tokenFacts,
     handler: (room, input, { namespace }) => {
@@ -177,6 +181,7 @@ export const authTokenApi = [
     path: "/auth/token/renew-self",
     summary: "Prolong the caller's own token.",
     access: access.capability,
+    belongs: (_room, _input, { caller }) => (caller?.global === true ? "shared" : "local"),
     input: { increment },
     output: inAuth,
     handler: async (room, input, context) =>
@@ -188,6 +193,7 @@ export const authTokenApi = [
     path: "/auth/token/renew",
     summary: "Prolong a token by its secret.",
     access: access.capability,
+    belongs: (room, input) => room.belongsBySecret(input.secret.reveal()),
     input: { secret, increment },
     output: inAuth,
     handler: async (room, input, { namespace }) => {
@@ -201,6 +207,7 @@ export const authTokenApi = [
     path: "/auth/token/renew-accessor",
     summary: "Prolong a token by its accessor.",
     access: access.capability,
+    belongs: (room, input, { namespace }) => room.belongsByAccessor(namespace, input.accessor),
     input: { accessor, increment },
     output: inAuth,
     handler: async (room, input, { namespace }) => {
@@ -214,6 +221,7 @@ export const authTokenApi = [
     path: "/auth/token/revoke-self",
     summary: "End the caller's own token, and what it made.",
     access: access.capability,
+    belongs: (_room, _input, { caller }) => (caller?.global === true ? "shared" : "local"),
     input: {},
     output: out.nothing,
     handler: (room, _, context) => nothing(room.revoke(room.self(context))),
@@ -224,6 +232,7 @@ export const authTokenApi = [
     path: "/auth/token/revoke",
     summary: "End a token by its secret, and what it made.",
     access: access.capability,
+    belongs: (room, input) => room.belongsBySecret(input.secret.reveal()),
     input: { secret },
     output: out.nothing,
     handler: (room, input, { namespace }) =>
@@ -235,6 +244,7 @@ export const authTokenApi = [
     path: "/auth/token/revoke-accessor",
     summary: "End a token by its accessor, and what it made.",
     access: access.capability,
+    belongs: (room, input, { namespace }) => room.belongsByAccessor(namespace, input.accessor),
     input: { accessor },
     output: out.nothing,
     handler: (room, input, { namespace }) =>
@@ -246,6 +256,7 @@ export const authTokenApi = [
     path: "/auth/token/revoke-orphan",
     summary: "End a token by its secret, and leave what it made to itself.",
     access: access.sudo,
+    belongs: (room, input) => room.belongsBySecret(input.secret.reveal()),
     input: { secret },
     output: out.nothing,
     handler: (room, input, { namespace }) =>

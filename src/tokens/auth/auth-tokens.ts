@@ -6,6 +6,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { someNames } from "@holdfast/shared/text/some-names";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type {
   RequestContext,
   Caller,
@@ -178,6 +179,15 @@ export class AuthTokens {
     const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null || this.#isOver(token)) throw failures.accessorUnknown();
     return token;
+  }
+
+  /** Where what is written of it belongs; what nobody has is written nowhere. */
+  belongsBySecret(secret: string): WritesTo {
+    return this.#options.tokens.find(secret)?.global === true ? "shared" : "local";
+  }
+
+  belongsByAccessor(namespace: NamespaceRef, accessor: string): WritesTo {
+    return this.#options.tokens.belongs(namespace.id, accessor);
   }
 
   /** In the order of accessors. `next` is what the following page starts after, null on the last. */

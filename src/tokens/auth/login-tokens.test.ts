@@ -24,6 +24,7 @@ const MOUNT: MountRef = {
   type: "userpass",
   path: "auth/people/staff/",
   namespace: ROOT_NAMESPACE,
+  local: false,
   readable: { request: new Set(), response: new Set() },
   engine: null,
 };

@@ -257,6 +257,27 @@ test("a revocation that is waited for covers what the children of its tokens hav
   assert.deepEqual(server.outside.objects, []);
 });
 
+test("tokens that are good in every cluster end by the path of their mount as well", async (t) => {
+  const on = await stage(t);
+  const { server } = on;
+  const options = { token_scope: "global" };
+  done(await server.ask("POST", "sys/auth/people", { type: TYPE, options }));
+  await server.must("POST", "auth/people/users/ada", { password: PASSWORD });
+  for (const act of [
+    "revoke-prefix/auth/people",
+    "revoke-force/auth/people",
+    "revoke-prefix/auth",
+  ]) {
+    const ada = await on.login("people", "ada");
+    const answer = await server.ask("POST", `sys/leases/${act}`, { sync: true });
+    assert.ok(answer.status < 300, answer.text);
+    assert.equal(await on.good({ ada }), "", act);
+  }
+  const ada = await on.login("people", "ada");
+  done(await server.ask("DELETE", "sys/auth/people"));
+  assert.equal(await on.good({ ada }), "");
+});
+
 test("an auth mount that moves takes nobody along, and one that cannot move lets them in again", async (t) => {
   const on = await stage(t);
   const { server } = on;

@@ -106,6 +106,7 @@ export function providerMount(provider: Provider, uuid: string, tunes: Tunes = {
     type: "fake",
     path,
     namespace,
+    local: false,
     readable,
     engine: provider,
   };

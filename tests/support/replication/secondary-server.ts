@@ -33,6 +33,7 @@ const changes = (["promote", "disable"] as const).map((operation) =>
     path: `/sys/test/${operation}`,
     summary: "Change the role",
     access: access.drOperation(operation),
+    belongs: "local",
     rootOnly: true,
     input: {},
     output: out.object({ by: out.string("Who has done it") }),

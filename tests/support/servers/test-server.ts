@@ -24,6 +24,7 @@ import { MemoryGenerations } from "../../../src/storage/generations/memory-gener
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
 import { KeyWatch } from "../stores/key-table.ts";
 import { PoweredGenerations } from "../stores/powered-generations.ts";
+import { WriteWatch } from "../stores/witnessed-writes.ts";
 
 export interface TestServerOptions {
   readonly disk?: MemoryDisk;
@@ -65,6 +66,8 @@ export class TestServer {
   readonly directory: string;
   /** What it has stored, by the table of keys. */
   readonly keys: KeyWatch;
+  /** What its requests write, by what their endpoints declare. */
+  readonly writes: WriteWatch;
   readonly #generations: PoweredGenerations;
 
   constructor(
@@ -72,6 +75,7 @@ export class TestServer {
     lines: string[],
     directory: string,
     keys: KeyWatch,
+    writes: WriteWatch,
     generations: PoweredGenerations,
   ) {
     const [url] = server.addresses;
@@ -81,6 +85,7 @@ export class TestServer {
     this.lines = lines;
     this.directory = directory;
     this.keys = keys;
+    this.writes = writes;
     this.#generations = generations;
   }
 
@@ -120,6 +125,7 @@ export class TestServer {
     await this.server.stop();
     rmSync(this.directory, { recursive: true, force: true });
     this.keys.assert();
+    this.writes.assert();
   }
 
   /** The process is gone: nothing is sealed or flushed, whichever data is in use. What was durable is on the disk, or in
@@ -129,6 +135,7 @@ export class TestServer {
     await this.server.stop().catch(() => {});
     rmSync(this.directory, { recursive: true, force: true });
     this.keys.assert();
+    this.writes.assert();
   }
 }
 
@@ -190,11 +197,13 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     options.generations ?? new MemoryGenerations(options.engine?.(engine) ?? engine),
   );
   const common = { world, log, dial, ...about, generations };
+  const witnessed = new WriteWatch();
   const stands = standing === undefined ? {} : { standing };
-  const parts = { ...common, engineTypes, environment, leads, logRetention, rooms, ...stands };
+  const more = { logRetention, rooms, witnessed, ...stands };
+  const parts = { ...common, engineTypes, environment, leads, ...more };
   try {
     const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
-    return new TestServer(server, lines, directory, engine.written, generations);
+    return new TestServer(server, lines, directory, engine.written, witnessed, generations);
   } catch (error) {
     rmSync(directory, { recursive: true, force: true });
     throw error;

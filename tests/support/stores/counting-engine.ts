@@ -64,6 +64,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     path: "/roles/:name+",
     summary: "Write a role.",
     access: access.capability,
+    belongs: "mount",
     input: {
       name,
       ttl: wire.body("ttl").integer("Seconds.", { min: 0 }).default(0),
@@ -112,6 +113,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     path: "/roles/:name+",
     summary: "Delete a role.",
     access: access.capability,
+    belongs: "mount",
     input: { name },
     output: out.nothing,
     handler: async (engine, input) => {
@@ -125,6 +127,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     path: "/creds/:name+",
     summary: "Make an object outside, and give its secret.",
     access: access.capability,
+    belongs: "local",
     runs: "active",
     issues: true,
     input: { name },
@@ -137,6 +140,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     path: "/creds/:name+",
     summary: "Make an object outside, and give its secret.",
     access: access.capability,
+    belongs: "local",
     issues: true,
     input: { name },
     output: secret,
