@@ -152,7 +152,9 @@ test("a list has a bound, and what was decoded before does not grow", () => {
 
 test("bytes that were read do not share the message's memory", () => {
   const sent = outer.encode({ ...EMPTY, raw: Buffer.from([1, 2, 3]) });
-  const { raw } = outer.decode(sent);
-  sent.fill(0);
-  assert.deepEqual([...raw], [1, 2, 3]);
+  for (const whole of [sent, Buffer.from(sent)]) {
+    const { raw } = outer.decode(whole);
+    whole.fill(0);
+    assert.deepEqual([...raw], [1, 2, 3]);
+  }
 });

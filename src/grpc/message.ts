@@ -1,8 +1,9 @@
-// Messages as protobuf, from a table of their fields. The bytes are the package's business, its reader and writer of
-// single values; what is here is the table, so that there is neither a generator nor what it would generate. What
-// the table does not know is passed over, as the format wants it; what it knows must be as the table says.
+// Messages as protobuf, from a table of their fields, so that there is neither a generator nor what it would generate. Single
+// values are read by the package's reader. They are written here: how long a message gets is known before, so that its bytes
+// are allocated once, which is most of what a small message costs. What the table does not know is passed over, as the
+// format wants it; what it knows must be as the table says.
 
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { EMPTY } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import { OwnError } from "@holdfast/shared/failure";
@@ -14,8 +15,9 @@ export interface Field<T> {
   /** What it is where nothing came; this is not written. */
   readonly empty: T;
   readonly isEmpty: (value: T) => boolean;
-  /** With its tag, which a list repeats. */
-  readonly write: (writer: BinaryWriter, value: T) => void;
+  /** Bytes that it takes, with its tag, which a list repeats. */
+  readonly size: (value: T) => number;
+  readonly write: (out: Out, value: T) => void;
   readonly read: (reader: BinaryReader, before: T) => T;
 }
 
@@ -27,24 +29,96 @@ export type MessageOf<C> = C extends Codec<infer T> ? T : never;
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const decodeText = (text: Uint8Array) => strict.decode(text);
 
+const utf8 = new TextEncoder();
+
 class MalformedMessage extends OwnError {}
+
+/** What is written, into bytes that are as many as it takes. */
+class Out {
+  readonly bytes: Uint8Array;
+  at = 0;
+
+  constructor(length: number) {
+    this.bytes = new Uint8Array(length);
+  }
+
+  number(value: number): void {
+    let left = value;
+    for (; left >= 0x80; left = Math.floor(left / 0x80)) {
+      this.bytes[this.at++] = (left % 0x80) + 0x80;
+    }
+    this.bytes[this.at++] = left;
+  }
+
+  large(value: bigint): void {
+    if (value <= Number.MAX_SAFE_INTEGER) return this.number(Number(value));
+    let left = value;
+    for (; left >= 0x80n; left >>= 7n) this.bytes[this.at++] = Number(left & 0x7fn) + 0x80;
+    this.bytes[this.at++] = Number(left);
+  }
+
+  raw(value: Uint8Array): void {
+    this.bytes.set(value, this.at);
+    this.at += value.length;
+  }
+
+  text(value: string): void {
+    this.at += utf8.encodeInto(value, this.bytes.subarray(this.at)).written;
+  }
+}
+
+function sizeOfNumber(value: number): number {
+  let size = 1;
+  for (let left = value; left >= 0x80; left = Math.floor(left / 0x80)) size++;
+  return size;
+}
+
+function sizeOfLarge(value: bigint): number {
+  if (value <= Number.MAX_SAFE_INTEGER) return sizeOfNumber(Number(value));
+  let size = 1;
+  for (let left = value; left >= 0x80n; left >>= 7n) size++;
+  return size;
+}
+
+const tagOf = (number: number, wireType: WireType) => number * 8 + wireType;
+const withLength = (tag: number, length: number) =>
+  sizeOfNumber(tag) + sizeOfNumber(length) + length;
+
+/** One that can be a part of another. */
+export interface MessageCodec<T> extends Codec<T> {
+  size(value: T): number;
+  write(out: Out, value: T): void;
+}
 
 export function message<const F extends Record<string, unknown>>(fields: {
   readonly [K in keyof F]: Field<F[K]>;
-}): Codec<F> {
+}): MessageCodec<F> {
   const named = Object.entries(fields as unknown as Fields);
   const byNumber = new Map(named.map(([name, field]) => [field.number, { name, field }]));
   invariant(byNumber.size === named.length, "no number stands for two fields");
   const empty = Object.fromEntries(named.map(([name, field]) => [name, field.empty]));
+  const size = (value: F) => {
+    let sum = 0;
+    for (const [name, field] of named) {
+      const one = value[name] as never;
+      if (!field.isEmpty(one)) sum += field.size(one);
+    }
+    return sum;
+  };
+  const write = (out: Out, value: F) => {
+    for (const [name, field] of named) {
+      const one = value[name] as never;
+      if (!field.isEmpty(one)) field.write(out, one);
+    }
+  };
   return {
+    size,
+    write,
     encode(value) {
-      const writer = new BinaryWriter();
-      const values = value as Readonly<Record<string, never>>;
-      for (const [name, field] of named) {
-        const one = values[name] as never;
-        if (!field.isEmpty(one)) field.write(writer, one);
-      }
-      return writer.finish();
+      const out = new Out(size(value));
+      write(out, value);
+      invariant(out.at === out.bytes.length, "a message is as long as its parts");
+      return out.bytes;
     },
     decode(bytes) {
       const reader = new BinaryReader(bytes, decodeText);
@@ -72,71 +146,110 @@ function pass(reader: BinaryReader, wireType: WireType): void {
 }
 
 export function text(number: number): Field<string> {
+  const tag = tagOf(number, WireType.LengthDelimited);
   return {
     number,
     wireType: WireType.LengthDelimited,
     empty: "",
     isEmpty: (value) => value === "",
-    write: (writer, value) => writer.tag(number, WireType.LengthDelimited).string(value),
+    size: (value) => withLength(tag, Buffer.byteLength(value)),
+    write: (out, value) => {
+      const length = Buffer.byteLength(value);
+      out.number(tag);
+      out.number(length);
+      out.text(value);
+    },
     read: (reader) => reader.string(),
   };
 }
 
 /** Read as bytes of their own: a few of them must not keep the whole message in memory. */
 export function bytes(number: number): Field<Uint8Array> {
+  const tag = tagOf(number, WireType.LengthDelimited);
   return {
     number,
     wireType: WireType.LengthDelimited,
     empty: EMPTY,
     isEmpty: (value) => value.length === 0,
-    write: (writer, value) => writer.tag(number, WireType.LengthDelimited).bytes(value),
-    read: (reader) => reader.bytes().slice(),
+    size: (value) => withLength(tag, value.length),
+    write: (out, value) => {
+      out.number(tag);
+      out.number(value.length);
+      out.raw(value);
+    },
+    read: (reader) => new Uint8Array(reader.bytes()), // a Buffer's slice would not be
   };
 }
 
 export function uint32(number: number): Field<number> {
+  const tag = tagOf(number, WireType.Varint);
   return {
     number,
     wireType: WireType.Varint,
     empty: 0,
     isEmpty: (value) => value === 0,
-    write: (writer, value) => writer.tag(number, WireType.Varint).uint32(value),
+    size: (value) => {
+      invariant(Number.isInteger(value) && value >= 0 && value < 2 ** 32, "a number of 32 bits");
+      return sizeOfNumber(tag) + sizeOfNumber(value);
+    },
+    write: (out, value) => {
+      out.number(tag);
+      out.number(value);
+    },
     read: (reader) => reader.uint32(),
   };
 }
 
 /** Indexes, and times in nanoseconds. */
 export function uint64(number: number): Field<bigint> {
+  const tag = tagOf(number, WireType.Varint);
   return {
     number,
     wireType: WireType.Varint,
     empty: 0n,
     isEmpty: (value) => value === 0n,
-    write: (writer, value) => writer.tag(number, WireType.Varint).uint64(value),
+    size: (value) => {
+      invariant(value >= 0n && value < 1n << 64n, "a number of 64 bits");
+      return sizeOfNumber(tag) + sizeOfLarge(value);
+    },
+    write: (out, value) => {
+      out.number(tag);
+      out.large(value);
+    },
     read: (reader) => BigInt(reader.uint64()),
   };
 }
 
 export function flag(number: number): Field<boolean> {
+  const tag = tagOf(number, WireType.Varint);
   return {
     number,
     wireType: WireType.Varint,
     empty: false,
     isEmpty: (value) => !value,
-    write: (writer, value) => writer.tag(number, WireType.Varint).bool(value),
+    size: () => sizeOfNumber(tag) + 1,
+    write: (out) => {
+      out.number(tag);
+      out.number(1);
+    },
     read: (reader) => reader.bool(),
   };
 }
 
 /** Null where it is not there, which is not the same as one without a value. */
-export function part<T>(number: number, codec: Codec<T>): Field<T | null> {
+export function part<T>(number: number, codec: MessageCodec<T>): Field<T | null> {
+  const tag = tagOf(number, WireType.LengthDelimited);
   return {
     number,
     wireType: WireType.LengthDelimited,
     empty: null,
     isEmpty: (value) => value === null,
-    write: (writer, value) => {
-      if (value !== null) writer.tag(number, WireType.LengthDelimited).bytes(codec.encode(value));
+    size: (value) => (value === null ? 0 : withLength(tag, codec.size(value))),
+    write: (out, value) => {
+      if (value === null) return;
+      out.number(tag);
+      out.number(codec.size(value));
+      codec.write(out, value);
     },
     read: (reader) => codec.decode(reader.bytes()),
   };
@@ -150,9 +263,14 @@ export function list<T>(field: Field<T>, max: number): Field<readonly NonNullabl
     wireType: field.wireType,
     empty: [],
     isEmpty: (values) => values.length === 0,
-    write: (writer, values) => {
+    size: (values) => {
       invariant(values.length <= max, "a list has a bound");
-      for (const value of values) field.write(writer, value);
+      let sum = 0;
+      for (const value of values) sum += field.size(value);
+      return sum;
+    },
+    write: (out, values) => {
+      for (const value of values) field.write(out, value);
     },
     read: (reader, before) => {
       if (before.length >= max) throw new MalformedMessage("a list that is too long");
