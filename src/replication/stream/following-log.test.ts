@@ -15,9 +15,11 @@ import {
   streamLog,
   type ToReceiver,
 } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
 
 const BOUND = { timeout: 120_000 };
 const SECOND = 1_000_000_000n;
+const MILLISECOND = 1_000_000n;
 const KIB = 1024;
 const TOO_MUCH = /more than may wait for an answer/;
 
@@ -182,6 +184,93 @@ describe("what waits at a secondary", BOUND, () => {
       await pair.atRest();
     });
   }
+});
+
+describe("what a secondary answers", BOUND, () => {
+  let pair: ReplicatedPair;
+  afterEach(() => pair.close());
+
+  /** Follows a primary that says what a test says. */
+  async function begun() {
+    pair = await ReplicatedPair.make();
+    await pair.put("shared/first");
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.receiver.close();
+    pair.cut();
+    const words = new Outbox<ToReceiver>();
+    const answers: { durable: bigint; credit: bigint }[] = [];
+    pair.instead.set("StreamLog", () =>
+      serveBidirectional(streamLog, async function* (requests, { signal }) {
+        void (async () => {
+          for await (const { ack } of requests) {
+            if (ack !== null) answers.push({ durable: ack.durable, credit: ack.credit });
+          }
+        })().catch(() => {});
+        signal.addEventListener("abort", () => words.end(), { once: true });
+        yield* words;
+      }),
+    );
+    pair.receive();
+    pair.receiver.open();
+    const say = async (...messages: ToReceiver[]) => {
+      for (const message of messages) words.push(message);
+      for (let i = 0; i < 40; i++) await nextTurn();
+    };
+    const pass = async (time: bigint) => {
+      await pair.world.timers.advance(time);
+      for (let i = 0; i < 40; i++) await nextTurn();
+    };
+    return { answers, say, pass, durable: () => answers.map(({ durable }) => durable) };
+  }
+
+  const written = (from: bigint) => pair.primary.store.logs(from, 1000).map(({ entry }) => entry);
+
+  test("comes at once; for what is durable within 25 ms after it, together and then", async () => {
+    const { answers, say, pass, durable } = await begun();
+    for (let i = 0; i < 5; i++) await pair.put(`shared/${i}`);
+    const [two, three, four, five, six] = written(2n) as [
+      Uint8Array,
+      Uint8Array,
+      Uint8Array,
+      Uint8Array,
+      Uint8Array,
+    ];
+    await say(batchOf(two));
+    assert.deepEqual(durable(), [2n]);
+    await say(batchOf(three));
+    await say(batchOf(four));
+    assert.equal(pair.secondary.store.index, 4n);
+    await pass(25n * MILLISECOND - 1n);
+    assert.deepEqual(durable(), [2n]);
+    await pass(1n);
+    assert.deepEqual(durable(), [2n, 4n]);
+    assert.equal(answers[1]!.credit, BigInt(three.length + four.length));
+    await say(batchOf(five));
+    assert.deepEqual(durable(), [2n, 4n], "the next waits as long");
+    await pass(25n * MILLISECOND);
+    await pass(25n * MILLISECOND);
+    assert.deepEqual(durable(), [2n, 4n, 5n], "without anything to tell nothing is said");
+    await say(batchOf(six));
+    assert.deepEqual(durable(), [2n, 4n, 5n, 6n]);
+  });
+
+  test("does not wait for a mebibyte, nor for what was the last of all", async () => {
+    const { say, durable } = await begun();
+    const large = new Uint8Array(CREDIT / 16);
+    for (let i = 0; i < 4; i++) {
+      await pair.primary.store.write((tx) => tx.put(`shared/${i}`, large));
+    }
+    const [two, three, four, five] = written(2n);
+    await say(batchOf(two!));
+    await say(batchOf(three!));
+    assert.deepEqual(durable(), [2n]);
+    await say(batchOf(four!));
+    assert.deepEqual(durable(), [2n, 4n]);
+    const { index, chain } = pair.primary.store.head!;
+    await say(batchOf(five!), { ...NO_WORDS, final: { index, chain } });
+    assert.deepEqual(durable(), [2n, 4n, 5n]);
+  });
 });
 
 function batchOf(entry: Uint8Array): ToReceiver {

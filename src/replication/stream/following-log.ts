@@ -3,6 +3,8 @@
 
 import { equalBytes } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Nanos, Timer } from "@holdfast/shared/world";
 import { StatusError } from "../../grpc/status.ts";
 import { decodeHead } from "../../storage/rows/head.ts";
 import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
@@ -42,6 +44,9 @@ const MAX_QUESTIONS = 8;
 const MAX_BESIDE = 16 * 1024 * 1024;
 /** What a message, an entry or a key takes besides its bytes. */
 const EACH = 64;
+/** Between two answers, while little is owed. */
+const REST: Nanos = 25n * MILLISECOND;
+const SOON_OWED = CREDIT / 8;
 
 export class LogFollower {
   readonly #parts: ReceiverParts;
@@ -55,6 +60,8 @@ export class LogFollower {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal; // of the connection, or of this stream alone
   #wake: (() => void) | null = null;
+  #owed = 0; // bytes of entries that are durable and not acknowledged yet
+  #resting: Timer | null = null; // since the last answer
   #over: { readonly error: unknown } | null = null; // how the stream ended; without an error: by itself
   #isSuspect = false;
 
@@ -77,6 +84,7 @@ export class LogFollower {
     try {
       return await this.#work();
     } finally {
+      this.#resting?.cancel();
       this.#outbox.end();
       this.#stop.abort();
       await reading;
@@ -202,11 +210,22 @@ export class LogFollower {
     this.#progress.lastRemote = index;
     if (index >= this.#progress.announced) this.#progress.completeAt = clock.elapsed();
     this.#queuedBytes -= bytes; // before anybody is told that there is room
-    this.#outbox.push({
-      start: null,
-      ack: { received: index, durable: index, credit: BigInt(bytes) },
-    });
+    this.#owed += bytes;
+    if (this.#resting === null || this.#owed >= SOON_OWED) this.#acknowledge();
     await this.#pastMark();
+  }
+
+  /** What becomes durable soon after is acknowledged together: each answer costs both sides more than an entry does. */
+  #acknowledge(): void {
+    const { index } = this.#parts.store;
+    const credit = BigInt(this.#owed);
+    this.#owed = 0;
+    this.#outbox.push({ start: null, ack: { received: index, durable: index, credit } });
+    this.#resting?.cancel();
+    this.#resting = this.#parts.timers.after(REST, () => {
+      this.#resting = null;
+      if (this.#owed > 0) this.#acknowledge();
+    });
   }
 
   /** Those that are not here yet. What is here already must be the same. */

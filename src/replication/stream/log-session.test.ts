@@ -82,27 +82,36 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 20; i++) await nextTurn();
 }
 
-test("an entry leaves at once; those that come within two milliseconds after a message wait, and leave together", async (t) => {
+test("an entry leaves at once; those that come within three milliseconds after a message wait for one that comes later, and leave with it", async (t) => {
   const { timers, sizes, write } = await begun(t);
   await write(10);
   assert.deepEqual(sizes(), [1]);
   await write(10);
-  await timers.advance(MILLISECOND);
+  await timers.advance(3n * MILLISECOND - MICROSECOND);
   await write(10);
-  await timers.advance(MILLISECOND - MICROSECOND);
-  await turns();
   assert.deepEqual(sizes(), [1], "more may come");
   await timers.advance(MICROSECOND);
   await turns();
-  assert.deepEqual(sizes(), [1, 2]);
+  assert.deepEqual(sizes(), [1], "nothing is sent for itself");
   await write(10);
-  assert.deepEqual(sizes(), [1, 2], "the next wait as long");
-  await timers.advance(2n * MILLISECOND);
+  assert.deepEqual(sizes(), [1, 3]);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 3], "the next wait as long");
+});
+
+test("what nothing comes after leaves after five milliseconds", async (t) => {
+  const { timers, sizes, write } = await begun(t);
+  await write(10);
+  await write(10);
+  await timers.advance(5n * MILLISECOND - MICROSECOND);
   await turns();
-  assert.deepEqual(sizes(), [1, 2, 1]);
-  await timers.advance(2n * MILLISECOND);
+  assert.deepEqual(sizes(), [1]);
+  await timers.advance(MICROSECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 1]);
+  await timers.advance(5n * MILLISECOND);
   await write(10);
-  assert.deepEqual(sizes(), [1, 2, 1, 1], "after that time one leaves at once again");
+  assert.deepEqual(sizes(), [1, 1, 1], "after that time one leaves at once again");
 });
 
 test("an answer does not end the waiting", async (t) => {
@@ -111,7 +120,7 @@ test("an answer does not end the waiting", async (t) => {
   await write(10);
   await answer(bytes());
   assert.deepEqual(sizes(), [1]);
-  await timers.advance(2n * MILLISECOND);
+  await timers.advance(5n * MILLISECOND);
   await turns();
   assert.deepEqual(sizes(), [1, 1]);
 });
@@ -137,7 +146,7 @@ test("64 KiB do not wait, and less does", async (t) => {
 test("what is under way is bounded by the credit and one message, and an answer makes room for as much as it names", async (t) => {
   const { timers, bytes, write, answer } = await begun(t);
   const settled = async () => {
-    await timers.advance(3n * MILLISECOND);
+    await timers.advance(6n * MILLISECOND);
     await turns();
   };
   await write(MIB - 400, 24);
@@ -172,7 +181,7 @@ test("a question goes after the entries that are to be applied before it is answ
   await turns();
   assert.equal(kinds().length, 4, "that one is not written yet");
   await write(10);
-  await timers.advance(2n * MILLISECOND);
+  await timers.advance(5n * MILLISECOND);
   await turns();
   assert.deepEqual(kinds().slice(4), ["entries", "question"]);
 });
@@ -182,7 +191,7 @@ test("which entry was the last is said after it, and an answer counts for that f
   const place = ({ head }: Store) => (isFinal ? { index: head!.index, chain: head!.chain } : null);
   const { timers, session, finals, bytes, write, answer } = await begun(t, place);
   const settled = async () => {
-    await timers.advance(3n * MILLISECOND);
+    await timers.advance(6n * MILLISECOND);
     await turns();
   };
   await write(MIB - 400, 20);

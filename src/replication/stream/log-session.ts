@@ -24,7 +24,9 @@ import {
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
 const CHECKPOINT_ENTRIES = 10_000;
 /** What comes so soon after a message goes together: each costs both sides, and the disk there, more than what is in it. */
-const GATHERED: Nanos = 2n * MILLISECOND;
+const GATHERED: Nanos = 5n * MILLISECOND;
+/** After so long what is committed goes with the commit that has waited least: nobody is woken for it. */
+const GATHERED_ENOUGH: Nanos = 3n * MILLISECOND;
 const ENOUGH = { entries: 64, bytes: 64 * 1024 };
 /** How long somebody has to leave who was told to. */
 export const LEAVING: Nanos = SECOND / 2n;
@@ -56,6 +58,7 @@ export class LogSession implements Ended {
   #wake: (() => void) | null = null;
   #isDueSoon: Timer | null = null; // a checkpoint
   #gathering: Timer | null = null; // since the last message
+  #gatheredAt: Nanos = 0n;
   #follower: Follower | null = null;
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
@@ -168,9 +171,10 @@ export class LogSession implements Ended {
         if (ack === null || ack.durable >= this.#next) return; // what was not sent is not durable there
         if (ack.credit === 0n) this.#isFinalHeard = this.#isFinal;
         member.acknowledge(ack.durable);
+        const wasSpent = this.#credit <= 0;
         this.#credit = Math.min(CREDIT, this.#credit + Number(ack.credit));
         acknowledged();
-        this.wake();
+        if (wasSpent) this.wake();
       }
     } catch {
       // The stream is over; how it ended is seen where its answers are made.
@@ -214,11 +218,14 @@ export class LogSession implements Ended {
 
   /** Whether more may come before the next message goes. */
   #gathers(): boolean {
-    return this.#gathering !== null && !this.#parts.tail.has(this.#next, ENOUGH);
+    if (this.#gathering === null) return false;
+    const { clock, tail } = this.#parts;
+    return clock.elapsed() < this.#gatheredAt && !tail.has(this.#next, ENOUGH);
   }
 
   #gather(): void {
     this.#gathering?.cancel();
+    this.#gatheredAt = this.#parts.clock.elapsed() + GATHERED_ENOUGH;
     this.#gathering = this.#parts.timers.after(GATHERED, () => {
       this.#gathering = null;
       if (this.#parts.store.index >= this.#next) this.wake();

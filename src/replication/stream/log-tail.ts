@@ -2,12 +2,13 @@
 // them. While somebody follows, what is committed is kept as it was written until everybody was sent it: what is let go
 // soon costs the collector nothing. Where nobody follows it costs nothing at all. A commit never waits for it.
 
+import { EMPTY } from "@holdfast/shared/bytes";
 import type { LogRow } from "../../storage/engines/engine.ts";
 import type { Store } from "../../storage/store.ts";
 
 const MAX_ENTRIES = 16_384;
 const SLACK = 1024; // entries beyond, so that the list is not moved for each
-const SENT = 64; // entries that everybody was sent, for the same reason
+const GONE = 1024; // places of entries that everybody was sent, for the same reason
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Heads that are kept lie so far apart, but for the newest. */
 const HEAD_STEP = 64n;
@@ -35,8 +36,10 @@ export class LogTail {
   readonly #store: Store;
   readonly #unwatch: () => void;
   readonly #followers = new Set<{ next: bigint }>();
+  /** Those that everybody was sent are gone; their places are, now and then. */
   #entries: Uint8Array[] = [];
-  #first = 0n; // index of the first of them
+  #gone = 0;
+  #first = 0n; // index of the first place
   #bytes = 0;
   readonly #heads: StoredHead[] = [];
 
@@ -77,7 +80,7 @@ export class LogTail {
     const last = this.#store.index;
     if (from > last) return [];
     const at = Number(from - this.#first);
-    const isKnown = at >= 0 && at < this.#entries.length;
+    const isKnown = at >= this.#gone && at < this.#entries.length;
     const entries = isKnown ? this.#entries.slice(at, at + max.entries) : this.#load(from, max);
     if (entries.length === 0) return null;
     return within(entries, { ...max, entries: Math.min(max.entries, Number(last - from) + 1) });
@@ -88,7 +91,7 @@ export class LogTail {
     const count = Number(this.#store.index - from) + 1;
     if (count >= entries || count < 1) return count >= entries;
     const at = Number(from - this.#first);
-    if (at < 0 || at + count > this.#entries.length) return true;
+    if (at < this.#gone || at + count > this.#entries.length) return true;
     let sum = 0;
     for (let i = at; i < at + count && sum < bytes; i++) sum += this.#entries[i]!.length;
     return sum >= bytes;
@@ -133,6 +136,7 @@ export class LogTail {
 
   #forget(first: bigint): void {
     this.#entries = [];
+    this.#gone = 0;
     this.#bytes = 0;
     this.#first = first;
   }
@@ -140,25 +144,31 @@ export class LogTail {
   #letGo(): void {
     let needed = this.#first + BigInt(this.#entries.length);
     for (const { next } of this.#followers) if (next < needed) needed = next;
-    const gone = Number(needed - this.#first);
-    if (gone < SENT) return;
-    for (let i = 0; i < gone; i++) this.#bytes -= this.#entries[i]!.length;
-    this.#entries.splice(0, gone);
-    this.#first = needed;
+    this.#release(Number(needed - this.#first));
   }
 
   #drop(): void {
-    if (this.#entries.length <= MAX_ENTRIES + SLACK && this.#bytes <= MAX_BYTES) return;
-    let gone = 0;
-    while (
-      gone < this.#entries.length &&
-      (this.#entries.length - gone > MAX_ENTRIES || this.#bytes > MAX_BYTES)
-    ) {
-      this.#bytes -= this.#entries[gone]!.length;
-      gone++;
+    const { length } = this.#entries;
+    if (length - this.#gone <= MAX_ENTRIES + SLACK && this.#bytes <= MAX_BYTES) return;
+    let [gone, bytes] = [this.#gone, this.#bytes];
+    for (; gone < length && (length - gone > MAX_ENTRIES || bytes > MAX_BYTES); gone++) {
+      bytes -= this.#entries[gone]!.length;
     }
-    this.#entries.splice(0, gone);
-    this.#first += BigInt(gone);
+    this.#release(gone);
+  }
+
+  /** Those before this place. */
+  #release(to: number): void {
+    for (; this.#gone < to; this.#gone++) {
+      this.#bytes -= this.#entries[this.#gone]!.length;
+      this.#entries[this.#gone] = EMPTY;
+    }
+    const isAll = this.#gone === this.#entries.length;
+    if (this.#gone < GONE && !isAll) return;
+    this.#first += BigInt(this.#gone);
+    if (isAll) this.#entries.length = 0;
+    else this.#entries.splice(0, this.#gone);
+    this.#gone = 0;
   }
 
   #keepHead(): void {
