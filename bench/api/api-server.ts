@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly root?: string;
   /** After `server`. */
   readonly args: readonly string[];
+  /** Of the runtime, besides the launcher's. Default: none. */
+  readonly flags?: readonly string[];
   /** The statuses of sys/health that count as ready; any when there are none. */
   readonly ready: readonly number[];
 }
@@ -66,19 +68,23 @@ export async function freePort(): Promise<number> {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { directory, port, args, ready, root = ROOT } = options;
+  const { directory, port, args, ready, root = ROOT, flags = [] } = options;
   const main = join(root, "src", "main.ts");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const logPath = join(directory, "server.log");
   const log = openSync(logPath, "a", 0o600);
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const child = spawn(process.execPath, [...runtimeFlags(root), main, "server", ...args], {
-    cwd: directory,
-    stdio: ["ignore", "ignore", log],
-    // Nothing else of our environment: addresses and tokens in it are meant for others.
-    env: { PATH: process.env["PATH"] ?? "", HOME: directory, ...compiledCode(root) },
-  });
+  const child = spawn(
+    process.execPath,
+    [...runtimeFlags(root), ...flags, main, "server", ...args],
+    {
+      cwd: directory,
+      stdio: ["ignore", "ignore", log],
+      // Nothing else of our environment: addresses and tokens in it are meant for others.
+      env: { PATH: process.env["PATH"] ?? "", HOME: directory, ...compiledCode(root) },
+    },
+  );
   closeSync(log);
   const exited = once(child, "exit");
   exited.catch(() => {}); // looked at below

@@ -2,7 +2,7 @@
 // operator starts it: real files, and real TLS between them.
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,12 +14,14 @@ import { freePort, type RunningServer, startServer } from "../api/api-server.ts"
 import { openedServer } from "../stores/fill-server.ts";
 import type { KeptStore } from "../stores/kept-store.ts";
 import { keysFrom, type NodeKeys } from "../stores/tokens-node.ts";
+import { type Applied, noting, takeApplied } from "./applied.ts";
 import { CountedWay } from "./counted-way.ts";
 
 const DR = "sys/replication/dr";
 const VALUE_BYTES = 300;
 /** So many names are written over and over: the store does not grow with the rounds. */
 const NAMES = 20_000;
+const MEMORY = "/dev/shm";
 const POLL_MS = 1;
 const MAX_UNDER_WAY = 4096; // writes
 const LONGEST_WAIT_MS = 15 * 60_000;
@@ -27,7 +29,8 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 export interface PairOptions {
   readonly store?: KeptStore;
   readonly counted?: boolean;
-  /** Each process has a core of its own, where the system can do that: what one takes the other does not lack. */
+  /** Each process has a core of its own and the secondary a disk in memory, where the system can do that: what one takes the
+   *  other does not lack. */
   readonly apart?: boolean;
 }
 
@@ -39,6 +42,7 @@ export class Pair {
   readonly #directory: string;
   readonly #port: number; // of the secondary's API
   readonly #isApart: boolean;
+  readonly #data: string; // of the secondary
   readonly #value = Buffer.alloc(VALUE_BYTES, 7);
   #other: RunningServer | null = null;
   #ids = 0;
@@ -56,6 +60,9 @@ export class Pair {
     this.#directory = place.directory;
     this.#port = place.port;
     this.#isApart = place.apart;
+    const isInMemory = place.apart && existsSync(MEMORY);
+    const own = join(place.directory, "secondary");
+    this.#data = isInMemory ? mkdtempSync(join(MEMORY, "holdfast-bench-")) : own;
   }
 
   /** Nobody has joined yet. `store`: data that is there already; otherwise there is none. */
@@ -83,6 +90,7 @@ export class Pair {
     await this.#other?.stop();
     await this.server.stop();
     await this.way?.close();
+    rmSync(this.#data, { recursive: true, force: true });
   }
 
   get primary(): Caller {
@@ -107,13 +115,9 @@ export class Pair {
   /** A new cluster becomes the secondary; gives the moment from which on it may copy. */
   async join(): Promise<number> {
     const config = join(this.#directory, "secondary.hcl");
-    writeFileSync(
-      config,
-      configuration(join(this.#directory, "secondary"), this.#port, await freePort()),
-      {
-        mode: 0o600,
-      },
-    );
+    writeFileSync(config, configuration(this.#data, this.#port, await freePort()), {
+      mode: 0o600,
+    });
     await this.#start();
     const stranger = { url: this.secondary.url, headers: {} };
     const own = keysFrom(
@@ -146,13 +150,28 @@ export class Pair {
   async #start(): Promise<void> {
     const directory = join(this.#directory, "process");
     const args = ["--config", join(this.#directory, "secondary.hcl")];
-    this.#other = await startServer({ directory, port: this.#port, args, ready: [] });
+    const flags = noting(this.#applied);
+    this.#other = await startServer({ directory, port: this.#port, args, flags, ready: [] });
     if (this.#isApart) runOn(1, this.#other.pid);
   }
 
   /** Of which every known secondary has said that it is durable there. */
   get acknowledged(): bigint {
     return this.server.replication.retention?.acknowledged ?? 0n;
+  }
+
+  /** Since the last time: what the secondary made durable, and when. Up to `index`, which it has; the last of it is written with the next tick. */
+  async applied(index: bigint): Promise<Applied[]> {
+    const found: Applied[] = [];
+    await until(() => {
+      found.push(...takeApplied(this.#applied));
+      return (found.at(-1)?.index ?? 0n) >= index;
+    });
+    return found;
+  }
+
+  get #applied(): string {
+    return join(this.#directory, "applied");
   }
 
   /** Everything up to `index` is durable on the secondary; gives that moment. */
@@ -223,6 +242,22 @@ export class Pair {
     await until(() => underWay === 0);
     if (failed !== null) throw failed;
     return issued;
+  }
+
+  /** So many at once, again and again, so that commits have as many entries whoever else is busy. */
+  async inBursts(
+    { count, everyMillis }: { readonly count: number; readonly everyMillis: number },
+    goesOn: () => boolean,
+    written: (took: number) => void,
+  ): Promise<void> {
+    let due = performance.now();
+    while (goesOn()) {
+      const at = performance.now();
+      const one = () => this.write().then(() => written(performance.now() - at));
+      await Promise.all(Array.from({ length: count }, one));
+      due = Math.max(due + everyMillis, performance.now() - everyMillis);
+      while (performance.now() < due) await pause(POLL_MS);
+    }
   }
 
   /** A planned failover. Milliseconds from the request to its answer, and to the first write that the new primary took. */

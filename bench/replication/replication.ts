@@ -13,40 +13,61 @@ import { type Pair, withPair } from "./pair.ts";
 
 const MIB = 2 ** 20;
 const PER_SECOND = 2000;
+const BURSTS = { count: 10, everyMillis: 5 }; // 2,000/s
+const COST_TURNS = 15;
 const MAX_LAG_MS = 20;
 const TOKENS = 250_000; // each has four rows
 const QUICK_TOKENS = 1000;
 const CHANGED = 1000; // entries between two trees
 
 interface Lags {
+  /** Until it was durable there. */
   readonly lags: number[];
+  /** Until that was heard here. */
+  readonly heard: number[];
   readonly commits: number[];
 }
 
-/** Lag: from the moment in which a write is answered here to the one in which it is said to be durable there. */
+/** From the moment in which a write is answered here. */
 async function lagsFor(pair: Pair, millis: number): Promise<Lags> {
-  const waiting: { index: bigint; at: number }[] = [];
-  const [lags, commits]: [number[], number[]] = [[], []];
+  const answered: { readonly index: bigint; readonly at: bigint }[] = [];
+  const [heard, commits]: [number[], number[]] = [[], []];
+  let next = 0;
   const look = () => {
-    const now = performance.now();
-    while (waiting[0] !== undefined && waiting[0].index <= pair.acknowledged) {
-      lags.push(Math.max(0, now - waiting.shift()!.at));
+    const now = process.hrtime.bigint();
+    const { acknowledged } = pair;
+    for (; answered[next] !== undefined && answered[next]!.index <= acknowledged; next++) {
+      heard.push(millisFrom(answered[next]!.at, now));
     }
   };
   const looking = setInterval(look, 1);
+  await pair.durable();
+  await pair.applied(0n);
   const end = performance.now() + millis;
   await pair.paced(
     PER_SECOND,
     () => performance.now() < end,
     (index, took) => {
       commits.push(took);
-      waiting.push({ index, at: performance.now() });
+      answered.push({ index, at: process.hrtime.bigint() });
     },
   );
   await pair.durable();
   look();
   clearInterval(looking);
-  return { lags, commits };
+  const { index: last } = answered.at(-1)!;
+  const applied = await pair.applied(last);
+  let at = 0;
+  const lags = answered.map((one) => {
+    while (applied[at]!.index < one.index) at++;
+    return millisFrom(one.at, applied[at]!.at);
+  });
+  return { lags, heard, commits };
+}
+
+/** Entries may be there before they are answered here. */
+function millisFrom(from: bigint, to: bigint): number {
+  return Math.max(0, Number(to - from) / 1e6);
 }
 
 /** A primary runs for months: both sides have compiled what they need before anything is measured. Few messages go, so that
@@ -66,15 +87,21 @@ async function lag(context: Context): Promise<Figures> {
     await pair.streams();
     await warm(context, pair);
     const found = await rounds(context, async () => {
-      const { lags, commits } = await lagsFor(pair, roundMillis(context, 3000));
+      const { lags, heard, commits } = await lagsFor(pair, roundMillis(context, 3000));
       const [p99, own] = [quantile(lags, 0.99), quantile(commits, 0.99)];
       // A machine that makes the primary itself wait is no measure of the way between the two.
-      return { p50: median(lags), p99, own, share: p99 / Math.max(MAX_LAG_MS, 2 * own) };
+      const share = p99 / Math.max(MAX_LAG_MS, 2 * own);
+      return { p50: median(lags), p99, own, share, heard: quantile(heard, 0.99) };
     });
     return {
       samples: found.map(({ p99 }) => p99),
       also: [
         { what: "p50", unit: "ms", samples: found.map(({ p50 }) => p50), budget: { atMost: 5 } },
+        {
+          what: "p99 until the primary has heard of it",
+          unit: "ms",
+          samples: found.map(({ heard }) => heard),
+        },
         {
           what: "p99 of the primary's own commits",
           unit: "ms",
@@ -211,41 +238,48 @@ async function changedApart(context: Context, pair: Pair) {
   });
 }
 
+/** What entries of a primary cost it with a secondary that follows and without, by turns, so that what changes slowly is in both. */
 async function cost(context: Context): Promise<Figures> {
   const measured = async (pair: Pair): Promise<Figures> => {
     await pair.join();
     await pair.streams();
     await warm(context, pair);
     const once = async () => {
+      await burstsFor(pair, roundMillis(context, 500)); // what came before leaves nothing behind
       const before = process.cpuUsage();
-      const { commits } = await commitsFor(pair, roundMillis(context, 3000));
+      const commits = await burstsFor(pair, roundMillis(context, 2000));
       const { user, system } = process.cpuUsage(before);
-      return { micros: (user + system) / commits.length, p99: quantile(commits, 0.99) };
+      return {
+        micros: (user + system) / commits.length,
+        p99: quantile(commits, 0.99),
+        resident: residentBytesOf(process.pid) / MIB,
+      };
     };
-    const found = await rounds(context, async () => {
+    const [beside, alone]: [Turn[], Turn[]] = [[], []];
+    for (let i = 0; i < (context.quick ? 1 : COST_TURNS); i++) {
+      await pair.streams();
       await pair.durable();
-      const beside = await once();
+      beside.push(await once());
       await pair.durable();
-      const resident = residentBytesOf(process.pid);
       await pair.away();
-      const alone = await once();
-      const grown = (resident - residentBytesOf(process.pid)) / MIB;
+      alone.push(await once());
       await pair.back();
-      return { micros: beside.micros - alone.micros, ratio: beside.p99 / alone.p99, grown };
-    });
+    }
+    const apart = (name: keyof Turn) => beside.map((one, i) => one[name] - alone[i]![name]);
     return {
-      samples: found.map(({ micros }) => micros),
+      samples: apart("micros"),
       also: [
+        { what: "of it without a secondary", unit: "µs", samples: alone.map((one) => one.micros) },
         {
           what: "p99 of the primary's commits, beside / alone",
           unit: "×",
-          samples: found.map(({ ratio }) => ratio),
+          samples: beside.map(({ p99 }, i) => p99 / alone[i]!.p99),
           budget: { atMost: 1.1 },
         },
         {
           what: "more memory than without",
           unit: "MiB",
-          samples: found.map(({ grown }) => grown),
+          samples: apart("resident"),
           budget: { atMost: 24 },
         },
       ],
@@ -254,15 +288,21 @@ async function cost(context: Context): Promise<Figures> {
   return await withPair(context.directory, measured, { apart: true });
 }
 
-async function commitsFor(pair: Pair, millis: number): Promise<{ readonly commits: number[] }> {
+interface Turn {
+  readonly micros: number;
+  readonly p99: number;
+  readonly resident: number;
+}
+
+async function burstsFor(pair: Pair, millis: number): Promise<number[]> {
   const commits: number[] = [];
   const end = performance.now() + millis;
-  await pair.paced(
-    PER_SECOND,
+  await pair.inBursts(
+    BURSTS,
     () => performance.now() < end,
-    (_, took) => commits.push(took),
+    (took) => commits.push(took),
   );
-  return { commits };
+  return commits;
 }
 
 async function promote(context: Context): Promise<Figures> {
@@ -318,7 +358,7 @@ export const replicationRows: readonly Row[] = [
   },
   {
     name: "replication/cost",
-    what: "for each entry and secondary, of the primary's processor, each on its own core",
+    what: "for each entry and secondary, of the primary's processor",
     unit: "µs",
     budget: { atMost: 15 },
     run: cost,
