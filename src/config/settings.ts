@@ -150,7 +150,10 @@ export const SETTINGS = {
     { env: "HOLDFAST_CLUSTER_ADDR" },
   ),
   cluster_name: text("Name of the cluster, given at initialisation", "`holdfast-` and 8 digits"),
-  region: textOr("Name of the region that this cluster is", "global"),
+  region: textOr(
+    "Name of the region that this cluster is, given at initialisation; what is stored counts",
+    "global",
+  ),
   node_id: text("Name of this node", "the name of the host"),
   data_dir: textOr("Directory of everything that the server keeps", "./data", {
     env: "HOLDFAST_DATA_DIR",

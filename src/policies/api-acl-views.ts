@@ -25,7 +25,7 @@ import type { PolicyRecord } from "./policy-record.ts";
 export interface AclPolicyRoom {
   readonly policies: Policies;
   /** Name of the own region. */
-  readonly region: string;
+  readonly region: () => string;
 }
 
 const endpoint = endpointsOf<AclPolicyRoom>();
@@ -172,7 +172,7 @@ export const aclViewsApi = [
 // --- reading ---
 
 async function list(room: AclPolicyRoom, input: InputOf<typeof listed>, context: RequestContext) {
-  query.checkRegion(input.region, room.region);
+  query.checkRegion(input.region, room.region());
   const { policies } = room;
   const { prefix, reverse, perPage, nextToken } = input;
   const all = namesFor(policies, context).filter((one) => one.startsWith(prefix));
@@ -199,7 +199,7 @@ function read(
   context: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
-  query.checkRegion(input.region, room.region);
+  query.checkRegion(input.region, room.region());
   const { name: called } = input;
   const all = context.caller?.type === "management";
   // Whoever may not read it learns nothing, not even whether it is there.
@@ -243,7 +243,7 @@ async function write(
   path: string,
   input: InputOf<typeof fields>,
 ) {
-  query.checkRegion(input.region, room.region);
+  query.checkRegion(input.region, room.region());
   const { rules, description, jobs } = input;
   // Left out, it is the path's.
   if (input.name !== "" && policyName(input.name) !== path) throw failures.viewNameMismatch();
@@ -272,7 +272,7 @@ async function remove(
   { namespace }: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
-  query.checkRegion(input.region, room.region);
+  query.checkRegion(input.region, room.region());
   await room.policies.delete(namespace.id, input.name);
   return undefined;
 }

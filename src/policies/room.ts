@@ -41,7 +41,7 @@ export interface PoliciesNeeds {
   readonly overrideNeedsSudo: boolean;
   readonly trace: boolean;
   /** Name of the own region. */
-  readonly region: string;
+  readonly region: () => string;
   /** What answers on a path, its one form, and what is looked at of described fields. */
   readonly declared: InspectionOptions["declared"];
   readonly canonical: InspectionOptions["canonical"];
@@ -56,7 +56,7 @@ export interface PoliciesParts {
   readonly governingPolicies: GoverningPolicies;
   readonly capabilityQueries: CapabilityQueries;
   readonly inspection: Inspection;
-  readonly region: string;
+  readonly region: () => string;
 }
 
 export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {

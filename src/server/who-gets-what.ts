@@ -49,7 +49,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   const { host, store, barrier, running, turns, cubbyholes, places, routing } = ground;
   const { config, world, log, dev, version, buildDate, instruments } = host;
   const { clock, timers, random, fs } = world;
-  const { region, acl } = config;
+  const { acl } = config;
+  const region = () => rooms.seal.region.name;
   const { shared, local, node } = ground.views;
   const over = takenOver(rooms, ground);
   const autoSeal = () => sealKeyOf(config, host.operatorFiles);
@@ -62,6 +63,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
     seal: () => ({
       store,
       barrier,
+      local,
+      region: config.region,
       clock,
       timers,
       random,
@@ -88,7 +91,6 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         activeReachable: true,
         drMode: drMode(),
         performanceMode: "disabled",
-        region,
         bootstrapOpen: !sealed && drMode() !== "secondary" && rooms.tokens.tokens.bootstrapOpen,
         heartbeat: sealed ? null : rooms.replication.replication.status.heartbeat,
         lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,

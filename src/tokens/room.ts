@@ -15,7 +15,7 @@ import { Tokens, type TokensOptions } from "./tokens.ts";
 export interface TokensNeeds extends Required<Omit<TokensOptions, "maxCached">> {
   readonly turns: FairTurns;
   /** Name of the own region. */
-  readonly region: string;
+  readonly region: () => string;
   /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
   /** How long tokens of auth/token live. */

@@ -23,7 +23,7 @@ function records(
   return new Records({
     veil: hasher,
     format: { hmacAccessor: true, elideLists: false, prefix: "", ...change },
-    cluster: { clusterId: () => "cluster", region: "north" },
+    cluster: { clusterId: () => "cluster", region: () => "north" },
     headers: () => headers,
     clock: new FakeClock(START + 1_500_000_000n),
   });

@@ -40,7 +40,7 @@ export interface HeaderRule {
 /** Where this server stands; ids may become known only after a start. */
 export interface ClusterFacts {
   readonly clusterId: () => string;
-  readonly region: string;
+  readonly region: () => string;
 }
 
 export interface RecordParts {
@@ -176,7 +176,7 @@ export class Records {
       `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
       `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}${snapshot(request)}` +
       `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
-      `"region":${quote(cluster.region)}}`
+      `"region":${quote(cluster.region())}}`
     );
   }
 

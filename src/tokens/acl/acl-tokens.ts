@@ -21,7 +21,7 @@ export interface AclTokensOptions {
   readonly turns: FairTurns;
   readonly random: Random;
   /** Name of the own region. */
-  readonly region: string;
+  readonly region: () => string;
   /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
 }
@@ -35,7 +35,7 @@ export interface Found<T> {
 export class AclTokens {
   readonly tokens: Tokens;
   readonly anonymousSelf: boolean;
-  readonly #region: string;
+  readonly #region: () => string;
   readonly #listing: Listing;
   readonly #parked: BlockingQueries;
   readonly #exchanges: AddressLimit;
@@ -77,7 +77,7 @@ export class AclTokens {
 
   /** There is one region, which is the authoritative one too. */
   checkRegion(name: string): void {
-    checkRegion(name, this.#region);
+    checkRegion(name, this.#region());
   }
 
   async list(

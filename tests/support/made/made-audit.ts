@@ -38,7 +38,7 @@ export async function madeAudit(t: TestContext, changed: Partial<AuditOptions> =
     connector: new SystemConnector(() => true),
     places: { roots: [data], forbidden: [store] },
     allowPrefix: false,
-    cluster: { clusterId: () => "cluster-id", region: "global" },
+    cluster: { clusterId: () => "cluster-id", region: () => "global" },
     declared: [],
     metrics: {
       wrote: (device, ok, seconds) => void health.writes.push({ device, ok, seconds }),

@@ -51,6 +51,7 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["shared/identity/*", "core"],
   ["shared/audit/*", "core"],
   ["local/audit/*", "core"],
+  ["local/cluster/region", "core"],
   ["shared/browser/*", "core"],
   // core/: this node and this cluster; they are sent to nobody
   ["core/keyring", "none"],
