@@ -4,7 +4,7 @@
 import type { Codec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Instant } from "@holdfast/shared/world";
-import type { Page } from "../storage/key.ts";
+import { classOf, type Page } from "../storage/key.ts";
 import { scopeOfKey } from "./scope.ts";
 import type { Store, WriteOptions } from "../storage/store.ts";
 import type { StoreTx } from "../storage/transaction.ts";
@@ -80,6 +80,11 @@ export class View implements ViewReads {
   /** The last durable index: what the reads of this turn are as of. */
   get index(): bigint {
     return this.#store.index;
+  }
+
+  /** Whether another cluster writes what lies here, and nobody else does. */
+  get writtenElsewhere(): boolean {
+    return this.#store.leavesShared && classOf(this.prefix) === "shared";
   }
 
   get<T>(key: string, codec: Codec<T>): T | null {

@@ -195,6 +195,10 @@ export class Life<H> {
     this.#sharedRefused = refused;
   }
 
+  get leavesShared(): boolean {
+    return this.#sharedRefused !== null;
+  }
+
   /** Throws unless our own writes to these keys are taken, with a control record or without. `applies`: the cluster
    *  that writes shared rows has written them. */
   assertTakes(keys: Iterable<string>, { control, applies }: Taken): void {

@@ -355,6 +355,11 @@ export class Store implements StoreReads {
     this.#writing.leaveShared(left);
   }
 
+  /** Whether another cluster writes what is shared. */
+  get leavesShared(): boolean {
+    return this.#life.leavesShared;
+  }
+
   /** Like write, for whoever applies what that cluster has written. */
   writeApplied<T>(fn: (tx: StoreTx) => T): Promise<T> {
     return this.#writing.writeApplied(fn);

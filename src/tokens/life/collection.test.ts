@@ -158,6 +158,32 @@ test("an ended token whose clock was set back waits, unless it is forced", async
   assert.equal((await tokens.collection.run({ force: true })).tokens, 1);
 });
 
+test("where another cluster writes shared rows, global tokens hold nobody up and stay until they are theirs to remove", async () => {
+  const made = await madeTokens();
+  const { tokens, world, store } = made;
+  const alarms = () => world.lines.filter((line) => line.includes("shared-write-refused"));
+  const hundred = Array.from({ length: 100 }, (_, i) => i);
+  // Some that are seen to end, and some that nobody has seen: in both the global ones come first.
+  for (const seen of [true, false]) {
+    await Promise.all(
+      hundred.map(() => tokens.writes.create({ ...CLIENT, ttl: MINUTE, global: true })),
+    );
+    await tokens.writes.create({ ...CLIENT, ttl: MINUTE + 1n });
+    await tokens.writes.create({ ...CLIENT, ttl: MINUTE + 2n });
+    if (seen) await world.timers.advance(2n * MINUTE);
+    else world.clock.pass(2n * MINUTE);
+    await turns();
+  }
+  store.leaveShared(true);
+  assert.equal((await tokens.collection.run({ force: true })).tokens, 4);
+  assert.deepEqual(keysBelow(made, "local/ns/root/tokens/by-accessor/"), []);
+  assert.equal((await tokens.collection.run({ force: true })).tokens, 0);
+  assert.equal(recordsOf(made).length, 200);
+  assert.deepEqual(alarms(), []);
+  store.leaveShared(false);
+  assert.equal((await tokens.collection.run({ force: true })).tokens, 200);
+});
+
 test("closed, it stops in the middle and arms nothing; what was removed stays so", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;

@@ -86,28 +86,43 @@ export class Collection {
 
   async #tokens({ force }: { readonly force: boolean }): Promise<number> {
     const { rows, threshold } = this.#parts;
-    return this.#slices((tx) => {
-      const before = force ? tx.time : tx.time - threshold + 1n;
+    const before = (tx: Tx) => (force ? tx.time : tx.time - threshold + 1n);
+    const ended = await this.#each((tx, after) => {
       // What was ended stays so when the clock is set back, and a forced run takes all of it.
-      const isOld = ({ expires }: TimedPlace) => force || isOver(expires, before);
-      const ended = rows.ended(SLICE, tx).filter(isOld);
-      // Those that nobody has seen end yet: after a pause, or when it is forced.
-      const due = ended.length > 0 ? ended : rows.due(before, SLICE, tx);
-      for (const timed of due) this.#collect(tx, timed);
-      return due.length;
+      const isOld = ({ expires }: TimedPlace) => force || isOver(expires, before(tx));
+      return rows.ended(SLICE, tx, after).filter(isOld);
+    });
+    // Those that nobody has seen end yet: after a pause, or when it is forced.
+    const due = await this.#each((tx, after) => rows.due(before(tx), SLICE, tx, after));
+    return ended + due;
+  }
+
+  /** Global ones go where they are written: elsewhere they are passed over, so that the others behind them go. */
+  #each(find: (tx: Tx, after: TimedPlace | undefined) => TimedPlace[]): Promise<number> {
+    const { rows } = this.#parts;
+    let passed: TimedPlace | undefined;
+    return this.#slices((tx) => {
+      const found = find(tx, passed);
+      if (found.length === 0) return null;
+      const stay = rows.shared.writtenElsewhere;
+      const own = stay ? found.filter(({ place }) => !place.global) : found;
+      if (stay) passed = found.at(-1);
+      for (const timed of own) this.#collect(tx, timed);
+      return own.length;
     });
   }
 
   async #oneTimeTokens(): Promise<number> {
-    return this.#slices((tx) => this.#parts.oneTime.removeDue(tx, tx.time, SLICE));
+    return this.#slices((tx) => this.#parts.oneTime.removeDue(tx, tx.time, SLICE) || null);
   }
 
-  async #slices(collect: (tx: Tx) => number): Promise<number> {
+  /** Until nothing is found any more: null. */
+  async #slices(collect: (tx: Tx) => number | null): Promise<number> {
     const { rows, timers } = this.#parts;
     let count = 0;
     while (this.#open) {
       const collected = await rows.local.write(collect, { essential: true });
-      if (collected === 0) break;
+      if (collected === null) break;
       count += collected;
       await timers.turn();
     }

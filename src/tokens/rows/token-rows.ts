@@ -143,13 +143,15 @@ export class TokenRows {
   }
 
   /** Those whose time is over and who were not ended yet, the longest over first. */
-  due(now: Instant, limit: number, tx?: Tx): TimedPlace[] {
-    return this.#timed(keys.EXPIRIES, limit, tx).filter(({ expires }) => isOver(expires, now));
+  due(now: Instant, limit: number, tx?: Tx, after?: TimedPlace): TimedPlace[] {
+    return this.#timed(keys.EXPIRIES, limit, tx, after).filter(({ expires }) =>
+      isOver(expires, now),
+    );
   }
 
   /** Those that were ended, the longest over first. */
-  ended(limit: number, tx?: Tx): TimedPlace[] {
-    return this.#timed(keys.ENDED, limit, tx);
+  ended(limit: number, tx?: Tx, after?: TimedPlace): TimedPlace[] {
+    return this.#timed(keys.ENDED, limit, tx, after);
   }
 
   /** Calls with the accessors of tokens that were ended. */
@@ -220,9 +222,10 @@ export class TokenRows {
     tx.on(this.local).put(keys.tableKey(namespaceId), { index: String(tx.index) }, tableCodec);
   }
 
-  #timed(folder: string, limit: number, tx: Tx | undefined): TimedPlace[] {
+  #timed(folder: string, limit: number, tx?: Tx, after?: TimedPlace): TimedPlace[] {
+    const page = after === undefined ? { limit } : { limit, after: keys.timedKey(folder, after) };
     return this.#local(tx)
-      .keys(folder, { limit })
+      .keys(folder, page)
       .map((key) => keys.timedPlace(folder, key));
   }
 
