@@ -20,6 +20,16 @@ export function ttlOutOfRange(): Failure {
 }
 
 /**
+ * @code identity-key-elsewhere No identity token was ever signed, and another cluster makes the first key.
+ * @remedy Have the primary issue a credential that needs one, and try again.
+ */
+export function keyElsewhere(): Failure {
+  const text =
+    "there is no key for identity tokens yet, and the primary makes it: have it issue a credential that needs one";
+  return new Failure("unavailable", "identity-key-elsewhere", text);
+}
+
+/**
  * @code issuer-missing api_addr is not set, so identity tokens have no issuer.
  * @remedy Set api_addr in the configuration.
  */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import { test } from "node:test";
-import { bytesCodec } from "@holdfast/shared/codec";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import {
   crashed,
@@ -16,9 +16,16 @@ const HOUR = 3600n * SECOND;
 const DAY = 24n * HOUR;
 const MOUNT = { namespaceId: "root", kind: "secret", accessor: "cloudb_5f3a9c01" } as const;
 
-function identityOver({ barrier, world }: MadeBarrier, address = "https://hf.example:8200") {
+const ADDRESS = "https://hf.example:8200";
+
+function identityOver(
+  { barrier, world }: MadeBarrier,
+  address = ADDRESS,
+  cluster = "first",
+): Identity {
   const view = barrier.view("shared/").sub("identity/");
-  return new Identity({ view, ...world, apiAddress: () => address });
+  const clusterId = () => cluster;
+  return new Identity({ view, ...world, apiAddress: () => address, clusterId });
 }
 
 async function made() {
@@ -31,7 +38,7 @@ function read(token: string) {
   const parsed = (part: string): unknown => JSON.parse(Buffer.from(part, "base64url").toString());
   return {
     header: parsed(header) as { readonly kid: string },
-    claims: parsed(payload) as { readonly jti: string },
+    claims: parsed(payload) as { readonly jti: string; readonly iss: string },
     signed: `${header}.${payload}`,
     signature: Buffer.from(signature, "base64url"),
   };
@@ -158,6 +165,84 @@ test("rotations go on and on, and what has ended is not kept", async () => {
   const view = barrier.view("shared/").sub("identity/");
   assert.ok((view.get("ring", bytesCodec)?.length ?? 0) < 2000);
   assert.equal(identity.publicKeys().length, 2); // the one that signs next, and the last
+});
+
+const issuerAt = (address: string) => `${address}/v1/identity/oidc/plugins`;
+const OTHER = "https://other.example:8200";
+
+test("a cluster that has the ring from another names that one's address as issuer, also when it takes its place", async () => {
+  const { identity, ...rest } = await made();
+  const others = identityOver(rest, OTHER, "second");
+  assert.equal(others.issuer, issuerAt(OTHER), "nobody has issued any");
+  await identity.token(MOUNT, "a", HOUR);
+  await others.lead();
+  for (const one of [identity, others, identityOver(rest, "", "third")]) {
+    assert.equal(one.issuer, issuerAt(ADDRESS));
+    const token = await one.token(MOUNT, "a", HOUR);
+    assert.equal(read(token).claims.iss, issuerAt(ADDRESS));
+    assert.ok(isGood(identity, token));
+  }
+  rest.world.clock.pass(90n * DAY); // and with the next key
+  await others.token(MOUNT, "a", HOUR);
+  rest.world.clock.pass(HOUR);
+  assert.equal(read(await others.token(MOUNT, "a", HOUR)).claims.iss, issuerAt(ADDRESS));
+});
+
+test("the cluster that has made the ring may come under another address; the others hear of it", async () => {
+  const { identity, ...rest } = await made();
+  await identity.token(MOUNT, "a", HOUR);
+  const moved = identityOver(rest, "https://moved.example");
+  const others = identityOver(rest, OTHER, "second");
+  assert.equal(moved.issuer, issuerAt("https://moved.example"));
+  assert.equal(others.issuer, issuerAt(ADDRESS));
+  await moved.lead();
+  assert.equal(others.issuer, issuerAt("https://moved.example"));
+  const { index } = rest.store;
+  await moved.lead();
+  await identityOver(rest, "").lead(); // it is not known yet
+  assert.equal(rest.store.index, index, "nothing is written that is there");
+});
+
+test("a ring of an earlier version gets its issuer when a cluster leads with it, or signs", async () => {
+  const { identity, barrier, ...rest } = await made();
+  await identity.token(MOUNT, "a", HOUR);
+  const view = barrier.view("shared/").sub("identity/");
+  const older = async () => {
+    const { issuer: _, ...ring } = view.get("ring", jsonCodec<Record<string, unknown>>()) ?? {};
+    await view.write((tx) => tx.put("ring", ring, jsonCodec()));
+    assert.equal(others.issuer, issuerAt(OTHER));
+  };
+  const others = identityOver({ barrier, ...rest }, OTHER, "second");
+  await older();
+  await identity.lead();
+  assert.equal(others.issuer, issuerAt(ADDRESS));
+  await older();
+  await identity.token(MOUNT, "a", HOUR);
+  assert.equal(others.issuer, issuerAt(ADDRESS));
+});
+
+test("where another cluster writes shared rows, tokens are signed with what there is and the ring is left alone", async () => {
+  const { identity, store, world, ...rest } = await made();
+  const alarms = () => world.lines.filter((line) => line.includes("shared-write-refused"));
+  const others = identityOver({ store, world, ...rest }, OTHER, "second");
+  store.leaveShared(true);
+  const says = (error: unknown) =>
+    error instanceof Failure && error.code === "identity-key-elsewhere";
+  await assert.rejects(others.token(MOUNT, "a", HOUR), says);
+  store.leaveShared(false);
+  const first = await identity.token(MOUNT, "a", HOUR);
+  const { index } = store;
+  store.leaveShared(true);
+  await others.lead();
+  for (const after of [0n, 89n * DAY, 2n * DAY]) {
+    world.clock.pass(after);
+    const token = await others.token(MOUNT, "a", HOUR);
+    assert.equal(read(token).header.kid, read(first).header.kid);
+    assert.equal(read(token).claims.iss, issuerAt(ADDRESS));
+    assert.ok(isGood(others, token));
+  }
+  assert.equal(store.index, index);
+  assert.deepEqual(alarms(), []);
 });
 
 test("what makes no sense is refused, with what would be accepted", async () => {

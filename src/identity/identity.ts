@@ -13,6 +13,7 @@ import type { View } from "../barrier/view.ts";
 import * as failures from "./failures.ts";
 import {
   dueStep,
+  type Issuer,
   type KeyRing,
   listed,
   MAX_TOKEN_TTL,
@@ -37,6 +38,8 @@ export interface IdentityOptions {
   readonly random: Pick<Random, "uuid">;
   /** Where clients reach this cluster; empty where nobody has said. */
   readonly apiAddress: () => string;
+  /** Id of this cluster. */
+  readonly clusterId: () => string;
 }
 
 export interface Bearer {
@@ -60,8 +63,14 @@ export class Identity {
     this.#keys.clear();
   }
 
+  /** The issuer that is stored is the one to name. */
+  async lead(): Promise<void> {
+    const ring = this.#ring();
+    if (ring !== null && this.#mayChange && this.#isMisnamed(ring)) await this.#name();
+  }
+
   get issuer(): string {
-    return `${this.#options.apiAddress()}/v1/${ISSUER_PATH}`;
+    return `${this.#address(this.#ring())}/v1/${ISSUER_PATH}`;
   }
 
   /** Those that a token in circulation may name; none before the first token. */
@@ -73,9 +82,10 @@ export class Identity {
   async token(bearer: Bearer, audience: string, ttl: Nanos): Promise<string> {
     if (audience === "") throw failures.audienceMissing();
     if (ttl < SECOND || ttl > MAX_TOKEN_TTL) throw failures.ttlOutOfRange();
-    if (this.#options.apiAddress() === "") throw failures.addressMissing();
-    await this.#keepRing();
+    if (this.#address(this.#ring()) === "") throw failures.addressMissing();
+    if (this.#mayChange) await this.#keepRing();
     const ring = this.#ring();
+    if (ring === null && !this.#mayChange) throw failures.keyElsewhere();
     invariant(ring !== null, "there is a key by now");
     const { kid } = ring.current;
     const now = this.#options.clock.now();
@@ -98,6 +108,22 @@ export class Identity {
 
   #ring(): KeyRing | null {
     return this.#options.view.get(RING, ringCodec);
+  }
+
+  get #mayChange(): boolean {
+    return !this.#options.view.writtenElsewhere;
+  }
+
+  /** A cluster may come under another address; whoever takes its place, or shares its data, names that which is known. */
+  #address(ring: KeyRing | null): string {
+    const { apiAddress, clusterId } = this.#options;
+    const issuer = ring?.issuer ?? null;
+    return issuer === null || issuer.cluster === clusterId() ? apiAddress() : issuer.address;
+  }
+
+  #isMisnamed(ring: KeyRing): boolean {
+    const address = this.#address(ring);
+    return address !== "" && ring.issuer?.address !== address;
   }
 
   #secretHalf(kid: string): KeyObject {
@@ -123,10 +149,12 @@ export class Identity {
   }
 
   #due(ring: KeyRing | null, now: Instant): Step {
-    return ring === null ? "make-next" : dueStep(ring, now);
+    if (ring === null) return "make-next";
+    return this.#isMisnamed(ring) ? "name" : dueStep(ring, now);
   }
 
   async #change(step: Step): Promise<void> {
+    if (step === "name") return this.#name();
     if (step === "switch") return this.#switch();
     const made = await newRsaKey();
     const now = this.#options.clock.now();
@@ -136,13 +164,27 @@ export class Identity {
         // Another node may have been faster: what is stored counts.
         const ring = tx.get(RING, ringCodec);
         if (this.#due(ring, now) !== "make-next") return;
-        const first: KeyRing = { current: key, since: now, next: null, retired: [] };
+        const issuer = this.#own();
+        const first: KeyRing = { issuer, current: key, since: now, next: null, retired: [] };
         tx.put(RING, ring === null ? first : { ...ring, next: key }, ringCodec);
         tx.put(SECRETS + key.kid, made.der, bytesCodec);
       });
     } finally {
       wipe(made.der);
     }
+  }
+
+  async #name(): Promise<void> {
+    await this.#options.view.write((tx) => {
+      const ring = tx.get(RING, ringCodec);
+      if (ring === null || !this.#isMisnamed(ring)) return;
+      tx.put(RING, { ...ring, issuer: this.#own() }, ringCodec);
+    });
+  }
+
+  #own(): Issuer {
+    const { apiAddress, clusterId } = this.#options;
+    return { address: apiAddress(), cluster: clusterId() };
   }
 
   async #switch(): Promise<void> {

@@ -25,15 +25,24 @@ export interface PublicKey {
   readonly made: Instant;
 }
 
+/** Whom tokens name as their issuer: who trusts it does so whatever cluster sends a token. */
+export interface Issuer {
+  readonly address: string;
+  /** Id of the cluster whose address it is. */
+  readonly cluster: string;
+}
+
 /** `retired` are those that sign no more, with when they stopped. */
 export interface KeyRing {
+  /** Null in rings of earlier versions. */
+  readonly issuer: Issuer | null;
   readonly current: PublicKey;
   readonly since: Instant;
   readonly next: PublicKey | null;
   readonly retired: readonly { readonly key: PublicKey; readonly at: Instant }[];
 }
 
-export type Step = "none" | "make-next" | "switch";
+export type Step = "none" | "name" | "make-next" | "switch";
 
 /** What the ring needs now. */
 export function dueStep(ring: KeyRing, now: Instant): Step {
@@ -44,10 +53,10 @@ export function dueStep(ring: KeyRing, now: Instant): Step {
 }
 
 export function switched(ring: KeyRing, now: Instant): KeyRing {
-  const { current, next } = ring;
+  const { issuer, current, next } = ring;
   if (next === null) return ring;
   const retired = [...listedRetired(ring, now), { key: current, at: now }];
-  return { current: next, since: now, next: null, retired };
+  return { issuer, current: next, since: now, next: null, retired };
 }
 
 /** Those that a token in circulation may name. */
@@ -66,19 +75,23 @@ type Stored<T> = T extends bigint
   : T extends object
     ? { readonly [K in keyof T]: Stored<T[K]> }
     : T;
-const stored = jsonCodec<Stored<KeyRing>>();
+type StoredRing = Stored<Omit<KeyRing, "issuer">> & { readonly issuer?: Issuer | null };
+
+const stored = jsonCodec<StoredRing>();
 
 export const ringCodec: Codec<KeyRing> = {
-  encode: ({ current, since, next, retired }) =>
+  encode: ({ issuer, current, since, next, retired }) =>
     stored.encode({
+      issuer,
       current: storedKey(current),
       since: String(since),
       next: next === null ? null : storedKey(next),
       retired: retired.map(({ key, at }) => ({ key: storedKey(key), at: String(at) })),
     }),
   decode: (bytes) => {
-    const { current, since, next, retired } = stored.decode(bytes);
+    const { issuer, current, since, next, retired } = stored.decode(bytes);
     return {
+      issuer: issuer ?? null,
       current: readKey(current),
       since: BigInt(since),
       next: next === null ? null : readKey(next),

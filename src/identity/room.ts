@@ -13,6 +13,8 @@ export interface IdentityNeeds {
   readonly random: Pick<Random, "uuid">;
   /** Where clients reach this cluster; empty where nobody has said. */
   readonly apiAddress: () => string;
+  /** Id of this cluster. */
+  readonly clusterId: () => string;
 }
 
 export interface IdentityParts {
@@ -24,8 +26,8 @@ export const identityRoom: RoomPlan<IdentityNeeds, IdentityParts> = {
   declares: [
     declares("src/identity/api.ts", identityApi, ({ identity }: IdentityParts) => identity),
   ],
-  build: ({ shared, clock, random, apiAddress }) => {
-    const identity = new Identity({ view: shared.sub("identity/"), clock, random, apiAddress });
-    return { identity, close: () => identity.close() };
+  build: ({ shared, ...needs }) => {
+    const identity = new Identity({ view: shared.sub("identity/"), ...needs });
+    return { identity, lead: () => identity.lead(), close: () => identity.close() };
   },
 };

@@ -218,7 +218,13 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       longest: config.maxLeaseTtl,
     }),
 
-    identity: () => ({ shared, clock, random, apiAddress: host.apiAddress }),
+    identity: () => ({
+      shared,
+      clock,
+      random,
+      apiAddress: host.apiAddress,
+      clusterId: () => storedCluster(node).id, // the seal says it when everything leads
+    }),
 
     policies: () => ({
       shared,
