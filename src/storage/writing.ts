@@ -508,7 +508,8 @@ export class Writing {
     }
     invariant(at === rows.leaves.length, "a leaf of no change");
     this.#acceptance.leaves.accepted(rows.leaves);
-    const accepted = { ...NOTHING, ...rows, meta: how.meta ?? NOTHING.meta, bytes, sequence };
+    const { meta = NOTHING.meta } = how;
+    const accepted = { ...NOTHING, ...rows, foreign: applies, meta, bytes, sequence };
     if (how.meta === undefined) this.#acceptance.push(accepted);
     else {
       const onDurable = () => this.#life.step({ do: "created" });

@@ -179,6 +179,26 @@ test("an engine hears of its own keys, in its own words, and of those that other
   assert.deepEqual(there.heard, []);
 });
 
+test("an engine that leads hears of shared keys that were applied, and not of its own", async () => {
+  const { leader } = await twoNodes(["hearer", "kv"]);
+  const { store, barrier } = leader;
+  const [hearer, kv] = [engineAt<Hearer>(leader, "hearer"), engineAt<Kv>(leader, "kv")];
+  await kv.versioned.configure({ maxVersions: 7 });
+  const uuidAt = (path: string) => leader.mounts.find(ROOT_NAMESPACE, [path])?.ref.uuid;
+  const data = barrier.view("shared/ns/root/mounts/");
+  const [settings = "", ...others] = data.keys(`${uuidAt("kv")}/data/`, { limit: 10 });
+  assert.deepEqual([settings !== "", others], [true, []]);
+  store.leaveShared(true);
+  await store.writeApplied((raw) => {
+    const tx = data.within(raw);
+    tx.put(`${uuidAt("hearer")}/data/a`, "1", note);
+    tx.delete(settings);
+  });
+  await nextTurn();
+  assert.deepEqual(hearer.heard, [["a"]]);
+  assert.equal(kv.versioned.settings.maxVersions, 0);
+});
+
 test("what was written while an engine was being opened reaches it when it is open", async () => {
   const hearing = calm();
   const { leader, follower, replicate } = await twoNodes([], hearing);
