@@ -6,10 +6,8 @@ import { Secret } from "@holdfast/shared/secret";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { TokenEnding } from "./life/expiry.ts";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";
-import type { OneTimeRows } from "./rows/one-time-rows.ts";
 import { increment, renewedUntil } from "./life/renewal.ts";
 import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
@@ -22,7 +20,7 @@ import {
   type TokenChange,
 } from "./token-rules.ts";
 import type { TokenRanges } from "./rows/token-ranges.ts";
-import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
+import type { TokenRows } from "./rows/token-rows.ts";
 
 const WIPED_AT_ONCE = 16; // see expiry.ts
 
@@ -43,10 +41,8 @@ export interface DeletedToken {
 export interface TokenWritesParts {
   readonly rows: TokenRows;
   readonly ranges: TokenRanges;
-  readonly oneTime: OneTimeRows;
   readonly minting: Minting;
   readonly lookup: TokenLookup;
-  readonly ending: TokenEnding;
   readonly lifetimes: Lifetimes;
   readonly salt: () => Salt;
   /** Called with each token that goes. */
@@ -131,7 +127,7 @@ export class TokenWrites {
       const remove = (tx: Tx) => {
         for (const place of places) {
           const token = lookup.readable(place, tx);
-          if (token === null) this.#removeUnread(tx, place);
+          if (token === null) rows.removeUnread(tx, place);
           else this.remove(tx, token);
         }
       };
@@ -141,17 +137,9 @@ export class TokenWrites {
 
   /** With all that hangs on it. */
   remove(tx: Tx, token: Token): void {
-    const { rows, oneTime, ending, salt } = this.#parts;
-    const ended = rows.hasEnded(token, tx);
-    this.#parts.removing(token);
+    const { rows, removing, salt } = this.#parts;
+    removing(token);
     rows.remove(tx, token, salt().hashOf(token.secret.reveal()));
-    oneTime.removeOf(tx, token);
-    if (!ended) ending.ends(tx, token);
-  }
-
-  #removeUnread(tx: Tx, place: TokenPlace): void {
-    this.#parts.rows.removeUnread(tx, place);
-    this.#parts.oneTime.removeOf(tx, place);
   }
 
   /** One that only clients can be, with identifiers that somebody has chosen. */

@@ -7,6 +7,7 @@ import type { Secret } from "@holdfast/shared/secret";
 import { someNames } from "@holdfast/shared/text/some-names";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import type { Follower } from "../barrier/followers.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -21,6 +22,7 @@ import { policiesUnknown, tokensClosed } from "./failures.ts";
 import { FirstTokenMint, type FirstTokenOptions } from "./bootstrap/first-tokens.ts";
 import { type NamespacesById, TokenLookup } from "./lookup.ts";
 import type { Lifetimes, NewToken } from "./token-rules.ts";
+import { TokenFollower } from "./rows/derived-rows.ts";
 import { OneTimeRows } from "./rows/one-time-rows.ts";
 import { OneTimeTokens } from "./one-time-tokens.ts";
 import { Salt } from "./rows/salt.ts";
@@ -84,6 +86,8 @@ export class Tokens {
   readonly ranges: TokenRanges;
   /** Who wants to know of changes: onTable, onToken. */
   readonly rows: TokenRows;
+  /** What follows from the records of global tokens, where another cluster writes them. */
+  readonly follower: Follower<Token>;
   /** Makes, changes and ends them; the ModifyIndex is the index of the write. */
   readonly writes: TokenWrites;
   readonly #options: TokensOptions;
@@ -107,13 +111,15 @@ export class Tokens {
       logins: mounts = ALL_OPEN,
     } = options;
     const log = options.log.child("tokens");
-    const rows = new TokenRows(shared, local);
-    const ranges = new TokenRanges(rows);
     const oneTime = new OneTimeRows(local);
+    const ends: TokenEnding["ends"] = (tx, token) => ending.ends(tx, token);
+    const follower = new TokenFollower({ local, oneTime, ending: { ends } });
+    const rows = new TokenRows(shared, local, follower);
+    const ranges = new TokenRanges(rows);
     const minting = new Minting(rows, random);
     const salt = () => this.#unsealed();
     const lookup = new TokenLookup({ rows, namespaces, mounts, salt, clock, log, maxCached });
-    const ending = new Cascade({
+    const ending: Cascade = new Cascade({
       rows,
       ending: onEnd,
       readable: (place, tx) => lookup.readable(place, tx),
@@ -121,7 +127,6 @@ export class Tokens {
       timers,
       log,
     });
-    const hanging = { oneTime, ending };
     const writes: TokenWrites = new TokenWrites({
       rows,
       ranges,
@@ -130,7 +135,6 @@ export class Tokens {
       lifetimes,
       salt,
       removing: (token) => this.closing.removing(token),
-      ...hanging,
     });
     this.closing = new Closing({
       rows,
@@ -141,6 +145,7 @@ export class Tokens {
       timers,
     });
     this.#options = options;
+    this.follower = follower;
     this.rows = rows;
     this.ranges = ranges;
     this.#lookup = lookup;

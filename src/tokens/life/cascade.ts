@@ -93,9 +93,9 @@ export class Cascade implements TokenEnding {
     const child = readable(place, tx);
     const terms = child?.terms;
     if (child !== null && terms !== undefined && terms.parent !== null) {
-      rows.rewrite(tx, { ...child, terms: { ...terms, parent: null } });
+      rows.replace(tx, child, { ...child, terms: { ...terms, parent: null } });
     }
-    tx.on(rows.local).delete(key);
+    tx.on(rows.local).delete(key); // also of one that cannot be read
   }
 
   #next(): string | undefined {

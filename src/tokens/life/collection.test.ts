@@ -146,6 +146,7 @@ test("a record that cannot be read does not hold up the others", async () => {
   assert.deepEqual(recordsOf(made), []);
   assert.deepEqual(keysBelow(made, "local/tokens/by-expiry/"), []);
   assert.equal(world.lines.filter((line) => line.includes("could not be read")).length, 2);
+  for (const { accessor } of [bad, gone]) assert.ok(made.ended.includes(`root/${accessor}`));
 });
 
 test("an ended token whose clock was set back waits, unless it is forced", async () => {

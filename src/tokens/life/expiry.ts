@@ -19,7 +19,7 @@ export interface EndedToken {
 
 export interface TokenEnding {
   /** In the transaction that ends the token: its leases are marked for revocation, its private space
-   *  goes. Called once for each token. */
+   *  goes. Called once for each token that can be read. */
   ends(tx: Tx, token: EndedToken): void;
 }
 

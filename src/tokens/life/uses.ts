@@ -29,7 +29,7 @@ export class Uses {
       const { terms } = token ?? {};
       if (token === null || terms === undefined || terms.usesLeft === null) return null;
       const usesLeft = terms.usesLeft - 1;
-      rows.rewrite(tx, { ...token, terms: { ...terms, usesLeft } });
+      rows.replace(tx, token, { ...token, terms: { ...terms, usesLeft } });
       return usesLeft;
     });
   }

@@ -17,6 +17,7 @@ import { type Token, tokenCodec } from "../token.ts";
 import * as keys from "./token-keys.ts";
 import type { TokenTerms } from "../token-terms.ts";
 import { closeRoom } from "../../../tests/support/jobs.ts";
+import { until } from "../../../tests/support/until.ts";
 
 const TERMS: TokenTerms = {
   parent: null,
@@ -90,6 +91,66 @@ test("after whatever happened, the rows are those that follow from the records",
     await closeRoom(made.tokens);
   });
   await fc.assert(property, { numRuns: 60, seed: 87 });
+});
+
+// --- what only a cluster sees that is sent the records ---
+
+/** What the room would do if it were sent the change. */
+function follow(made: MadeTokens, before: Token | null, after: Token | null): Promise<void> {
+  const token = before ?? after;
+  assert.ok(token !== null);
+  const shared = made.barrier.view("shared/");
+  return shared.write((tx) =>
+    made.tokens.follower.follow(tx, keys.recordKey(token), before, after),
+  );
+}
+
+const derivedIn = (made: MadeTokens) =>
+  keysBelow(made, "local/").filter((key) => FOLDERS.test(key) || key.startsWith(keys.ENDED));
+
+test("another token in the place of one: that one has ended, and only rows of the other are left", async () => {
+  const made = await madeTokens();
+  const token = await made.tokens.writes.create({ ...MANAGEMENT, global: true, ttl: MINUTE });
+  const caller = made.tokens.find(token.secret.reveal());
+  assert.ok(caller !== null);
+  await made.tokens.oneTime.upsert(caller);
+  const { accessor } = token;
+  const other: Token = { ...token, type: "client", createIndex: 77n, modifyIndex: 77n };
+  await follow(made, token, other);
+  assert.deepEqual(made.ended, [`root/${accessor}`]);
+  assert.deepEqual(keysBelow(made, "local/tokens/one-time/"), []);
+  assert.deepEqual(derivedIn(made), derivedKeys(other).toSorted());
+  await closeRoom(made.tokens);
+});
+
+test("one whose time was prolonged elsewhere lives on where the clock has ended it", async () => {
+  const made = await madeTokens();
+  const token = await made.tokens.writes.create({ ...CLIENT, global: true, ttl: MINUTE });
+  await made.world.timers.advance(2n * MINUTE);
+  await until(() => made.ended.length === 1);
+  assert.equal(made.tokens.rows.hasEnded(token), true);
+  const after = { ...token, expires: (token.expires ?? 0n) + 60n * MINUTE, modifyIndex: 9n };
+  await follow(made, token, after);
+  assert.equal(made.tokens.rows.hasEnded(after), false);
+  assert.deepEqual(derivedIn(made), derivedKeys(after).toSorted());
+  await follow(made, after, null); // and ends again
+  assert.equal(made.ended.length, 2);
+  assert.deepEqual(derivedIn(made), []);
+  await closeRoom(made.tokens);
+});
+
+test("a record that cannot be read counts for nothing: what hangs on it goes", async () => {
+  const made = await madeTokens();
+  const token = await made.tokens.writes.create({ ...CLIENT, global: true });
+  const { follower } = made.tokens;
+  assert.equal(follower.decode(Buffer.from("{}")), null);
+  assert.deepEqual(follower.decode(tokenCodec.encode(token)), token);
+  const key = keys.recordKey(token);
+  const table = made.tokens.tableIndex("root");
+  await made.barrier.view("shared/").write((tx) => follower.follow(tx, key, null, null));
+  assert.deepEqual(made.ended, [`root/${token.accessor}`]);
+  assert.ok(made.tokens.tableIndex("root") > table);
+  await closeRoom(made.tokens);
 });
 
 function placeOf({ namespaceId, accessor, global }: Token) {

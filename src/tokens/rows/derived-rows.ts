@@ -1,8 +1,19 @@
 // The rows that follow from the record of a token, below local/ and empty: whoever has the record knows them,
-// be it the one who writes it or one who is sent it from another cluster.
+// be it the one who writes it or one who is sent it from another cluster. And what goes with a record that goes:
+// its one-time token, its private space, its leases, its children.
 
-import type { Token } from "../token.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
+import type { Follower } from "../../barrier/followers.ts";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
+import { RECORD_UNUSABLE } from "../failures.ts";
+import type { TokenEnding } from "../life/expiry.ts";
+import { type Token, tokenCodec } from "../token.ts";
+import type { OneTimeRows } from "./one-time-rows.ts";
 import * as keys from "./token-keys.ts";
+
+export const tableCodec = jsonCodec<{ readonly index: string }>();
 
 /** All of them, by their keys. What is written when its time is over is no part of it: that is this cluster's
  *  own knowledge. */
@@ -19,14 +30,92 @@ export function derivedKeys(token: Token): string[] {
   return derived;
 }
 
-/** What a change of the record changes among them. */
-export function changedKeys(
-  before: Token,
-  after: Token,
-): { readonly gone: readonly string[]; readonly come: readonly string[] } {
-  const [old, now] = [derivedKeys(before), derivedKeys(after)];
-  return {
-    gone: old.filter((key) => !now.includes(key)),
-    come: now.filter((key) => !old.includes(key)),
-  };
+export interface DerivingParts {
+  /** Of everything below local/. */
+  readonly local: View;
+  readonly oneTime: OneTimeRows;
+  /** What else hangs on a token. */
+  readonly ending: TokenEnding;
+}
+
+/** Whoever changes a record has it write what follows. */
+export class TokenFollower implements Follower<Token> {
+  readonly folder = keys.recordsOf("*");
+  readonly #parts: DerivingParts;
+
+  constructor(parts: DerivingParts) {
+    this.#parts = parts;
+  }
+
+  decode(stored: Uint8Array): Token | null {
+    try {
+      return tokenCodec.decode(stored);
+    } catch (error) {
+      if (error instanceof Failure && error.code === RECORD_UNUSABLE) return null;
+      throw error;
+    }
+  }
+
+  follow(tx: Tx, key: string, before: Token | null, after: Token | null): void {
+    this.derive(tx, keys.recordPlace(key), before, after);
+  }
+
+  /** Also from the records of local tokens. `drawn`: no row of the new one can be there. */
+  derive(
+    tx: Tx,
+    place: keys.RecordPlace,
+    before: Token | null,
+    after: Token | null,
+    drawn = false,
+  ): void {
+    const local = tx.on(this.#parts.local);
+    if (before !== null && after !== null && before.createIndex === after.createIndex) {
+      return this.#change(local, before, after);
+    }
+    // It may be another token with the same accessor, where not every change is sent.
+    if (before !== null || after === null) this.#end(local, place, before);
+    if (after === null) return;
+    for (const key of derivedKeys(after)) {
+      if (drawn) local.add(key, EMPTY, bytesCodec);
+      else local.put(key, EMPTY, bytesCodec);
+    }
+  }
+
+  /** Without a new ModifyIndex it is a change that no list shows: the table stays. */
+  #change(local: Tx, before: Token, after: Token): void {
+    const [old, now] = [derivedKeys(before), derivedKeys(after)];
+    for (const key of old) if (!now.includes(key)) local.delete(key);
+    for (const key of now) if (!old.includes(key)) local.put(key, EMPTY, bytesCodec);
+    if (before.expires !== after.expires) dropEnded(local, before); // the clock here may be ahead
+    if (before.modifyIndex !== after.modifyIndex) this.#touch(local, after);
+  }
+
+  /** Null: one that cannot be read, and so does not say which rows it has. */
+  #end(local: Tx, place: keys.RecordPlace, token: Token | null): void {
+    const { oneTime, ending } = this.#parts;
+    const ended = token !== null && isEnded(local, token);
+    if (token !== null) {
+      for (const key of derivedKeys(token)) local.delete(key);
+      dropEnded(local, token);
+    }
+    this.#touch(local, place);
+    oneTime.removeOf(local, place);
+    if (!ended) ending.ends(local, place);
+  }
+
+  #touch(local: Tx, { namespaceId }: keys.RecordPlace): void {
+    local.put(keys.tableKey(namespaceId), { index: String(local.index) }, tableCodec);
+  }
+}
+
+/** Whether it was ended here when its time was over. */
+export function isEnded(local: ViewReads, token: Token): boolean {
+  const { expires } = token;
+  if (expires === null) return false;
+  return local.get(keys.timedKey(keys.ENDED, { place: token, expires }), bytesCodec) !== null;
+}
+
+function dropEnded(local: Tx, token: Token): void {
+  const { expires } = token;
+  if (expires !== null) local.delete(keys.timedKey(keys.ENDED, { place: token, expires }));
 }

@@ -12,7 +12,7 @@ import { isOver } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { namespaceScope } from "../../barrier/scope.ts";
 import type { Tx, View } from "../../barrier/view.ts";
-import { digits, type TokenPlace } from "./token-keys.ts";
+import { digits, type RecordPlace, type TokenPlace } from "./token-keys.ts";
 
 const HASHES = "tokens/one-time/by-hash/";
 const OWNERS = "tokens/one-time/by-owner/";
@@ -64,7 +64,7 @@ export class OneTimeRows {
   }
 
   /** The one that the token has, if any. */
-  removeOf(tx: Tx, owner: TokenPlace): void {
+  removeOf(tx: Tx, owner: RecordPlace): void {
     const hash = tx.on(this.#local).get(ownerKey(owner), hashCodec);
     const row = hash === null ? null : this.find(tx, hash);
     if (row !== null) this.remove(tx, row);
@@ -85,7 +85,7 @@ export class OneTimeRows {
   }
 }
 
-function ownerKey({ namespaceId, accessor }: TokenPlace): string {
+function ownerKey({ namespaceId, accessor }: RecordPlace): string {
   return `${OWNERS}${namespaceId}/${accessor}`;
 }
 

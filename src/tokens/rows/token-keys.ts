@@ -11,6 +11,9 @@ export interface TokenPlace {
   readonly global: boolean;
 }
 
+/** The same without the class, in which no two records differ. */
+export type RecordPlace = Omit<TokenPlace, "global">;
+
 /** Of a token that came through a login. */
 export type LoginOrigin = Origin & { readonly mount: string };
 
@@ -42,8 +45,13 @@ export function recordsOf(namespaceId: string): string {
   return `ns/${namespaceId}/tokens/by-accessor/`;
 }
 
-export function recordKey({ namespaceId, accessor }: Omit<TokenPlace, "global">): string {
+export function recordKey({ namespaceId, accessor }: RecordPlace): string {
   return recordsOf(namespaceId) + accessor;
+}
+
+export function recordPlace(key: string): RecordPlace {
+  const [, namespaceId = ""] = key.split("/", 2);
+  return { namespaceId, accessor: key.slice(key.lastIndexOf("/") + 1) };
 }
 
 export function creationOf(namespaceId: string): string {
@@ -83,16 +91,16 @@ export function timedPlace(folder: string, key: string): TimedPlace {
   return { place, expires: BigInt(expires) };
 }
 
-export function childrenOf({ namespaceId, accessor }: Omit<TokenPlace, "global">): string {
+export function childrenOf({ namespaceId, accessor }: RecordPlace): string {
   return `${CHILDREN}${namespaceId}/${accessor}/`;
 }
 
-export function childKey(parent: Omit<TokenPlace, "global">, child: TokenPlace): string {
+export function childKey(parent: RecordPlace, child: TokenPlace): string {
   const { namespaceId, accessor, global } = child;
   return `${childrenOf(parent)}${namespaceId}/${accessor}/${className(global)}`;
 }
 
-export function childPlace(parent: Omit<TokenPlace, "global">, key: string): TokenPlace {
+export function childPlace(parent: RecordPlace, key: string): TokenPlace {
   const [namespaceId = "", accessor = "", owner] = key.slice(childrenOf(parent).length).split("/");
   return { namespaceId, accessor, global: owner === className(true) };
 }
@@ -114,11 +122,11 @@ export function loginPlace(key: string): TokenPlace {
 }
 
 /** Of a token that is over while its children are not. */
-export function descentKey({ namespaceId, accessor }: Omit<TokenPlace, "global">): string {
+export function descentKey({ namespaceId, accessor }: RecordPlace): string {
   return `${DESCENTS}${namespaceId}/${accessor}`;
 }
 
-export function descentParent(key: string): Omit<TokenPlace, "global"> {
+export function descentParent(key: string): RecordPlace {
   const [namespaceId = "", accessor = ""] = key.slice(DESCENTS.length).split("/");
   return { namespaceId, accessor };
 }

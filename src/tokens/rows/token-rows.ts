@@ -3,7 +3,7 @@
 //   ns/<namespace>/tokens/by-accessor/<accessor>                             the record; order of accessors
 //   tokens/by-hash/<salted hash of the secret>                               where the record lies
 //
-// and, since it is derived from the record in this cluster (derived-rows.ts), below local/ for all of them:
+// and, since it is derived from the record in this cluster (derived-rows.ts writes it), below local/ for all of them:
 //
 //   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
@@ -24,7 +24,7 @@ import { isOver } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { namespaceScope } from "../../barrier/scope.ts";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
-import { changedKeys, derivedKeys } from "./derived-rows.ts";
+import { isEnded, tableCodec, type TokenFollower } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "../token.ts";
 import * as keys from "./token-keys.ts";
 import type { TimedPlace, TokenPlace } from "./token-keys.ts";
@@ -32,19 +32,20 @@ import type { TimedPlace, TokenPlace } from "./token-keys.ts";
 export type { TimedPlace, TokenPlace } from "./token-keys.ts";
 
 const placeCodec = jsonCodec<TokenPlace>();
-const tableCodec = jsonCodec<{ readonly index: string }>();
 
 const MAX_TABLES = 1024;
 
 export class TokenRows {
   readonly shared: View;
   readonly local: View;
+  readonly #follower: TokenFollower;
   readonly #tables = new Map<string, { readonly asOf: bigint; readonly index: bigint }>();
 
   /** Views of everything below shared/ and below local/. */
-  constructor(shared: View, local: View) {
+  constructor(shared: View, local: View, follower: TokenFollower) {
     this.shared = shared;
     this.local = local;
+    this.#follower = follower;
   }
 
   // --- writing ---
@@ -56,43 +57,29 @@ export class TokenRows {
     const write = <T>(on: Tx, key: string, value: T, codec: Codec<T>) =>
       drawn ? on.add(key, value, codec) : on.put(key, value, codec);
     const home = this.#home(place);
-    const own = tx.on(home);
-    const local = tx.on(this.local);
-    write(own, keys.recordKey(place), token, tokenCodec);
+    write(tx.on(home), keys.recordKey(place), token, tokenCodec);
     write(tx.on(home.in(namespaceScope(namespaceId))), keys.HASHES + hash, place, placeCodec);
-    for (const key of derivedKeys(token)) write(local, key, EMPTY, bytesCodec);
-  }
-
-  /** The record alone, for what no list and no order shows. */
-  rewrite(tx: Tx, token: Token): void {
-    tx.on(this.#home(token)).put(keys.recordKey(token), token, tokenCodec);
+    this.#follower.derive(tx, place, null, token, drawn);
   }
 
   /** The same token otherwise: its place, secret and CreateIndex are as before. */
   replace(tx: Tx, before: Token, after: Token): void {
-    const local = tx.on(this.local);
     tx.on(this.#home(after)).put(keys.recordKey(after), after, tokenCodec);
-    const { gone, come } = changedKeys(before, after);
-    for (const key of gone) local.delete(key);
-    for (const key of come) mark(local, key);
-    this.#touch(tx, after.namespaceId);
+    this.#follower.derive(tx, after, before, after);
   }
 
+  /** With all that hangs on it. */
   remove(tx: Tx, token: Token, hash: string): void {
-    const { expires } = token;
     const own = tx.on(this.#home(token));
-    const local = tx.on(this.local);
     own.delete(keys.recordKey(token));
     own.delete(keys.HASHES + hash);
-    for (const key of derivedKeys(token)) local.delete(key);
-    if (expires !== null) local.delete(keys.timedKey(keys.ENDED, { place: token, expires }));
-    this.#touch(tx, token.namespaceId);
+    this.#follower.derive(tx, token, token, null);
   }
 
-  /** The record alone, where it cannot be read and so does not say what else it has. */
+  /** One that cannot be read and so does not say which rows it has, with all else that hangs on it. */
   removeUnread(tx: Tx, place: TokenPlace): void {
     tx.on(this.#home(place)).delete(keys.recordKey(place));
-    this.#touch(tx, place.namespaceId);
+    this.#follower.derive(tx, place, null, null);
   }
 
   /** Its time is over. From now on it stays ended, whatever the clock says. False when it was ended,
@@ -115,9 +102,7 @@ export class TokenRows {
   // --- reading ---
 
   hasEnded(token: Token, tx?: Tx): boolean {
-    const { expires } = token;
-    if (expires === null) return false;
-    return isMarked(this.#local(tx), keys.timedKey(keys.ENDED, { place: token, expires }));
+    return isEnded(this.#local(tx), token);
   }
 
   /** Whether it ends with the token that made it. */
@@ -217,10 +202,6 @@ export class TokenRows {
   }
 
   // --- inside ---
-
-  #touch(tx: Tx, namespaceId: string): void {
-    tx.on(this.local).put(keys.tableKey(namespaceId), { index: String(tx.index) }, tableCodec);
-  }
 
   #timed(folder: string, limit: number, tx?: Tx, after?: TimedPlace): TimedPlace[] {
     const page = after === undefined ? { limit } : { limit, after: keys.timedKey(folder, after) };

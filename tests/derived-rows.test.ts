@@ -1,0 +1,295 @@
+// A cluster that is sent shared rows alone has the rows that follow from them all the same: those below local/ are
+// as if it had made the writes itself, but for indexes. One cluster writes tokens; a second one applies its shared
+// rows, entry by entry, and does the local work (exchanges, private spaces, leases, ends by the clock) as the first.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { type Follower, Followers } from "../src/barrier/followers.ts";
+import type { Tx } from "../src/barrier/view.ts";
+import { LeaseRows } from "../src/leases/rows/lease-rows.ts";
+import { Sweeps } from "../src/leases/revocation/sweeps.ts";
+import { MemoryDisk } from "../src/storage/engines/memory.ts";
+import { decodeEntry, type LogEntry, type LogOperation } from "../src/storage/rows/log-entry.ts";
+import type { TokenEnding } from "../src/tokens/life/expiry.ts";
+import { tableCodec } from "../src/tokens/rows/derived-rows.ts";
+import { type Token, tokenCodec } from "../src/tokens/token.ts";
+import { CubbyholeContents } from "../src/wrapping/cubbyhole-contents.ts";
+import { closeRoom, openRoom } from "./support/jobs.ts";
+import {
+  type MadeBarrier,
+  ROOT_KEY,
+  sealedBarrier,
+  unsealed,
+} from "./support/made/made-barrier.ts";
+import { IDENTITY, TREE_KEY } from "./support/made/made-store.ts";
+import {
+  CLIENT,
+  HOUR,
+  type MadeTokens,
+  MANAGEMENT,
+  MINUTE,
+  secretOf,
+  tokensOver,
+  turns,
+} from "./support/made/made-tokens.ts";
+
+const MOUNT = "c0000000-0000-4000-8000-000000000001";
+const TABLE = /\/tokens\/table$/;
+const TERMS = { meta: {}, withoutDefault: false, longest: null, period: null };
+
+/** What is kept for tokens beside their records, as in the product. */
+function hangingOn({ barrier, world }: MadeBarrier) {
+  const local = barrier.view("local/");
+  const cubbyholes = new CubbyholeContents(local);
+  const leases = new LeaseRows(local, world.log);
+  const sweeps = new Sweeps({ rows: leases, now: () => world.clock.now(), ...world });
+  const ends: TokenEnding["ends"] = (tx, token) => {
+    cubbyholes.wipe(tx, token.namespaceId, token.accessor);
+    sweeps.ownerEnds(tx, token);
+  };
+  return { local, cubbyholes, leases, ends };
+}
+
+type Hanging = ReturnType<typeof hangingOn>;
+type Planted = (follower: Follower<unknown>) => Follower<unknown>;
+
+class Pair {
+  readonly here: MadeTokens & Hanging;
+  readonly there: MadeTokens & Hanging;
+  readonly #followers: Followers;
+  readonly #locals = new Set<string>(); // accessors of tokens that never leave a cluster
+  readonly #indexes = new Map<string, string>(); // there, by those here
+  #entries: LogEntry[] = [];
+
+  private constructor(here: Pair["here"], there: Pair["here"], planted: Planted) {
+    this.here = here;
+    this.there = there;
+    const shared = there.barrier.view("shared/");
+    this.#followers = new Followers(shared, [planted(there.tokens.follower)]);
+    here.store.onLog((rows) => {
+      for (const { entry } of rows) this.#entries.push(decodeEntry(entry));
+    });
+  }
+
+  /** Of one set: the keys and the salt are the same. */
+  static async made(planted: Planted): Promise<Pair> {
+    const first = sealedBarrier(new MemoryDisk());
+    await first.barrier.create({ rootKey: ROOT_KEY, treeKey: TREE_KEY }, IDENTITY, () => {});
+    const here = room(first);
+    await first.barrier.view("shared/").write((tx) => here.tokens.first.created(tx));
+    const disk = new MemoryDisk();
+    for (const batch of first.engine.batches) disk.rows.apply(batch);
+    const second = sealedBarrier(disk);
+    assert.equal(unsealed(second.barrier), true);
+    const there = room(second);
+    await there.local.write((tx) => tx.put("other", 1, jsonCodec())); // so that indexes differ
+    await there.local.write((tx) => tx.delete("other"));
+    there.store.leaveShared(true);
+    openRoom(here.tokens);
+    return new Pair(here, there, planted);
+  }
+
+  noted({ accessor, global }: Token): void {
+    if (!global) this.#locals.add(accessor);
+  }
+
+  async apply(): Promise<void> {
+    for (let next = this.#entries.shift(); next !== undefined; next = this.#entries.shift()) {
+      const { index, operations } = next;
+      const shared = operations.filter((operation) => operation.class === "shared");
+      const own = shared.length === 0 ? operations : this.#ownWork(operations);
+      await this.there.store.writeApplied((tx) => {
+        for (const { key, value, scope } of own) {
+          if (value === null) tx.delete(key, scope);
+          else if (TABLE.test(key)) touch(this.there.local.within(tx), key);
+          else tx.put(key, value, scope);
+        }
+        for (const operation of shared) this.#followers.apply(tx, operation);
+        this.#indexes.set(String(index), String(tx.index));
+      });
+    }
+  }
+
+  /** What a cluster does by itself in a transaction that changes global tokens as well: it ends the children of a token
+   *  and tokens of its own. */
+  #ownWork(operations: readonly LogOperation[]): readonly LogOperation[] {
+    const own = operations.filter(({ key, value }) => {
+      const isDone = value === null && key.startsWith("local/tokens/descents/");
+      return isDone || key.startsWith("local/tokens/by-hash/") || this.#isOfLocal(key);
+    });
+    const touches = own.some(({ key }) => key.includes("/by-accessor/"));
+    return [...own, ...operations.filter(({ key }) => touches && TABLE.test(key))];
+  }
+
+  #isOfLocal(key: string): boolean {
+    return key.startsWith("local/") && key.split("/").some((part) => this.#locals.has(part));
+  }
+
+  compare(): void {
+    const expected = rowsOf(this.here).map(([key, value]) => [
+      key,
+      TABLE.test(key) ? value.replace(/\d+/, (index) => this.#indexes.get(index) ?? "?") : value,
+    ]);
+    assert.deepEqual(rowsOf(this.there), expected);
+  }
+
+  async close(): Promise<void> {
+    await closeRoom(this.here.tokens);
+  }
+}
+
+function room(made: MadeBarrier): MadeTokens & Hanging {
+  const hanging = hangingOn(made);
+  return { ...tokensOver(made, { ending: hanging }), ...hanging };
+}
+
+function touch(local: Tx, key: string): void {
+  local.put(key.slice("local/".length), { index: String(local.index) }, tableCodec);
+}
+
+function rowsOf({ local }: Hanging): [key: string, value: string][] {
+  const found = local.records("", bytesCodec, { limit: 100_000 });
+  return found.map(({ key, value }) => [key, Buffer.from(value).toString()]);
+}
+
+/** Those that stand here several times come as often. */
+const ACTS = [
+  ...Array<"make">(4).fill("make"),
+  ...Array<"pass">(2).fill("pass"),
+  ..."change renew use once exchange keep lease tree alone collect wipe".split(" "),
+];
+
+const step = fc.record({
+  act: fc.constantFrom(...ACTS),
+  which: fc.nat(30),
+  child: fc.boolean(),
+  global: fc.boolean(),
+  management: fc.boolean(),
+  login: fc.boolean(),
+  uses: fc.option(fc.integer({ min: 1, max: 2 }), { nil: null }),
+  minutes: fc.option(fc.integer({ min: 1, max: 9 }), { nil: null }),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+function recordsOf({ barrier }: MadeBarrier): Token[] {
+  return ["shared/", "local/"].flatMap((place) =>
+    barrier
+      .view(`${place}ns/root/tokens/by-accessor/`)
+      .records("", tokenCodec, { limit: 10_000 })
+      .map(({ value }) => value),
+  );
+}
+
+function specOf(
+  { child, global, management, login, uses, minutes }: Step,
+  parent: Token | undefined,
+) {
+  const ttl = minutes === null ? null : BigInt(minutes) * MINUTE;
+  const usual = { ...(management ? MANAGEMENT : CLIENT), global, ttl, renewable: ttl !== null };
+  const origin = {
+    namespaceId: "root",
+    mount: MOUNT,
+    login: "login/Ada",
+    name: "ada",
+    metadata: {},
+  };
+  const made = parent !== undefined && child ? placeOf(parent) : null;
+  const terms = { ...TERMS, parent: made, usesLeft: uses };
+  return { ...usual, terms, ...(login ? { origin } : {}) };
+}
+
+const refused = () => null; // what is over, gone or not made for it: a history is of any kind
+
+async function run(pair: Pair, todo: Step): Promise<void> {
+  const { here } = pair;
+  const { tokens, world, cubbyholes, leases, local } = here;
+  const all = recordsOf(here);
+  const one = all[todo.which % Math.max(1, all.length)];
+  if (todo.act === "make") {
+    const token = await tokens.writes.create(specOf(todo, one)).catch(refused);
+    if (token !== null) pair.noted(token);
+  } else if (todo.act === "pass") await world.timers.advance(BigInt(todo.which) * MINUTE);
+  else if (todo.act === "collect") await tokens.collection.run({ force: todo.global });
+  else if (todo.act === "wipe" && todo.which === 0) await tokens.writes.wipeNamespace("root");
+  if (one === undefined) return;
+  const { namespaceId, accessor } = one;
+  const caller = tokens.find(secretOf(one));
+  if (todo.act === "change") {
+    const { type, policies } = todo.management ? { ...MANAGEMENT, policies: [] } : CLIENT;
+    await tokens.writes.update(namespaceId, accessor, { type, policies, name: "b" }).catch(refused);
+  } else if (todo.act === "renew") {
+    await tokens.writes.renew(namespaceId, accessor, HOUR).catch(refused);
+  } else if (todo.act === "use" && caller?.counted) {
+    if ((await tokens.use(caller)) === 0) await tokens.spent(caller);
+  } else if (todo.act === "tree") await tokens.deleteTree(namespaceId, accessor);
+  else if (todo.act === "alone") await tokens.deleteAlone(placeOf(one));
+  else if (!one.global || caller === null) return;
+  else if (todo.act === "once") await tokens.oneTime.upsert(caller);
+  else if (todo.act === "exchange") {
+    const { secret } = await tokens.oneTime.upsert(caller);
+    await tokens.oneTime.exchange(secret.reveal(), namespaceId);
+  } else if (todo.act === "keep") {
+    const space = { owner: { namespaceId, accessor }, namespaceId };
+    await cubbyholes.replace(space, `a/${todo.which}`, { b: "c" });
+  } else if (todo.act === "lease") {
+    const now = world.clock.now();
+    const id = `m/creds/${world.random.uuid()}`;
+    const times = { issued: now, expires: now + HOUR, renewed: null, due: now + HOUR };
+    const what = { path: "m/creds", mountUuid: MOUNT, secretType: "name", internal: {} };
+    const state = { renewable: true, attempts: 0, error: "", irrevocable: false };
+    const owner = { namespaceId, accessor };
+    await local.write((tx) =>
+      leases.add(tx, { namespaceId, id, owner, ...what, ...times, ...state }),
+    );
+  }
+}
+
+function placeOf({ namespaceId, accessor, global }: Token) {
+  return { namespaceId, accessor, global };
+}
+
+function property(planted: Planted) {
+  return fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    const pair = await Pair.made(planted);
+    for (const todo of steps) {
+      await run(pair, todo);
+      await turns(3);
+      await pair.apply();
+      pair.compare();
+    }
+    await pair.close();
+  });
+}
+
+test("rows that follow from the shared records of another cluster are those of the one that wrote them", async () => {
+  await fc.assert(
+    property((follower) => follower),
+    { numRuns: 120, seed: 12 },
+  );
+});
+
+test("a follower that is skipped when a record goes is found, and one that leaves out a change", async () => {
+  const skipping = (isSkipped: (before: unknown, after: unknown) => boolean): Planted => {
+    return (follower) => ({
+      folder: follower.folder,
+      decode: (stored) => follower.decode(stored),
+      follow: (tx, key, before, after) => {
+        if (!isSkipped(before, after)) follower.follow(tx, key, before, after);
+      },
+    });
+  };
+  const plants = [
+    skipping((_, after) => after === null),
+    skipping((before, after) => before !== null && after !== null),
+  ];
+  for (const planted of plants) {
+    const { failed, errorInstance } = await fc.check(property(planted), {
+      numRuns: 60,
+      seed: 12,
+      endOnFailure: true,
+    });
+    assert.ok(failed && errorInstance instanceof assert.AssertionError, String(errorInstance));
+  }
+});
