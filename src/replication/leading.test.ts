@@ -9,10 +9,16 @@ import type { Links } from "./links/links.ts";
 import { Changes } from "./roles/changes.ts";
 import { StoredRole } from "./roles/stored-role.ts";
 import type { Epoch } from "./roles/role.ts";
+import type { MemberStatus } from "./stream/members.ts";
 
 const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
 const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
 const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
+
+const FORMER = "0b8e2f3e-0000-4000-8000-000000000003";
+const FORMER_AT = "https://10.1.2.3:8201";
+
+type Follower = Pick<MemberStatus, "clusterId" | "isConnected" | "clusterAddresses">;
 
 const HEARD = "has heard that this cluster leads";
 
@@ -29,8 +35,8 @@ async function leading(
   } | null = null,
   {
     isDisowned = false,
-    /** Where those are that follow this cluster. */
-    followers = [] as string[],
+    /** Those that have come to this cluster. */
+    followers = [] as Follower[],
   } = {},
 ) {
   const { barrier, world } = await madeBarrier();
@@ -41,9 +47,9 @@ async function leading(
   const fenced: Epoch[] = [];
   const from: HeardFrom[] = [];
   const calls: AbortSignal[] = [];
-  const addresses = ["https://10.1.2.3:8201"];
-  const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned };
-  const members = () => followers.map((address) => ({ clusterAddresses: [address] }));
+  const addresses = [FORMER_AT];
+  const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned, cluster: FORMER };
+  const members = () => followers;
   const opened = { open: () => {}, close: async () => {}, members };
   const links = {
     storedFormer: () => former,
@@ -107,10 +113,29 @@ test("one that a member says to lead itself is given way to; what a member has h
 });
 
 test("a primary of before that follows this cluster by now has heard of it: nobody calls it, and nobody there is given way to", async (t) => {
-  const followers = ["https://10.1.2.3:8201"];
+  const followers = [{ clusterId: FORMER, isConnected: true, clusterAddresses: [] }];
   const { calls, fenced, lines } = await leading(t, true, async () => LATER, null, { followers });
   await until(() => lines.some((line) => line.includes(HEARD)));
   assert.deepEqual([calls, fenced], [[], []]);
+});
+
+test("one that only says to be where the primary of before is, or is gone again, keeps nobody from telling that one", async (t) => {
+  const clusterAddresses = [FORMER_AT];
+  const others: readonly Follower[] = [
+    { clusterId: LATER.cluster, isConnected: true, clusterAddresses },
+    { clusterId: FORMER, isConnected: false, clusterAddresses },
+  ];
+  for (const follower of others) {
+    const { calls } = await leading(t, true, async () => null, null, { followers: [follower] });
+    assert.notEqual(calls.length, 0);
+  }
+});
+
+test("one that says to be a primary of before that was revoked does not keep it from hearing who leads", async (t) => {
+  const followers = [{ clusterId: FORMER, isConnected: true, clusterAddresses: [FORMER_AT] }];
+  const options = { followers, isDisowned: true };
+  const { calls } = await leading(t, true, async () => OWN, null, options);
+  assert.notEqual(calls.length, 0);
 });
 
 test("one that is fenced is no primary for anybody, also while it still serves", async (t) => {

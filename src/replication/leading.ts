@@ -256,6 +256,7 @@ export class Leading {
     const { epoch } = role;
     const { signal } = this.#closing;
     const untold = this.#untold(links.storedSiblings(view));
+    const follows = this.#follows(former.cluster);
     const revoked = links.storedFormerRevoked(view);
     const knownAt = async (addresses: readonly string[], serials: readonly string[] | null) => {
       const to = serials === null ? former : { ...former, beside: true as const, serials };
@@ -266,7 +267,8 @@ export class Leading {
       return isHearsay && isNext(epoch, leading) ? epoch : leading;
     };
     const [leading, ...others] = await Promise.all([
-      this.#follows(former.addresses) ? epoch : knownAt(former.addresses, null),
+      // Whose cluster it says to be proves nothing of one that was revoked.
+      follows && !former.isDisowned ? epoch : knownAt(former.addresses, null),
       ...untold.map(({ addresses, serials }) => knownAt(addresses, serials)),
     ]);
     if (signal.aborted) return;
@@ -283,7 +285,7 @@ export class Leading {
       await this.#parts.fence(later, { name: links.nameOf(view, later.cluster), address });
       return this.#dismissSoon();
     }
-    if (leading === null && former.isHeard) return; // it is something else by now
+    if (leading === null && (former.isHeard || follows)) return; // it is something else by now
     if (leading === null) throw failures.formerUnreachable();
     if (former.isHeard) return;
     await view.write((tx) => links.formerHeard(tx), { essential: true });
@@ -311,14 +313,15 @@ export class Leading {
   /** Who follows this cluster by now has nothing to hear. */
   #untold(siblings: readonly Sibling[]): readonly Sibling[] {
     return siblings.filter(
-      ({ addresses, serials }) =>
-        addresses.length > 0 && !this.#reached.has(serials.join()) && !this.#follows(addresses),
+      ({ addresses, serials, cluster }) =>
+        addresses.length > 0 && !this.#reached.has(serials.join()) && !this.#follows(cluster),
     );
   }
 
-  #follows(addresses: readonly string[]): boolean {
+  /** By what it has proved at its hello: where it is, it only says. */
+  #follows(cluster: string): boolean {
     const members = this.#serving?.members() ?? [];
-    return members.some((one) => one.clusterAddresses.some((each) => addresses.includes(each)));
+    return members.some((one) => one.isConnected && one.clusterId === cluster);
   }
 }
 

@@ -100,7 +100,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions = {})
   const clusterPort = port === null ? null : { host: "127.0.0.1", port };
   const server = await startServer({
     ...options,
-    config: (config) => ({ ...config, clusterPort }),
+    config: (config) => ({ ...(options.config?.(config) ?? config), clusterPort }),
   });
   t.after(() => server.stop());
   const opened = await server.open();
