@@ -1,6 +1,7 @@
-// Takes a snapshot as another machine would: in a process of its own, and without a disk. Who measures others meanwhile is not held up
-// by it.
+// Takes a snapshot as another machine would: in a process of its own, without a disk, and with what the others leave of the
+// processors. Who measures others meanwhile is not held up by it.
 
+import { constants, setPriority } from "node:os";
 import { answer } from "../processes.ts";
 
 export interface TakingInput {
@@ -12,6 +13,8 @@ export interface TakingFigures {
   readonly bytes: number;
   readonly millis: number;
 }
+
+setPriority(constants.priority.PRIORITY_LOW);
 
 await answer(async ({ url, headers }: TakingInput): Promise<TakingFigures> => {
   const began = performance.now();
