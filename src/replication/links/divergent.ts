@@ -13,6 +13,7 @@ import type { Store, Surplus } from "../../storage/store.ts";
 const KEPT: Nanos = 30n * DAY;
 const PART = 512 * 1024; // of an entry, which may have 64 MiB
 const AT_ONCE = 16;
+const PARTS_AT_ONCE = 256; // in a transaction, which has no more bytes than two parts
 const MAX_TAILS = 1000;
 const ABOUT = "about";
 
@@ -60,12 +61,28 @@ export class Divergent {
 
   async #keep(store: Pick<Store, "logs">, { fork, before }: Surplus): Promise<void> {
     const id = `${before.epoch}-${fork}-${before.index}`;
+    let [waiting, bytes]: [EntryPart[], number] = [[], 0];
+    const flush = async () => {
+      const parts = waiting;
+      [waiting, bytes] = [[], 0];
+      if (parts.length === 0) return;
+      await this.#write((tx) => {
+        for (const part of parts) tx.put(part.key, part.bytes, bytesCodec);
+      });
+    };
     for (let next = fork + 1n; next <= before.index;) {
       const rows = store.logs(next, AT_ONCE).filter(({ index }) => index <= before.index);
       if (rows.length === 0) break;
-      for (const { index, entry } of rows) await this.#put(`${id}/${padded(index)}/`, entry);
+      for (const { index, entry } of rows) {
+        for (const part of partsOf(entry, `${id}/${padded(index)}/`)) {
+          waiting.push(part);
+          bytes += part.bytes.length;
+          if (bytes >= PART || waiting.length >= PARTS_AT_ONCE) await flush();
+        }
+      }
       next = rows.at(-1)!.index + 1n;
     }
+    await flush();
     const about = {
       fork: String(fork),
       head: String(before.index),
@@ -141,20 +158,23 @@ export class Divergent {
     }
   }
 
-  async #put(below: string, entry: Uint8Array): Promise<void> {
-    for (let at = 0, part = 0; at < entry.length; at += PART, part++) {
-      const bytes = entry.subarray(at, at + PART);
-      const key = below + String(part).padStart(4, "0");
-      await this.#write((tx) => tx.put(key, bytes, bytesCodec));
-    }
-  }
-
   async #write(fn: Parameters<View["write"]>[0]): Promise<void> {
     try {
       await this.#view.write((tx) => void fn(tx), { essential: true });
     } finally {
       this.#count = null; // also where it failed: nobody knows what of it is there
     }
+  }
+}
+
+interface EntryPart {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+function* partsOf(entry: Uint8Array, below: string): Generator<EntryPart> {
+  for (let at = 0, part = 0; at < entry.length; at += PART, part++) {
+    yield { key: below + String(part).padStart(4, "0"), bytes: entry.subarray(at, at + PART) };
   }
 }
 

@@ -68,6 +68,7 @@ export class CatchingUp {
     if (!ports.mayRewind() || store.adopting !== null) return;
     const fork = isOtherLog ? ledSince(store, ports.self().clusterId) : null;
     if (fork !== null) {
+      this.#progress.state = "merkle-diff"; // it may take its time
       this.#tellDivergent(fork);
       await ports.giveUp(await store.surplus(fork));
     }

@@ -169,6 +169,7 @@ export class LogFollower {
     if (message.goodbye !== "") return { kind: "goodbye", reason: message.goodbye.slice(0, 256) };
     if (message.trimmed > 0n) return { kind: "trimmed" };
     if (message.isDiverged) return { kind: "diverged" };
+    if (message.hasNews) this.#progress.onNews();
     if (batch !== null) {
       await this.#batch(batch);
       return null;
@@ -295,7 +296,7 @@ export class LogFollower {
 /** Null where something else is said, or nothing. */
 function entriesOf(message: ToReceiver | undefined): Batch | null {
   if (message === undefined || message.goodbye !== "") return null;
-  return message.trimmed > 0n || message.isDiverged ? null : message.batch;
+  return message.trimmed > 0n || message.isDiverged || message.hasNews ? null : message.batch;
 }
 
 function isBehind(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {

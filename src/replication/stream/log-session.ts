@@ -60,6 +60,7 @@ export class LogSession implements Ended {
   #gathering: Timer | null = null; // since the last message
   #gatheredAt: Nanos = 0n;
   #follower: Follower | null = null;
+  #hasNews = false;
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
@@ -84,6 +85,12 @@ export class LogSession implements Ended {
   /** Resolves when nothing is sent any more. */
   get ended(): Promise<void> {
     return this.#ended.promise;
+  }
+
+  /** The other side asks what there is. */
+  tellNews(): void {
+    this.#hasNews = true;
+    this.wake();
   }
 
   /** Asks, once the entries up to `after` were sent: they are applied there before it is answered. */
@@ -191,6 +198,10 @@ export class LogSession implements Ended {
 
   #message(): ToReceiver | null {
     if (this.#goodbye !== null) return { ...NO_WORDS, goodbye: this.#goodbye };
+    if (this.#hasNews) {
+      this.#hasNews = false;
+      return { ...NO_WORDS, hasNews: true };
+    }
     const [question] = this.#questions;
     if (question !== undefined && this.#next > question.after) {
       this.#questions.shift();

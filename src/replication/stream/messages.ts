@@ -137,6 +137,8 @@ const toReceiver = message({
   final: part(6, place),
   /** It is answered by Healed. */
   heal: part(7, heal),
+  /** There are other members than the last echo has told, or elsewhere: another echo is due. */
+  hasNews: flag(8),
 });
 export type ToReceiver = MessageOf<typeof toReceiver>;
 
@@ -148,6 +150,7 @@ export const NO_WORDS: ToReceiver = {
   goodbye: "",
   final: null,
   heal: null,
+  hasNews: false,
 };
 
 export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSender, toReceiver, {

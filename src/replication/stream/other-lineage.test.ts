@@ -48,6 +48,24 @@ describe("a log of another lineage", BOUND, () => {
     });
   }
 
+  test("is not handed over where nobody has allowed it", async () => {
+    const { pair } = await withOwnLog();
+    await followed(pair);
+    assert.deepEqual(pair.givenUp, []);
+  });
+
+  test("is handed over from the last time on that this cluster began to write", async () => {
+    const { pair } = await withOwnLog();
+    const { store } = pair.secondary;
+    await store.lead();
+    for (const cluster of ["b", "c", "b"]) await store.startEpoch(cluster);
+    const own = store.index;
+    await store.follow();
+    pair.mayRewind = true;
+    await followed(pair);
+    assert.equal(pair.givenUp[0]!.fork, own - 1n);
+  });
+
   test("that another cluster has written is that one's to give up", async () => {
     const { pair } = await withOwnLog({ own: "c" });
     pair.mayRewind = true;

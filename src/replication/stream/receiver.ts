@@ -76,12 +76,17 @@ export class Receiver {
   #startedAt: Instant | null = null;
   #follower: LogFollower | null = null;
   #news: (() => void) | null = null; // something has changed that the primary should hear
+  #isEchoDue = false; // or the primary has something to tell
 
   constructor(parts: ReceiverParts & { readonly random: Random }) {
     this.#parts = parts;
     this.#random = parts.random;
     this.#instance = hex(parts.random.bytes(8));
     this.#progress.announce(parts.announced ?? 0n);
+    this.#progress.onNews = () => {
+      this.#isEchoDue = true;
+      this.#news?.();
+    };
     this.#progress.onState = (now, before) => {
       this.#tellState(now, before);
       this.#news?.();
@@ -381,8 +386,9 @@ export class Receiver {
   async #untilEcho(sent: ReceiverState, signal: AbortSignal): Promise<void> {
     await this.#waited(ECHO_EVERY, signal, (wake) => {
       this.#news = wake;
-      if (this.#progress.state !== sent) wake?.();
+      if (this.#progress.state !== sent || this.#isEchoDue) wake?.();
     });
+    this.#isEchoDue = false;
     signal.throwIfAborted();
   }
 

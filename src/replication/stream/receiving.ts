@@ -103,6 +103,8 @@ export class Progress {
   #state: ReceiverState = "idle";
   /** Called when it has become another one. */
   onState: (now: ReceiverState, before: ReceiverState) => void = () => {};
+  /** Called when the primary has more to tell than it did. */
+  onNews: () => void = () => {};
   connection: ConnectionState = "idle";
   error: string | null = null;
   /** The last index that came, or that rows were taken over at. */

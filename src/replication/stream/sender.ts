@@ -104,6 +104,7 @@ export class Sender {
   /** What a member can cause to be written into the log of this server, of each kind. */
   readonly #lines: PerMinute;
   #final: messages.Place | null = null;
+  #announced = "[]"; // whom members were told of last
   #isClosed = false;
   readonly table: ServiceTable<Peer>;
 
@@ -144,6 +145,7 @@ export class Sender {
     const member = this.#meet(hello, peer);
     if (hello.cursor !== null) this.#parts.figures?.met(decision);
     this.tellNews();
+    this.#tellMembers();
     if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
     // A copy goes on: it will need the log from where it began.
     if (decision.kind === "copy" && hello.half !== null) {
@@ -194,6 +196,16 @@ export class Sender {
     return ids.filter((id) => !left.has(id));
   }
 
+  /** Each may have to take over at any moment, and is to know the others then: nobody waits for the next echo. */
+  #tellMembers(): void {
+    const now = JSON.stringify(this.#siblingsOf(""));
+    if (now === this.#announced) return;
+    this.#announced = now;
+    for (const { stream } of this.#members.values()) {
+      if (stream instanceof LogSession) stream.tellNews();
+    }
+  }
+
   /** By an id that its cluster has left nobody answers. */
   #siblingsOf(id: string): readonly messages.Sibling[] {
     const left = this.#left();
@@ -228,6 +240,7 @@ export class Sender {
   async drop(id: string, reason: string): Promise<void> {
     const member = this.#members.get(id);
     this.#members.delete(id);
+    this.#tellMembers();
     await this.#end(member === undefined ? [] : [member], reason);
   }
 
@@ -377,6 +390,7 @@ export class Sender {
       });
     }
     this.#ports.reached?.();
+    this.#tellMembers();
     return {
       epoch: this.#ports.epoch(),
       t1,
