@@ -37,6 +37,8 @@ async function leading(
     isDisowned = false,
     /** Those that have come to this cluster. */
     followers = [] as Follower[],
+    /** The cluster that was revoked here. */
+    revoked = "",
   } = {},
 ) {
   const { barrier, world } = await madeBarrier();
@@ -62,6 +64,7 @@ async function leading(
     superseded: () => opened,
     beside: () => opened,
     storedFormerRevoked: () => [],
+    wasRevoked: (_: unknown, cluster: string) => cluster === revoked,
     nameOf: (_: unknown, cluster: string) => (cluster === LATER.cluster ? "site-c" : ""),
     exchange: async (...[, member, , , said]: Parameters<Links["exchange"]>) => {
       const signal = said!.signal!;
@@ -172,6 +175,19 @@ test("one that has revoked the primary of before gives way to nobody that answer
   await until(() => fenced.length > 0 || isSaid());
   await found.close("the test is over"); // waits for the call
   assert.deepEqual(fenced, []);
+});
+
+test("nobody gives way to a cluster that was revoked here, whoever says that it leads", async (t) => {
+  const revoked = LATER.cluster;
+  const claims = { leading: LATER, leads: true, cluster: LATER.cluster };
+  const misled = await leading(t, true, async () => LATER, null, { revoked });
+  const isSaid = () => misled.lines.some((line) => line.includes("that was revoked here"));
+  await until(() => misled.fenced.length > 0 || isSaid());
+  const claimed = await leading(t, true, async () => OWN, claims, { revoked });
+  await until(
+    () => claimed.fenced.length > 0 || claimed.lines.some((line) => line.includes(HEARD)),
+  );
+  assert.deepEqual([misled.fenced, claimed.fenced], [[], []]);
 });
 
 for (const by of ["close", "forgetFormer"] as const) {

@@ -49,6 +49,8 @@ export class Leading {
   #beside: Beside | null = null;
   /** Of the others that have followed the primary of before: by the serials of each. */
   readonly #reached = new Set<string>();
+  /** By which cluster the primary of before was, as was said last. */
+  #misled = "";
   #dismissing: Timer | null = null;
   #closing = new AbortController();
 
@@ -112,6 +114,7 @@ export class Leading {
     this.#superseded = null;
     this.#closeBeside();
     this.#reached.clear();
+    this.#misled = "";
     const serving = this.#serving;
     this.#serving = null;
     await serving?.close(reason);
@@ -192,7 +195,10 @@ export class Leading {
     if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
     const known = now.fenced ?? now.epoch;
     const isLater = isNext(known, epoch) && isOwn;
-    if (now.mode !== "primary" || !isLater || this.#keepsOn(epoch)) return known;
+    if (now.mode !== "primary" || !isLater) return known;
+    const links = await this.#parts.links();
+    if (links.isRevoked(this.#parts.options.view, epoch.cluster)) return known;
+    if (this.#keepsOn(epoch)) return known;
     await this.#parts.fence(epoch, by); // whoever hears that it was taken is sure of it
     this.#dismissSoon();
     return epoch;
@@ -220,6 +226,20 @@ export class Leading {
     });
   }
 
+  /** It writes nothing any more, and does not follow this cluster by itself. Said once. */
+  #tellMisled({ number: epoch, cluster }: Epoch): void {
+    if (this.#misled === cluster) return;
+    this.#misled = cluster;
+    this.#log.error(
+      "the primary of before takes a cluster for its successor that was revoked here",
+      {
+        epoch,
+        cluster,
+        remedy: "demote that primary, and have it follow this one: update-primary with force",
+      },
+    );
+  }
+
   /** Later: the answer leaves by a session that ends with it. */
   #dismissSoon(delay: Nanos = 100n * MILLISECOND): void {
     this.#dismissing?.cancel();
@@ -245,7 +265,7 @@ export class Leading {
 
   /** The primary of before is to hear of it, however long it was away, and so are the others that have followed it. Where another
    *  cluster was promoted as well, the primary of before knows of both, or one of them is that one, and one of the two gives way: what
-   *  one of those has heard of another counts for nothing. */
+   *  one of those has heard of another counts for nothing, and nobody gives way to one that was revoked here. */
   async #fenceFormer(): Promise<void> {
     const { options } = this.#parts;
     const { view } = options;
@@ -276,17 +296,22 @@ export class Leading {
       const known = others[i] ?? null;
       if (known !== null && !isOlder(known, epoch)) this.#reached.add(serials.join());
     });
-    const later = latest(epoch, [leading, ...others]);
+    // One that has come again since says it itself: what others know of it may be of before.
+    const isForeign = (one: Epoch | null) =>
+      one !== null && !former.isDisowned && links.wasRevoked(view, one.cluster);
+    const believed = [leading, ...others].map((one) => (isForeign(one) ? null : one));
+    const later = latest(epoch, believed);
     if (later !== epoch) {
       if (former.isDisowned) return this.#tellUnproved(later);
       if (this.#keepsOn(later)) return;
       const places = [former.addresses, ...untold.map(({ addresses }) => addresses)];
-      const [address = ""] = places[[leading, ...others].indexOf(later)] ?? [];
+      const [address = ""] = places[believed.indexOf(later)] ?? [];
       await this.#parts.fence(later, { name: links.nameOf(view, later.cluster), address });
       return this.#dismissSoon();
     }
     if (leading === null && (former.isHeard || follows)) return; // it is something else by now
     if (leading === null) throw failures.formerUnreachable();
+    if (isForeign(leading)) return this.#tellMisled(leading);
     if (former.isHeard) return;
     await view.write((tx) => links.formerHeard(tx), { essential: true });
     this.#log.info("the primary of before has heard that this cluster leads");

@@ -18,7 +18,10 @@ const AUTHORITY = "authority";
 const SERVER = "server";
 const SECONDARIES = "secondaries/";
 const REVOKED = "revoked/";
+const REVOKED_CLUSTERS = "revoked-clusters";
 const PAGE = 256;
+/** Of clusters that were revoked; the oldest of more go. */
+const MAX_CLUSTERS = 512;
 
 /** Of which everything else of a primary is made. */
 export interface PrimaryMaterial {
@@ -205,9 +208,28 @@ export function* storedRevoked(reads: ViewReads): Generator<MemberCertificate> {
   }
 }
 
+const clusters = jsonCodec<readonly string[]>();
+
+/** For longer than their certificates last: another one may have believed them before it heard of it. Empty ids are none. */
+export function putRevokedClusters(tx: Tx, ids: readonly string[]): void {
+  const before = tx.get(REVOKED_CLUSTERS, clusters) ?? [];
+  const all = [...new Set([...before, ...ids])].filter((id) => id !== "");
+  if (all.length > before.length) tx.put(REVOKED_CLUSTERS, all.slice(-MAX_CLUSTERS), clusters);
+}
+
+/** Whether it was revoked here, also where it has come again since. */
+export function wasRevoked(reads: ViewReads, cluster: string): boolean {
+  return reads.get(REVOKED_CLUSTERS, clusters)?.includes(cluster) === true;
+}
+
+/** Whether it was, and has not come again, under whichever id. */
+export function isRevoked(reads: ViewReads, cluster: string): boolean {
+  return wasRevoked(reads, cluster) && nameOfCluster(reads, cluster) === "";
+}
+
 /** This cluster follows another or is alone, or becomes a primary anew: another authority knows none of these. */
 export function forgetPrimary(tx: Tx): void {
-  for (const name of [AUTHORITY, SERVER]) tx.delete(name);
+  for (const name of [AUTHORITY, SERVER, REVOKED_CLUSTERS]) tx.delete(name);
   for (const folder of [SECONDARIES, REVOKED]) {
     for (const key of tx.keys(folder, { limit: 100_000 })) tx.delete(key);
   }

@@ -26,11 +26,13 @@ import {
   deleteExpired,
   deleteSecondary,
   forgetPrimary,
+  isRevoked,
   type KnownSecondary,
   type MemberCertificate,
   type PrimaryMaterial,
   putMaterial,
   putRevoked,
+  putRevokedClusters,
   putSecondary,
   putServer,
   storedMaterial,
@@ -180,6 +182,7 @@ export class Secondaries {
       const known = storedSecondary(tx, id);
       if (known === null) return [];
       for (const certificate of known.certificates) putRevoked(tx, id, certificate);
+      putRevokedClusters(tx, [known.clusterId]);
       deleteSecondary(tx, id);
       deleteExpired(tx, this.#now());
       return known.certificates.map(({ serial }) => serial);
@@ -220,9 +223,10 @@ export class Secondaries {
     });
   }
 
-  /** A member has proved that it knows of a later primary than this one. */
+  /** A member has proved that it knows of a later primary than this one. Who was revoked is none. */
   noteLater(peer: Peer, epoch: Epoch): void {
     this.assertKnown(peer);
+    if (isRevoked(this.#view, epoch.cluster)) return;
     this.#later.set(peer.id, epoch);
   }
 

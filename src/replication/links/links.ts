@@ -4,7 +4,13 @@
 import type { ViewReads } from "../../barrier/view.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
-import { forgetPrimary, nameOfCluster, storedMaterial } from "../joining/primary-rows.ts";
+import {
+  forgetPrimary,
+  isRevoked,
+  nameOfCluster,
+  storedMaterial,
+  wasRevoked,
+} from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary, Secondaries } from "../joining/secondaries.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import type { Primary } from "../roles/role.ts";
@@ -50,6 +56,8 @@ export const links = {
   storedFormerRevoked,
   storedSiblings,
   revokeSiblings,
+  isRevoked,
+  wasRevoked,
 
   /** Under which a cluster is known here: as a secondary, or as another one beside this. Empty where it is not. */
   nameOf: (reads: ViewReads, cluster: string): string =>

@@ -17,6 +17,7 @@ import {
   storedMemberKey,
   storedMembership,
 } from "../joining/membership.ts";
+import { putRevokedClusters } from "../joining/primary-rows.ts";
 import type { KnownCluster } from "../joining/whose-id.ts";
 import { partsCodec } from "../parts-codec.ts";
 import { MAX_REVOKED, type Sibling } from "../stream/messages.ts";
@@ -187,6 +188,10 @@ export function revokeSiblings(tx: Tx, isMeant: (sibling: Sibling) => boolean): 
     all.filter((one) => !meant.includes(one)),
   );
   tx.put(FORMER_REVOKED, serials.slice(-MAX_REVOKED), revokedCodec);
+  putRevokedClusters(
+    tx,
+    meant.map(({ cluster }) => cluster),
+  );
   return true;
 }
 

@@ -38,12 +38,22 @@ async function revoke(primary: Cluster, id: string, token: string): Promise<void
 
 /** A token of `primary` that the other one could use. `a`: who led before. */
 async function unusedToken(primary: Cluster, other: Cluster, id: string, a: Cluster) {
-  const operation = await other.operationToken(a.opened.shares);
+  return await tokenFor(primary, other, id, a, await other.operationToken(a.opened.shares));
+}
+
+async function tokenFor(
+  primary: Cluster,
+  other: Cluster,
+  id: string,
+  a: Cluster,
+  operation: string,
+): Promise<string> {
   const key = await other.dr("secondary/generate-public-key", {}, operation);
   const secondary_public_key = at(key, "data", "secondary_public_key");
   const body = { id, secondary_public_key };
   const created = await primary.dr("primary/secondary-token", body, a.token);
   assert.equal(created.status, 200, created.text);
+  return String(at(created, "data", "token"));
 }
 
 test("a new primary revokes one that has followed the old one beside it: nobody hears that one any more", async (t) => {
@@ -75,6 +85,37 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   await until(() => isFenced(a.replication.role));
   const known = () => viewOf(a).list("secondaries/", { limit: 10 });
   await until(() => !known().includes("site-c"));
+});
+
+test("one that was revoked stops nobody by way of the old primary, which has not heard of it", async (t) => {
+  const { a, b, c, way, clusterPort } = await threeInSync(t);
+  way.cut();
+  await b.replication.promote(FORCED);
+  await revoke(b, "site-c", a.token);
+  const cluster = await c.clusterId();
+  const later = { number: 3, cluster, first: String(c.index + 1n) };
+  const to = [`https://127.0.0.1:${clusterPort}`];
+  assert.deepEqual(await saidBy(c, later, cluster, { to }), later, "it is heard there");
+  assert.equal(isFenced(a.replication.role), true);
+  way.heal();
+  const leadsOn = async () => {
+    const { length } = b.server.lines;
+    await b.replication.recover(); // it is kept, and asked anew
+    const isSaid = () =>
+      b.server.lines.slice(length).some((line) => line.includes("that was revoked here"));
+    await until(() => isFenced(b.replication.role) || isSaid());
+    assert.equal(isFenced(b.replication.role), false);
+  };
+  await leadsOn();
+  const body = { data: { n: "2" } };
+  const written = await b.server.call("POST", "/v1/secret/data/y", { token: a.token, body });
+  assert.equal(written.status, 200, written.text);
+  const operation = await c.operationToken(a.opened.shares);
+  const joining = { token: await tokenFor(b, c, "back", a, operation), force: true };
+  const moved = await c.dr("secondary/update-primary", joining, operation);
+  assert.equal(moved.status, 200, moved.text);
+  await inSync(b, c);
+  await leadsOn(); // it has come again, and has not said so itself
 });
 
 test("one that was revoked keeps nobody from being promoted by way of a sibling that has not heard of it", async (t) => {

@@ -108,12 +108,12 @@ export function knownTo(one: Cluster): number {
 }
 
 export async function threeInSync(t: TestContext) {
-  const { primary: a, way } = await startPrimaryBehind(t, WORLD);
+  const { primary: a, way, clusterPort } = await startPrimaryBehind(t, WORLD);
   const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
   await inSync(a, b);
   await inSync(a, c);
   for (const one of [b, c]) await until(() => knownTo(one) === 1);
-  return { a, b, c, way };
+  return { a, b, c, way, clusterPort };
 }
 
 /** A cluster that was demoted, and is away since: who is promoted in its place hears nothing from it. */
