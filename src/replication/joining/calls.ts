@@ -188,7 +188,7 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
     const accepted = isSame(leading, epoch);
     if (isNext(leading, epoch)) ports.later?.(peer, epoch);
     if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);
-    const spoken = isSelf ? candidacyOf(candidacy) : null;
+    const spoken = isSelf && isUuid(from) ? candidacyOf(candidacy) : null;
     return {
       accepted,
       epoch: leading.number,

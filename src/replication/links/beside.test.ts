@@ -12,6 +12,7 @@ import { Status, StatusError } from "../../grpc/status.ts";
 import { SystemRandom } from "../../system/random.ts";
 import { sendFence } from "../joining/calls.ts";
 import { formerPlace } from "../joining/whose-id.ts";
+import type { Candidates } from "../roles/candidates.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import { Beside } from "./beside.ts";
@@ -24,7 +25,7 @@ const LATER: Epoch = { number: 2, cluster: OTHER, first: "7" };
 const EARLIER: Epoch = { number: 1, cluster: OWN, first: "1" };
 const NAMED: Sibling = { id: "paris", cluster: OTHER, addresses: [], serials: ["4a", "4b"] };
 
-function stage(authority: Uint8Array = new Uint8Array(0)) {
+function stage(authority: Uint8Array = new Uint8Array(0), candidates?: Pick<Candidates, "hear">) {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const heard: Epoch[] = [];
@@ -40,6 +41,7 @@ function stage(authority: Uint8Array = new Uint8Array(0)) {
       clusterId: () => OWN,
       siblings: () => siblings,
       leads: () => false,
+      ...(candidates === undefined ? {} : { candidates }),
       fenced: async (epoch) => {
         heard.push(epoch);
         return leading(epoch);
@@ -149,4 +151,31 @@ test("who has the authority is heard by what only it can sign, for itself alone 
   const { leading } = await sendFence(link, SET, later, { rootKey, from: clusterId });
   assert.deepEqual([leading, heard], [later, [later]]);
   await link.close();
+});
+
+test("who has the authority is one cluster, by however many certificates, and no other text", async () => {
+  const { clock } = fakeWorld();
+  const authority = await makeAuthority(SET, { clock, random: new SystemRandom() });
+  const stood: string[] = [];
+  const hear = (_member: string, cluster: string) => {
+    stood.push(cluster);
+    return [];
+  };
+  const { rootKey, linkOf } = stage(authority.certificate, { hear });
+  const stands = async (serial: string, clusterId: string) => {
+    const link = linkOf(serial);
+    const formers = [formerPlace(authority, { ...SET, serial, clusterId })];
+    try {
+      await link.open({ ...SELF, clusterId, formers });
+      await sendFence(link, SET, EARLIER, { rootKey, from: clusterId, candidacy: "stands" });
+    } finally {
+      await link.close();
+    }
+  };
+  const primary = "0b8e2f3e-0000-4000-8000-000000000003";
+  await assert.rejects(stands("90", "all is well\n\u001b[2J"), refused);
+  await stands("91", primary);
+  await stands("92", primary);
+  await assert.rejects(stands("93", "0b8e2f3e-0000-4000-8000-000000000004"), refused);
+  assert.deepEqual(stood, [primary, primary]);
 });

@@ -3,6 +3,7 @@
 // certificates of that primary, which says who they are.
 
 import type { KeyObject } from "node:crypto";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock } from "@holdfast/shared/world";
 import { type Greeting, type Hello, PROTOCOL } from "../../cluster/hello.ts";
 import type { MemberName } from "../../cluster/names.ts";
@@ -36,6 +37,8 @@ export class Beside {
   readonly #member: MemberName & Credentials;
   /** By the serial of the certificate with which it came: whose authority this is. */
   readonly #primaries = new Map<string, string>();
+  /** Who has come first with the authority. */
+  #primary: string | null = null;
 
   constructor(world: BesideWorld, port: ServingPort, member: MemberName & Credentials) {
     this.#world = world;
@@ -84,8 +87,10 @@ export class Beside {
     const place = { set, kind, serial, clusterId };
     if (!isItself(known, formers, place, clock.now())) return;
     const others = [this.#world.clusterId(), ...siblings().map(({ cluster }) => cluster)];
-    if (others.includes(clusterId)) return;
+    if (others.includes(clusterId) || !isUuid(clusterId)) return;
     const primaries = this.#primaries;
+    this.#primary ??= clusterId;
+    if (this.#primary !== clusterId) return; // one authority is one cluster's
     const [oldest] = primaries.keys();
     if (primaries.size >= MAX_PRIMARIES && oldest !== undefined) primaries.delete(oldest);
     primaries.set(serial, clusterId);

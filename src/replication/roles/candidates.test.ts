@@ -196,3 +196,19 @@ test("one member speaks for one cluster, and in words that are known", () => {
   assert.deepEqual(say("c", "a", "asks"), ["b2"]);
   assert.deepEqual(["stands", "", "leads"].map(candidacyOf), ["stands", null, null]);
 });
+
+test("however many say to stand, one that asks hears of at most 64, and only so many words are counted in an epoch", () => {
+  const { clock, of, say } = clusters(["a"]);
+  const stands = (from: number, count: number) => {
+    for (let i = from; i < from + count; i++) say(`z${i}`, "a", "stands");
+  };
+  stands(0, 100);
+  of("a").begin({ isFirm: true });
+  assert.equal(say("b", "a", "asks").length, 64);
+  of("a").end();
+  for (let i = 1; i < 10; i++) {
+    clock.pass(2n * MINUTE);
+    stands(i * 100, 64);
+  }
+  assert.equal(say("b", "a", "asks").length, 0, "in one epoch no more are counted");
+});

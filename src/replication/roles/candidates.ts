@@ -5,6 +5,7 @@
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import { roleChanging } from "../failures.ts";
+import { SIBLINGS } from "../stream/messages.ts";
 
 /** What a cluster says of its own promotion: that it only wants to know, that it is about to be, or that nothing came of it. */
 const CANDIDACIES = ["asks", "stands", "withdraws"] as const;
@@ -18,6 +19,12 @@ export function candidacyOf(text: string): Candidacy | null {
 const HOLDS: Nanos = MINUTE;
 /** So often in one epoch. Who says it for longer keeps others from being promoted, and is not. */
 const TIMES = 3;
+/** Who stands at once, as far as others are told of it: so many a message holds. */
+const MAX_STANDING = SIBLINGS;
+/** Whose words are counted in one epoch: more than a set has members. Those beyond count for nothing. Who is only named by another
+ *  takes no place of one that says it itself. */
+const MAX_COUNTED = 512;
+const MAX_NAMED = 256;
 
 interface Own {
   /** Others that stood when this one began. */
@@ -71,13 +78,19 @@ export class Candidates {
   hear(member: string, cluster: string, candidacy: Candidacy): readonly string[] {
     const own = this.#own;
     if (candidacy === "withdraws") this.#others.delete(member);
-    const until = candidacy === "stands" ? this.#countsUntil(cluster, { spend: true }) : null;
+    const isHeard = candidacy === "stands" && this.#hasRoomFor(member);
+    const until = isHeard ? this.#countsUntil(cluster, { spend: true, max: MAX_COUNTED }) : null;
     if (until !== null) {
       this.#others.set(member, { cluster, until });
       if (own !== null && !own.isFirm && cluster < this.#clusterId()) own.yielded ??= cluster;
     }
     const stands = own !== null && own.yielded === null ? [this.#clusterId()] : [];
-    return [...stands, ...this.#standing()].filter((one) => one !== cluster);
+    const all = [...stands, ...this.#standing()].filter((one) => one !== cluster);
+    return all.slice(0, MAX_STANDING);
+  }
+
+  #hasRoomFor(member: string): boolean {
+    return this.#others.has(member) || this.#standing().length < MAX_STANDING;
   }
 
   /** It leads, or did: what it has said before is over. */
@@ -121,16 +134,21 @@ export class Candidates {
   }
 
   /** Null where its word counts no more. Said again it lasts no longer. */
-  #countsUntil(one: string, { spend }: { readonly spend: boolean }): Nanos | null {
+  #countsUntil(
+    one: string,
+    { spend, max = MAX_NAMED }: { readonly spend: boolean; readonly max?: number },
+  ): Nanos | null {
     const epoch = this.#epoch();
     if (this.#spent.epoch !== epoch) this.#spent = { epoch, by: new Map() };
     const now = this.#clock.elapsed();
-    const { times, until } = this.#spent.by.get(one) ?? { times: 0, until: now - 1n };
+    const { by } = this.#spent;
+    if (!by.has(one) && by.size >= max) return null;
+    const { times, until } = by.get(one) ?? { times: 0, until: now - 1n };
     // What is said late in the last time has a time of its own: a promotion may need it.
     if (until - now >= HOLDS / 2n) return until;
     if (times >= TIMES) return now <= until ? until : null;
     const next = { times: times + 1, until: now + HOLDS };
-    if (spend) this.#spent.by.set(one, next);
+    if (spend) by.set(one, next);
     return next.until;
   }
 
