@@ -12,6 +12,7 @@ import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
+import { parseClusterAddress } from "../addresses.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
@@ -35,6 +36,7 @@ import type { Orphans } from "./orphans.ts";
 import {
   putSiblings,
   putSiblingsRevoked,
+  readable,
   storedSiblings,
   storedSiblingsRevoked,
   type Upstream,
@@ -308,10 +310,11 @@ export class Receiving {
     await role.step({ do: "ended", final });
   }
 
-  #learn(apiAddress: string, clusterAddresses: readonly string[]): void {
+  #learn(apiAddress: string, addresses: readonly string[]): void {
     const { role, log } = this.#world;
     this.#apiAddress = apiAddress;
     const { known, epoch } = this.#role;
+    const clusterAddresses = addresses.filter((one) => parseClusterAddress(one) !== null);
     if (known !== null && known.join() === clusterAddresses.join()) return;
     role.step({ do: "heard", epoch, known: [...clusterAddresses] }).catch((error: unknown) => {
       log.warn("could not write down where the primary is", { cause: describe(error) });
@@ -322,7 +325,7 @@ export class Receiving {
   #learnSiblings({ siblings, revoked }: Siblings): void {
     const { view, store, log } = this.#world;
     const before = this.#siblings;
-    const all = siblings.map((one) => withAddresses(one, before.siblings));
+    const all = siblings.map((one) => withAddresses(readable(one), before.siblings));
     const named = { siblings: all, revoked };
     if (store.locked || JSON.stringify(named) === JSON.stringify(before)) return;
     this.#siblings = named;

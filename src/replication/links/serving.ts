@@ -202,13 +202,19 @@ export class Serving {
 
   /** By whom a member can be told who leads, where this cluster cannot: those that are known now. */
   #siblingsOf(id: string): Sibling[] {
-    const met = new Map(this.members().map((one) => [one.id, one.clusterAddresses]));
+    const said = new Map(
+      this.members().map((one) => [one.id, usableAddresses(one.clusterAddresses)]),
+    );
+    const placesOf = ({ id: other, addresses }: KnownSecondary) => {
+      const now = said.get(other) ?? [];
+      return (now.length > 0 ? now : addresses).slice(0, SIBLING_ADDRESSES);
+    };
     const others = this.#secondaries.known().filter((one) => one.id !== id && one.used !== null);
-    return others.map(({ id: other, certificates, clusterId: cluster, addresses }) => ({
-      addresses: (met.get(other) ?? addresses).slice(0, SIBLING_ADDRESSES),
-      serials: certificates.map(({ serial }) => serial),
-      id: other,
-      cluster,
+    return others.map((one) => ({
+      addresses: placesOf(one),
+      serials: one.certificates.map(({ serial }) => serial),
+      id: one.id,
+      cluster: one.clusterId,
     }));
   }
 

@@ -5,9 +5,11 @@ import type { KeyObject } from "node:crypto";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
-import type { MemberName } from "../../cluster/names.ts";
+import { isMemberId, type MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
+import { usableAddresses } from "../addresses.ts";
 import {
   forgetMembership,
   type Membership,
@@ -211,6 +213,16 @@ export async function withoutSerials(view: View, serials: readonly string[]): Pr
     putSiblingsRevoked(tx, [...new Set([...storedSiblingsRevoked(tx), ...serials])]);
   };
   await view.write(write, { essential: true });
+}
+
+/** What people read and others are called by is an id, a cluster and addresses, or nothing. */
+export function readable({ serials, ...one }: Sibling): Sibling {
+  return {
+    serials,
+    id: isMemberId(one.id) ? one.id : "",
+    cluster: isUuid(one.cluster) ? one.cluster : "",
+    addresses: usableAddresses(one.addresses),
+  };
 }
 
 export function putSiblings(tx: Tx, siblings: readonly Sibling[]): void {

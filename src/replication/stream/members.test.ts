@@ -56,6 +56,22 @@ test("two that come by turns are two; one that comes in the place of another is 
   assert.deepEqual(status().doubledFrom, []);
 });
 
+test("what a member says of itself is shown in printable characters, and not without end", () => {
+  const member = new Member("paris", HELLO, 0n);
+  const text = `\u001b[31mrun this\n\u202e${"x".repeat(1000)}`;
+  const said = { state: text, apiAddress: text, clusterAddresses: [text], version: text };
+  member.echo({ ...echoOf("one"), ...said, keysVersion: text }, null, 0n);
+  const { state, apiAddress, clusterAddresses, version, keysVersion } = member.status(
+    0n,
+    0n,
+    () => 0n,
+  );
+  for (const one of [state, apiAddress, ...clusterAddresses, version, keysVersion]) {
+    assert.match(one, /^\?\[31mrun this\?\?x{1,256}$/);
+    assert.ok(one.length <= 256);
+  }
+});
+
 test("what a member has acknowledged stays so until it takes over rows: then nothing counts as there, and the log is kept from where it began", () => {
   const member = new Member("paris", HELLO, 0n);
   assert.equal(member.needed, null, "it has said nothing yet");

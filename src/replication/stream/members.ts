@@ -208,6 +208,7 @@ export function leftIds(
   return new Set(left.map(({ id }) => id));
 }
 
+/** It is shown to people: what could steer a terminal is a question mark. */
 function short(text: string): string {
-  return text.slice(0, MAX_TEXT);
+  return text.slice(0, MAX_TEXT).replaceAll(/[^ -~]/g, "?");
 }
