@@ -81,6 +81,8 @@ const answer = message({
   decision: part(7, decision),
   keysVersion: text(8),
   epochFirst: text(9), // where the log began when the epoch did; a restore begins another log in the same epoch
+  head: uint64(10), // its index; zero where nothing is said of it
+  time: uint64(11), // there, in nanoseconds since 1970
 });
 
 export type Hello = MessageOf<typeof request>;
@@ -112,6 +114,8 @@ const NO_DECISION = {
   decision: null,
   keysVersion: "",
   epochFirst: "",
+  head: 0n,
+  time: 0n,
 };
 
 export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", request, answer, {

@@ -76,6 +76,7 @@ async function secondary(
           ),
         ];
   const served = { table: serviceTable(calls), greet, isRevoked: () => false };
+  const heard = new Heard({ ...world, view, store });
   const receiving = new Receiving(
     {
       ...world,
@@ -83,7 +84,7 @@ async function secondary(
       barrier,
       view,
       role,
-      heard: new Heard({ ...world, view, store }),
+      heard,
       divergent: new Divergent(view.sub("divergent/"), world.clock),
       orphans: new Orphans({
         ...world,
@@ -108,7 +109,12 @@ async function secondary(
     { member, keysKey: makeHpkeKeys(random).privateKey },
   );
   receiving.open();
-  return { receiving, role, world };
+  const started = () => {
+    const later = new Heard({ ...world, view, store });
+    later.load();
+    return later;
+  };
+  return { receiving, role, world, heard, started };
 }
 
 test("a later epoch is believed with a proof of the authority that is known, and with nothing else", async () => {
@@ -167,4 +173,22 @@ test("a primary that refuses is called to hear who leads: a later one is believe
     const troubles = world.lines.filter((line) => line.includes("could not find out who leads"));
     assert.deepEqual(troubles, []);
   }
+});
+
+test("what a primary says of its log when it takes this cluster is kept, also over a start; of one that refuses it counts for nothing", async () => {
+  const place = { clusterId: EPOCH.cluster, epoch: EPOCH.number, epochFirst: EPOCH.first };
+  const words = { ...place, head: 263n, time: 1000n * SECOND };
+  const takes = await secondary(() => ({ ...words, decision: sentDecision({ kind: "resume" }) }));
+  await until(() => takes.heard.announced > 0n);
+  await takes.heard.kept;
+  const { heard, started, receiving } = takes;
+  assert.deepEqual([heard.announced, heard.unheard, heard.timeThere], [263n, 0n, 1000n * SECOND]);
+  assert.equal(started().announced, 263n);
+  await receiving.close();
+  const decision = sentDecision({ kind: "refuse", reason: "not now" });
+  const refuses = await secondary(() => ({ ...words, decision }), { leading: () => EPOCH });
+  await until(() => refuses.heard.refusal !== null);
+  await until(() => refuses.receiving.status.lastSyncError !== null);
+  assert.deepEqual([refuses.heard.announced, refuses.heard.timeThere], [0n, null]);
+  await refuses.receiving.close();
 });

@@ -243,6 +243,9 @@ export class Receiver {
     );
     try {
       await this.#accept(answer);
+      // Before it counts as connected: it may be gone again before its first echo.
+      const refuses = readDecision(answer.decision)?.kind === "refuse";
+      if (!refuses && answer.time > 0n) this.#hear(answer.head, answer.time);
       progress.connection = "ready";
       const connection: Connection = { link, epoch: answer.epoch, signal };
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
@@ -373,13 +376,20 @@ export class Receiver {
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };
       progress.measured = measure(before);
       progress.heard = t3;
-      progress.announce(answer.head);
-      ports.heard?.(answer.t2);
-      if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
+      this.#hear(answer.head, answer.t2);
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       ports.learned(answer.apiAddress, answer.clusterAddresses, answer);
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
     }
+  }
+
+  /** How far the primary is, and how late it is there. */
+  #hear(head: bigint, time: Instant): void {
+    const { clock, store, ports } = this.#parts;
+    const progress = this.#progress;
+    progress.announce(head);
+    ports.heard?.(time);
+    if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
   }
 
   /** Until the next is due, or the state is another than was told: then others need not wait to see it. */

@@ -138,6 +138,8 @@ export class Sender {
       version: ports.version,
       decision: sentDecision(decision),
       keysVersion: ports.keysVersion(),
+      head: this.#store.index,
+      time: this.#parts.clock.now(),
     };
   };
 

@@ -8,9 +8,9 @@ import { TREE_KEY } from "../../../tests/support/made/made-store.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
-import { serveBidirectional } from "../../grpc/method.ts";
+import { serveBidirectional, serveUnary } from "../../grpc/method.ts";
 import { slotOf } from "../../storage/rows/merkle.ts";
-import { type Batch, CREDIT, NO_WORDS, streamLog } from "./messages.ts";
+import { type Batch, CREDIT, echo, NO_WORDS, streamLog } from "./messages.ts";
 
 const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
@@ -42,6 +42,29 @@ describe("the log", BOUND, () => {
     assert.equal(pair.hellos.length, 1, "one session");
     assert.equal(pair.secondary.store.tail!.first, 22n, "the log goes on after the copy");
     assert.equal(pair.receiver.status.lastRemoteIndex, 71n);
+  });
+
+  test("how far the primary is comes with its first answer: what is missing is known to be, also where it ends before it says more", async () => {
+    const heard: bigint[] = [];
+    pair = await following({ receiver: { heard: (time) => void heard.push(time) } });
+    await pair.receiver.close();
+    for (let i = 0; i < 10; i++) await pair.put(`shared/next/${i}`);
+    const nothing = new Promise<never>(() => {});
+    pair.instead.set("Echo", () => serveUnary(echo, () => nothing));
+    pair.instead.set("StreamLog", () =>
+      serveBidirectional(streamLog, async function* () {
+        yield await nothing;
+      }),
+    );
+    heard.length = 0;
+    pair.receive();
+    pair.receiver.open();
+    await until(() => pair.receiver.status.state === "stream-wals");
+    pair.cut();
+    await until(() => pair.receiver.status.state === "idle");
+    const { highestAnnounced, behindFor } = pair.receiver.status;
+    assert.deepEqual([pair.secondary.store.index, highestAnnounced, behindFor], [21n, 31n, 0n]);
+    assert.deepEqual(heard, [pair.world.clock.now()]);
   });
 
   test("only what is durable is acknowledged", async () => {
