@@ -1,13 +1,14 @@
-// What one that is to be promoted hears from the other members: all at once and for a second in the whole, also from those that
-// others name; and nothing of one that was revoked.
+// What one that is to be promoted hears from the other members: all at once and for five seconds in the whole, also from those
+// that others name; and nothing of one that was revoked.
 
 import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import test from "node:test";
-import { SECOND } from "@holdfast/shared/text/duration";
-import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import { type FakeWorld, fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
 import type { Greeting } from "../../cluster/hello.ts";
-import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
+import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
 import { serviceTable } from "../../grpc/method.ts";
 import { SystemNet } from "../../system/net.ts";
 import { fenceCall } from "../joining/calls.ts";
@@ -29,6 +30,10 @@ interface Member {
   /** As which it greets. Default: as itself. */
   readonly as?: string;
   readonly hangs?: boolean;
+  /** Nobody is there, and nobody says so. */
+  readonly isDead?: boolean;
+  /** Of the way there, for one turn to and fro. */
+  readonly roundTrip?: Nanos;
 }
 
 const sibling = (n: number): Sibling => ({
@@ -47,6 +52,14 @@ function stage(members: Readonly<Record<number, Member>>) {
     const number = Number(host.split(".").at(-1));
     called.push(number);
     const { knows = [], stands = [], leading, as = idOf(number), hangs } = members[number] ?? {};
+    const { isDead = false, roundTrip = 0n } = members[number] ?? {};
+    const after = (time: Nanos) =>
+      new Promise<void>((resolve) => void world.timers.after(time, resolve));
+    const late: Way = {
+      connect: () => (isDead ? NOWHERE : after(2n * roundTrip)), // TCP, TLS
+      pass: () => after(roundTrip / 2n),
+    };
+    const way = isDead || roundTrip > 0n ? late : STRAIGHT;
     const peer = { ...SET, id: "own", serial: "41", expires: world.clock.now() + 10n ** 18n };
     const greet = async (): Promise<Greeting> => ({ clusterId: as, protocol: 1, version: "0.1.0" });
     const table = serviceTable([
@@ -59,7 +72,7 @@ function stage(members: Readonly<Record<number, Member>>) {
         siblings: () => knows,
       }),
     ]);
-    return new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world);
+    return new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world, way);
   };
   const member = {
     ...SET,
@@ -84,7 +97,19 @@ function stage(members: Readonly<Record<number, Member>>) {
 
 const clusters = ({ named }: Found) => named.map(({ cluster }) => cluster);
 
-test("one that hangs costs a second in the whole, and whom the others name is called meanwhile", async () => {
+/** What comes of it, and how long it took. */
+async function timed(world: FakeWorld, calling: Promise<Found>): Promise<[Found, Nanos]> {
+  let found: Found | null = null;
+  void calling.then((all) => (found = all));
+  for (let time = 0n; ; time += 100n * MILLISECOND) {
+    for (let turn = 0; turn < 50 && found === null; turn++) await nextTurn();
+    if (found !== null) return [found, time];
+    assert.ok(time < 60n * SECOND);
+    await world.timers.advance(100n * MILLISECOND);
+  }
+}
+
+test("one that hangs costs five seconds in the whole, and whom the others name is called meanwhile", async () => {
   const { world, called, call } = stage({
     2: { hangs: true },
     3: { knows: [sibling(4)] },
@@ -94,11 +119,30 @@ test("one that hangs costs a second in the whole, and whom the others name is ca
   void call([sibling(2), sibling(3)]).then((all) => (found = all));
   for (let turn = 0; turn < 200 && called.length < 3; turn++) await nextTurn();
   assert.deepEqual(called, [2, 3, 4]);
-  await world.timers.advance(SECOND);
+  await world.timers.advance(5n * SECOND);
   for (let turn = 0; turn < 200 && found === null; turn++) await nextTurn();
   assert.ok(found !== null);
   assert.deepEqual(clusters(found), [idOf(4)]);
   assert.deepEqual((found as Found).unreached, ["https://10.1.2.2:8201"]);
+});
+
+test("who is far away is heard, and whom it names", async () => {
+  const far = { roundTrip: 400n * MILLISECOND };
+  const { world, call } = stage({
+    2: { ...far, knows: [sibling(3)] },
+    3: { ...far, stands: [idOf(3)] },
+  });
+  const [found, time] = await timed(world, call([sibling(2)]));
+  assert.deepEqual([clusters(found), found.unreached], [[idOf(3)], []]);
+  assert.ok(time > 3n * SECOND && time < 4n * SECOND, String(time));
+});
+
+test("an address where nobody is costs two seconds, and the next one is called after it", async () => {
+  const { world, called, call } = stage({ 2: { isDead: true }, 3: { isDead: true }, 4: {} });
+  const moved = { ...sibling(4), addresses: [3, 4].map((n) => `https://10.1.2.${n}:8201`) };
+  const [found, time] = await timed(world, call([sibling(2), moved]));
+  assert.deepEqual([called, found.unreached], [[2, 3, 4], ["https://10.1.2.2:8201"]]);
+  assert.equal(time, 2n * SECOND);
 });
 
 test("who has answered is not called at another place, and of all that others name a bounded number is", async () => {

@@ -11,8 +11,11 @@ import type { DialledMember } from "./dialing.ts";
 import { type Answered, exchange, type FencingWorld } from "./fencing.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** For all of them, also those that others name: nobody is served while a promotion waits. */
-export const ASKED_WITHIN: Nanos = SECOND;
+/** For all of them, also those that others name. Where it takes some turns to and fro a link across the world takes seconds; who is
+ *  taken for silent may be promoted at the same moment. */
+const ASKED_WITHIN: Nanos = 5n * SECOND;
+/** At each address: nobody is served while a promotion waits for one that is dead. */
+const MET_WITHIN: Nanos = 2n * SECOND;
 
 /** Whom to call, and by what they know this cluster. */
 export interface Others {
@@ -53,7 +56,12 @@ export async function callOthers(
     const found = all.map(async (others) => {
       const { formers = [] } = others;
       const asking = new Asking(others, (addresses, member) =>
-        exchange(addresses, member, epoch, world, { candidacy, signal, formers }),
+        exchange(addresses, member, epoch, world, {
+          candidacy,
+          signal,
+          formers,
+          metWithin: MET_WITHIN,
+        }),
       );
       await asking.callAll();
       return asking.found(epoch);

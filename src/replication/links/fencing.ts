@@ -3,6 +3,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
+import type { Nanos } from "@holdfast/shared/world";
 import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
@@ -20,6 +21,8 @@ export interface Saying extends FenceWords {
   readonly formers?: readonly FormerPlace[];
   /** Nobody waits for it any more. */
   readonly signal?: AbortSignal;
+  /** At each address, for a connection to stand. Default: as long as a link waits. */
+  readonly metWithin?: Nanos;
 }
 
 /** What the other side has said. */
@@ -33,7 +36,7 @@ export async function exchange(
   member: DialledMember,
   epoch: Epoch,
   world: FencingWorld,
-  { signal, formers = [], ...words }: Saying = {},
+  { signal, formers = [], metWithin, ...words }: Saying = {},
 ): Promise<Answered | null> {
   const { barrier, clusterId, version } = world;
   for (const address of addresses) {
@@ -41,15 +44,22 @@ export async function exchange(
     let link: PeerLink | null = null;
     const stop = () => void link?.close();
     signal?.addEventListener("abort", stop, { once: true });
+    const dead = new AbortController();
+    const timer =
+      metWithin === undefined
+        ? null
+        : world.timers.after(metWithin, () => link?.hasMet !== true && dead.abort());
     try {
       link = linkTo(address, member, world);
       const self = { clusterId: clusterId(), version, formers };
-      const { clusterId: cluster } = await link.open(self, signal);
+      const over = signal === undefined ? dead.signal : AbortSignal.any([signal, dead.signal]);
+      const { clusterId: cluster } = await link.open(self, over);
       const by = { rootKey: barrier.rootKey, from: clusterId(), ...words };
       return { cluster, ...(await sendFence(link, member, epoch, by)) };
     } catch {
       continue; // it is asked again later
     } finally {
+      timer?.cancel();
       signal?.removeEventListener("abort", stop);
       await link?.close();
     }
