@@ -161,7 +161,7 @@ const ACTS = [
   ..."change renew use once exchange keep lease tree alone collect wipe".split(" "),
 ];
 
-const step = fc.record({
+const anyStep = fc.record({
   act: fc.constantFrom(...ACTS),
   which: fc.nat(30),
   child: fc.boolean(),
@@ -171,7 +171,7 @@ const step = fc.record({
   uses: fc.option(fc.integer({ min: 1, max: 2 }), { nil: null }),
   minutes: fc.option(fc.integer({ min: 1, max: 9 }), { nil: null }),
 });
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
 
 function recordsOf({ barrier }: MadeBarrier): Token[] {
   return ["shared/", "local/"].flatMap((place) =>
@@ -202,38 +202,38 @@ function specOf(
 
 const refused = () => null; // what is over, gone or not made for it: a history is of any kind
 
-async function run(pair: Pair, todo: Step): Promise<void> {
+async function run(pair: Pair, step: Step): Promise<void> {
   const { here } = pair;
   const { tokens, world, cubbyholes, leases, local } = here;
   const all = recordsOf(here);
-  const one = all[todo.which % Math.max(1, all.length)];
-  if (todo.act === "make") {
-    const token = await tokens.writes.create(specOf(todo, one)).catch(refused);
+  const one = all[step.which % Math.max(1, all.length)];
+  if (step.act === "make") {
+    const token = await tokens.writes.create(specOf(step, one)).catch(refused);
     if (token !== null) pair.noted(token);
-  } else if (todo.act === "pass") await world.timers.advance(BigInt(todo.which) * MINUTE);
-  else if (todo.act === "collect") await tokens.collection.run({ force: todo.global });
-  else if (todo.act === "wipe" && todo.which === 0) await tokens.writes.wipeNamespace("root");
+  } else if (step.act === "pass") await world.timers.advance(BigInt(step.which) * MINUTE);
+  else if (step.act === "collect") await tokens.collection.run({ force: step.global });
+  else if (step.act === "wipe" && step.which === 0) await tokens.writes.wipeNamespace("root");
   if (one === undefined) return;
   const { namespaceId, accessor } = one;
   const caller = tokens.find(secretOf(one));
-  if (todo.act === "change") {
-    const { type, policies } = todo.management ? { ...MANAGEMENT, policies: [] } : CLIENT;
+  if (step.act === "change") {
+    const { type, policies } = step.management ? { ...MANAGEMENT, policies: [] } : CLIENT;
     await tokens.writes.update(namespaceId, accessor, { type, policies, name: "b" }).catch(refused);
-  } else if (todo.act === "renew") {
+  } else if (step.act === "renew") {
     await tokens.writes.renew(namespaceId, accessor, HOUR).catch(refused);
-  } else if (todo.act === "use" && caller?.counted) {
+  } else if (step.act === "use" && caller?.counted) {
     if ((await tokens.use(caller)) === 0) await tokens.spent(caller);
-  } else if (todo.act === "tree") await tokens.deleteTree(namespaceId, accessor);
-  else if (todo.act === "alone") await tokens.deleteAlone(placeOf(one));
+  } else if (step.act === "tree") await tokens.deleteTree(namespaceId, accessor);
+  else if (step.act === "alone") await tokens.deleteAlone(placeOf(one));
   else if (!one.global || caller === null) return;
-  else if (todo.act === "once") await tokens.oneTime.upsert(caller);
-  else if (todo.act === "exchange") {
+  else if (step.act === "once") await tokens.oneTime.upsert(caller);
+  else if (step.act === "exchange") {
     const { secret } = await tokens.oneTime.upsert(caller);
     await tokens.oneTime.exchange(secret.reveal(), namespaceId);
-  } else if (todo.act === "keep") {
+  } else if (step.act === "keep") {
     const space = { owner: { namespaceId, accessor }, namespaceId };
-    await cubbyholes.replace(space, `a/${todo.which}`, { b: "c" });
-  } else if (todo.act === "lease") {
+    await cubbyholes.replace(space, `a/${step.which}`, { b: "c" });
+  } else if (step.act === "lease") {
     const now = world.clock.now();
     const id = `m/creds/${world.random.uuid()}`;
     const times = { issued: now, expires: now + HOUR, renewed: null, due: now + HOUR };
@@ -251,10 +251,10 @@ function placeOf({ namespaceId, accessor, global }: Token) {
 }
 
 function property(planted: Planted) {
-  return fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+  return fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
     const pair = await Pair.made(planted);
-    for (const todo of steps) {
-      await run(pair, todo);
+    for (const step of steps) {
+      await run(pair, step);
       await turns(3);
       await pair.apply();
       pair.compare();

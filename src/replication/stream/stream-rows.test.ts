@@ -415,15 +415,10 @@ describe("two logs that went apart", BOUND, () => {
   for (const what of ["says where they parted", "does not know where they parted"]) {
     test(`who has entries and no rows is not one that has nothing: the primary ${what}`, async () => {
       pair = await ReplicatedPair.make();
-      pair.receiver.open();
-      await pair.atRest();
-      await pair.receiver.close();
-      const { store } = pair.secondary;
-      await store.lead();
-      await store.startEpoch("b");
-      await store.write((tx) => tx.put("shared/own", Buffer.from("1")));
-      await store.write((tx) => tx.delete("shared/own"));
-      await store.follow();
+      await pair.parted(async (store) => {
+        await store.write((tx) => tx.put("shared/own", Buffer.from("1")));
+        await store.write((tx) => tx.delete("shared/own"));
+      });
       for (let i = 0; i < 9; i++) await pair.put(`shared/${i}`);
       if (what.startsWith("does")) {
         await trimLog(pair.primary.store, pair.world, { minEntries: 2n });
@@ -432,7 +427,7 @@ describe("two logs that went apart", BOUND, () => {
       pair.receiver.open();
       await until(() => pair.receiver.status.lastSyncError !== null);
       assert.match(pair.receiver.status.lastSyncError!, /goes on to 3, and has only 0 in common/);
-      assert.equal(store.index, 3n);
+      assert.equal(pair.secondary.store.index, 3n);
       pair.mayRewind = true;
       pair.receiver.retry();
       await pair.atRest();

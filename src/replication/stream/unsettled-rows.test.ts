@@ -52,14 +52,7 @@ describe("rows that are newer than the log", BOUND, () => {
 
   test("where one goes back they are of no index until the log has come to where they were read, also after a crash", async () => {
     pair = await filled();
-    pair.receiver.open();
-    await pair.atRest();
-    await pair.receiver.close();
-    const { store } = pair.secondary;
-    await store.lead();
-    await store.startEpoch("b");
-    await store.write((tx) => tx.put("shared/0", Buffer.from("own")));
-    await store.follow();
+    await pair.parted((store) => store.write((tx) => tx.put("shared/0", Buffer.from("own"))));
     await pair.put("shared/1", "of entry 2");
     await pair.put("shared/0", "of entry 3");
     const streaming = held(pair, "StreamLog");

@@ -109,6 +109,18 @@ export class ReplicatedPair {
     return pair;
   }
 
+  /** The secondary has everything and then leads by itself: what it writes there nobody else has. Neither side speaks after that. */
+  async parted(write: (store: Store) => Promise<unknown>): Promise<void> {
+    this.receiver.open();
+    await this.atRest();
+    await this.receiver.close();
+    const { store } = this.secondary;
+    await store.lead();
+    await store.startEpoch("b");
+    await write(store);
+    await store.follow();
+  }
+
   serve(): void {
     const { clock } = this.world;
     const { ahead = 0n } = this.#options;
