@@ -204,7 +204,7 @@ test(
         const signed = payloadOf(await own.stage.envelope(number + 1));
         assert.equal(signed["kind"], "leases.ended");
         const first = await server.ask("GET", "sys/evidence/1");
-        assert.doesNotMatch(first.text, /0707/, "a digest that nobody here has dropped");
+        assert.doesNotMatch(first.text, /(?:07){32}/, "a digest that nobody here has dropped");
       } catch (error) {
         throw new Error(name, { cause: error });
       }
