@@ -81,6 +81,7 @@ const KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [502, "upstream"],
   [503, "unavailable"],
   [504, "timed-out"],
+  [508, "looping"],
 ]);
 
 function kindOf(status: number, errors: readonly string[]): FailureKind {

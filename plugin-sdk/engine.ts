@@ -28,8 +28,12 @@ export interface EngineType<E> {
   readonly version: string;
   /** Endpoints, made with engineEndpoints<E>(); their paths begin at the mount: "/data/:path+". */
   readonly paths: (options: EngineOptions) => readonly Endpoint<E>[];
-  /** Refuses what it does not know; gives the options as they are kept, defaults filled in. */
-  readonly checkOptions: (options: EngineOptions) => EngineOptions;
+  /** Refuses what it does not know; gives the options as they are kept, defaults filled in. `local`: the data of the
+   *  mount stays in its cluster. Default false. */
+  readonly checkOptions: (
+    options: EngineOptions,
+    about?: { readonly local: boolean },
+  ) => EngineOptions;
   /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
    *  engine is then opened anew. Default: options are fixed when it is mounted. */
   readonly canChangeOptions?: (before: EngineOptions, after: EngineOptions) => string | null;

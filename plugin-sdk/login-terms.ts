@@ -195,11 +195,17 @@ export function keptTime(stored: string | null): Nanos | null {
 
 // --- offered ---
 
+/** Each use would be a write at the cluster that writes what is shared. */
+export function checkGlobal({ uses }: Pick<LoginTerms, "uses">): void {
+  if (uses > 0) throw refused("token_num_uses must be 0 where token_scope is global");
+}
+
 export function offerOf(
   terms: LoginTerms,
   who: Pick<LoginOffer, "displayName" | "identity" | "metadata" | "owner" | "notes" | "global">,
 ): LoginOffer {
   const { ttl, maxTtl, explicitMaxTtl, period, policies, boundTo, withoutDefault, uses } = terms;
+  if (who.global === true) checkGlobal(terms);
   return {
     ...who,
     policies,
@@ -215,15 +221,19 @@ export function offerOf(
 const SCOPES = ["local", "global"];
 
 /** The one option of a mount with logins: whether its tokens are good in every cluster. */
-export function checkLoginOptions({
-  token_scope = "local",
-  ...rest
-}: EngineOptions): EngineOptions {
+export function checkLoginOptions(
+  { token_scope = "local", ...rest }: EngineOptions,
+  { local }: { readonly local: boolean } = { local: false },
+): EngineOptions {
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) {
     throw refused(`unknown option ${JSON.stringify(unknown)}; accepted is token_scope`);
   }
   if (!SCOPES.includes(token_scope)) throw refused("token_scope must be local or global");
+  // Whoever ends what came through it would have to know it in every cluster.
+  if (local && token_scope === "global") {
+    throw refused("token_scope must be local where the mount is");
+  }
   return { token_scope };
 }
 

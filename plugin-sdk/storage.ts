@@ -26,6 +26,8 @@ export interface EngineWriteOptions {
 
 /** Keys are "/"-joined canonical segments, relative to the mount. */
 export interface EngineStorage {
+  /** Another cluster writes what the mount keeps: nobody here may. It may change at any time. Default false. */
+  readonly writtenElsewhere?: boolean;
   get<T>(key: string, codec: Codec<T>): Promise<T | null>;
   records<T>(prefix: string, codec: Codec<T>, page: StoragePage): Promise<StorageRecord<T>[]>;
   keys(prefix: string, page: StoragePage): Promise<string[]>;

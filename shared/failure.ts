@@ -21,13 +21,14 @@ export type FailureKind =
   | "behind" // this node has not yet seen what the caller has
   | "late" // the client took too long to send what it wants
   | "timed-out"
+  | "looping" // another node has sent it here, and it belongs to yet another
   | "upstream" // an outside system refused or failed
   | "internal"; // our own fault; the text is constant
 
 export interface FailureOptions extends ErrorOptions {
   /** What the caller is told, where that is not just the message: none, or several lines. */
   readonly texts?: readonly string[];
-  /** When to try again, in seconds. */
+  /** When to try again, in seconds; Infinity: that it is of no use. */
   readonly retryAfter?: number;
   /** Sent with the refusal. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -11,7 +11,14 @@ import type { Tx } from "../src/barrier/view.ts";
 import { LeaseRows } from "../src/leases/rows/lease-rows.ts";
 import { Sweeps } from "../src/leases/revocation/sweeps.ts";
 import { MemoryDisk } from "../src/storage/engines/memory.ts";
-import { decodeEntry, type LogEntry, type LogOperation } from "../src/storage/rows/log-entry.ts";
+import type { PeerLink } from "../src/cluster/peer-link.ts";
+import { AppliedLog } from "../src/replication/applied/applied-log.ts";
+import { placesIn } from "../src/replication/applied/applied-place.ts";
+import { streamLog } from "../src/replication/stream/messages.ts";
+import { type LinkPorts, Progress } from "../src/replication/stream/receiving.ts";
+import { SharedLog } from "../src/replication/sending/shared-log.ts";
+import { decodeEntry, type LogOperation } from "../src/storage/rows/log-entry.ts";
+import type { StoreTx } from "../src/storage/transaction.ts";
 import type { TokenEnding } from "../src/tokens/life/expiry.ts";
 import { tableCodec } from "../src/tokens/rows/derived-rows.ts";
 import { type Token, tokenCodec } from "../src/tokens/token.ts";
@@ -37,6 +44,8 @@ import {
 
 const MOUNT = "c0000000-0000-4000-8000-000000000001";
 const TABLE = /\/tokens\/table$/;
+const CREATION = /(?<=\/by-creation\/)\d+(?=\/[^/]+\/global$)/;
+const NOBODY = {} as PeerLink;
 const TERMS = { meta: {}, withoutDefault: false, longest: null, period: null };
 
 /** What is kept for tokens beside their records, as in the product. */
@@ -58,18 +67,33 @@ type Planted = (follower: Follower<unknown>) => Follower<unknown>;
 class Pair {
   readonly here: MadeTokens & Hanging;
   readonly there: MadeTokens & Hanging;
-  readonly #followers: Followers;
+  readonly #applied: AppliedLog;
+  readonly #sent: SharedLog;
   readonly #locals = new Set<string>(); // accessors of tokens that never leave a cluster
   readonly #indexes = new Map<string, string>(); // there, by those here
-  #entries: LogEntry[] = [];
+  #entries: Uint8Array[] = [];
+  #ownDone: (raw: StoreTx) => void = () => {}; // in the transaction that applies an entry
 
   private constructor(here: Pair["here"], there: Pair["here"], planted: Planted) {
     this.here = here;
     this.there = there;
     const shared = there.barrier.view("shared/");
-    this.#followers = new Followers(shared, [planted(there.tokens.follower)]);
+    const followers = new Followers(shared, [planted(there.tokens.follower)]);
+    this.#applied = new AppliedLog({
+      store: there.store,
+      ...there.world,
+      followers: {
+        apply: (raw, operation) => {
+          this.#ownDone(raw);
+          followers.apply(raw, operation);
+        },
+      },
+      places: placesOf(there),
+      ports: {} as LinkPorts, // nothing is asked of anybody
+    });
+    this.#sent = new SharedLog(here.store.index);
     here.store.onLog((rows) => {
-      for (const { entry } of rows) this.#entries.push(decodeEntry(entry));
+      for (const { entry } of rows) this.#entries.push(entry);
     });
   }
 
@@ -87,8 +111,16 @@ class Pair {
     await there.local.write((tx) => tx.put("other", 1, jsonCodec())); // so that indexes differ
     await there.local.write((tx) => tx.delete("other"));
     there.store.leaveShared(true);
+    const { lineage, epoch, index, chain } = here.store.head!;
+    const place = { lineage, epoch, index, chain, half: null, part: 0, until: null };
+    await there.store.write((tx) => placesOf(there).put(tx, place));
     openRoom(here.tokens);
     return new Pair(here, there, planted);
+  }
+
+  /** What an index of here is there; the same for what both began with. */
+  #there(index: bigint | string): string {
+    return this.#indexes.get(String(index)) ?? String(index);
   }
 
   noted({ accessor, global }: Token): void {
@@ -97,19 +129,31 @@ class Pair {
 
   async apply(): Promise<void> {
     for (let next = this.#entries.shift(); next !== undefined; next = this.#entries.shift()) {
-      const { index, operations } = next;
-      const shared = operations.filter((operation) => operation.class === "shared");
-      const own = shared.length === 0 ? operations : this.#ownWork(operations);
-      await this.there.store.writeApplied((tx) => {
+      const { index, operations } = decodeEntry(next);
+      const isLocal = operations.every((operation) => operation.class === "local");
+      const own = isLocal ? operations : this.#ownWork(operations);
+      const work = (tx: StoreTx) => {
+        this.#ownDone = () => {};
         for (const { key, value, scope } of own) {
           if (value === null) tx.delete(key, scope);
           else if (TABLE.test(key)) touch(this.there.local.within(tx), key);
           else tx.put(key, value, scope);
         }
-        for (const operation of shared) this.#followers.apply(tx, operation);
         this.#indexes.set(String(index), String(tx.index));
-      });
+      };
+      if (isLocal) await this.there.store.write(work);
+      else this.#ownDone = work;
+      await this.#send(next);
+      assert.equal(this.#applied.cursor.index, index);
     }
+  }
+
+  /** As it crosses between the two. */
+  async #send(entry: Uint8Array): Promise<void> {
+    const { signal } = new AbortController();
+    const session = this.#applied.session(new Progress(), { link: NOBODY, epoch: 1, signal });
+    const words = this.#sent.take([entry]) ?? this.#sent.tell();
+    await session.apply(streamLog.response.decode(streamLog.response.encode(words)), signal);
   }
 
   /** What a cluster does by itself in a transaction that changes global tokens as well: it ends the children of a token
@@ -128,11 +172,30 @@ class Pair {
   }
 
   compare(): void {
-    const expected = rowsOf(this.here).map(([key, value]) => [
-      key,
-      TABLE.test(key) ? value.replace(/\d+/, (index) => this.#indexes.get(index) ?? "?") : value,
+    const derived = rowsOf(this.here).map(([key, value]) => [
+      key.replace(CREATION, (digits) => this.#there(BigInt(digits)).padStart(digits.length, "0")),
+      TABLE.test(key) ? value.replace(/\d+/, (index) => this.#there(index)) : value,
     ]);
-    assert.deepEqual(rowsOf(this.there), expected);
+    const global = recordsOf(this.here).filter(({ global: is }) => is);
+    const indexes = global.flatMap(({ accessor, createIndex, modifyIndex }) => {
+      if (!this.#indexes.has(String(modifyIndex))) return []; // both have written it
+      const own = { create: this.#there(createIndex), modify: this.#there(modifyIndex) };
+      return [[`ns/root/tokens/indexes/${accessor}`, JSON.stringify(own)]];
+    });
+    const byKey = ([a = ""]: string[], [b = ""]: string[]) => (a < b ? -1 : 1);
+    assert.deepEqual(rowsOf(this.there), [...derived, ...indexes].toSorted(byKey));
+    const list = ({ tokens }: MadeTokens) =>
+      tokens.ranges.byCreation("root", { limit: 1000 }).filter(({ global: is }) => is);
+    assert.deepEqual(
+      list(this.there).map(({ accessor, createIndex, modifyIndex }) => [
+        accessor,
+        ...[createIndex, modifyIndex].map(String),
+      ]),
+      list(this.here).map(({ accessor, createIndex, modifyIndex }) => [
+        accessor,
+        ...[createIndex, modifyIndex].map((index) => this.#there(index)),
+      ]),
+    );
   }
 
   async close(): Promise<void> {
@@ -143,6 +206,10 @@ class Pair {
 function room(made: MadeBarrier): MadeTokens & Hanging {
   const hanging = hangingOn(made);
   return { ...tokensOver(made, { ending: hanging }), ...hanging };
+}
+
+function placesOf({ barrier }: MadeBarrier) {
+  return placesIn(barrier.view("core/replication/performance/"));
 }
 
 function touch(local: Tx, key: string): void {

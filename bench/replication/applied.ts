@@ -2,7 +2,7 @@
 // (`--import …/applied.ts?file=PATH`), it notes moments of the clock that all processes of a machine share. So the lag is that
 // of the data, not that of hearing of it.
 
-import { appendFileSync, readFileSync, truncateSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { Store } from "../../src/storage/store.ts";
 
 const EVERY_MS = 200; // a write to the file
@@ -19,10 +19,9 @@ export function noting(file: string): string[] {
   return ["--import", `${import.meta.url.split("?")[0]}?file=${encodeURIComponent(file)}`];
 }
 
-/** What was noted since the last time, in order. */
-export function takeApplied(file: string): Applied[] {
-  const bytes = readFileSync(file);
-  truncateSync(file);
+/** What was noted, in order, behind so many. Nothing is taken away: what is added meanwhile would be lost with it. */
+export function appliedAfter(file: string, count: number): Applied[] {
+  const bytes = readFileSync(file).subarray(count * RECORD);
   return Array.from({ length: Math.floor(bytes.length / RECORD) }, (_, i) => ({
     index: bytes.readBigUInt64LE(i * RECORD),
     at: bytes.readBigUInt64LE(i * RECORD + 8),

@@ -14,8 +14,9 @@ import { freePort, type RunningServer, startServer } from "../api/api-server.ts"
 import { openedServer } from "../stores/fill-server.ts";
 import type { KeptStore } from "../stores/kept-store.ts";
 import { keysFrom, type NodeKeys } from "../stores/tokens-node.ts";
-import { type Applied, noting, takeApplied } from "./applied.ts";
+import { type Applied, appliedAfter, noting } from "./applied.ts";
 import { CountedWay } from "./counted-way.ts";
+import { Neighbour } from "./neighbour.ts";
 
 const DR = "sys/replication/dr";
 const VALUE_BYTES = 300;
@@ -47,6 +48,7 @@ export class Pair {
   #other: RunningServer | null = null;
   #ids = 0;
   #written = 0;
+  #taken = 0; // of what was applied
 
   private constructor(
     server: Server,
@@ -90,7 +92,9 @@ export class Pair {
     await this.#other?.stop();
     await this.server.stop();
     await this.way?.close();
-    rmSync(this.#data, { recursive: true, force: true });
+    for (const one of [this.#data, `${this.#data}-neighbour`]) {
+      rmSync(one, { recursive: true, force: true });
+    }
   }
 
   get primary(): Caller {
@@ -147,6 +151,15 @@ export class Pair {
     return began;
   }
 
+  /** Somebody who has the secondary's core while it is away. It is ended by the caller. */
+  async neighbour(everyMillis: number): Promise<Neighbour> {
+    const directory = `${this.#data}-neighbour`;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const neighbour = await Neighbour.start({ directory, everyMillis });
+    if (this.#isApart) runOn(1, neighbour.pid);
+    return neighbour;
+  }
+
   async #start(): Promise<void> {
     const directory = join(this.#directory, "process");
     const args = ["--config", join(this.#directory, "secondary.hcl")];
@@ -164,7 +177,9 @@ export class Pair {
   async applied(index: bigint): Promise<Applied[]> {
     const found: Applied[] = [];
     await until(() => {
-      found.push(...takeApplied(this.#applied));
+      const more = appliedAfter(this.#applied, this.#taken);
+      this.#taken += more.length;
+      found.push(...more);
       return (found.at(-1)?.index ?? 0n) >= index;
     });
     return found;
@@ -320,7 +335,7 @@ export async function statusOf(caller: Caller): Promise<Readonly<Record<string, 
   return inside(await call({ url: caller.url, headers: {} }, "GET", `${DR}/status`));
 }
 
-export /** All threads of a process, on this core alone. */
+/** All threads of a process, on this core alone. */
 function runOn(core: number, pid: number): void {
   spawnSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)]);
 }

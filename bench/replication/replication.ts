@@ -9,6 +9,7 @@ import { median, quantile, roundMillis, rounds } from "../measure.ts";
 import type { Context, Figures, Row } from "../row.ts";
 import { trimmed } from "../stores/fill-server.ts";
 import { copiedStore } from "../stores/tokens-store.ts";
+import { shareOf } from "./neighbour.ts";
 import { type Pair, withPair } from "./pair.ts";
 
 const MIB = 2 ** 20;
@@ -238,7 +239,8 @@ async function changedApart(context: Context, pair: Pair) {
   });
 }
 
-/** What entries of a primary cost it with a secondary that follows and without, by turns, so that what changes slowly is in both. */
+/** What entries of a primary cost it with a secondary that follows and without, by turns, so that what changes slowly is in
+ *  both. Besides, without it on a machine that is as busy: a neighbour takes what the secondary took. */
 async function cost(context: Context): Promise<Figures> {
   const measured = async (pair: Pair): Promise<Figures> => {
     await pair.join();
@@ -255,35 +257,61 @@ async function cost(context: Context): Promise<Figures> {
         resident: residentBytesOf(process.pid) / MIB,
       };
     };
-    const [beside, alone]: [Turn[], Turn[]] = [[], []];
-    for (let i = 0; i < (context.quick ? 1 : COST_TURNS); i++) {
-      await pair.streams();
-      await pair.durable();
-      beside.push(await once());
-      await pair.durable();
-      await pair.away();
-      alone.push(await once());
-      await pair.back();
+    const learning = roundMillis(context, 3000);
+    const share = await shareOf(pair.secondaryPid, () => burstsFor(pair, learning));
+    const neighbour = await pair.neighbour(BURSTS.everyMillis);
+    try {
+      await neighbour.learn(share, learning);
+      const [beside, busy, idle]: [Turn[], Turn[], Turn[]] = [[], [], []];
+      for (let i = 0; i < (context.quick ? 1 : COST_TURNS); i++) {
+        await pair.streams();
+        await pair.durable();
+        beside.push(await once());
+        await pair.durable();
+        await pair.away();
+        neighbour.work();
+        busy.push(await once());
+        neighbour.rest();
+        idle.push(await once());
+        await pair.back();
+      }
+      const beyond = (others: readonly Turn[], name: keyof Turn) =>
+        beside.map((one, i) => one[name] - others[i]![name]);
+      return {
+        samples: beyond(idle, "micros"),
+        also: [
+          {
+            what: "of it without a secondary",
+            unit: "µs",
+            samples: idle.map((one) => one.micros),
+          },
+          {
+            what: "more than beside a neighbour that is as busy",
+            unit: "µs",
+            samples: beyond(busy, "micros"),
+          },
+          {
+            what: "p99 of the primary's commits, with / without",
+            unit: "×",
+            samples: beside.map(({ p99 }, i) => p99 / idle[i]!.p99),
+          },
+          {
+            what: "with / beside a neighbour that is as busy",
+            unit: "×",
+            samples: beside.map(({ p99 }, i) => p99 / busy[i]!.p99),
+            budget: { atMost: 1.1 },
+          },
+          {
+            what: "more memory than without",
+            unit: "MiB",
+            samples: beyond(idle, "resident"),
+            budget: { atMost: 24 },
+          },
+        ],
+      };
+    } finally {
+      await neighbour.stop();
     }
-    const apart = (name: keyof Turn) => beside.map((one, i) => one[name] - alone[i]![name]);
-    return {
-      samples: apart("micros"),
-      also: [
-        { what: "of it without a secondary", unit: "µs", samples: alone.map((one) => one.micros) },
-        {
-          what: "p99 of the primary's commits, beside / alone",
-          unit: "×",
-          samples: beside.map(({ p99 }, i) => p99 / alone[i]!.p99),
-          budget: { atMost: 1.1 },
-        },
-        {
-          what: "more memory than without",
-          unit: "MiB",
-          samples: apart("resident"),
-          budget: { atMost: 24 },
-        },
-      ],
-    };
   };
   return await withPair(context.directory, measured, { apart: true });
 }

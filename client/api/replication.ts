@@ -44,13 +44,16 @@ export async function readDrStatus(
   );
 }
 
+export type ReadPerformanceStatusInput = ReadReplicationStatusInput;
+
 /** Show what this cluster is in performance replication */
 export async function readPerformanceStatus(
   client: Caller,
+  query: ReadPerformanceStatusInput = {},
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
   return client.call(
-    { method: "GET", path: "sys/replication/performance/status", answer: "data" },
+    { method: "GET", path: "sys/replication/performance/status", query, answer: "data" },
     options,
   );
 }
@@ -301,6 +304,17 @@ export type PromoteDrSecondaryAnswer = {
   readonly lost_entries?: number;
   /** For how long the primary was not heard of: what it has written since is not known here, and would be lost too */
   readonly unheard_seconds?: number;
+  /** What was seen of the primary when it was last called; none: nobody is followed */
+  readonly primary_seen?:
+    | "demoted"
+    | "connected"
+    | "refuses"
+    | "sealed"
+    | "other"
+    | "nobody"
+    | "none";
+  /** The same in words, with the address */
+  readonly primary_seen_text?: string;
   /** What to do next, in order */
   readonly next?: readonly string[];
   /** Id of the signed report of a rehearsal */
@@ -651,6 +665,191 @@ export async function drOperatorTicket(
 ): Promise<Answer<DrOperatorTicketAnswer>> {
   return client.call(
     { method: "POST", path: "sys/replication/dr/primary/operator-ticket", body, answer: "data" },
+    options,
+  );
+}
+
+export type EnablePerformancePrimaryInput = EnableDrPrimaryInput;
+
+/** Make this cluster a primary of performance replication */
+export async function enablePerformancePrimary(
+  client: Caller,
+  body: EnablePerformancePrimaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/primary/enable", body, answer: "nothing" },
+    options,
+  );
+}
+
+/** Make this primary a secondary without a primary */
+export async function demotePerformancePrimary(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/primary/demote", answer: "nothing" },
+    options,
+  );
+}
+
+/** End performance replication of this primary */
+export async function disablePerformancePrimary(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/primary/disable", answer: "nothing" },
+    options,
+  );
+}
+
+export type MakePerformanceSecondaryTokenInput = MakeDrSecondaryTokenInput;
+
+export type MakePerformanceSecondaryTokenAnswer = MakeDrSecondaryTokenAnswer;
+
+/** Make a token with which another cluster becomes a secondary */
+export async function makePerformanceSecondaryToken(
+  client: Caller,
+  body: MakePerformanceSecondaryTokenInput,
+  options?: CallOptions,
+): Promise<Answer<MakePerformanceSecondaryTokenAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/performance/primary/secondary-token",
+      body,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type RevokePerformanceSecondaryInput = RevokeDrSecondaryInput;
+
+/** Refuse a secondary from now on */
+export async function revokePerformanceSecondary(
+  client: Caller,
+  body: RevokePerformanceSecondaryInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/performance/primary/revoke-secondary",
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type GeneratePerformancePublicKeyAnswer = GenerateDrPublicKeyAnswer;
+
+/** Make the key that a token for this cluster is sealed to */
+export async function generatePerformancePublicKey(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<GeneratePerformancePublicKeyAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/performance/secondary/generate-public-key",
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type EnablePerformanceSecondaryInput = EnableDrSecondaryInput;
+
+export type EnablePerformanceSecondaryAnswer = EnableDrSecondaryAnswer;
+
+/** Make this cluster a secondary: the primary's data takes the place of ALL of its own */
+export async function enablePerformanceSecondary(
+  client: Caller,
+  body: EnablePerformanceSecondaryInput,
+  options?: CallOptions,
+): Promise<Answer<EnablePerformanceSecondaryAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/secondary/enable", body, answer: "data" },
+    options,
+  );
+}
+
+export type UpdatePerformancePrimaryInput = {
+  /** Token that the primary has made; empty to follow none */
+  readonly token?: string | undefined;
+  /** Addresses of the primary's cluster port */
+  readonly update_primary_addrs?: readonly string[] | undefined;
+  /** With token: follow this primary also where a later epoch is known here, which is given up */
+  readonly force?: boolean | undefined;
+  /** Only tell how far it would come: address, step and cause */
+  readonly dry_run?: boolean | undefined;
+  /** API address of the primary; the token's own unless said */
+  readonly primary_api_addr?: string | undefined;
+  /** File with the authorities of that API, in PEM */
+  readonly ca_file?: string | undefined;
+  /** Directory with such files */
+  readonly ca_path?: string | undefined;
+  /** The same as text */
+  readonly ca_pem?: string | undefined;
+  /** Certificate to show there, in PEM */
+  readonly client_cert_pem?: string | undefined;
+  /** Its key, in PEM */
+  readonly client_key_pem?: string | undefined;
+};
+
+export type UpdatePerformancePrimaryAnswer = EnableDrSecondaryAnswer;
+
+/** Follow another primary, or the same at another address; the data stays */
+export async function updatePerformancePrimary(
+  client: Caller,
+  body: UpdatePerformancePrimaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<UpdatePerformancePrimaryAnswer>> {
+  return client.call(
+    {
+      method: "POST",
+      path: "sys/replication/performance/secondary/update-primary",
+      body,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type PromotePerformanceSecondaryInput = {
+  /** Where secondaries come: https://host:port; the cluster port's own address unless said */
+  readonly primary_cluster_addr?: string | undefined;
+  /** Go on without the checks that may be left out, and lose what they tell */
+  readonly force?: boolean | undefined;
+  /** Only tell what would happen */
+  readonly dry_run?: boolean | undefined;
+};
+
+export type PromotePerformanceSecondaryAnswer = PromoteDrSecondaryAnswer;
+
+/** Make this secondary the primary */
+export async function promotePerformanceSecondary(
+  client: Caller,
+  body: PromotePerformanceSecondaryInput = {},
+  options?: CallOptions,
+): Promise<Answer<PromotePerformanceSecondaryAnswer>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/secondary/promote", body, answer: "data" },
+    options,
+  );
+}
+
+/** Make this secondary a cluster of its own, with the data that it has */
+export async function disablePerformanceSecondary(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/performance/secondary/disable", answer: "nothing" },
     options,
   );
 }

@@ -264,11 +264,11 @@ export type HealthAnswer = {
   readonly standby: boolean;
   /** Whether it is a standby that serves reads */
   readonly performance_standby: boolean;
-  /** disabled, bootstrapping, primary or secondary */
+  /** disabled, bootstrapping, primary or secondary; unknown while sealed */
   readonly replication_dr_mode: string;
   /** Whether it is a primary that writes nothing: another was promoted, or primary_lease has lapsed */
   readonly replication_dr_fenced: boolean;
-  /** disabled, bootstrapping, primary or secondary */
+  /** disabled, bootstrapping, primary or secondary; unknown while sealed */
   readonly replication_performance_mode: string;
   /** The server's clock, in seconds since 1970 */
   readonly server_time_utc: number;

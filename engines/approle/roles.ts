@@ -1,17 +1,17 @@
 // The roles of a mount, by name and by role id. One transaction for each change.
 
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { isLoginName } from "@holdfast/plugin-sdk/login-terms";
+import { checkGlobal, isGlobal, isLoginName } from "@holdfast/plugin-sdk/login-terms";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
 import { goneKey, type Hashes, roleIdKey, roleKey, ROLES, textCodec } from "./keys.ts";
 import { changedRole, newRole, type Role, type RoleChange, roleCodec, roleName } from "./role.ts";
 
 export class Roles {
-  readonly #needs: Pick<EngineNeeds, "storage" | "random">;
+  readonly #needs: Pick<EngineNeeds, "storage" | "random" | "options">;
   readonly #hashes: Hashes;
 
-  constructor(needs: Pick<EngineNeeds, "storage" | "random">, hashes: Hashes) {
+  constructor(needs: Pick<EngineNeeds, "storage" | "random" | "options">, hashes: Hashes) {
     this.#needs = needs;
     this.#hashes = hashes;
   }
@@ -53,6 +53,7 @@ export class Roles {
       const before = tx.get(roleKey(name), roleCodec);
       check(before !== null);
       const role = changedRole(before ?? newRole(name, ids), change);
+      if (isGlobal(this.#needs.options)) checkGlobal(role.terms);
       if (role.roleId !== before?.roleId) {
         const key = roleIdKey(hash(role.roleId));
         if (tx.get(key, textCodec) !== null) throw failures.roleIdTaken();

@@ -8,6 +8,7 @@ import type { Concern } from "@holdfast/plugin-sdk/concern";
 import { DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
 import {
   changedTerms,
+  checkGlobal,
   checkLoginOptions,
   isFrom,
   isGlobal,
@@ -150,7 +151,9 @@ export class Userpass {
       const before = tx.get(userKey(name), userCodec);
       check(before !== null);
       const id = before === null ? random.uuid() : before.id;
-      tx.put(userKey(name), { id, ...changed(before, hash, terms) }, userCodec);
+      const after = changed(before, hash, terms);
+      if (isGlobal(this.#needs.options)) checkGlobal(after.terms);
+      tx.put(userKey(name), { id, ...after }, userCodec);
     });
     if (hash !== null) this.#lockout.forget(name);
   }

@@ -37,6 +37,14 @@ export type Belongs<Room, Input, Context> =
       look(room: Room, input: Input, context: Context): Belonging | Promise<Belonging>;
     }["look"];
 
+/** What is sent to the cluster that writes what is shared, and what is answered of what comes back. */
+export interface SentOn<Room, Input, Answer, Context> {
+  /** Parameters of the query in the place of those that came. It only looks, and refuses as the handler would. */
+  query(room: Room, input: Input, context: Context): Readonly<Record<string, string>>;
+  /** When what was written is here, if it came in time. */
+  answer(room: Room, answer: Answer, context: Context): Answer;
+}
+
 /** What every declaration but that of a plain read must say, by its type. */
 export type Placed =
   | {
@@ -85,6 +93,8 @@ export interface Declaration<
   readonly runs?: "here" | "anywhere" | "active";
   /** Where what it writes belongs: see Placed. A plain read that says nothing writes nothing but rows that are local. */
   readonly belongs?: Belongs<Room, InputOf<F>, Context>;
+  /** Where another cluster writes what is shared, and numbers of this one mean something else there. Default: nothing does. */
+  readonly sentOn?: SentOn<Room, InputOf<F>, OutputOf<O>, Context>;
   /** Default enveloped. */
   readonly family?: Family;
   /** Default true; false only where the node may have no keys to record with, and nothing is told that matters. */
@@ -162,9 +172,21 @@ export type HandlerResult<T> = T | Reply<T>;
 export interface Endpoint<Room> extends Required<
   Omit<
     Declaration<Room, Fields, Output<unknown>>,
-    "handler" | "exists" | "recovers" | "longBody" | "implied" | "input" | "description" | "belongs"
+    | "handler"
+    | "exists"
+    | "recovers"
+    | "longBody"
+    | "implied"
+    | "input"
+    | "description"
+    | "belongs"
+    | "sentOn"
   >
 > {
+  readonly sentOn: {
+    query(room: Room, input: never, context: RequestContext): Readonly<Record<string, string>>;
+    answer(room: Room, answer: never, context: RequestContext): unknown;
+  } | null;
   /** Null: a plain read. */
   readonly belongs: Belongs<Room, never, RequestContext> | null;
   readonly implied: ((data: JsonObject) => JsonObject) | null;
@@ -231,6 +253,7 @@ export function endpointsOf<Room>() {
       input: withOperationToken(declared),
       runs,
       belongs,
+      sentOn: declared.sentOn ?? null,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
       longBody: declared.longBody ?? null,
@@ -266,8 +289,15 @@ export interface ServedField {
 /** An endpoint with its room in place. */
 export interface Served extends Omit<
   Endpoint<never>,
-  "handler" | "exists" | "recovers" | "longBody" | "belongs"
+  "handler" | "exists" | "recovers" | "longBody" | "belongs" | "sentOn"
 > {
+  readonly sentOn: {
+    query(
+      input: Readonly<Record<string, unknown>>,
+      context: RequestContext,
+    ): Readonly<Record<string, string>>;
+    answer(answer: unknown, context: RequestContext): unknown;
+  } | null;
   readonly fields: readonly ServedField[];
   /** Fields of query and body by each of their names, in lower case. */
   readonly byName: ReadonlyMap<string, Fields[string]>;
@@ -330,7 +360,7 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
 }
 
 function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext) => Room): Served {
-  const { exists, recovers, belongs } = endpoint;
+  const { exists, recovers, belongs, sentOn } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";
     const names = [field.name, ...(field.aliases ?? [])];
@@ -367,6 +397,13 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
             const looks = typeof belongs === "function";
             const found = looks ? await belongs(roomOf(context), input as never, context) : belongs;
             return found === "mount" ? mountBelongs(context) : found;
+          },
+    sentOn:
+      sentOn === null
+        ? null
+        : {
+            query: (input, context) => sentOn.query(roomOf(context), input as never, context),
+            answer: (answer, context) => sentOn.answer(roomOf(context), answer as never, context),
           },
     longBody: null, // of an engine, somebody without a token sends none
     exists: exists === null ? null : (path, context) => exists(roomOf(context), path, context),

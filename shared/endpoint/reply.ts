@@ -75,9 +75,17 @@ export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] |
   }
 
   /** The same with more, or with other, extras. Warnings are added to those there are. */
-  with({ warnings = [], ...extras }: ReplyExtras): Reply<T> {
+  with(extras: ReplyExtras): Reply<T> {
+    return this.#with(this.data, extras);
+  }
+
+  withData(data: T): Reply<T> {
+    return this.#with(data, {});
+  }
+
+  #with(data: T, { warnings = [], ...extras }: ReplyExtras): Reply<T> {
     const { status, index, auth, lease, login, leased, wrapInfo, afterwards } = this;
-    return new Reply(this.data, {
+    return new Reply(data, {
       headers: this.headers,
       ...(status === null ? {} : { status }),
       ...(index === null ? {} : { index }),

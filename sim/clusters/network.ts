@@ -74,11 +74,17 @@ export class SimNetwork {
   }
 
   carrierTo(from: Host, life: Life, timers: Timers, at: Address, member: DialledMember): Carrier {
+    let isReached = false;
     return {
+      get isReached() {
+        return isReached;
+      },
       connect: async (within, signal) => {
+        isReached = false;
         const to = this.#hosts.find(({ host }) => host === at.host);
         const reaching = this.#reach(from, life, to, member);
         const { set, peer, serverLife } = await bounded(reaching, within, timers, signal);
+        isReached = true;
         const server = to!;
         const carrier = new MemoryCarrier(
           set,
@@ -216,6 +222,10 @@ export class SimPort implements ServingPort {
     return this.#sets.get(hostOf(name))?.revoke(serial) ?? 0;
   }
 
+  refuseOnly(name: PortName, serials: Iterable<string>): void {
+    this.#sets.get(hostOf(name))?.refuseOnly(serials);
+  }
+
   find(name: PortName): SimSet | null {
     return this.#sets.get(hostOf(name)) ?? null;
   }
@@ -227,7 +237,7 @@ export class SimSet implements ServedSet {
   readonly table: ServiceTable<Peer>;
   readonly greet: ServedSet["greet"];
   readonly #revokes: boolean;
-  readonly #revoked: Set<string>;
+  #revoked: Set<string>;
   readonly #open = new Map<string, Set<MemoryCarrier>>(); // by serial
 
   constructor(served: SetToServe, watches: readonly PortWatch[]) {
@@ -261,6 +271,16 @@ export class SimSet implements ServedSet {
 
   revoke(serial: string): number {
     this.#revoked.add(serial);
+    return this.#end(serial);
+  }
+
+  refuseOnly(serials: Iterable<string>): void {
+    const before = this.#revoked;
+    this.#revoked = new Set(serials);
+    for (const serial of this.#revoked) if (!before.has(serial)) this.#end(serial);
+  }
+
+  #end(serial: string): number {
     if (!this.#revokes) return 0;
     const open = [...(this.#open.get(serial) ?? [])];
     for (const carrier of open) carrier.cut();

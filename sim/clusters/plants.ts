@@ -5,7 +5,7 @@ import type { Peer } from "../../src/cluster/verify.ts";
 import type { Served } from "../../src/grpc/method.ts";
 import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
 import { beginDiff, type CopiedChunk, copyScope } from "../../src/replication/stream/messages.ts";
-import { pagesNow, readChunk } from "../../src/replication/stream/reading-rows.ts";
+import { pagesNow, readChunk } from "../../src/replication/sending/reading-rows.ts";
 import type { Batch } from "../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { copyBatch } from "../../src/storage/engines/memory-rows.ts";

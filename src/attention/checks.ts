@@ -76,6 +76,8 @@ export interface Facts {
     readonly orphans: { readonly waiting: number; readonly left: number };
     /** Who is not where it should be, and how; for a secondary itself, its name is empty. */
     readonly behind: readonly { readonly name: string; readonly text: string }[];
+    /** Who was in the set before this cluster led it, and does not follow it. */
+    readonly awaited: readonly { readonly name: string; readonly text: string }[];
   };
   /** What restores could not take over: leases and write-ahead records, and evidence. */
   readonly leftByRestores: () => {
@@ -412,6 +414,18 @@ export const CHECKS: readonly Check[] = [
     remedy: "holdfast replication status",
     find: (facts) =>
       facts.replication().behind.map(({ name, text }) => ({
+        subject: name,
+        namespace: ROOT_NAMESPACE,
+        seenBy: "sys/replication/dr/status",
+        text,
+      })),
+  },
+  {
+    code: "replication.awaited",
+    severity: "soon",
+    remedy: "holdfast replication status: it names what to do there and here",
+    find: (facts) =>
+      facts.replication().awaited.map(({ name, text }) => ({
         subject: name,
         namespace: ROOT_NAMESPACE,
         seenBy: "sys/replication/dr/status",

@@ -107,6 +107,28 @@ test("what a follower seals is its own count, and it makes no key of its own whe
   assert.equal(again.barrier.keyStatus.term, 2);
 });
 
+test("one that leaves shared rows to another cluster makes no key of its own when one is due, and takes over those of that one", async () => {
+  const leader = await madeBarrier();
+  await leader.barrier.configureRotation({ enabled: true, maxOperations: 1_000_000, interval: 0n });
+  const beside = sealedBarrier(new MemoryDisk());
+  await beside.barrier.createWith(handed(leader), IDENTITY, nothing);
+  beside.store.leaveShared(true);
+  beside.barrier.activate();
+  beside.barrier.countElsewhere(1, 5_000_000); // one is due
+  await beside.world.timers.advance(700n * SECOND);
+  await beside.store.settled();
+  assert.equal(beside.barrier.keyStatus.term, 1);
+  await leader.barrier.rotate();
+  assert.equal(await beside.barrier.takeOver(handed(leader), nothing), true);
+  assert.equal(beside.barrier.keyStatus.term, 2);
+  // Whoever takes over makes it.
+  beside.store.leaveShared(false);
+  beside.barrier.countElsewhere(2, 5_000_000);
+  await beside.world.timers.advance(300n * SECOND);
+  await beside.store.settled();
+  assert.equal(beside.barrier.keyStatus.term, 3);
+});
+
 test("what others have sealed counts for the rotation, and is stored", async () => {
   const leader = await madeBarrier();
   await leader.barrier.configureRotation({ enabled: true, maxOperations: 1_000_000, interval: 0n });

@@ -114,6 +114,7 @@ export class Barrier {
       seal: (path, plaintext) => this.#seal(path, plaintext),
       open: (path, sealed) => this.#open(path, sealed),
       read: (path) => this.#read(path),
+      hasKeyOf: (sealed) => this.#unsealed().hasKeyOf(sealed),
       holds: (path) => this.#cache.has(path),
       assertUnsealed: () => void this.#unsealed(),
     };
@@ -189,6 +190,7 @@ export class Barrier {
         const stored = this.#store.get(path);
         return stored === null ? null : open(path, stored);
       },
+      hasKeyOf: () => true,
       holds: () => false,
       assertUnsealed: () => void this.#unsealed(),
     };
@@ -553,8 +555,9 @@ export class Barrier {
     if (keyring === null || !this.#active) return;
     this.#persistCount();
     this.#countAtPeriod = keyring.newest.encryptions;
-    // Whoever follows gets new keys from the log.
-    if (!this.#store.following && keyring.isDue(this.#clock.now())) {
+    // Whoever follows gets new keys from the log, and who leaves shared rows to another cluster from that one.
+    const isElsewhere = this.#store.following || this.#store.leavesShared;
+    if (!isElsewhere && keyring.isDue(this.#clock.now())) {
       this.#alone(this.rotate(), (error) => {
         this.#log.error("automatic rotation failed", { cause: describe(error) });
       });

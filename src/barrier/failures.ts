@@ -59,6 +59,15 @@ export function entryDamaged(pathDigest: string): Failure {
 }
 
 /**
+ * @code barrier-key-missing Another cluster has sealed it under a key that is not here yet.
+ * @remedy Nothing needs to be done: the key is asked for.
+ */
+export function keyMissing(): Failure {
+  const message = "it is sealed under a key that is not here yet; the key is asked for";
+  return new Failure("unavailable", "barrier-key-missing", message);
+}
+
+/**
  * @code barrier-keyring-damaged The stored keyring cannot be read.
  * @remedy Restore a backup.
  */

@@ -103,3 +103,16 @@ test("only shared rows are applied, and records of one kind have one follower", 
   assert.throws(() => new Followers(one.barrier.view("shared/"), twice), /one follower/);
   await apply("ns/t1/things/a", null); // was never there
 });
+
+test("a row that is sealed under a key which is not here is refused with all that came with it, also where nothing follows from it", async () => {
+  const { one, apply } = await made();
+  const key = "ns/t1/other/a";
+  const value = await sealed(one, key, "1");
+  const later = Buffer.from(value);
+  later.writeUInt32BE(7); // the term
+  await assert.rejects(apply(key, later), { code: "barrier-key-missing" });
+  assert.equal(one.store.get(`shared/${key}`), null);
+  await assert.rejects(apply("ns/t1/things/a", later), { code: "barrier-key-missing" });
+  await apply(key, value);
+  await apply(key, null);
+});

@@ -7,11 +7,12 @@ import { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { LogOperation } from "../storage/rows/log-entry.ts";
 import type { StoreTx } from "../storage/transaction.ts";
+import { keyMissing } from "./failures.ts";
 import type { Tx, View } from "./view.ts";
 
 /** What follows from records of one kind. Keys are those below shared/. */
 export interface Follower<T> {
-  /** Where the records lie, with a star in the place of the namespace: "ns/*" + "/policies/acl/". */
+  /** Where the records lie, with a star in the place of a namespace: "ns/*" + "/policies/acl/". */
   readonly folder: string;
   /** Null for one that counts for nothing, as it does where it is read. */
   decode(stored: Uint8Array): T | null;
@@ -33,12 +34,18 @@ export class Followers {
     }
   }
 
+  /** Of which records something follows. */
+  get folders(): readonly string[] {
+    return [...this.#byFolder.keys()];
+  }
+
   /** Stores a shared row as another cluster has written it, and what follows from it. Throws where the row does not
-   *  open, and then nothing of the transaction may be kept. */
+   *  open, or its key is missing, and then nothing of the transaction may be kept. */
   apply(raw: StoreTx, { key, value, scope }: Pick<LogOperation, "key" | "value" | "scope">): void {
     const { prefix } = this.#shared;
     invariant(key.startsWith(prefix), "only what is shared comes from another cluster");
     const own = key.slice(prefix.length);
+    if (value !== null && !this.#shared.hasKeyOf(value)) throw keyMissing();
     const follower = this.#byFolder.get(folderOf(own));
     if (follower === undefined) return put(raw, key, value, scope);
     const tx = this.#shared.within(raw);
@@ -67,7 +74,12 @@ function unlessDamaged<T>(read: () => T): T | null {
   }
 }
 
+/** Folders that have one for each namespace. */
+const BY_NAMESPACE = ["ns/", "namespaces/tree/"];
+
 function folderOf(key: string): string {
   const folder = key.slice(0, key.lastIndexOf("/") + 1);
-  return folder.startsWith("ns/") ? `ns/*${folder.slice(folder.indexOf("/", 3))}` : folder;
+  const above = BY_NAMESPACE.find((start) => folder.startsWith(start) && folder !== start);
+  if (above === undefined) return folder;
+  return `${above}*${folder.slice(folder.indexOf("/", above.length))}`;
 }

@@ -119,6 +119,14 @@ export class Keyring {
     return this.#retired.some((one) => one.term === term && one.key.equals(key));
   }
 
+  /** Whether the key is here that an entry says it is sealed under; true for what is no entry. */
+  hasKeyOf(sealed: Uint8Array): boolean {
+    const term = entryTerm(sealed);
+    return (
+      term === null || this.key(term) !== null || this.#retired.some((one) => one.term === term)
+    );
+  }
+
   /** The plaintext of an entry, or null. */
   open(path: string, sealed: Uint8Array): Buffer | null {
     const term = entryTerm(sealed);

@@ -47,6 +47,8 @@ export interface Sealer {
   open(path: string, sealed: Uint8Array): Uint8Array;
   /** A durable entry through the cache of decrypted ones; the bytes belong to the caller. */
   read(path: string): Uint8Array | null;
+  /** Whether the key is here that it says it is sealed under. */
+  hasKeyOf(sealed: Uint8Array): boolean;
   /** Whether the cache has an entry that a commit should bring up to date. */
   holds(path: string): boolean;
   assertUnsealed(): void;
@@ -75,6 +77,11 @@ export class View implements ViewReads {
   /** The same, for records whose keys do not say where they belong. */
   in(scope: Uint8Array): View {
     return this.sub("", scope);
+  }
+
+  /** Whether the key is here that it says it is sealed under; true for what says nothing. */
+  hasKeyOf(sealed: Uint8Array): boolean {
+    return this.#sealer.hasKeyOf(sealed);
   }
 
   /** The last durable index: what the reads of this turn are as of. */

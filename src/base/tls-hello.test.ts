@@ -1,9 +1,11 @@
 // When the first message of a TLS client is whole, however it is cut.
 
 import assert from "node:assert/strict";
+import { Duplex } from "node:stream";
 import test from "node:test";
+import { connect } from "node:tls";
 import fc from "fast-check";
-import { Hello } from "./tls-hello.ts";
+import { Hello, serverNameOf } from "./tls-hello.ts";
 
 /** A message in records that end at these places of it. */
 function inRecords(message: Buffer, ends: readonly number[]): Buffer {
@@ -71,4 +73,39 @@ test("T-N03: what is none is not waited for", () => {
   const bytes = Array.from({ length: 64 }, (_, i) => hello.subarray(i, i + 1));
   assert.equal(states(...bytes), "none", "in more pieces than anybody needs");
   assert.equal(states(...bytes.slice(1, 3), Buffer.alloc(0)), "none");
+});
+
+/** What a client of this machine says first. */
+async function helloOf(servername: string): Promise<Buffer> {
+  const { promise, resolve } = Promise.withResolvers<Buffer>();
+  const socket = new Duplex({
+    read() {},
+    write: (chunk: Buffer, _encoding, done) => {
+      resolve(chunk);
+      done();
+    },
+  });
+  const client = connect({ socket, servername, rejectUnauthorized: false });
+  client.on("error", () => {});
+  const hello = await promise;
+  client.destroy();
+  return hello;
+}
+
+test("the name that is asked for is found, in whatever records, and nothing in what has none", async () => {
+  const hello = await helloOf("set.example");
+  assert.equal(serverNameOf(hello), "set.example");
+  const message = hello.subarray(5);
+  const places = fc.array(fc.nat(message.length), { maxLength: 6 });
+  fc.assert(
+    fc.property(places, (ends) => serverNameOf(inRecords(message, ends)) === "set.example"),
+  );
+  assert.equal(serverNameOf(await helloOf("")), null);
+  assert.equal(serverNameOf(inRecords(messageOf(0), [])), null);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+      const name = serverNameOf(inRecords(Buffer.from([1, 0, 0, ...bytes]), []));
+      return name === null || name.length > 0;
+    }),
+  );
 });

@@ -58,3 +58,66 @@ export class Hello {
     return this.#bytes.length > MAX_BYTES || this.#pieces >= MAX_PIECES ? "none" : "more";
   }
 }
+
+const SERVER_NAME = 0;
+const HOST_NAME = 0;
+
+/** The name that the client of a whole first message asks for; null where it names none. */
+export function serverNameOf(hello: Buffer): string | null {
+  const message = new Fields(messageOf(hello));
+  message.skip(MESSAGE_HEAD + 2 + 32); // version and random bytes
+  message.skip(message.number(1)); // session
+  message.skip(message.number(2)); // ciphers
+  message.skip(message.number(1)); // compressions
+  const extensions = new Fields(message.take(message.number(2)));
+  while (!extensions.isOver) {
+    const type = extensions.number(2);
+    const content = new Fields(extensions.take(extensions.number(2)));
+    if (type !== SERVER_NAME) continue;
+    content.skip(2); // of the list
+    if (content.number(1) !== HOST_NAME) return null;
+    const name = content.take(content.number(2)).toString("latin1");
+    return name === "" ? null : name;
+  }
+  return null;
+}
+
+/** Without the heads of the records that it lies in. */
+function messageOf(hello: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + RECORD_HEAD <= hello.length && hello[at] === HANDSHAKE;) {
+    const end = at + RECORD_HEAD + hello.readUInt16BE(at + RECORD_HEAD - 2);
+    pieces.push(hello.subarray(at + RECORD_HEAD, end));
+    at = end;
+  }
+  return concat(...pieces);
+}
+
+/** Whatever is too short has zeros where it ends. */
+class Fields {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isOver(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  skip(length: number): void {
+    this.#at += length;
+  }
+
+  take(length: number): Buffer {
+    const found = this.#bytes.subarray(this.#at, this.#at + length);
+    this.#at += length;
+    return found;
+  }
+
+  number(size: 1 | 2): number {
+    const [first = 0, second = 0] = this.take(size);
+    return size === 1 ? first : (first << 8) | second;
+  }
+}

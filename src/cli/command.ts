@@ -17,6 +17,8 @@ export interface Context {
   readonly client: Client;
   /** The same server without a token: nothing is said of one that is kept, and for another server. */
   readonly anonymous: Client;
+  /** With a token where there is one for this server, for what anybody may ask: nothing is said where there is none. */
+  readonly openly: Client;
   readonly settings: Settings;
   readonly out: Output;
   readonly prompt: Prompt;

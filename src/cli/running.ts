@@ -1,5 +1,7 @@
 // What a command has at hand while it runs; made on demand, closed at the end.
 
+import { Failure } from "@holdfast/shared/failure";
+import type { Secret } from "@holdfast/shared/secret";
 import { showDuration } from "@holdfast/shared/text/duration";
 import { Client, type Watcher } from "@holdfast/client/client";
 import { NodeTransport } from "@holdfast/client/node/node-transport";
@@ -57,6 +59,20 @@ export class Running implements Context {
   get anonymous(): Client {
     this.#anonymous ??= this.#connect();
     return this.#anonymous;
+  }
+
+  get openly(): Client {
+    return this.anonymous.withToken(this.#usableToken());
+  }
+
+  #usableToken(): Secret<string> | null {
+    const { settings, fs } = this;
+    try {
+      return settings.token(fs)?.value ?? null;
+    } catch (error) {
+      if (error instanceof Failure) return null; // its file is not to be read
+      throw error;
+    }
   }
 
   /** For messages; null while no client was asked for, and without a token. */

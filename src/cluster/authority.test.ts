@@ -14,7 +14,7 @@ import {
 } from "./authority.ts";
 import { loadX509 } from "../base/x509.ts";
 import { hostOf, isMemberId, isSetId } from "./names.ts";
-import { serialOf, verifyMember, verifyServer } from "./verify.ts";
+import { digestOf, serialOf, verifyMember, verifyServer } from "./verify.ts";
 
 const world = stageWorld();
 const now = world.clock.now();
@@ -73,6 +73,7 @@ describe("certificates of a replication set", () => {
       id: "paris-2.eu",
       serial: issued.serial,
       expires: issued.expires,
+      digest: digestOf(issued.certificate),
     });
     assert.equal(serialOf(certificate), issued.serial);
     assert.match(issued.serial, /^[4-7][0-9a-f]{31}$/);

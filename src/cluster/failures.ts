@@ -21,3 +21,19 @@ export function weakKey(): Failure {
 export function peerRefused(message: string, options?: ErrorOptions): Failure {
   return new Failure("unavailable", "peer-refused", message, options);
 }
+
+/**
+ * @code peer-sealed A cluster answers at the address of a peer, and is sealed.
+ * @remedy Unseal it there; whoever takes over instead keeps it sealed, or stops it.
+ */
+export function peerSealed(options?: ErrorOptions): Failure {
+  return new Failure("unavailable", "peer-sealed", "the cluster there is sealed", options);
+}
+
+/**
+ * @code peer-other Something answers at the address of a peer, and does not prove to be one of the set.
+ * @remedy Look what runs there: another server, something in front of it, or a cluster that has left the set.
+ */
+export function peerOther(message: string, options?: ErrorOptions): Failure {
+  return new Failure("unavailable", "peer-other", message, options);
+}

@@ -60,6 +60,7 @@ const request = message({
   isEmpty: flag(15),
   isTrial: flag(16), // only to hear what would become of it
   formers: list(part(17, former), MAX_FORMERS),
+  region: text(18), // of who comes to follow in performance replication
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -83,6 +84,7 @@ const answer = message({
   epochFirst: text(9), // where the log began when the epoch did; a restore begins another log in the same epoch
   head: uint64(10), // its index; zero where nothing is said of it
   time: uint64(11), // there, in nanoseconds since 1970
+  region: text(12), // of a primary of performance replication
 });
 
 export type Hello = MessageOf<typeof request>;
@@ -106,6 +108,7 @@ export const NO_STANDING: Standing = {
   isEmpty: false,
   isTrial: false,
   formers: [],
+  region: "",
 };
 const NO_DECISION = {
   epoch: 0,
@@ -116,6 +119,7 @@ const NO_DECISION = {
   epochFirst: "",
   head: 0n,
   time: 0n,
+  region: "",
 };
 
 export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", request, answer, {

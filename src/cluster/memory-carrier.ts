@@ -11,6 +11,8 @@ import type { Peer } from "./verify.ts";
 
 /** What lies between the two. Each message waits for it; a message may be late, and a connection may be cut. */
 export interface Way {
+  /** Resolves when somebody is there, before a connection stands. Default: at once. */
+  reach?(): Promise<void>;
   /** Resolves when a connection stands; rejects where there is none to be had. */
   connect(): Promise<void>;
   /** Resolves when the message has arrived. Messages of one stream keep their order, those of several need not. */
@@ -31,6 +33,7 @@ export class MemoryCarrier implements Carrier {
   readonly #way: Way;
   readonly #world: MemoryWorld;
   readonly #open = new Set<MemoryConnection>();
+  #isReached = false;
 
   /** `peer` is what a certificate would prove. */
   constructor(set: ServedSet, peer: Peer, world: MemoryWorld, way: Way = STRAIGHT) {
@@ -40,7 +43,12 @@ export class MemoryCarrier implements Carrier {
     this.#way = way;
   }
 
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
   async connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried> {
+    this.#isReached = false;
     signal?.throwIfAborted();
     const { clock, timers } = this.#world;
     const late = new AbortController();
@@ -50,7 +58,7 @@ export class MemoryCarrier implements Carrier {
     );
     signal?.addEventListener("abort", give, { once: true });
     try {
-      await unless(this.#way.connect(), late.signal);
+      await unless(this.#reach(), late.signal);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", give);
@@ -60,6 +68,12 @@ export class MemoryCarrier implements Carrier {
     this.#open.add(connection);
     void connection.closed.then(() => this.#open.delete(connection));
     return connection;
+  }
+
+  async #reach(): Promise<void> {
+    await this.#way.reach?.();
+    this.#isReached = true;
+    await this.#way.connect();
   }
 
   /** All connections, at once: as a cable that is pulled, or a certificate that is revoked. */

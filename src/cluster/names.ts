@@ -1,5 +1,7 @@
 // Who is who at the cluster port: a replication set of one kind has a name in TLS, a member of it one in its certificate.
 
+import { isUuid } from "@holdfast/shared/text/uuid";
+
 export type ReplicationKind = "dr" | "performance";
 
 /** A replication set, as one kind of replication has it. */
@@ -18,6 +20,8 @@ export interface PortName extends SetName {
 export interface DialledName extends PortName {
   /** Of a member: those certificates of the set that it may show, by their serials. Who was revoked has one of the set too. */
   readonly serials?: readonly string[];
+  /** The digests of those, where they are known: who signs certificates chooses their serials. */
+  readonly digests?: readonly string[];
 }
 
 export interface MemberName extends SetName {
@@ -26,6 +30,8 @@ export interface MemberName extends SetName {
 }
 
 const SET = /^[0-9a-f-]{1,63}$/; // an id of ours, and a label of a name
+const SERIAL = /^[1-9a-f][0-9a-f]{0,39}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
 const ID = /^\w(?:[\w.-]{0,62}\w)?$/; // what fits into the common name of a certificate
 
 export function isSetId(text: string): boolean {
@@ -34,6 +40,21 @@ export function isSetId(text: string): boolean {
 
 export function isMemberId(text: string): boolean {
   return ID.test(text);
+}
+
+/** As every cluster makes its own: in one form, so that no two texts are one cluster. */
+export function isClusterId(text: string): boolean {
+  return isUuid(text) && text === text.toLowerCase();
+}
+
+/** Of a certificate, as it is compared. */
+export function isSerial(text: string): boolean {
+  return SERIAL.test(text);
+}
+
+/** SHA-256 of a certificate, as it is compared. */
+export function isDigest(text: string): boolean {
+  return DIGEST.test(text);
 }
 
 /** The name that a client asks for in its first message: it selects certificate and authority. */

@@ -1,9 +1,11 @@
 // One link, whatever carries it: every test runs over TLS and in memory.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import test, { afterEach, describe } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { ClusterStage, SELF, SET, stageWorld } from "../../tests/support/servers/cluster-stage.ts";
 import { until } from "../../tests/support/until.ts";
 import { message, uint32 } from "../grpc/message.ts";
@@ -144,6 +146,17 @@ for (const [name, start] of [
       assert.deepEqual(found, [1, 3, 6]);
     });
 
+    test("is for nothing else where it was only tried", async () => {
+      ends = await start();
+      await ends.link.open({ ...SELF, isTrial: true });
+      await assert.rejects(
+        ends.link.call(double, { value: 1 }),
+        (error) => error instanceof StatusError && error.status === Status.failedPrecondition,
+      );
+      await ends.link.open(SELF);
+      assert.equal((await ends.link.call(double, { value: 1 })).value, 2);
+    });
+
     test("is not open where the hello is refused, whatever the handshake said", async () => {
       ends = await start();
       ends.greet = async () => {
@@ -242,6 +255,52 @@ test(
       (error) => error instanceof StatusError && error.status === Status.permissionDenied,
     );
     await ends.close();
+  },
+);
+
+test(
+  "somebody is reached who has said a word, and not who only takes the connection",
+  BOUND,
+  async (t) => {
+    const stage = await ClusterStage.start({ served });
+    t.after(() => stage.close());
+    const member = await stage.member("paris");
+    const taken: Socket[] = [];
+    const mute = createServer((socket) => {
+      taken.push(socket);
+      socket.on("error", () => {});
+      socket.resume();
+    });
+    mute.listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const port = stage.address;
+    stage.address = { host: "127.0.0.1", port: (mute.address() as AddressInfo).port };
+    t.after(() => mute.close());
+    const nearby = stage.link("paris", member);
+    const opened = assert.rejects(nearby.open(SELF), { code: "peer-other" });
+    await until(() => taken.length === 1);
+    await until(() => taken[0]!.bytesRead > 0); // its hello
+    assert.equal(nearby.isReached, false);
+    taken[0]!.write("no such thing\n");
+    await opened;
+    assert.equal(nearby.isReached, true);
+
+    const over = new AbortController();
+    const far = stage.link("paris", member);
+    const { net } = stage.world;
+    const connect = net.connect.bind(net);
+    net.connect = async (to, signal) => {
+      const socket = await connect(to, signal);
+      await stage.world.timers.advance(400n * MILLISECOND);
+      return socket;
+    };
+    const late = assert.rejects(far.open(SELF, over.signal));
+    assert.equal(far.isReached, false);
+    await until(() => taken.length === 2 && taken[1]!.bytesRead > 0);
+    assert.equal(far.isReached, true, "its first word takes as long again");
+    over.abort();
+    await late;
+    stage.address = port;
   },
 );
 

@@ -38,6 +38,8 @@ export interface Carried extends Channel {
 export interface Carrier {
   /** Rejects where it takes longer than `within`. */
   connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried>;
+  /** While it connects: whether something has come back, or could not have yet for how far away it is. */
+  readonly isReached: boolean;
 }
 
 export interface PeerLink {
@@ -61,6 +63,8 @@ export interface PeerLink {
   readonly closed: Promise<void> | null;
   /** Whether the port of the set was there when this was last opened, whatever it said then. */
   readonly hasMet: boolean;
+  /** Whether anything has come back since this was last opened: false where nobody is there. */
+  readonly isReached: boolean;
 }
 
 /** What a member says of itself: who it is, and how far it is where it replicates. */
@@ -86,6 +90,10 @@ export class CarriedLink implements PeerLink {
 
   get hasMet(): boolean {
     return this.#hasMet;
+  }
+
+  get isReached(): boolean {
+    return this.#hasMet || this.#carrier.isReached;
   }
 
   async open(self: Self, signal?: AbortSignal): Promise<HelloAnswer> {

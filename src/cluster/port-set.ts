@@ -24,7 +24,7 @@ export class PortSet implements ServedSet {
   readonly greet: ServedSet["greet"];
   readonly #name: SetName;
   readonly #authority: X509Certificate;
-  readonly #revoked: Set<string>;
+  #revoked: Set<string>;
   readonly #sessions = new Map<string, Set<ServerSession<Peer>>>(); // by serial
 
   constructor(set: SetToServe) {
@@ -55,6 +55,17 @@ export class PortSet implements ServedSet {
   /** From now on it is refused; its sessions end, and the signals of their calls are aborted before this returns. */
   revoke(serial: string): number {
     this.#revoked.add(serial);
+    return this.#end(serial);
+  }
+
+  /** In the place of those that were refused before: who is none of these is heard again. */
+  refuseOnly(serials: Iterable<string>): void {
+    const before = this.#revoked;
+    this.#revoked = new Set(serials);
+    for (const serial of this.#revoked) if (!before.has(serial)) this.#end(serial);
+  }
+
+  #end(serial: string): number {
     const sessions = [...(this.#sessions.get(serial) ?? [])];
     for (const session of sessions) session.destroy();
     return sessions.length;

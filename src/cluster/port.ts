@@ -10,7 +10,7 @@ import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Address, Clock, Listener, Nanos, Net, Timers } from "@holdfast/shared/world";
 import { Arrivals, CONNECTION_COST, HANDSHAKE_COST } from "../base/arrivals.ts";
-import { Hello } from "../base/tls-hello.ts";
+import { Hello, serverNameOf } from "../base/tls-hello.ts";
 import {
   type Busy,
   ConnectionBook,
@@ -22,9 +22,10 @@ import { Sweep, type Swept } from "../base/sweep.ts";
 import { ServerSession } from "../grpc/server-session.ts";
 import type { SessionLimits } from "../grpc/session-life.ts";
 import type { PeerGate } from "./hello.ts";
-import { hostOf, type PortName, type SetName } from "./names.ts";
+import { hostOf, type PortName } from "./names.ts";
 import { PortSet, type SetToServe } from "./port-set.ts";
 import { PROTOCOL_NAME, TLS_OPTIONS } from "./tls.ts";
+import { SEALED_HERE, UNKNOWN_HERE } from "./turned-away.ts";
 import type { Peer } from "./verify.ts";
 
 export interface PortLimits {
@@ -51,6 +52,8 @@ export interface PortWorld {
   readonly timers: Timers;
   readonly net: Net;
   readonly log: Log;
+  /** Whether what is served lies behind a seal. Default: it does not. */
+  readonly isSealed?: () => boolean;
 }
 
 type Connection = Duplex & { readonly remoteAddress?: string | undefined };
@@ -116,8 +119,13 @@ export class ClusterPort {
   }
 
   /** The certificate is refused from now on, and its sessions end at once. How many that were. */
-  revoke(name: SetName, serial: string): number {
+  revoke(name: PortName, serial: string): number {
     return this.#sets.get(hostOf(name))?.revoke(serial) ?? 0;
+  }
+
+  /** These certificates are refused from now on, and no others. */
+  refuseOnly(name: PortName, serials: Iterable<string>): void {
+    this.#sets.get(hostOf(name))?.refuseOnly(serials);
   }
 
   // ── connections ──
@@ -172,6 +180,11 @@ export class ClusterPort {
       socket.pause();
       if (state === "none") {
         this.#refuse(socket, "it does not speak TLS");
+        return;
+      }
+      const name = serverNameOf(hello.bytes);
+      if (name !== null && !this.#sets.has(name)) {
+        this.#turnAway(socket);
         return;
       }
       const serve = () => {
@@ -238,12 +251,19 @@ export class ClusterPort {
     this.#note(from, reason);
   }
 
+  /** Whoever comes for a set that is not served learns whether it may be later, as anybody does by `sys/seal-status`. */
+  #turnAway(socket: Connection): void {
+    const isSealed = this.#world.isSealed?.() === true;
+    this.#note(this.#addressOf(socket), isSealed ? "this cluster is sealed" : "no such set");
+    socket.end(isSealed ? SEALED_HERE : UNKNOWN_HERE, () => socket.destroy());
+  }
+
   #note(from: string, reason: string): void {
     const now = this.#world.clock.elapsed();
     this.#refused++;
     if (this.#logged !== null && now - this.#logged < LOGGED) return;
     this.#world.log.warn("a peer was refused at the cluster port", {
-      from,
+      ...(from === "" ? {} : { from }),
       reason,
       times: this.#refused,
     });

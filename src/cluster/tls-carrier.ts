@@ -3,18 +3,19 @@
 import { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { connect, type TLSSocket } from "node:tls";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Address, Clock, Nanos, Net, Timers } from "@holdfast/shared/world";
 import type { Sweep } from "../base/sweep.ts";
 import { ClientSession } from "../grpc/client-session.ts";
-import { peerRefused } from "./failures.ts";
+import { peerOther, peerRefused } from "./failures.ts";
+import { refusedHandshake } from "./turned-away.ts";
 import { type DialledName, hostOf } from "./names.ts";
 import type { Carried, Carrier } from "./peer-link.ts";
 import { type Credentials, PROTOCOL_NAME, withCredentials } from "./tls.ts";
 import { verifyBeside, verifyServer } from "./verify.ts";
 
-/** That is how a sealed cluster looks from outside, and how any other server does. */
-const ENDED =
-  "the peer ended the handshake: it is sealed, or another server has its address, or it does not know us";
+/** A connection that took so long is far away: its first word takes as long again. */
+const FAR: Nanos = 300n * MILLISECOND;
 
 export interface CarrierWorld {
   readonly clock: Clock;
@@ -27,6 +28,9 @@ export class TlsCarrier implements Carrier {
   readonly #world: CarrierWorld;
   readonly #to: Address;
   readonly #set: DialledName & Credentials;
+  /** The connection that stands, and for how long it was waited for. */
+  #raw: { readonly stream: Duplex & { readonly bytesRead?: number }; readonly took: Nanos } | null =
+    null;
 
   constructor(world: CarrierWorld, to: Address, set: DialledName & Credentials) {
     this.#world = world;
@@ -34,8 +38,17 @@ export class TlsCarrier implements Carrier {
     this.#set = set;
   }
 
+  /** Who only takes the connection, and says nothing, may be the system of one that is dead. */
+  get isReached(): boolean {
+    if (this.#raw === null) return false;
+    const { stream, took } = this.#raw;
+    return took >= FAR || (stream.bytesRead ?? 0) > 0;
+  }
+
   async connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried> {
-    const { net, timers } = this.#world;
+    const { net, timers, clock } = this.#world;
+    this.#raw = null;
+    const began = clock.elapsed();
     const late = new AbortController();
     const give = () => late.abort(signal?.reason);
     const timer = timers.after(within, () =>
@@ -45,6 +58,7 @@ export class TlsCarrier implements Carrier {
     try {
       signal?.throwIfAborted();
       const raw = await net.connect(this.#to, late.signal);
+      this.#raw = { stream: raw, took: clock.elapsed() - began };
       const socket = await this.#secure(raw, late.signal);
       return new ClientSession(socket, hostOf(this.#set), this.#world);
     } finally {
@@ -73,8 +87,8 @@ export class TlsCarrier implements Carrier {
     };
     signal.addEventListener("abort", over, { once: true });
     socket.once("secureConnect", resolve);
-    socket.on("error", (cause) => reject(peerRefused(ENDED, { cause })));
-    socket.once("close", () => reject(peerRefused(ENDED)));
+    socket.on("error", (cause) => reject(refusedHandshake(cause)));
+    socket.once("close", () => reject(refusedHandshake(null)));
     try {
       await promise;
       const certificate = socket.getPeerX509Certificate();
@@ -84,7 +98,7 @@ export class TlsCarrier implements Carrier {
         certificate === undefined || socket.alpnProtocol !== PROTOCOL_NAME
           ? "it does not speak HTTP/2"
           : verify(certificate, authority, set, this.#world.clock.now());
-      if (wrong !== null) throw peerRefused(`the peer is not the port of this set: ${wrong}`);
+      if (wrong !== null) throw peerOther(`the peer is not the port of this set: ${wrong}`);
       return socket;
     } catch (error) {
       socket.destroy();

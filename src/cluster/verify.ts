@@ -1,7 +1,7 @@
 // Whether a certificate is one that we would have made for this very peer. TLS asks less: any certificate of the
 // authority, for any use and any name, would pass there.
 
-import type { X509Certificate } from "node:crypto";
+import { createHash, type X509Certificate } from "node:crypto";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import {
@@ -20,6 +20,8 @@ const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 export interface Peer extends MemberName {
   readonly serial: string;
   readonly expires: Instant;
+  /** Of its certificate; not there where none was shown. */
+  readonly digest?: string;
   /** The address that it comes from; not there where nothing is known of it. */
   readonly from?: string;
 }
@@ -42,7 +44,8 @@ export function verifyMember(
   if (certificate.subjectAltName !== `URI:${uriOf({ set, kind, id })}`) {
     return { mismatch: "it is for another set, kind or member" };
   }
-  return { set, kind, id, serial: serialOf(certificate), expires: expiryOf(certificate) };
+  const digest = digestOf(certificate.raw);
+  return { set, kind, id, serial: serialOf(certificate), expires: expiryOf(certificate), digest };
 }
 
 /** Null where it is the port of that set. */
@@ -64,12 +67,23 @@ export function verifyServer(
 export function verifyBeside(
   certificate: X509Certificate,
   authority: X509Certificate,
-  { set, kind, serials = [] }: DialledName,
+  { set, kind, serials = [], digests = [] }: DialledName,
   now: Instant,
 ): string | null {
   const found = verifyMember(certificate, authority, { set, kind }, now);
   if ("mismatch" in found) return found.mismatch;
-  return serials.includes(found.serial) ? null : "it is another member's, or one of before";
+  const isMeant = serials.includes(found.serial) && isAmong(digests, found.digest);
+  return isMeant ? null : "it is another member's, or one of before";
+}
+
+/** Whether that certificate is one of these, as far as they are known. Whoever has the authority chooses serials, and not that. */
+export function isAmong(digests: readonly string[], digest: string | undefined): boolean {
+  return digests.length === 0 || (digest !== undefined && digests.includes(digest));
+}
+
+/** `der`: a certificate. SHA-256 of it. */
+export function digestOf(der: Uint8Array): string {
+  return createHash("sha256").update(der).digest("hex");
 }
 
 function whyNot(

@@ -23,7 +23,11 @@ test("T-B05: a caller is found again as at the door: there, in its namespace, an
     caller,
   } as unknown as RequestState;
   const again = (now: Caller | null) =>
-    callerAgain(state, { find: () => now, underWay: () => assert.fail("it is not counted") });
+    callerAgain(state, {
+      tokens: { find: () => now, underWay: () => assert.fail("it is not counted") },
+      namespaces: { named: () => assert.fail("nobody vouches for it") },
+      clock: { now: () => 0n },
+    });
   assert.equal(again(caller), caller);
   assert.equal(again(null), null);
   assert.equal(again({ ...caller, namespace: team }), null, "of a namespace below");

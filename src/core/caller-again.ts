@@ -1,17 +1,32 @@
 // The caller of a request that is under way, as of now.
 
 import type { Caller } from "@holdfast/shared/endpoint/request";
+import type { Clock } from "@holdfast/shared/world";
+import { attestedCaller } from "./attested.ts";
 import { reaches } from "./need.ts";
 import type { RequestState } from "./request-state.ts";
-import type { NodeState, TokenLookup } from "./seams.ts";
+import type { NamespaceTree, NodeState, TokenLookup } from "./seams.ts";
+
+interface Sources {
+  readonly tokens: Pick<TokenLookup, "find" | "underWay">;
+  readonly namespaces: Pick<NamespaceTree, "named">;
+  readonly clock: Pick<Clock, "now">;
+}
 
 /** Null where it was revoked, has run out or is good elsewhere only. The use that a counted token has taken for this
  *  request stays taken, so that one with none left is found by its record. */
 export function callerAgain(
   { incoming, namespace, caller }: RequestState,
-  tokens: Pick<TokenLookup, "find" | "underWay">,
+  { tokens, namespaces, clock }: Sources,
 ): Caller | null {
-  if (incoming.credential === null || namespace === null) return null;
+  if (namespace === null) return null;
+  const attested = incoming.forwarded?.attested ?? null;
+  if (attested !== null) {
+    const still = attestedCaller(attested, namespaces, clock.now());
+    if (still === null || !reaches(still, namespace)) return null;
+    return caller ?? still; // nobody here changes who it is
+  }
+  if (incoming.credential === null) return null;
   const counted = caller?.counted === true && caller.wrapping === undefined;
   const now = counted
     ? counting(caller, tokens.underWay(caller))

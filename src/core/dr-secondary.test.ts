@@ -181,13 +181,19 @@ test("ordinary paths say what the cluster is, whoever asks, in every namespace",
       ["GET", "/sys/thing"],
       ["GET", "/secret/data/x"],
       ["GET", "/team/sys/evidence"],
-      ["GET", "/sys/promote"],
     ] as const) {
       assert.equal(await small.answer(verb, target, options), "unavailable dr-secondary", target);
     }
     const inTeam = { ...options, namespace: "team" };
     assert.equal(await small.answer("GET", "/sys/evidence", inTeam), "unavailable dr-secondary");
-    assert.equal(await small.answer("POST", "/sys/promote", inTeam), "denied restricted-endpoint");
+    // By the header or by the path.
+    const restricted = "denied restricted-endpoint";
+    assert.equal(await small.answer("POST", "/sys/promote", inTeam), restricted);
+    assert.equal(await small.answer("POST", "/team/sys/promote", options), restricted);
+    for (const verb of ["GET", "DELETE"]) {
+      const answer = await small.answer(verb, "/sys/promote", options);
+      assert.equal(answer, "unsupported unsupported-operation", verb);
+    }
   }
 });
 
@@ -208,9 +214,18 @@ test("what is the same in every namespace answers in all of them, named by the h
     }
   }
   assert.deepEqual(small.places, []);
-  // what is for root alone is no more than before
-  assert.equal(await small.answer("GET", "/team/sys/status", {}), "unavailable dr-secondary");
-  assert.equal(await small.answer("POST", "/team/sys/ceremony", {}), "unavailable dr-secondary");
+  // what is for root alone is refused as that, by the path as by the header
+  for (const [verb, path] of [
+    ["GET", "/sys/status"],
+    ["POST", "/sys/ceremony"],
+  ] as const) {
+    for (const [target, options] of [
+      [`/team${path}`, {}],
+      [path, { namespace: "team" }],
+    ] as const) {
+      assert.equal(await small.answer(verb, target, options), "denied restricted-endpoint", target);
+    }
+  }
   assert.equal(await small.answer("POST", "/team/sys/everywhere", {}), "unavailable dr-secondary");
 });
 

@@ -37,6 +37,16 @@ export function drSecondary(): Failure {
 }
 
 /**
+ * @code first-copy This cluster is a performance secondary, and the first copy of its primary's data is under way.
+ * @remedy Wait until it is whole: sys/replication/performance/status shows how far it is; or ask the primary.
+ */
+export function firstCopy(): Failure {
+  const message =
+    "the first copy of the primary's data is under way; sys/replication/performance/status shows how far it is";
+  return new Failure("unavailable", "first-copy", message, { retryAfter: 5 });
+}
+
+/**
  * @code not-dr-secondary The operation is one of disaster-recovery secondaries, and this cluster is none.
  * @remedy Ask the secondary, or use the endpoint without `secondary` in its path.
  */
@@ -365,4 +375,63 @@ export function notInSnapshot(): Failure {
     "snapshot-nothing-held",
     "the snapshot holds nothing at this path",
   );
+}
+
+/**
+ * @code forwarded-twice A request that another cluster has sent on came to one that would have to send it on again.
+ * @remedy Wait until the clusters agree on which of them is the primary, and try again; `sys/replication/status` of each says what it is.
+ */
+export function forwardedTwice(): Failure {
+  const message =
+    "this cluster is not the primary of the shared data, and a request is sent on once: ask again when a primary is known";
+  return new Failure("looping", "forwarded-twice", message);
+}
+
+/**
+ * @code local-management A management token of this cluster alone was used for what all clusters share.
+ * @remedy Use a global management token, or a token of the primary there.
+ */
+export function localManagement(): Failure {
+  const message =
+    "a management token that is local to this cluster does not reach what all clusters share: use a global token";
+  return new Failure("denied", "local-management", message);
+}
+
+/**
+ * @code not-attested Another cluster has vouched for a caller in a request that is not for shared data.
+ * @remedy Send the request to the primary, with a token that it knows.
+ */
+export function notAttested(): Failure {
+  const message = "whom another cluster vouches for can write shared data alone";
+  return new Failure("denied", "not-attested", message);
+}
+
+/**
+ * @code state-not-reached What the request refers to with X-Service-State is not to be seen here yet.
+ * @remedy Try again after the time that Retry-After says, or send X-Service-Inconsistent with await-state.
+ */
+export function stateNotReached(): Failure {
+  const message =
+    "what X-Service-State stands for is not to be seen here yet: try again, or send X-Service-Inconsistent: await-state";
+  return new Failure("behind", "state-not-reached", message, { retryAfter: 1 });
+}
+
+/**
+ * @code state-lost What the request refers to with X-Service-State was written by a primary that another one has taken over from, and not taken over.
+ * @remedy Leave X-Service-State out, and look at what there is: what was written then is lost, or kept as divergent.
+ */
+export function stateLost(): Failure {
+  const message =
+    "what X-Service-State stands for will not be seen any more: the primary that wrote it was replaced before that was taken over";
+  return new Failure("behind", "state-lost", message, { retryAfter: Infinity });
+}
+
+/**
+ * @code state-unknown X-Service-State is no mark of this server, or of one that it shares data with.
+ * @remedy Send what an answer of this server, or of another one of its set, had in X-Service-State, or leave it out.
+ */
+export function stateUnknown(): Failure {
+  const message =
+    "X-Service-State must be as an answer of this server, or of one that it shares data with, has had it";
+  return new Failure("invalid", "state-unknown", message);
 }

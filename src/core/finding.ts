@@ -80,8 +80,9 @@ export class Finding {
     for (let taken = segments.indexOf(SYSTEM); taken > 0;) {
       const { route } = this.#routing.reach(null, segments.slice(taken));
       const endpoint = route.methods.get(method) ?? null;
-      if (endpoint?.onDrSecondary === true && !endpoint.rootOnly && isNobodys(endpoint))
-        return taken;
+      // What is only in the root namespace is refused as that, as where a header names another.
+      const isOne = endpoint?.rootOnly === true || isNobodys(endpoint);
+      if (endpoint?.onDrSecondary === true && isOne) return taken;
       taken = segments.indexOf(SYSTEM, taken + 1);
     }
     return 0;
@@ -103,6 +104,28 @@ export class Finding {
     const mount = this.#parts.mounts.find(namespace, path.segments);
     if (mount?.taken === path.segments.length) found.below = mount.endpoints.endpoints;
   }
+}
+
+/** For whoever sends a request on: the target with some parameters left out and others put in, the rest as it came. */
+export function targetWith(
+  target: string,
+  leftOut: readonly string[],
+  putIn: Readonly<Record<string, string>>,
+): string {
+  const { path, query } = splitTarget(target);
+  const names = new Set([...leftOut, ...Object.keys(putIn)]);
+  const kept = query.split("&").filter(
+    (pair) =>
+      pair !== "" &&
+      !parseQuery(pair)
+        .keys()
+        .some((name) => names.has(name)),
+  );
+  const added = Object.entries(putIn).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  );
+  const all = [...kept, ...added];
+  return all.length === 0 ? path : `${path}?${all.join("&")}`;
 }
 
 /** Where the parts of the server itself are, in every namespace. */

@@ -7,7 +7,9 @@ import type { Family } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { BodyStream, BodyStreamRules } from "@holdfast/shared/endpoint/stream";
 import type {
+  Caller,
   ListenerTraits,
+  NamespaceRef,
   Operation,
   Remote,
   WrapForm,
@@ -56,8 +58,35 @@ export interface Incoming {
   /** Asks for room for so many bytes of an answer until it is sent. Throws a Failure where there is none.
    *  Default: there is always. */
   hold?(bytes: number): void;
+  /** Marks of states that the answer must not be older than. Default none. */
+  readonly states?: readonly string[];
+  /** Whether it waits for them, where they are not reached. Default false: it is refused. */
+  readonly awaitsState?: boolean;
+  /** It came by another cluster of the set. Default null: from a client. */
+  readonly forwarded?: ForwardedFrom | null;
   /** Overwrites the body, and what it came in: nobody looks at it again. */
   wipe(): void;
+}
+
+/** A request that another cluster has sent on, since what it writes belongs here. */
+export interface ForwardedFrom {
+  /** What that cluster is known by in the set: its certificate has proved it. */
+  readonly member: string;
+  /** Id of that cluster. */
+  readonly clusterId: string;
+  /** Who asks, where that cluster alone knows its token; null: nobody, or a token that is known here. */
+  readonly attested: AttestedCaller | null;
+  /** The answer is wrapped there, where it is to be: it is judged here as one that is, and not wrapped. */
+  readonly wrapsItself: boolean;
+}
+
+/** The owner of a token of another cluster, on its word. Never management. */
+export interface AttestedCaller extends Pick<
+  Caller,
+  "accessor" | "name" | "policies" | "created" | "expires" | "withoutDefault" | "origin" | "terms"
+> {
+  /** Without slashes at the ends; the same everywhere, as its id is. */
+  readonly namespace: Pick<NamespaceRef, "id" | "path">;
 }
 
 export interface Outcome {
@@ -73,6 +102,8 @@ export interface Outcome {
   readonly pretty: boolean;
   /** X-Ratelimit-… and the like. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What whoever has seen this answer has seen; null while that is not told. */
+  readonly state: string | null;
   /** Index of the write log that the answer reflects; null while sealed. */
   readonly index: bigint | null;
 }

@@ -3,17 +3,20 @@
 
 import type { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { type DrOperation, isOfDrSecondary, drOperationOf } from "@holdfast/shared/endpoint/access";
 import { OPERATION_TOKEN, type Served } from "@holdfast/shared/endpoint/endpoint";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { programInput } from "../policies/governing/program-request.ts";
+import { attestedCaller } from "./attested.ts";
 import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { decisionOn } from "./decision.ts";
 import type { Finding } from "./finding.ts";
 import { governedRequest } from "./governed-request.ts";
+import type { Incoming } from "./incoming.ts";
 import { isPublic, type Need, needOf, reaches } from "./need.ts";
 import { roleChanging } from "../replication/failures.ts";
 import type { Recording } from "./recording.ts";
@@ -21,6 +24,9 @@ import type { RequestState } from "./request-state.ts";
 import type { Governance, PipelineParts } from "./seams.ts";
 import type { NodeRole } from "../seal/health.ts";
 import * as failures from "./failures.ts";
+
+/** How long a request waits for a state, where it wants that. */
+const AWAITED = 2n * SECOND;
 
 export class Judging {
   readonly #parts: PipelineParts;
@@ -53,8 +59,25 @@ export class Judging {
     ) {
       throw roleChanging();
     }
-    if (node.drSecondary) checkOnDrSecondary(state);
+    if (node.drSecondary) checkOnDrSecondary(state, node.copying === true);
     else if (endpoint !== null && isOfDrSecondary(endpoint.access)) throw failures.notDrSecondary();
+  }
+
+  /** Nobody is answered from before what it has seen in another place of the set. Null where there is nothing to wait for. */
+  caughtUp({ incoming, endpoint }: RequestState): Promise<void> | null {
+    const { node, consistency } = this.#parts;
+    const { states = [], awaitsState = false, signal } = incoming;
+    if (states.length === 0 || consistency === undefined) return null;
+    if (node.sealed || node.drSecondary || endpoint?.answers === "always") return null;
+    const found = states.map((mark) => consistency.judge(mark));
+    if (found.includes("unknown")) throw failures.stateUnknown();
+    if (found.includes("lost")) throw failures.stateLost();
+    if (!found.includes("behind")) return null;
+    if (!awaitsState) throw failures.stateNotReached();
+    const all = states.map((mark) => consistency.reaches(mark, AWAITED, signal));
+    return Promise.all(all).then((reached) => {
+      if (reached.includes(false)) throw failures.stateNotReached();
+    });
   }
 
   /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
@@ -82,11 +105,12 @@ export class Judging {
       this.#findOperator(state, need);
       return;
     }
-    if (incoming.credential === null) {
+    const isAttested = (incoming.forwarded?.attested ?? null) !== null;
+    if (incoming.credential === null && !isAttested) {
       if (need === "optional") return;
       throw failures.missingToken();
     }
-    const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
+    const caller = this.#parts.node.sealed ? null : this.#ownerOf(incoming);
     if (caller === null) {
       if (need === "optional") return;
       // Whoever tries out secrets is slowed down; those who have one are not.
@@ -103,6 +127,14 @@ export class Judging {
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
     state.caller = caller;
+  }
+
+  /** Of the token, or whoever another cluster vouches for. */
+  #ownerOf({ credential, forwarded = null }: Incoming): Caller | null {
+    const { namespaces, tokens, clock } = this.#parts;
+    const attested = forwarded?.attested ?? null;
+    if (attested !== null) return attestedCaller(attested, namespaces, clock.now());
+    return credential === null ? null : tokens.find(credential);
   }
 
   /** Where a token is needed it may be in the body, and is looked at with that (`#judgeOperation`). */
@@ -200,7 +232,7 @@ export class Judging {
 
   /** As at the door: where no token is needed, one that is good no more is as none. */
   #identifyAgain(state: RequestState, isSame: boolean): void {
-    const { node, tokens } = this.#parts;
+    const { node } = this.#parts;
     if (node.drSecondary) {
       state.caller = null; // one of before it became one is nobody here
       this.identify(state);
@@ -211,7 +243,7 @@ export class Judging {
       if (!isSame) this.identify(state);
       return;
     }
-    const caller = node.sealed ? null : callerAgain(state, tokens);
+    const caller = node.sealed ? null : callerAgain(state, this.#parts);
     // The record of a refusal still names who it was.
     if (caller === null && needOf(state) === "required") throw nobodysToken(state);
     state.caller = caller;
@@ -296,10 +328,18 @@ export class Judging {
 }
 
 /** Before anybody looks at a token: there is none that would change it. */
-function checkOnDrSecondary({ endpoint, namespace, route, restricted }: RequestState): void {
+function checkOnDrSecondary(
+  { endpoint, namespace, route, restricted }: RequestState,
+  isCopying: boolean,
+): void {
   const answers = route.methods.values().some(({ onDrSecondary }) => onDrSecondary);
   if (restricted && answers) throw failures.restricted();
   const isThere = namespace !== null || endpoint?.everywhere === true;
+  if (endpoint === null && answers && namespace !== null) throw failures.unsupportedOperation();
+  const isOnlyThere = endpoint !== null && isOfDrSecondary(endpoint.access);
+  if (isCopying && (isOnlyThere || endpoint?.onDrSecondary !== true || !isThere)) {
+    throw failures.firstCopy();
+  }
   if (endpoint?.onDrSecondary !== true || !isThere) {
     throw endpoint?.refusedOnDrSecondary?.() ?? failures.drSecondary();
   }

@@ -30,6 +30,7 @@ import { RequestState } from "./request-state.ts";
 import { Routing } from "./routing.ts";
 import type { RunningRequest } from "./running.ts";
 import type { PipelineParts, Witness } from "./seams.ts";
+import { SendingOn } from "./sending-on.ts";
 import {
   hasBegunNothing,
   isRefused,
@@ -67,6 +68,7 @@ export class Pipeline implements Core {
   readonly #finding: Finding;
   readonly #recording: Recording;
   readonly #judging: Judging;
+  readonly #sendingOn: SendingOn;
   readonly #turns: Turns;
   /** Between the steps of requests. Hundreds may come at once, and each may take milliseconds until it first waits. */
   readonly #steps: FairTurns;
@@ -79,6 +81,7 @@ export class Pipeline implements Core {
     this.#finding = new Finding(parts, this.routing);
     this.#recording = new Recording(parts);
     this.#judging = new Judging(parts, this.#finding, this.#recording);
+    this.#sendingOn = new SendingOn(parts);
     this.#turns = new Turns(parts.timers);
     this.#steps = new FairTurns(parts, STEPS_AT_ONCE);
     this.#asking = { ...parts, routing: this.routing };
@@ -116,7 +119,10 @@ export class Pipeline implements Core {
     if (result instanceof Reply && result.afterwards !== null) {
       result = await this.#afterwards(state, result, result.afterwards);
     }
-    return state.outcome(result, node.sealed ? null : node.index);
+    if (node.sealed) return state.outcome(result, null);
+    const { consistency } = this.#parts;
+    const mark = node.drSecondary ? null : (consistency?.mark(state.writtenThere) ?? null);
+    return state.outcome(result, node.index, mark);
   }
 
   /** The record says that it was done: where it was not, the log says so. */
@@ -158,15 +164,50 @@ export class Pipeline implements Core {
 
   /** Everything up to the record of the request. */
   #pass(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
+    this.#find(state);
+    const behind = this.#judging.caughtUp(state); // what the caller has seen elsewhere
+    if (behind === null) return this.#passFound(state, entry);
+    return behind.then(() => {
+      this.#find(state);
+      return this.#passFound(state, entry);
+    });
+  }
+
+  #find(state: RequestState): void {
     this.#finding.find(state); // canonical path, namespace, endpoint
     this.#judging.answersNow(state); // sealed, not initialised, disaster-recovery secondary
     this.#judging.place(state); // active node or standby
+  }
+
+  #passFound(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
+    this.#sendingOn.check(state); // another cluster has sent it
     this.#count(state); // rate quotas
     state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
+    if (this.#sendingOn.namesPrimary(state)) return this.#passOn(state, entry); // another region decides
     this.#judging.identify(state); // token: refused before a byte of the body is waited for
     return takesBody(state)
       ? this.#passWithBody(state, entry)
       : this.#judgeAndRecord(state, entry, null);
+  }
+
+  /** Who may do it is known where it goes. */
+  async #passOn(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
+    state.passedOn = true;
+    const endpoint = chosen(state);
+    entry.endpoint = endpoint?.name ?? "help";
+    if (takesBody(state)) {
+      entry.waits = true;
+      const body = await receiveBody(state);
+      entry.waits = false;
+      const read = this.#readBody(state, body);
+      if (read !== null) await read;
+    }
+    const audited = this.#recording.ofRequest(state, endpoint, false);
+    if (audited !== null) {
+      await this.#parts.audit.request(audited, "");
+      state.recorded = audited;
+    }
+    return new HandlerContext(state, this.#asking, entry, this.#judges);
   }
 
   async #passWithBody(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
@@ -238,6 +279,7 @@ export class Pipeline implements Core {
 
   /** What was judged and recorded is done. */
   async #serve(state: RequestState, context: HandlerContext): Promise<Reply> {
+    if (state.passedOn) return await this.#servedThere(state);
     const large = state.bytes > LARGE;
     if (large || this.#steps.busy) await this.#steps.next(whoSends(context));
     if (large || this.#tookLong(state)) await this.#judging.again(state, context);
@@ -245,14 +287,12 @@ export class Pipeline implements Core {
     if (endpoint === null) return help(state);
     if (endpoint.bodyStream !== null) state.stream = state.incoming.stream(endpoint.bodyStream);
     const { input, warnings } = readInput(state);
-    const advice = advised(state, warnings);
-    if (endpoint.issues) this.#admitLease(state, context);
-    const result = await (endpoint.exists !== null
-      ? this.#runAsJudged(state, context, input)
-      : endpoint.fromSnapshot && state.snapshotId !== null
-        ? this.#runAsOfThen(state, context, input)
-        : endpoint.run(input, context));
-    const answered = withWarnings(passed(state, result), advice);
+    const looking = this.#sendingOn.to(state, endpoint, input, context);
+    const primary = looking === null ? null : await looking;
+    const answered =
+      primary === null
+        ? await this.#run(state, context, endpoint, { input, warnings })
+        : await this.#sendingOn.send(state, primary, input, context);
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) state.incoming.hold?.(bytes);
     const settling = this.#settle(state, context, answered); // lease or token; wrapping
@@ -269,8 +309,31 @@ export class Pipeline implements Core {
     return reply;
   }
 
+  async #run(
+    state: RequestState,
+    context: HandlerContext,
+    endpoint: Served,
+    { input, warnings }: ReadInput,
+  ): Promise<Reply> {
+    const advice = advised(state, warnings);
+    if (endpoint.issues) this.#admitLease(state, context);
+    const result = await (endpoint.exists !== null
+      ? this.#runAsJudged(state, context, input)
+      : endpoint.fromSnapshot && state.snapshotId !== null
+        ? this.#runAsOfThen(state, context, input)
+        : endpoint.run(input, context));
+    return withWarnings(passed(state, result), advice);
+  }
+
+  async #servedThere(state: RequestState): Promise<Reply> {
+    const reply = await this.#sendingOn.pass(state);
+    const recording = this.#recording.response(state, reply);
+    if (recording !== undefined) await recording;
+    return reply;
+  }
+
   #witnessed(witness: Witness, state: RequestState, context: HandlerContext): Promise<Reply> {
-    const endpoint = chosen(state);
+    const endpoint = state.passedOn ? null : chosen(state);
     const serve = () => this.#serve(state, context);
     if (endpoint === null) return serve();
     const belongs = () => endpoint.belongs?.(readInput(state).input, context) ?? null;
@@ -434,6 +497,7 @@ export class Pipeline implements Core {
       reply = reply.with(await logins.login(reply.login, context));
     }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(state, reply)) return reply;
+    if (state.incoming.forwarded?.wrapsItself === true) return reply;
     const { headers, index } = reply;
     const inside = await wrapping.wrap(reply, wrapTtl, context);
     const wrapped = new Reply(undefined, inside);
@@ -450,6 +514,7 @@ export class Pipeline implements Core {
   ): void {
     const { wrapTtl } = incoming;
     if (wrapTtl === null || meant?.headOnly === true) return;
+    if (incoming.forwarded?.wrapsItself === true) return;
     // Shares of keys are written down nowhere, whatever the answer looks like.
     const kept = endpoint?.family !== "bare" && endpoint?.access.kind !== "ceremony";
     if (endpoint === null || !kept || this.#parts.node.drSecondary) throw failures.notWrapped();

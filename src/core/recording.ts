@@ -25,9 +25,9 @@ export class Recording {
     this.#parts = parts;
   }
 
-  /** What is recorded before it runs; null where nothing is. */
-  ofRequest(state: RequestState, endpoint: Served | null): AuditedRequest | null {
-    return this.#isRecorded(state, endpoint) ? state.audited(true) : null;
+  /** What is recorded before it runs; null where nothing is. `judged`: here, and not where it goes. */
+  ofRequest(state: RequestState, endpoint: Served | null, judged = true): AuditedRequest | null {
+    return this.#isRecorded(state, endpoint) ? state.audited(judged) : null;
   }
 
   /** The answer's record names who has let it through, or refused it, in the end. Where those are the same, what

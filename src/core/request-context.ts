@@ -290,7 +290,7 @@ export class HandlerContext implements RequestContext {
 
   #current(): Caller | null {
     const { node } = this.#parts;
-    return node.sealed || node.drSecondary ? null : callerAgain(this.#state, this.#parts.tokens);
+    return node.sealed || node.drSecondary ? null : callerAgain(this.#state, this.#parts);
   }
 
   detach(): void {

@@ -39,6 +39,8 @@ export class RequestState {
   complete: Instant;
   /** Where it goes, with everything that is derived from that. Found anew, it is another one. */
   found = NOWHERE;
+  /** It names another region, which decides everything about it. */
+  passedOn = false;
   /** It belongs to another node, which decides everything about it. */
   elsewhere = false;
   caller: Caller | null = null;
@@ -63,6 +65,8 @@ export class RequestState {
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;
   headers = NO_HEADERS;
+  /** Up to where another cluster has written for it. */
+  writtenThere = 0n;
   /** What the record of its answer says besides, be it refused or not; null for nearly every one. */
   noted: Readonly<Record<string, string>> | null = null;
   /** Nobody waits for its end: the node seals under it. */
@@ -192,6 +196,7 @@ export class RequestState {
       snapshotId: this.snapshotId,
       decision: this.decision,
       judgement: this.judgement,
+      forwarded: incoming.forwarded ?? null,
       header: (name) => incoming.header(name),
       kept: null,
     };
@@ -211,8 +216,8 @@ export class RequestState {
     return this.path?.segments[0] === "acl";
   }
 
-  /** `index` is the last of the log; null while sealed. */
-  outcome(result: Reply | Failure, index: bigint | null): Outcome {
+  /** `index` is the last of the log; null while sealed. `state`: what is told of it. */
+  outcome(result: Reply | Failure, index: bigint | null, state: string | null = null): Outcome {
     const { endpoint, meant } = this;
     const read = meant?.operation === "read" || meant?.operation === "list";
     const helped = meant?.operation === "help";
@@ -226,6 +231,7 @@ export class RequestState {
       headOnly: meant?.headOnly ?? false,
       pretty: this.isAcl && this.query.has("pretty") && this.query.get("pretty") !== "0",
       headers: this.headers,
+      state,
       index: result instanceof Reply ? (result.index ?? index) : null,
     };
   }

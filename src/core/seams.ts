@@ -21,6 +21,7 @@ import type {
 } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../program/request/program-input.ts";
 import type { NodeRole } from "../seal/health.ts";
+import type { Incoming } from "./incoming.ts";
 import type { Running } from "./running.ts";
 import type { Governor } from "../policies/governing/governing-places.ts";
 import type { Route } from "@holdfast/shared/endpoint/router";
@@ -32,6 +33,8 @@ export interface NodeState {
   /** Of a disaster-recovery secondary: nothing is open there but what runs the node. No tokens, no namespaces, no mounts,
    *  no policies and no quotas. */
   readonly drSecondary: boolean;
+  /** It is as bare as one (`drSecondary` holds too), because the first copy of a performance secondary is under way. Default false. */
+  readonly copying?: boolean;
   /** What the cluster is among others changes at this moment. Default false. */
   readonly changing?: boolean;
   readonly role: NodeRole;
@@ -206,6 +209,54 @@ export interface LoadedData {
   ): Promise<T>;
 }
 
+/** How far what is to be seen here goes, as a text that clients hand back. */
+export interface Consistency {
+  /** Null where nothing is told. `written`: up to where the primary has written for this answer, whether that is here or not. */
+  mark(written: bigint): string | null;
+  judge(mark: string): Reached;
+  /** Whether it is, as soon as it is and when the time is over. */
+  reaches(mark: string, within: Nanos, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Whether everything that a mark stands for is here: it is not yet; it never will be, since another cluster went on from
+ *  before it; or it is no mark of this set. */
+export type Reached = "reached" | "behind" | "lost" | "unknown";
+
+/** The cluster that writes what several share, where that is another one. */
+export interface SharedElsewhere {
+  /** Null while this cluster writes it itself. */
+  readonly primary: PrimaryCluster | null;
+}
+
+export interface PrimaryCluster {
+  /** Name of its region; empty while it is not known. */
+  readonly region: string;
+  /** Has the request done there. Where it was, what it wrote is here when this resolves, or the answer warns that it is
+   *  not yet. Throws a Failure where it was refused there, and where nobody knows what became of it. */
+  send(request: SentRequest): Promise<Sent>;
+}
+
+export interface Sent {
+  readonly reply: Reply;
+  /** Up to where the primary had written then. */
+  readonly written: bigint;
+}
+
+/** What goes to the primary. It finds, judges and records it once more. */
+export interface SentRequest {
+  readonly incoming: Incoming;
+  readonly target: string;
+  /** That the primary knows; null without one. */
+  readonly credential: string | null;
+  /** Whose token the primary cannot know. */
+  readonly attested: Caller | null;
+  readonly body: Uint8Array;
+  /** Names of the headers that somebody there may look at, in lower case. */
+  readonly headers: readonly string[];
+  /** Whether the answer is wrapped here. */
+  readonly wrapsItself: boolean;
+}
+
 /** Sees what a request writes beside what its endpoint declares: only tests have one. */
 export type Witness = <T>(
   request: {
@@ -233,6 +284,12 @@ export interface PipelineParts {
   readonly quotas: RateLimiting;
   readonly attempts: Attempts;
   readonly loaded: LoadedData;
+  /** Default: this cluster writes all of its data itself. */
+  readonly elsewhere?: SharedElsewhere;
+  /** Default: nothing is told, and nobody is answered by it. */
+  readonly consistency?: Consistency;
+  /** Name of the own region. Default empty: nobody asks for one. */
+  readonly region?: () => string;
   readonly running: Running;
   /** For work that is long. */
   readonly turns: Turns;

@@ -169,7 +169,7 @@ export const region = query(
   (text) => text,
 );
 
-/** For a region of one server, which is the authoritative one too. */
+/** Of what is answered here. */
 export function checkRegion(named: string, own: string): void {
   if (named !== "" && named !== own) throw failures.noPathToRegion();
 }

@@ -42,6 +42,8 @@ export interface AuditedRequest {
   readonly decision: Decision | null;
   /** What RGPs and EGPs said. Default: none was asked. */
   readonly judgement?: Judgement | null;
+  /** Which member of the set has sent it on, and the id of its cluster. Default null: it came from a client. */
+  readonly forwarded?: { readonly member: string; readonly clusterId: string } | null;
   header(name: string): string | undefined;
   /** A place for whoever records it, for the text that its two records share. Default: there is none. */
   kept?: object | null;

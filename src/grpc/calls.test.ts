@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { type Http2Session, performServerHandshake } from "node:http2";
+import { type AddressInfo, connect, createServer } from "node:net";
 import test, { afterEach, describe } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { GrpcPair } from "../../tests/support/servers/grpc-pair.ts";
+import { nextTurn } from "../../tests/support/fake-world.ts";
 import { until } from "../../tests/support/until.ts";
+import { ClientSession } from "./client-session.ts";
 import { bytes, message, text, uint32 } from "./message.ts";
 import {
   type Call,
@@ -28,8 +32,15 @@ const block = message({ bytes: bytes(1) });
 const ping = method("unary", "/test.Calls/Ping", line, line);
 const count = method("serverStream", "/test.Calls/Count", line, line);
 const echo = method("bidirectional", "/test.Calls/Echo", line, line);
+const blocks = method("serverStream", "/test.Calls/Blocks", line, block);
+const BLOCK = 128 * 1024;
+const MIB = 1024 * 1024;
 const large = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE };
 const mirror = method("unary", "/test.Calls/Mirror", block, block, large);
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  yield line.encode({ text: "", count: 0 });
+}
 
 describe("calls", BOUND, () => {
   let pair: GrpcPair;
@@ -63,6 +74,52 @@ describe("calls", BOUND, () => {
     );
     return { calls, served };
   }
+
+  test("what nobody has read yet is four megabytes of a stream at most", async () => {
+    let sent = 0;
+    const client = await start([
+      serveStream(blocks, async function* () {
+        for (;;) {
+          yield { bytes: Buffer.alloc(BLOCK) };
+          sent += BLOCK;
+        }
+      }),
+    ]);
+    const stream = client.exchange(blocks, nothing()); // nobody reads it but once
+    await stream.next();
+    let last = -1;
+    await until(async () => {
+      for (let i = 0; i < 20; i++) await nextTurn();
+      const stands = last === sent && sent > 3 * MIB;
+      last = sent;
+      return stands;
+    });
+    assert.ok(sent < 5 * MIB, `${sent} bytes of one stream`);
+    await stream.return(undefined);
+  });
+
+  test("what is on its way in all is far more than HTTP/2 begins with, on both sides", async () => {
+    await start([]);
+    const seen = Promise.withResolvers<Http2Session>();
+    // The runtime's own peers say how much they may send.
+    const client = await pair.raw();
+    await until(() => client.state.remoteWindowSize! >= 1 * MIB);
+
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      const session = performServerHandshake(socket);
+      session.on("error", () => {});
+      seen.resolve(session);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.on("error", () => {});
+    const ours = new ClientSession(socket, "localhost", pair.sessionWorld);
+    const session = await seen.promise;
+    await until(() => session.state.remoteWindowSize! >= 8 * MIB);
+    ours.destroy();
+    server.close();
+  });
 
   test("one message there and one back, many times on one session", async () => {
     const client = await start([
@@ -105,7 +162,7 @@ describe("calls", BOUND, () => {
       before = made;
       return stands;
     });
-    assert.ok(made < 200, `${made} answers of 10 kB were made, and one was taken`);
+    assert.ok(made < 600, `${made} answers of 10 kB were made, and one was taken`);
     await answers.return(undefined);
     await until(() => pair.sessions[0]?.calls === 0);
   });

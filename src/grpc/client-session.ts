@@ -9,8 +9,8 @@ import { requestHead } from "./headers.ts";
 import { MessageRoom } from "./message-room.ts";
 import type { CallOptions, Channel, Messages, Shape } from "./method.ts";
 import {
+  CALLER_LIMITS,
   Liveness,
-  SESSION_LIMITS,
   type SessionLimits,
   sessionOptions,
   type SessionWorld,
@@ -39,7 +39,7 @@ export class ClientSession implements Channel, Swept {
     this.#socket = socket;
     this.#authority = authority;
     this.#world = world;
-    this.#limits = { ...SESSION_LIMITS, ...limits };
+    this.#limits = { ...CALLER_LIMITS, ...limits };
     this.#room = new MessageRoom(this.#limits.heldBytes);
     const { settings, ...options } = sessionOptions(this.#limits);
     this.#session = connect(`https://${authority}`, {
@@ -50,6 +50,10 @@ export class ClientSession implements Channel, Swept {
     const session = this.#session;
     this.#liveness = new Liveness(session, socket, this.#limits, world.clock.elapsed());
     session.on("error", () => {});
+    // What HTTP/2 begins with is too little for any distance, and every half of it is answered by a message of its own.
+    session.once("connect", () => {
+      if (!session.destroyed) session.setLocalWindowSize(this.#limits.allWindows);
+    });
     this.closed = new Promise((resolve) => {
       session.on("close", () => {
         world.sweep.remove(this);

@@ -2,7 +2,7 @@
 // for is not read, so that the peer's window closes, and nothing is made while the one before it has not gone out.
 
 import type { Duplex } from "node:stream";
-import { EMPTY, concat } from "@holdfast/shared/bytes";
+import { alloc, concat, EMPTY } from "@holdfast/shared/bytes";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import { Pace } from "../base/pace.ts";
 import type { Held, MessageRoom } from "./message-room.ts";
@@ -166,9 +166,13 @@ export class MessageWriter {
 
   /** Resolves when there is room for the next one. */
   async write(message: Uint8Array): Promise<void> {
-    const head = Buffer.alloc(HEAD);
+    const isCopied = message.length <= COPIED;
+    const head = alloc(HEAD + (isCopied ? message.length : 0));
     head.writeUInt32BE(message.length, 1);
-    if (message.length <= COPIED) return this.#put([concat(head, message)]);
+    if (isCopied) {
+      head.set(message, HEAD);
+      return this.#put([head]);
+    }
     await this.#put([head, message.subarray(0, PIECE)]);
     for (let at = PIECE; at < message.length; at += PIECE) {
       await this.#put([message.subarray(at, at + PIECE)]);
@@ -183,12 +187,13 @@ export class MessageWriter {
   async #put(parts: readonly Uint8Array[]): Promise<void> {
     const stream = this.#stream;
     if (isOver(stream)) throw cut();
-    stream.cork();
+    const isOne = parts.length === 1; // it goes as it is: to hold it back first costs more than half of sending it
+    if (!isOne) stream.cork();
     for (const part of parts) {
       stream.write(part);
       this.#bytes += part.length;
     }
-    stream.uncork();
+    if (!isOne) stream.uncork();
     while (stream.writableNeedDrain) {
       if (isOver(stream)) throw cut();
       this.#pace.waits(true, this.#clock.elapsed());

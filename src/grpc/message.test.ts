@@ -158,3 +158,14 @@ test("bytes that were read do not share the message's memory", () => {
     assert.deepEqual([...raw], [1, 2, 3]);
   }
 });
+
+test("a number that its field has no room for is not written", () => {
+  const largest = { ...EMPTY, small: 2 ** 32 - 1, index: 2n ** 64n - 1n };
+  assert.deepEqual(outer.decode(outer.encode(largest)), largest);
+  for (const small of [-1, 1.5, 2 ** 32]) {
+    assert.throws(() => outer.encode({ ...EMPTY, small }), /a number of 32 bits/);
+  }
+  for (const index of [-1n, 2n ** 64n]) {
+    assert.throws(() => outer.encode({ ...EMPTY, index }), /a number of 64 bits/);
+  }
+});

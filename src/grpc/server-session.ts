@@ -69,6 +69,7 @@ export class ServerSession<P> implements Swept {
       streamResetBurst: limits.resetBurst,
       streamResetRate: limits.resetsPerSecond,
     });
+    this.#session.setLocalWindowSize(limits.allWindows);
     this.#liveness = new Liveness(this.#session, socket, limits, now);
     this.closed = new Promise((resolve) => (this.#over = resolve));
     this.#session.on("error", () => {});

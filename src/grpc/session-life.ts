@@ -14,6 +14,9 @@ export interface SessionLimits {
   readonly heldBytes: number;
   /** That a peer may send on a stream before somebody reads it. */
   readonly window: number;
+  /** That may be on its way on all streams. It is no bound on memory: the runtime gives back what has arrived, whether it is
+   *  read or not. Over a hundred milliseconds a megabyte makes ten in a second. */
+  readonly allWindows: number;
   /** That a peer may keep us waiting for what it has begun to send, or does not take; beyond its lowest rate. */
   readonly stall: Nanos;
   readonly headerBytes: number;
@@ -29,12 +32,20 @@ export const SESSION_LIMITS: SessionLimits = {
   streams: 32,
   heldBytes: LARGEST_MESSAGE + 4 * 1024 * 1024,
   window: 256 * 1024,
+  allWindows: 1024 * 1024,
   stall: 30n * SECOND,
   headerBytes: 8 * 1024,
   resetBurst: 100,
   resetsPerSecond: 10,
   pingEvery: 10n * SECOND,
   silence: 15n * SECOND,
+};
+
+/** Of whoever calls: the log and the rows of a primary come this way, from far away as well. */
+export const CALLER_LIMITS: SessionLimits = {
+  ...SESSION_LIMITS,
+  window: 4 * 1024 * 1024,
+  allWindows: 8 * 1024 * 1024,
 };
 
 /** The sweep is that of all sessions together. */

@@ -31,6 +31,7 @@ test("a status of a peer is one of the protocol's, or unknown", () => {
   for (const code of [undefined, "", "-1", "17", "99", "1e1", "0x0", ["0", "0"]]) {
     assert.equal(readStatus(code, "x")?.status, Status.unknown, String(code));
   }
+  assert.equal(readStatus("2", "caf%C3%A9%0A%1B[31m%E2%80%AEx")?.message, "café??[31m?x");
   assert.ok((readStatus("2", "x".repeat(1_000_000))?.message.length ?? 0) <= 1024);
 });
 

@@ -54,6 +54,7 @@ const BY_KIND: Readonly<Record<FailureKind, number>> = {
   behind: Status.failedPrecondition,
   late: Status.deadlineExceeded,
   "timed-out": Status.deadlineExceeded,
+  looping: Status.failedPrecondition,
   upstream: Status.unavailable,
   internal: Status.internal,
 };
@@ -72,7 +73,12 @@ export function readStatus(code: unknown, message: unknown): StatusError | null 
   }
   if (Number(code) === Status.ok) return null;
   const text = typeof message === "string" ? decodeText(message.slice(0, 3 * MAX_TEXT)) : "";
-  return new StatusError(Number(code), text);
+  return new StatusError(Number(code), plainText(text));
+}
+
+/** What a peer says in words: it is shown to people, and what could steer a terminal is a question mark. */
+export function plainText(text: string): string {
+  return text.slice(0, MAX_TEXT).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 }
 
 /** An answer that is none of gRPC: from a proxy, say. The table is the protocol's. */

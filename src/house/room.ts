@@ -4,6 +4,7 @@
 
 import { type Endpoint, type Served, serve } from "@holdfast/shared/endpoint/endpoint";
 import { invariant } from "@holdfast/shared/invariant";
+import type { Follower } from "../barrier/followers.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Readings } from "./readings.ts";
 
@@ -29,6 +30,8 @@ export interface RoomLife {
   /** How much of it runs while the data is another cluster's, and only rows below core/ can be written: all of it, or
    *  what it has loaded, without leading and without work in the background. Default: nothing. */
   readonly whileFollowing?: "leads" | "opens";
+  /** What follows from its shared records in this cluster: for whoever applies those of another one. */
+  readonly followers?: readonly Follower<unknown>[];
   /** What it keeps for a namespace that goes away. */
   readonly wipe?: NamespaceWipe;
   /** What a scrape of the metrics reads of it. */

@@ -65,6 +65,8 @@ export interface Arrival {
   readonly started: Nanos;
 }
 
+const NO_STATES: readonly string[] = [];
+
 export class Exchange implements Incoming {
   readonly id: string;
   readonly verb: string;
@@ -89,6 +91,8 @@ export class Exchange implements Incoming {
   wrapForm: WrapForm = "token";
   policyOverride = false;
   recoverFrom: string | null = null;
+  states: readonly string[] = NO_STATES;
+  awaitsState = false;
   hasBody = false;
   length: number | null = null;
   /** For a page of another origin that is allowed to read the answer. */

@@ -109,9 +109,8 @@ describe("headers and bodies", () => {
       "X-Service-Wrap-TTL: 5",
       "X-Service-Wrap-Format: jwt",
       "X-Service-Policy-Override: true",
-      "X-Service-State: s",
       "X-Service-Index: 5",
-      "X-Vault-Index: 5",
+      "X-Service-Inconsistent: fail",
       "X-Vault-Namespace: a",
       "Origin: http://localhost",
       "Content-Type: application/json",
@@ -126,6 +125,22 @@ describe("headers and bodies", () => {
         assert.equal(front.seen.length, 0);
       });
     }
+
+    test("states come once or twice, under either name, and are told apart by commas too", async () => {
+      front = await makeFront();
+      for (const headers of [
+        ["X-Service-State: a", "X-Service-State: b"],
+        ["X-Service-State: a", "X-Vault-Index: b"],
+        ["X-Vault-Index: a, b"],
+        ["X-Service-State: a,b", "X-Vault-Index: a"],
+      ]) {
+        await once(get("/v1/sys/a", ...headers));
+        assert.deepEqual(front.seen.at(-1)?.states, ["a", "b"]);
+        assert.equal(front.seen.at(-1)?.header("x-service-state"), "a, b");
+      }
+      const many = await once(get("/v1/sys/a", "X-Service-State: a, b, c"));
+      assert.equal(many.status, 400);
+    });
 
     test("namespace, wrapping and override are read, under our names and the aliases", async () => {
       front = await makeFront();

@@ -208,6 +208,8 @@ export class Reception {
     exchange.wrapForm = headers.wrapForm;
     exchange.policyOverride = headers.policyOverride;
     exchange.recoverFrom = headers.recoverFrom;
+    exchange.states = headers.states;
+    exchange.awaitsState = headers.awaitsState;
     if (headers.proxied) this.#lookBehindProxy(exchange, headers);
     const { address } = exchange.remote;
     if (this.#abandoned.size > 0 && this.#abandonedBy(address) >= limits.abandonedPerAddress) {

@@ -181,6 +181,7 @@ test("every kind of failure has its status, and its code and texts are told", ()
     behind: 412,
     late: 408,
     "timed-out": 503,
+    looping: 508,
     upstream: 502,
     internal: 500,
   };

@@ -36,6 +36,7 @@ export function answerTo(outcome: Outcome, id: string): Answer {
   const { result } = outcome;
   const answer = result instanceof Failure ? refusal(result, id) : success(outcome, result, id);
   addHeaders(answer.headers, outcome.headers);
+  if (outcome.state !== null) answer.headers.push("X-Service-State", outcome.state);
   if (outcome.family === "acl" && outcome.index !== null) {
     answer.headers.push("X-Service-Index", outcome.index.toString());
   }
@@ -47,7 +48,8 @@ export function refusal(failure: Failure, id: string): Answer {
   const status = STATUS[failure.kind];
   const headers = ["X-Service-Error", errorWord(failure)];
   const retryAfter = failure.retryAfter ?? RETRY_AFTER.get(status);
-  if (retryAfter !== undefined) headers.push("Retry-After", String(Math.ceil(retryAfter)));
+  if (retryAfter !== undefined && retryAfter !== Infinity)
+    headers.push("Retry-After", String(Math.ceil(retryAfter)));
   const errors = JSON.stringify(failure.texts);
   // An internal error says nothing about itself; the id leads to the log and the audit record.
   const body =

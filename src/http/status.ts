@@ -20,6 +20,7 @@ export const STATUS: Readonly<Record<FailureKind, number>> = {
   behind: 412,
   late: 408,
   "timed-out": 503,
+  looping: 508,
   upstream: 502,
   internal: 500,
 };

@@ -67,6 +67,10 @@ export class TimedEngine implements engines.StorageEngine {
     return this.#inner.leaves(after, limit);
   }
 
+  scopes(after: { slot: number; key: string } | null, limit: number): engines.ScopeRow[] {
+    return this.#inner.scopes(after, limit);
+  }
+
   sums(from?: number, limit?: number): engines.SumRow[] {
     return this.#inner.sums(from, limit);
   }

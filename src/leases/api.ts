@@ -90,26 +90,47 @@ async function revokedBelow(leases: Leases, path: string, waits: boolean, contex
   context.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
   const how = { sync: waits, signal: context.signal };
   const found = await leases.revoking.revokePrefix(context.namespace, path, how);
-  if (!found) return nothingDone(emptyBelow(leases, path, context), waits);
-  return reply(undefined, { status: waits ? 204 : 202 });
+  if (!found) return nothingBelow(leases, path, waits, context);
+  return reply(undefined, { status: waits ? 204 : 202, warnings: leftElsewhere(leases, path) });
 }
 
 async function forced(leases: Leases, path: string, context: RequestContext) {
   context.allow(LONGEST_WAIT);
   const warnings = await leases.revoking.revokeForce(context.namespace, path, context.signal);
-  if (warnings === null) return nothingDone(emptyBelow(leases, path, context), null);
-  return reply(undefined, { warnings });
+  if (warnings === null) return nothingBelow(leases, path, null, context);
+  return reply(undefined, { warnings: [...warnings, ...leftElsewhere(leases, path)] });
 }
 
-/** Leases are local; tokens of logins need not be. */
-function belongsBelow(_leases: Leases, { prefix: path }: { readonly prefix: string }): WritesTo {
-  return `${path}/`.startsWith("auth/") ? "shared" : "local";
+/** Leases are local; tokens of logins need not be. Where another cluster writes those, it is asked by itself: the others are
+ *  here. */
+function belongsBelow(leases: Leases, { prefix: path }: { readonly prefix: string }): WritesTo {
+  return isOfLogins(path) && !leases.globalElsewhere ? "shared" : "local";
+}
+
+function isOfLogins(path: string): boolean {
+  return `${path}/`.startsWith("auth/");
+}
+
+const GLOBAL_LEFT =
+  "global tokens are ended by the primary of the shared data: ask it as well, where the mount makes such";
+
+function leftElsewhere({ globalElsewhere }: Leases, path: string): readonly string[] {
+  return globalElsewhere && isOfLogins(path) ? [GLOBAL_LEFT] : [];
 }
 
 /** A success, since nothing is left of what was named; but whoever mistyped it must not believe in it. */
-function nothingDone(why: string, waits: boolean | null) {
-  const warnings = [`${why}: nothing was revoked`];
+function nothingDone(why: string, waits: boolean | null, left: readonly string[] = []) {
+  const warnings = [`${why}: nothing was revoked`, ...left];
   return reply(undefined, waits === null ? { warnings } : { status: waits ? 204 : 202, warnings });
+}
+
+function nothingBelow(
+  leases: Leases,
+  path: string,
+  waits: boolean | null,
+  context: RequestContext,
+) {
+  return nothingDone(emptyBelow(leases, path, context), waits, leftElsewhere(leases, path));
 }
 
 function emptyBelow(leases: Leases, path: string, { namespace }: RequestContext): string {

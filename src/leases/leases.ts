@@ -161,6 +161,11 @@ export class Leases {
     this.tidying = new Tidying({ rows, owners, now, timers, log });
   }
 
+  /** Whether another cluster ends tokens that are global. */
+  get globalElsewhere(): boolean {
+    return this.#options.logins?.globalElsewhere ?? false;
+  }
+
   // --- life ---
 
   open(): void {
@@ -282,6 +287,10 @@ export class Leases {
     const { signal } = this.#stop;
     await unlessAborted(this.#opened.promise, signal);
     return this.revoking.wipe(namespaceId, signal);
+  }
+
+  hasAny(tx: Tx, namespaceId: string): boolean {
+    return this.#rows.below(namespaceId, "", { limit: 1 }, tx).length > 0;
   }
 
   // --- reading ---

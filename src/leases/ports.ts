@@ -28,6 +28,8 @@ export interface LeaseOwners {
 
 /** Tokens that came through a login: they end by the path of their mount, as secrets do. */
 export interface LeaseLogins {
+  /** Whether another cluster writes global tokens, and ends them. Default false. */
+  readonly globalElsewhere?: boolean;
   /** Those at or below the path. `ended` hears of each, and of what it made. */
   endBelow(
     namespace: NamespaceRef,

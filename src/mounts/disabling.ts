@@ -3,15 +3,14 @@
 // it there; it is tried again when somebody asks, and after the next unseal.
 
 import type { Log } from "@holdfast/shared/log";
-import type { Tx, View } from "../barrier/view.ts";
+import type { Tx } from "../barrier/view.ts";
 import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { type Job, Jobs } from "./jobs.ts";
+import { wipeSlice } from "./remains.ts";
 import { contentsOf, type MountRecord } from "./table/mount-record.ts";
 import type { MountRows } from "./table/mount-rows.ts";
 import type { Mount } from "./open-mount.ts";
-
-const SLICE = 256; // keys in one transaction
 
 export interface DisablingOptions {
   readonly rows: MountRows;
@@ -109,16 +108,4 @@ export class Disabling {
       { essential: true },
     );
   }
-}
-
-/** Whether there may be more. */
-function wipeSlice(view: View, folder: string): Promise<boolean> {
-  return view.write(
-    (tx) => {
-      const keys = tx.keys(folder, { limit: SLICE });
-      for (const key of keys) tx.delete(key);
-      return keys.length === SLICE;
-    },
-    { essential: true },
-  );
 }

@@ -32,6 +32,10 @@ export class MountStorage implements EngineStorage {
     this.#writeAhead = writeAhead;
   }
 
+  get writtenElsewhere(): boolean {
+    return this.#view.writtenElsewhere;
+  }
+
   async get<T>(key: string, codec: Codec<T>): Promise<T | null> {
     this.#check();
     return this.#view.get(key, codec);

@@ -15,7 +15,7 @@ import type { Job } from "../house/room.ts";
 import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
-import { stopped } from "./teardown.ts";
+import { type MountLogins, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { FixedMounts } from "./table/fixed-mounts.ts";
 import { changed, checkConfig, type ServerTtls } from "./table/mount-config.ts";
@@ -27,11 +27,13 @@ import type { DisableProgress, MountChange, MountsOptions, NewMount, MountView }
 import { changedOptions, checkVersion, MountTypes } from "./table/mount-types.ts";
 import { Moves } from "./moves.ts";
 import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
+import { MountRemains } from "./remains.ts";
 import { SnapshotMounts } from "./then/snapshot-mounts.ts";
 import { Orphans } from "./undo/orphans.ts";
 import { Rollback } from "./undo/rollback.ts";
 
 const MAX_MOUNTS = 20_000; // each is held in memory, and a namespace's administrator can make them
+const NO_LOGINS: MountLogins = { end: async () => {}, has: () => false };
 const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background
 
 export class Mounts implements PathsTaken, NamespaceContents {
@@ -45,6 +47,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   readonly #fixed: FixedMounts;
   readonly #rollback: Rollback;
   readonly #disabling: Disabling;
+  readonly #remains: MountRemains;
   readonly #routes: EngineRoutes;
   #started = awaited();
   #leading = false;
@@ -52,7 +55,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
   constructor(options: MountsOptions) {
     this.#options = options;
     const { shared, local, clock, timers, random, log, ttls, namespaces } = options;
-    this.rows = new MountRows({ shared, local });
+    const { logins = NO_LOGINS } = options;
+    this.rows = new MountRows({ shared, local, logins });
+    this.#remains = new MountRemains({ shared, local, logins, timers, log });
     this.#routes = new EngineRoutes({
       routes: options.routes,
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
@@ -69,7 +74,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
     const all = () => this.#table.all();
     this.#rollback = new Rollback({ mounts: all, tookOver, clock, timers, log });
-    const { leases, logins = { end: async () => {} }, requestsLeft } = options;
+    const { leases, requestsLeft } = options;
     const evacuation = { leases, logins, rollback: this.#rollback, requestsLeft, timers, log };
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
     this.moves = new Moves({
@@ -96,7 +101,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Whoever mounted something here looks after it, also where the mount is shared. */
   get jobs(): readonly Job[] {
     const work = { open: () => this.start(), close: () => this.stop() };
-    return [{ name: "undo, disable and move", when: "while-active", work }];
+    return [
+      { name: "undo, disable and move", when: "while-active", work },
+      { name: "remove what is left of mounts", when: "while-active", work: this.#remains },
+    ];
   }
 
   /** Goes on with what a crash or a seal has cut off. */
@@ -107,6 +115,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.#table.lead();
     for (const mount of this.#table.all()) {
       const { kind } = mount.record.state;
+      if (!this.#isOurs(mount)) continue; // who writes it does
       if (kind === "disabling") this.#disabling.start(mount);
       if (kind === "moving") this.moves.resume(mount);
     }
@@ -336,13 +345,14 @@ export class Mounts implements PathsTaken, NamespaceContents {
     await this.#started.promise;
     await this.moves.settled(namespaceId);
     await this.#fixed.forget(namespaceId);
-    const [mount] = this.#table.of(namespaceId);
+    const own = () => this.#table.of(namespaceId).filter((mount) => this.#isOurs(mount));
+    const [mount] = own();
     if (mount === undefined) return true;
     await this.#disabling.mark(mount, true);
     const job = this.#disabling.start(mount);
     await job.done;
     if (job.failure !== null) throw job.failure;
-    return this.#table.of(namespaceId).length === 0;
+    return own().length === 0;
   }
 
   /** In the transaction that makes the store: the default mounts, once and for all. */
@@ -364,6 +374,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   // --- inside ---
+
+  #isOurs({ record }: Mount): boolean {
+    return !this.rows.viewOf(record).writtenElsewhere;
+  }
 
   #accessors(): Set<string> {
     return new Set([...this.#table.all()].map(({ record }) => record.accessor));

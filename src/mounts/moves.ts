@@ -199,8 +199,7 @@ export class Moves {
       const record = rows.current(tx, before);
       if (record?.state.kind !== "moving") return;
       const { namespaceId, path, id } = record.state;
-      rows.remove(tx, record);
-      rows.put(tx, { ...record, namespaceId, path, state: { kind: "active" } });
+      rows.move(tx, record, { ...record, namespaceId, path, state: { kind: "active" } });
       this.#conclude(tx.on(rows.local), id, "success", "");
     });
   }

@@ -37,6 +37,7 @@ export const mountsRoom: RoomPlan<MountsNeeds, MountsParts> = {
       interrupt: () => mounts.stop(), // requests may wait for a mount to go
       close: () => mounts.close(),
       jobs: mounts.jobs,
+      followers: [mounts.rows.follower],
       wipe: { reachesOutside: true, run: (namespaceId) => mounts.wipe(namespaceId) },
       metrics: {
         orphans: () => mounts.orphansByMount(),

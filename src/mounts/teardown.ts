@@ -5,6 +5,7 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Timers } from "@holdfast/shared/world";
+import type { Tx } from "../barrier/view.ts";
 import { within } from "./deadline.ts";
 import * as failures from "./failures.ts";
 import type { Mount } from "./open-mount.ts";
@@ -22,6 +23,8 @@ export interface MountLeases {
 export interface MountLogins {
   /** Ends them, and their leases before them, wherever those are from; rejects like `revokeMount`. */
   end(uuid: string, signal: AbortSignal): Promise<void>;
+  /** Whether there are any. */
+  has(tx: Tx, uuid: string): boolean;
 }
 
 export interface EvacuationParts {

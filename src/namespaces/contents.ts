@@ -38,13 +38,18 @@ export class StoredContents implements NamespaceContents {
   }
 
   isEmpty(tx: Tx, namespaceId: string): boolean {
-    return this.#spaces.every(
+    return this.#own().every(
       (space) => tx.on(space).keys(`${namespaceId}/`, { limit: 1 }).length === 0,
     );
   }
 
+  /** Without what another cluster writes, and removes. */
+  #own(): readonly View[] {
+    return this.#spaces.filter((space) => !space.writtenElsewhere);
+  }
+
   async #slice(namespaceId: string): Promise<boolean> {
-    for (const space of this.#spaces) {
+    for (const space of this.#own()) {
       const removed = await space.write((tx) => {
         const keys = tx.keys(`${namespaceId}/`, { limit: SLICE });
         for (const key of keys) tx.delete(key);

@@ -14,6 +14,7 @@ import { type Doomed, Emptying } from "./emptying.ts";
 import { MAX_DEPTH, MAX_PATH, readNames } from "./names.ts";
 import { type Metadata, type NamespaceRecord, recordCodec } from "./record.ts";
 import { type Claim, claimIn, type Place, recordIn } from "./rows.ts";
+import { NamespaceFollower, NamespaceRemains } from "./remains.ts";
 import { type Found, Tree } from "./tree.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import * as failures from "./failures.ts";
@@ -38,10 +39,14 @@ export interface Resident {
 export interface NamespacesOptions {
   /** shared/namespaces/ */
   readonly view: View;
+  /** Of everything below local/. */
+  readonly local: View;
   /** shared/ns/ and local/ns/: below them is a folder by each namespace's id. */
   readonly spaces: readonly View[];
   /** What rooms keep for a namespace, to be removed in this order. Default none. */
   readonly contents?: readonly NamespaceContents[];
+  /** Whether this cluster has something for a namespace outside of those folders. Default: nothing. */
+  readonly isUsed?: (tx: Tx, namespaceId: string) => boolean;
   /** Default none. */
   readonly residents?: readonly Resident[];
   /** Default none. */
@@ -75,13 +80,20 @@ export class Namespaces implements PathsTaken {
   readonly #view: View;
   readonly #tree = new Tree();
   readonly #stored: StoredContents;
+  readonly #remains: NamespaceRemains;
+  /** What follows from records, where another cluster writes them. */
+  readonly follower: NamespaceFollower;
   #emptying: Emptying | null = null;
   #unwatch: () => void = () => {};
 
   constructor(options: NamespacesOptions) {
     this.#options = options;
     this.#view = options.view;
-    this.#stored = new StoredContents(options.spaces, options.timers);
+    const { local, spaces, timers, log, isUsed = () => false } = options;
+    this.#stored = new StoredContents(spaces, timers);
+    this.follower = new NamespaceFollower({ local, isUsed });
+    const contents = () => options.contents ?? [];
+    this.#remains = new NamespaceRemains({ local, contents, stored: this.#stored, timers, log });
   }
 
   /** Loads the tree. */
@@ -98,10 +110,13 @@ export class Namespaces implements PathsTaken {
     this.#tree.clear();
   }
 
-  /** The tree is shared by several clusters: one of them empties what is deleted. */
+  /** The tree is shared by several clusters: one of them empties what is deleted, and each what is its own. */
   get jobs(): readonly Job[] {
     const work = { open: () => this.#begin(), close: () => this.#end() };
-    return [{ name: "empty namespaces", when: "while-primary", work }];
+    return [
+      { name: "empty namespaces", when: "while-primary", work },
+      { name: "remove what is left of namespaces", when: "while-active", work: this.#remains },
+    ];
   }
 
   /** Goes on with deletions that a crash or a seal has cut off. */
@@ -275,6 +290,7 @@ export class Namespaces implements PathsTaken {
         if (found?.record.id !== doomed.id) return true;
         if (!this.#stored.isEmpty(tx, doomed.id)) return false;
         tx.delete(found.row);
+        this.follower.follow(tx, found.row, found.record, null);
         return true;
       },
       { essential: true },

@@ -6,7 +6,12 @@ import type { View } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
 import { namespacesApi } from "./api.ts";
 import type { NamespaceContents } from "./contents.ts";
-import { Namespaces, type PathsTaken, type Resident } from "./namespaces.ts";
+import {
+  Namespaces,
+  type NamespacesOptions,
+  type PathsTaken,
+  type Resident,
+} from "./namespaces.ts";
 
 export interface NamespacesNeeds {
   /** Of everything below shared/ and local/. */
@@ -14,6 +19,7 @@ export interface NamespacesNeeds {
   readonly local: View;
   /** What rooms keep for a namespace, to be removed in this order. */
   readonly contents: () => readonly NamespaceContents[];
+  readonly isUsed: NonNullable<NamespacesOptions["isUsed"]>;
   readonly residents: readonly Resident[];
   readonly pathsTaken: readonly PathsTaken[];
   readonly random: Random;
@@ -34,9 +40,11 @@ export const namespacesRoom: RoomPlan<NamespacesNeeds, NamespacesParts> = {
       ({ namespaces }: NamespacesParts) => namespaces,
     ),
   ],
-  build: ({ shared, local, contents, residents, pathsTaken, random, timers, log }) => {
+  build: ({ shared, local, contents, isUsed, residents, pathsTaken, random, timers, log }) => {
     const namespaces = new Namespaces({
       view: shared.sub("namespaces/"),
+      local,
+      isUsed,
       spaces: [shared.sub("ns/"), local.sub("ns/")],
       get contents() {
         return contents(); // of rooms that are built later
@@ -53,6 +61,7 @@ export const namespacesRoom: RoomPlan<NamespacesNeeds, NamespacesParts> = {
       open: () => namespaces.open(),
       close: () => namespaces.close(),
       jobs: namespaces.jobs,
+      followers: [namespaces.follower],
     };
   },
 };

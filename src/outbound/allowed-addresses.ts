@@ -103,8 +103,9 @@ export class PeerAddresses implements AddressRules {
   refusal(address: string, to: Destination): string | null {
     const kind = placeOf(address)?.kind ?? "unusable";
     if (kind === "public" || kind === "private") return null;
-    if (kind === "loopback") return this.#others.refusal(address, to);
-    return WORDS[kind];
+    if (kind !== "loopback") return WORDS[kind];
+    const why = this.#others.refusal(address, to);
+    return why === WORDS.loopback ? `${why} that outbound_allow does not list` : why;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { clusterAddressText, parseClusterAddress } from "./addresses.ts";
+import { clusterAddressText, parseClusterAddress, usableApiAddress } from "./addresses.ts";
 
 test("addresses have one form, however they are written", () => {
   for (const [text, one] of [
@@ -32,5 +32,27 @@ test("what is none is refused", () => {
     "x".repeat(400) + ":1",
   ]) {
     assert.equal(clusterAddressText(text), null, text);
+  }
+});
+
+test("of what a primary says of the address of its API only an address is taken", () => {
+  for (const right of ["https://vault.example:8200", "http://10.0.0.1", "https://[fd00::1]:8200"]) {
+    assert.equal(usableApiAddress(right), right);
+    assert.equal(usableApiAddress(`${right}/`), right);
+  }
+  for (const wrong of [
+    "",
+    "vault.example:8200",
+    "ftp://vault.example",
+    "javascript://vault.example",
+    "https://operator@vault.example",
+    "https://vault.example/path",
+    "https://vault.example:0",
+    "https://vault.example; run this",
+    "https://vault.example\n",
+    "https://vault.example\n\u001b[31mrun this",
+    `https://${"x".repeat(300)}`,
+  ]) {
+    assert.equal(usableApiAddress(wrong), "", wrong);
   }
 });

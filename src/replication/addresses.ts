@@ -28,6 +28,14 @@ export function usableAddresses(texts: readonly string[]): string[] {
   return texts.map(clusterAddressText).filter((address) => address !== null);
 }
 
+const API_FORM =
+  /^https?:\/\/(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::[1-9]\d{0,4})?\/?$/;
+
+/** Of the API of another cluster, as that one says: people read it, and copy commands with it. Empty for what is none. */
+export function usableApiAddress(text: string): string {
+  return API_FORM.test(text) ? text.replace(/\/$/, "") : "";
+}
+
 const CALLED = new ClusterAddresses();
 
 /** The same of one that others are to call; empty where nobody has named one. Throws for what is none, or is called by nobody. */

@@ -52,6 +52,8 @@ export interface Changing extends Unwrapping {
 
 export interface AdmissionOptions extends ReplicationOptions {
   readonly replication: Replication;
+  /** Where the rows of this kind lie. */
+  readonly rows: string;
   /** Puts other data in the place of this cluster's. */
   readonly exchange: (data: JoinedData) => Promise<void>;
   readonly cluster: () => Cluster;
@@ -102,13 +104,14 @@ export class Admission {
   ): Promise<Reply> {
     const { random, wrap, wrapAddress, isDev } = this.#options;
     const isWrapped = publicKey === "";
-    // Before an id is taken for it.
-    if (isWrapped && !isDev && wrapAddress.startsWith("http://")) throw plainApiAddress();
-    const { makeToken } = await import("./joining/activation-token.ts");
+    // What this cluster cannot do is said before anything of ids, and before one is taken.
     const { secondaries, addresses, epoch } = await this.#replication.primary();
     const [address] = addresses;
     if (address === undefined) throw failures.noClusterPort();
     assertCalled(address);
+    secondaries.assertFree(id);
+    if (isWrapped && !isDev && wrapAddress.startsWith("http://")) throw plainApiAddress();
+    const { makeToken } = await import("./joining/activation-token.ts");
     const request = { id, ttl, publicKey: isWrapped ? undefined : publicKey };
     const token = await makeToken(secondaries, request, { address, epoch }, random);
     if (token.form === "encrypted") return reply({ token: token.text });
@@ -120,12 +123,12 @@ export class Admission {
     const { log } = this.#options;
     if (isFenced(this.#replication.role)) throw failures.fencedRevocation();
     const serving = await this.#replication.primary();
-    const id = await serving.revoke(named);
-    if (id === null) return;
-    log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", {
-      event: "replication.secondary-revoked",
-      secondary: id,
-    });
+    for (const secondary of await serving.revoke(named)) {
+      log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", {
+        event: "replication.secondary-revoked",
+        secondary,
+      });
+    }
   }
 
   // --- at a cluster that joins ---
@@ -142,15 +145,15 @@ export class Admission {
     signal: AbortSignal,
   ): Promise<Changed & { readonly exchange: () => Promise<void> }> {
     const { role } = this.#replication;
-    if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
+    this.#assertFree();
     const activation = await this.#activation(input.token.reveal(), input, signal);
     const joined = joinedBy(activation);
-    const next = after(role, { do: "join", joined });
+    const next = after(role, { do: "join", joined }, this.#options.kind);
     const { reachPrimary } = await import("./links/join.ts");
     const { makeJoinedStore } = await import("./joining/joined-keys.ts");
     const { putUpstream } = await import("./links/upstream.ts");
     const { putRole } = await import("./roles/stored-role.ts");
-    const { cluster, sealKey, exchange, carry, clock, timers, random, log } = this.#options;
+    const { rows, cluster, sealKey, exchange, carry, clock, timers, random, log } = this.#options;
     const { bundle, upstream } = await reachPrimary(activation, this.#options, { isEmpty: true });
     const data: JoinedData = {
       fill: async () => {}, // it begins empty
@@ -161,7 +164,7 @@ export class Admission {
           { cluster: cluster(), sealKey: sealKey() },
           { clock, timers, random, log },
           (tx, _raw, viewOf) => {
-            const own = tx.on(viewOf(ROWS));
+            const own = tx.on(viewOf(rows));
             putRole(own, next);
             putUpstream(own, upstream);
           },
@@ -175,10 +178,9 @@ export class Admission {
         ...this.joinWarnings,
       ],
       exchange: async () => {
-        // It took its time: what this cluster is may have changed meanwhile.
-        after(this.#replication.role, { do: "join", joined });
+        // It took its time: what this cluster is may have changed meanwhile, or just changes.
         try {
-          await exchange(data);
+          await this.#replication.join(joined, () => exchange(data));
         } catch (error) {
           // Another one has come first.
           if (error instanceof Failure && error.code === "exchange-running") {
@@ -188,6 +190,15 @@ export class Admission {
         }
       },
     };
+  }
+
+  /** All data goes: so does what this cluster is in the other kind of replication, which is not to end unsaid. */
+  #assertFree(): void {
+    const { mode } = this.#replication.role;
+    if (mode !== "disabled") throw failures.roleTaken(mode);
+    const { kind, beside } = this.#options;
+    const other = beside?.().mode ?? "disabled";
+    if (other !== "disabled") throw failures.roleTaken(other, kind === "dr" ? "performance" : "dr");
   }
 
   /** It is missed in the night in which this cluster is to take over. */
@@ -200,9 +211,11 @@ export class Admission {
     input: Unwrapping & { readonly token: Secret<string> },
     signal: AbortSignal,
   ): Promise<readonly Tried[]> {
-    const { role } = this.#replication;
-    if (role.mode !== "disabled") {
-      return [{ step: "role", address: "", cause: failures.roleTaken(role.mode).message }];
+    try {
+      this.#assertFree();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return [{ step: "role", address: "", cause: error.message }];
     }
     return [await this.#tried(input.token.reveal(), input, { do: "join" }, signal)];
   }
@@ -235,7 +248,7 @@ export class Admission {
       }
       const { activation } = opened;
       at = { step: "role", address: "" };
-      after(role, { ...step, joined: joinedBy(activation) });
+      after(role, { ...step, joined: joinedBy(activation) }, this.#options.kind);
       const { address, epoch } = activation;
       const link = () => linkTo(address, activation, this.#options);
       const isEmpty = step.do === "join";
@@ -289,7 +302,8 @@ export class Admission {
     const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
     const { force } = input;
-    after(this.#replication.role, { do: "update-primary", joined, isForced: force });
+    const step = { do: "update-primary", joined, isForced: force } as const;
+    after(this.#replication.role, step, this.#options.kind);
     const { reachPrimary } = await import("./links/join.ts");
     const reached = await reachPrimary(activation, this.#options, { isEmpty: false });
     return await this.#replication.updatePrimary(joined, reached, { force, also: spend });
@@ -330,7 +344,7 @@ export class Admission {
 
   async #upstream(): Promise<Upstream> {
     const { storedUpstream } = await import("./links/upstream.ts");
-    const upstream = storedUpstream(this.#options.view);
+    const upstream = storedUpstream(this.#options.view, this.#options.kind);
     if (upstream === null) throw failures.primaryUnknown();
     return upstream;
   }
@@ -345,9 +359,9 @@ export class Admission {
   }
 
   async #opened(token: string): Promise<WrappedToken | OpenedToken> {
-    const { view, clock } = this.#options;
+    const { kind, view, clock } = this.#options;
     const { ActivationKey, openToken } = await import("./joining/activation-token.ts");
-    return openToken(token, { kind: "dr", key: new ActivationKey(view), clock });
+    return openToken(token, { kind, key: new ActivationKey(view), clock });
   }
 
   #unwrapRequest(
@@ -365,7 +379,7 @@ export class Admission {
       address,
       primaryApiAddress: named,
       trust: { ...how, clientKeyPem: how.clientKeyPem?.reveal() },
-      kind: "dr",
+      kind: this.#options.kind,
       signal,
     };
   }
@@ -377,9 +391,6 @@ function withoutSlash(address: string): string {
 
 const NO_ADDRESS =
   "this server has no api_addr, so the token does not say where it is unwrapped: name that with primary_api_addr where it is used";
-
-/** Where the rows of this room lie. */
-const ROWS = "core/replication/dr/";
 
 function joinedBy({ set, id, address, epoch }: Activation): Joined {
   return { set, id, address, epoch };

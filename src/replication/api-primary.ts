@@ -1,4 +1,4 @@
-// The endpoints of a primary of disaster-recovery replication.
+// The endpoints of a primary, of either kind of replication.
 
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
@@ -6,14 +6,26 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
+import type { Failure } from "@holdfast/shared/failure";
+import type { ReplicationKind } from "../cluster/names.ts";
 import type { Admission } from "./admission.ts";
-import { promoteInstead, secondaryAlready } from "./failures.ts";
+import { NAMES, promoteInstead, secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 
 const endpoint = endpointsOf<Replication>();
 const admitting = endpointsOf<Admission>();
 
-const BASE = "/sys/replication/dr/primary";
+/** As names of endpoints have them. */
+export const IN_NAMES: Readonly<Record<ReplicationKind, string>> = {
+  dr: "Dr",
+  performance: "Performance",
+};
+
+const base = (kind: ReplicationKind) => `/sys/replication/${kind}/primary`;
+
+/** What a disaster-recovery secondary says to what is another's; of the other kind it knows nothing. */
+const refusedBy = (kind: ReplicationKind, failure: () => Failure) =>
+  kind === "dr" ? failure : null;
 
 export const clusterAddress = wire
   .param("primary_cluster_addr")
@@ -24,16 +36,16 @@ export const clusterAddress = wire
 
 const id = (help: string) => wire.param("id").string(help, { max: 64 });
 
-export const primaryApi = [
+export const primaryApi = (kind: ReplicationKind) => [
   endpoint({
-    name: "enableDrPrimary",
+    name: `enable${IN_NAMES[kind]}Primary`,
     method: "POST",
-    path: `${BASE}/enable`,
-    summary: "Make this cluster a primary of disaster-recovery replication",
+    path: `${base(kind)}/enable`,
+    summary: `Make this cluster a primary of ${NAMES[kind]} replication`,
     access: access.capability,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: promoteInstead,
+    refusedOnDrSecondary: refusedBy(kind, promoteInstead),
     input: { address: clusterAddress },
     output: out.nothing,
     handler: async (replication, { address }) => {
@@ -42,9 +54,9 @@ export const primaryApi = [
   }),
 
   endpoint({
-    name: "demoteDrPrimary",
+    name: `demote${IN_NAMES[kind]}Primary`,
     method: "POST",
-    path: `${BASE}/demote`,
+    path: `${base(kind)}/demote`,
     summary: "Make this primary a secondary without a primary",
     description:
       "Takes no more writes, and waits up to ten seconds until the secondaries have the last one. The warnings say which " +
@@ -52,7 +64,7 @@ export const primaryApi = [
     access: access.capability,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: secondaryAlready,
+    refusedOnDrSecondary: refusedBy(kind, secondaryAlready),
     input: {},
     output: out.nothing,
     handler: async (replication, _input, context) => {
@@ -62,17 +74,20 @@ export const primaryApi = [
   }),
 
   endpoint({
-    name: "disableDrPrimary",
+    name: `disable${IN_NAMES[kind]}Primary`,
     method: "POST",
-    path: `${BASE}/disable`,
-    summary: "End disaster-recovery replication of this primary",
+    path: `${base(kind)}/disable`,
+    summary: `End ${NAMES[kind]} replication of this primary`,
     access: access.capability,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: secondaryAlready,
+    refusedOnDrSecondary: refusedBy(kind, secondaryAlready),
     input: {},
     output: out.nothing,
-    handler: async (replication) => reply(undefined, await replication.disablePrimary()),
+    handler: async (replication, _input, context) => {
+      if (kind === "performance") context.detach(); // the rooms open anew
+      return reply(undefined, await replication.disablePrimary());
+    },
   }),
 ];
 
@@ -91,11 +106,11 @@ export const recoverApi = [
   }),
 ];
 
-export const admissionApi = [
+export const admissionApi = (kind: ReplicationKind) => [
   admitting({
-    name: "makeDrSecondaryToken",
+    name: `make${IN_NAMES[kind]}SecondaryToken`,
     method: "POST",
-    path: `${BASE}/secondary-token`,
+    path: `${base(kind)}/secondary-token`,
     summary: "Make a token with which another cluster becomes a secondary",
     description:
       "Wrapped: it is unwrapped once, by the secondary, at the API of this cluster. With secondary_public_key it is sealed " +
@@ -103,7 +118,7 @@ export const admissionApi = [
     access: access.sudo,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: secondaryAlready,
+    refusedOnDrSecondary: refusedBy(kind, secondaryAlready),
     input: {
       id: id("Name of the secondary; each is used once, and again after it was revoked"),
       ttl: wire
@@ -120,16 +135,16 @@ export const admissionApi = [
   }),
 
   admitting({
-    name: "revokeDrSecondary",
+    name: `revoke${IN_NAMES[kind]}Secondary`,
     method: "POST",
-    path: `${BASE}/revoke-secondary`,
+    path: `${base(kind)}/revoke-secondary`,
     summary: "Refuse a secondary from now on",
     description:
       "Its sessions end before this is answered. It still holds the keys: rotate and rekey.",
     access: access.capability,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: secondaryAlready,
+    refusedOnDrSecondary: refusedBy(kind, secondaryAlready),
     input: {
       id: id(
         "Name of the secondary, or the one that it had at the primary before this one, or the id of its cluster",

@@ -1,21 +1,23 @@
-// The endpoints of a secondary of disaster-recovery replication, and that by which a cluster becomes one.
+// The endpoints of a secondary, of either kind of replication, and that by which a cluster becomes one.
 
-import { access } from "@holdfast/shared/endpoint/access";
+import { access, type DrOperation } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
-import { reply } from "@holdfast/shared/endpoint/reply";
+import { type Reply, reply, type ReplyExtras } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { clusterAddress } from "./api-primary.ts";
+import type { ReplicationKind } from "../cluster/names.ts";
+import { clusterAddress, IN_NAMES } from "./api-primary.ts";
 import type { Admission } from "./admission.ts";
 import { secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
+import { SIGHTS } from "./roles/seen.ts";
 import type { Tried } from "./links/join.ts";
 
 const endpoint = endpointsOf<Replication>();
 const joining = endpointsOf<Admission>();
 
-const BASE = "/sys/replication/dr/secondary";
+const base = (kind: ReplicationKind) => `/sys/replication/${kind}/secondary`;
 const MAX_TOKEN = 32 * 1024;
 const MAX_PEM = 64 * 1024;
 
@@ -66,16 +68,20 @@ const check = out.object({
   text: out.string("What is wrong; empty where nothing is"),
 });
 
-export const secondaryApi = [
+/** A disaster-recovery secondary knows no tokens; one of the other kind does. */
+const operation = (kind: ReplicationKind, name: DrOperation) =>
+  kind === "dr" ? access.drOperation(name) : access.capability;
+
+export const secondaryApi = (kind: ReplicationKind) => [
   endpoint({
-    name: "promoteDrSecondary",
+    name: `promote${IN_NAMES[kind]}Secondary`,
     method: "POST",
-    path: `${BASE}/promote`,
+    path: `${base(kind)}/promote`,
     summary: "Make this secondary the primary",
     description:
       "With dry_run nothing is changed: the answer lists every check, what would be lost, and what to do next, and names the " +
       "signed report of it (sys/evidence).",
-    access: access.drOperation("promote"),
+    access: operation(kind, "promote"),
     belongs: "local",
     rootOnly: true,
     input: {
@@ -98,32 +104,45 @@ export const secondaryApi = [
           "For how long the primary was not heard of: what it has written since is not known here, and would be lost too",
         ),
       ),
+      primary_seen: out.optional(
+        out.oneOf(
+          SIGHTS,
+          "What was seen of the primary when it was last called; none: nobody is followed",
+        ),
+      ),
+      primary_seen_text: out.optional(out.string("The same in words, with the address")),
       next: out.optional(out.list(out.string("Command"), "What to do next, in order")),
       evidence: out.optional(out.string("Id of the signed report of a rehearsal")),
     }),
-    handler: async (replication, { address, force, dryRun }) => {
+    handler: async (replication, { address, force, dryRun }, context) => {
       if (dryRun) return rehearsal(await replication.rehearse(address));
-      return reply({}, await replication.promote({ address, force }));
+      if (kind === "performance") context.detach(); // the rooms open anew
+      return changed(await replication.promote({ address, force }));
     },
   }),
 
   endpoint({
-    name: "disableDrSecondary",
+    name: `disable${IN_NAMES[kind]}Secondary`,
     method: "POST",
-    path: `${BASE}/disable`,
+    path: `${base(kind)}/disable`,
     summary: "Make this secondary a cluster of its own, with the data that it has",
-    access: access.drOperation("disable"),
+    access: operation(kind, "disable"),
     belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
-    handler: async (replication) => reply(undefined, await replication.disableSecondary()),
+    handler: async (replication, _input, context) => {
+      if (kind === "performance") context.detach(); // the rooms open anew
+      return reply(undefined, await replication.disableSecondary());
+    },
   }),
+];
 
+export const recoverSecondaryApi = [
   endpoint({
     name: "recoverDrSecondary",
     method: "POST",
-    path: `${BASE}/recover`,
+    path: `${base("dr")}/recover`,
     summary: "Begin replication anew where it waits or has stopped",
     access: access.drOperation("recover"),
     belongs: "local",
@@ -134,14 +153,14 @@ export const secondaryApi = [
   }),
 ];
 
-export const joiningApi = [
+export const joiningApi = (kind: ReplicationKind) => [
   joining({
-    name: "generateDrPublicKey",
+    name: `generate${IN_NAMES[kind]}PublicKey`,
     method: "POST",
-    path: `${BASE}/generate-public-key`,
+    path: `${base(kind)}/generate-public-key`,
     summary: "Make the key that a token for this cluster is sealed to",
     description: "Each call makes another one; the last counts.",
-    access: access.capabilityOr("generate-public-key"),
+    access: kind === "dr" ? access.capabilityOr("generate-public-key") : access.capability,
     belongs: "local",
     rootOnly: true,
     input: {},
@@ -152,9 +171,9 @@ export const joiningApi = [
   }),
 
   joining({
-    name: "enableDrSecondary",
+    name: `enable${IN_NAMES[kind]}Secondary`,
     method: "POST",
-    path: `${BASE}/enable`,
+    path: `${base(kind)}/enable`,
     summary: "Make this cluster a secondary: the primary's data takes the place of ALL of its own",
     description:
       "Nothing is changed unless the token is good, and the primary was reached and has taken this cluster. From the answer " +
@@ -163,7 +182,7 @@ export const joiningApi = [
     access: access.capability,
     belongs: "local",
     rootOnly: true,
-    refusedOnDrSecondary: secondaryAlready,
+    refusedOnDrSecondary: kind === "dr" ? secondaryAlready : null,
     input: {
       token: wire.body("token").secret("Token that the primary has made", { max: MAX_TOKEN }),
       dryRun: trying,
@@ -176,21 +195,21 @@ export const joiningApi = [
       }
       const { warnings, exchange } = await admission.enableSecondary(input, context.signal);
       context.detach();
-      return reply({}, { warnings, afterwards: exchange });
+      return changed({ warnings, afterwards: exchange });
     },
   }),
 
   joining({
-    name: "updateDrPrimary",
+    name: `update${IN_NAMES[kind]}Primary`,
     method: "POST",
-    path: `${BASE}/update-primary`,
+    path: `${base(kind)}/update-primary`,
     summary: "Follow another primary, or the same at another address; the data stays",
     description:
       "With token: that primary is followed from now on, and what only this cluster has written is given up; with an empty " +
       "token none is. With update_primary_addrs: the same primary, at the first of these addresses that proves to be it. With dry_run " +
       "nothing is changed, and the answer says how far it would come. With force an epoch that is known here and that nobody leads " +
       "in is given up: a cluster that was revoked, and still holds the keys, may have claimed it.",
-    access: access.drOperation("update-primary"),
+    access: operation(kind, "update-primary"),
     belongs: "local",
     rootOnly: true,
     input: {
@@ -214,10 +233,15 @@ export const joiningApi = [
     output: triedOutput,
     handler: async (admission, input, context) => {
       if (input.dryRun) return trial(await admission.tryChange(input, context.signal));
-      return reply({}, await admission.changePrimary(input, context));
+      return changed(await admission.changePrimary(input, context));
     },
   }),
 ];
+
+/** Only a trial has data. */
+function changed(extras: ReplyExtras): Reply {
+  return reply(undefined, extras);
+}
 
 const UNWRAPS_ONCE =
   "a wrapped token is used up when it is unwrapped: what it says of the cluster port was not tried";
@@ -238,7 +262,7 @@ function trial(tried: readonly Tried[], others: readonly string[] = []) {
 }
 
 function rehearsal(found: SignedRehearsal) {
-  const { checks, ready, readyWithForce, lost, unheard, next, evidence } = found;
+  const { checks, ready, readyWithForce, lost, unheard, primary, next, evidence } = found;
   const unsigned = evidence === null ? ["this rehearsal could not be signed for"] : [];
   const data = {
     ready,
@@ -257,6 +281,8 @@ function rehearsal(found: SignedRehearsal) {
           lost_entries: Number(lost.to - lost.from + 1n),
         }),
     ...(unheard === null ? {} : { unheard_seconds: unheard }),
+    primary_seen: primary.seen,
+    primary_seen_text: primary.text,
     next: [...next],
     ...(evidence === null ? {} : { evidence }),
   };

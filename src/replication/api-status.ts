@@ -6,12 +6,13 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import type { ReplicationKind } from "../cluster/names.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 
-const endpoint = endpointsOf<ClusterStatus>();
+/** Of both kinds. */
+export type Statuses = Readonly<Record<ReplicationKind, ClusterStatus>>;
 
-/** Performance replication is not there yet. */
-const PERFORMANCE: JsonObject = { mode: "disabled" };
+const endpoint = endpointsOf<Statuses>();
 
 const status = (of: string) =>
   out.anyObject(
@@ -50,9 +51,9 @@ export const statusApi = [
     rootOnly: true,
     input: { history },
     output: out.object({ dr: status("Disaster recovery"), performance: status("Performance") }),
-    handler: async (cluster, input, context) => ({
-      dr: await statusFor(cluster, context, input.history),
-      performance: PERFORMANCE,
+    handler: async ({ dr, performance }, input, context) => ({
+      dr: await statusFor(dr, context, input.history),
+      performance: await statusFor(performance, context, input.history),
     }),
   }),
 
@@ -66,7 +67,7 @@ export const statusApi = [
     summary: "Show what this cluster is in disaster-recovery replication",
     input: { history },
     output: status("Disaster recovery"),
-    handler: (cluster, input, context) => statusFor(cluster, context, input.history),
+    handler: ({ dr }, input, context) => statusFor(dr, context, input.history),
   }),
 
   endpoint({
@@ -77,11 +78,8 @@ export const statusApi = [
     method: "GET",
     path: "/sys/replication/performance/status",
     summary: "Show what this cluster is in performance replication",
-    input: {},
+    input: { history },
     output: status("Performance"),
-    handler: (cluster, _input, { caller }) => {
-      if (caller === null) cluster.assertOpen();
-      return PERFORMANCE;
-    },
+    handler: ({ performance }, input, context) => statusFor(performance, context, input.history),
   }),
 ];

@@ -1,16 +1,23 @@
 // Every way the roles of replication refuse.
 
 import { Failure } from "@holdfast/shared/failure";
+import type { ReplicationKind } from "../cluster/names.ts";
+
+/** As people read them. */
+export const NAMES: Readonly<Record<ReplicationKind, string>> = {
+  dr: "disaster-recovery",
+  performance: "performance",
+};
 
 /**
  * @code replication-primary-already This cluster is a primary already.
  * @remedy Nothing needs to be done; its status shows the set.
  */
-export function primaryAlready(): Failure {
+export function primaryAlready(kind: ReplicationKind = "dr"): Failure {
   return new Failure(
     "invalid",
     "replication-primary-already",
-    "this cluster is a primary already; sys/replication/dr/status shows its set",
+    `this cluster is a primary already; sys/replication/${kind}/status shows its set`,
   );
 }
 
@@ -18,11 +25,11 @@ export function primaryAlready(): Failure {
  * @code replication-promote-instead A secondary does not become a primary by being enabled as one.
  * @remedy Promote it with sys/replication/dr/secondary/promote.
  */
-export function promoteInstead(): Failure {
+export function promoteInstead(kind: ReplicationKind = "dr"): Failure {
   return new Failure(
     "invalid",
     "replication-promote-instead",
-    "this cluster is a secondary: promote it instead (sys/replication/dr/secondary/promote)",
+    `this cluster is a secondary: promote it instead (sys/replication/${kind}/secondary/promote)`,
   );
 }
 
@@ -30,11 +37,11 @@ export function promoteInstead(): Failure {
  * @code replication-not-primary Only a primary does that.
  * @remedy Send it to the primary; the status of each cluster says what it is.
  */
-export function notPrimary(): Failure {
+export function notPrimary(kind: ReplicationKind = "dr"): Failure {
   return new Failure(
     "invalid",
     "replication-not-primary",
-    "this cluster is not a primary of disaster-recovery replication",
+    `this cluster is not a primary of ${NAMES[kind]} replication`,
   );
 }
 
@@ -42,11 +49,11 @@ export function notPrimary(): Failure {
  * @code replication-secondary-already A secondary was asked for what a primary does, or to join once more.
  * @remedy Send it to the primary; to follow another one use `update-primary`, to join another set disable the role first.
  */
-export function secondaryAlready(): Failure {
+export function secondaryAlready(kind: ReplicationKind = "dr"): Failure {
   return new Failure(
     "invalid",
     "replication-secondary-already",
-    "this cluster is a secondary, which does not do that: its primary does, or a cluster of its own (sys/replication/dr/secondary/disable)",
+    `this cluster is a secondary, which does not do that: its primary does, or a cluster of its own (sys/replication/${kind}/secondary/disable)`,
   );
 }
 
@@ -54,11 +61,11 @@ export function secondaryAlready(): Failure {
  * @code replication-not-secondary Only a secondary does that.
  * @remedy Send it to the secondary; the status of each cluster says what it is.
  */
-export function notSecondary(): Failure {
+export function notSecondary(kind: ReplicationKind = "dr"): Failure {
   return new Failure(
     "invalid",
     "replication-not-secondary",
-    "this cluster is not a secondary of disaster-recovery replication",
+    `this cluster is not a secondary of ${NAMES[kind]} replication`,
   );
 }
 
@@ -66,11 +73,12 @@ export function notSecondary(): Failure {
  * @code replication-role-taken A cluster that replicates cannot join another one.
  * @remedy Disable its role first. Joining takes the place of all of its data.
  */
-export function roleTaken(mode: string): Failure {
+export function roleTaken(mode: string, kind: ReplicationKind | null = null): Failure {
+  const what = kind === null ? "" : ` of ${NAMES[kind]} replication`;
   return new Failure(
     "invalid",
     "replication-role-taken",
-    `this cluster is ${mode === "secondary" ? "a secondary" : "a primary"} already: disable that first`,
+    `this cluster is ${mode === "secondary" ? "a secondary" : "a primary"}${what} already: disable that first`,
   );
 }
 
@@ -237,7 +245,7 @@ export function fenced(): Failure {
  */
 export function fencedRevocation(): Failure {
   return new Failure(
-    "invalid",
+    "unavailable",
     "replication-fenced-revocation",
     "this cluster is fenced and revokes nobody: revoke it at the cluster that leads (conflicting_primary of the status), by the same id; that one tells this cluster and the others",
   );

@@ -5,6 +5,7 @@ import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { Following, type FollowingParts } from "./following.ts";
+import type { Links } from "./links/links.ts";
 import type { Epoch, Secondary, Step } from "./roles/role.ts";
 
 const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
@@ -22,14 +23,29 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
   const status: { connectionState: string; final?: { index: bigint } } = {
     connectionState: "ready",
   };
-  const receiver = { open: () => {}, close: async () => {}, status };
+  const receiver = {
+    open: () => {},
+    close: async () => {},
+    status,
+    expected: 0,
+    expect: () => void receiver.expected++,
+  };
   const now = { mode: "secondary", epoch: OWN, address: "", known: [], final: null, ...role };
   const found = { calls: 0, superseded: 0 };
   const steps: Step[] = [];
+  const heard = { revoked: () => {}, refused: 0 };
   const step = async (next: Step) => void steps.push(next);
   const links = {
     storedUpstream: () => ({ member: {} }),
-    receiving: () => receiver,
+    receiving: (...[, , own]: Parameters<Links["receiving"]>) => {
+      heard.revoked = own.revoked;
+      return receiver;
+    },
+    beside: () => ({
+      open: () => {},
+      close: () => {},
+      refuse: () => void heard.refused++,
+    }),
     tellSuperseded: () => {},
     within: (_: unknown, _within: unknown, work: (signal: AbortSignal) => unknown) =>
       work(new AbortController().signal),
@@ -40,12 +56,13 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
   };
   const parts = {
     options: {
+      kind: "dr",
       ...world,
       log,
       view: barrier.view("core/replication/dr/"),
       store: { index: 1n, locked: true, onIndex: () => () => {} },
       clusterId: () => "0b8e2f3e-0000-4000-8000-000000000003",
-      port: () => null,
+      port: () => ({}),
     },
     role: { now, step },
     surplus: {},
@@ -56,7 +73,14 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
   const one = new Following(parts as unknown as FollowingParts);
   await one.open();
   one.heard.note(clock.now(), 1n);
-  return { one, clock, found, receiver, steps };
+  return {
+    one,
+    clock,
+    found,
+    heard,
+    receiver,
+    steps,
+  };
 }
 
 const lost = { connectionState: "transient_failure" };
@@ -115,6 +139,35 @@ test("who has its primary's last entry, or knows that another leads, is led by n
   }
 });
 
+test("a primary that says of itself that it leads is called at once: it is back, and what others say of it is not that", async () => {
+  const { one, receiver } = await following(async () => null);
+  receiver.status = lost;
+  assert.deepEqual(await one.hearOf(OWN, false), OWN);
+  assert.deepEqual(await one.hearOf(LATER, true), OWN);
+  assert.equal(receiver.expected, 0);
+  assert.deepEqual(await one.hearOf(OWN, true), OWN);
+  assert.equal(receiver.expected, 1);
+});
+
+test("who follows nobody, as another leads, takes an epoch a minute of who names later ones", async () => {
+  const { one, clock, found } = await following(async () => null, {
+    epoch: LATER,
+    superseded: true,
+  });
+  const [third, fourth] = [3, 4].map((number) => ({ ...LATER, number }));
+  assert.deepEqual(await one.hearOf(third!, true), third);
+  assert.deepEqual(await one.hearOf(fourth!, true), LATER);
+  clock.pass(60n * SECOND);
+  assert.deepEqual(await one.hearOf(fourth!, true), fourth);
+  assert.equal(found.superseded, 2);
+});
+
+test("whom the primary says to have revoked is refused by the port beside it", async () => {
+  const { heard } = await following(async () => null);
+  heard.revoked();
+  assert.equal(heard.refused, 1);
+});
+
 test("neither what another has heard nor an earlier epoch is believed", async () => {
   const { one, clock } = await following(async () => null);
   clock.pass(60n * SECOND);
@@ -137,4 +190,13 @@ test("that the primary has given up its place is kept when nobody is followed an
       kept.map((final) => ({ do: "ended", final })),
     );
   }
+});
+
+test("however often one that is taken for the leader says to be there, the primary is called a few times, and then each ten seconds", async () => {
+  const { one, clock, receiver } = await following(async () => null);
+  for (let i = 0; i < 100; i++) await one.hearOf(OWN, true);
+  assert.equal(receiver.expected, 6);
+  clock.pass(10n * SECOND);
+  for (let i = 0; i < 100; i++) await one.hearOf(OWN, true);
+  assert.equal(receiver.expected, 7);
 });

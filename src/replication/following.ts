@@ -5,6 +5,7 @@ import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import { appliedHere, isWhole } from "./applied/how-far.ts";
 import * as failures from "./failures.ts";
 import { Heard } from "./heard.ts";
 import type { Found } from "./links/asking.ts";
@@ -16,7 +17,7 @@ import type { Orphans } from "./links/orphans.ts";
 import type { Receiving } from "./links/receiving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { Upstream } from "./links/upstream.ts";
-import { entryTime } from "./log-times.ts";
+import { entryTime } from "./data/log-times.ts";
 import { storedMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
@@ -25,11 +26,14 @@ import { promotionChecks, type PromotionFacts, type SiblingFacts } from "./roles
 import { rehearsalReport, rehearsed, type SignedRehearsal } from "./roles/rehearsal.ts";
 import { addressesOf, type Epoch, isNext, type Secondary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
+import { PerMinute } from "./per-minute.ts";
 import { SILENCE } from "./silence.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 
 /** For a primary to say that it leads still. */
 const LED_WITHIN: Nanos = 3n * SECOND;
+/** Of one cluster, in a minute. */
+const RETURNS = 6;
 
 export interface FollowingParts {
   readonly options: LinkedOptions;
@@ -49,6 +53,10 @@ export class Following {
   readonly heard: Heard;
   /** Who is about to be promoted. */
   readonly candidates: Candidates;
+  /** Of epochs after the one that is known to be a later one. */
+  readonly #claims: PerMinute;
+  /** How often it says to be back: the primary is called for it. */
+  readonly #returns: PerMinute;
   #receiving: Receiving | null = null;
   #beside: Beside | null = null;
   #demoted: Superseded | null = null;
@@ -60,8 +68,10 @@ export class Following {
 
   constructor(parts: FollowingParts) {
     this.#parts = parts;
-    this.heard = new Heard(parts.options);
-    const { clock, clusterId } = parts.options;
+    const { clock, clusterId, own, log, store } = parts.options;
+    this.heard = new Heard({ view: own, store, clock, log, applied: () => this.applied });
+    this.#claims = new PerMinute(clock, 1);
+    this.#returns = new PerMinute(clock, RETURNS);
     this.candidates = new Candidates(clock, clusterId, () => this.#epoch);
     this.#came = parts.options.clock.elapsed();
   }
@@ -69,6 +79,11 @@ export class Following {
   get #epoch(): number {
     const { now } = this.#parts.role;
     return now.mode === "disabled" ? 0 : now.epoch.number;
+  }
+
+  /** The last index of the log that is followed, as far as it is here. */
+  get applied(): bigint {
+    return appliedHere(this.#parts.options, this.#parts.role.now);
   }
 
   /** Null where nobody is followed. */
@@ -86,7 +101,7 @@ export class Following {
   async open(): Promise<void> {
     const { options } = this.#parts;
     const links = await this.#parts.links();
-    const upstream = links.storedUpstream(options.view);
+    const upstream = links.storedUpstream(options.view, options.kind);
     if (upstream === null) throw failures.primaryUnknown();
     this.#receive(links, upstream);
     this.#serveBeside(links, upstream.member);
@@ -103,12 +118,13 @@ export class Following {
     const { options } = this.#parts;
     const port = options.port();
     const links = await this.#parts.links();
-    const isOwn = links.storedMaterial(options.view, "dr")?.authority.set === role.set;
+    const isOwn = links.storedMaterial(options.view, options.kind)?.authority.set === role.set;
     if (port === null || !isOwn) return;
     const { set, epoch } = role;
-    this.#demoted = links.superseded(options, port, { set, epoch, isDemoted: true }, this.#hearing);
+    const led = { set, epoch, isDemoted: true, leader: epoch.cluster };
+    this.#demoted = links.superseded(options, port, led, this.#hearing);
     this.#demoted.open();
-    const member = links.storedBeside(options.view);
+    const member = links.storedBeside(options.view, options.kind);
     if (member !== null) this.#serveBeside(links, member);
   }
 
@@ -131,7 +147,8 @@ export class Following {
   #receive(links: Links, upstream: Upstream): void {
     const { options, role, surplus, status } = this.#parts;
     const renewed = (member: Upstream["member"]) => this.#serveBeside(links, member);
-    const own = { ...surplus, heard: this.heard, renewed };
+    const revoked = () => this.#beside?.refuse();
+    const own = { ...surplus, heard: this.heard, renewed, revoked };
     this.#receiving = links.receiving(options, role, own, upstream);
     this.#receiving.open();
     this.heard.try();
@@ -168,14 +185,18 @@ export class Following {
     const { options, role, changes } = this.#parts;
     const { now } = role;
     if (now.mode === "primary") return now.epoch; // since a moment ago
-    if (now.mode !== "secondary") throw failures.notSecondary();
+    if (now.mode !== "secondary") throw failures.notSecondary(options.kind);
+    const isBack = isOwn && epoch.cluster === now.epoch.cluster;
+    if (isBack && this.#returns.take(epoch.cluster) === 0) this.#receiving?.expect();
     if (!isNext(now.epoch, epoch) || !isOwn || (await this.#isLed(now))) return now.epoch;
+    // It follows nobody already: who names one epoch after the other costs a row a minute.
+    if (now.superseded === true && this.#claims.take(epoch.cluster) > 0) return now.epoch;
     await changes.own(async () => {
       await role.step({ do: "superseded", epoch });
       this.candidates.led(epoch.cluster);
       const links = await this.#parts.links();
       links.tellSuperseded(options.log, epoch, this.#parts.nameOf(epoch.cluster));
-      const upstream = links.storedUpstream(options.view);
+      const upstream = links.storedUpstream(options.view, options.kind);
       await this.#stop();
       if (upstream !== null) this.#receive(links, upstream); // the other one is told
     });
@@ -198,7 +219,7 @@ export class Following {
   async #callPrimary(now: Secondary): Promise<Answered | null> {
     const { options } = this.#parts;
     const links = await this.#parts.links();
-    const upstream = links.storedUpstream(options.view);
+    const upstream = links.storedUpstream(options.view, options.kind);
     if (upstream === null) return null;
     return await links.within(options, LED_WITHIN, (signal) =>
       links.exchange(addressesOf(now), upstream.member, now.epoch, options, { signal }),
@@ -206,7 +227,7 @@ export class Following {
   }
 
   async #stop(): Promise<void> {
-    const { options, role, status } = this.#parts;
+    const { role, status } = this.#parts;
     await status.close();
     const receiving = this.#receiving;
     this.#receiving = null;
@@ -215,7 +236,7 @@ export class Following {
     await this.heard.keep();
     this.#unwatch();
     const { now } = role;
-    const isOver = final !== null && options.store.index >= final.index;
+    const isOver = final !== null && this.applied >= final.index;
     // Where another cluster leads by now, its log goes on.
     if (!isOver || now.mode !== "secondary" || now.superseded === true) return;
     if (now.final !== String(final.index)) {
@@ -293,13 +314,13 @@ export class Following {
     const connected = status?.connectionState === "ready";
     const finalPlace = status?.final?.index ?? null;
     // Also where nobody is followed any more.
-    const isOfOneIndex = status === null ? storedMark(options.view) === null : status.isConsistent;
+    const isOfOneIndex = status?.isConsistent ?? this.#isOfOneIndex(role);
     return {
       opens: opens(),
       copied: role.copied,
       between: store.adopting !== null ? "states" : isOfOneIndex ? null : "indexes",
       equal: heard.differs ? false : null,
-      applied: store.index,
+      applied: this.applied,
       announced: status?.highestAnnounced ?? heard.announced,
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
       silentFor: connected ? null : Number(heard.silence / SECOND),
@@ -307,6 +328,8 @@ export class Following {
       isHeard: connected || heard.isHeard,
       refusal: connected ? null : heard.refusal,
       hasEnded: heard.hasEnded,
+      sighting: heard.seen,
+      places: addressesOf(role),
       hasPrimary: role.id !== "",
       superseded: role.superseded === true,
       leader: role.epoch,
@@ -316,6 +339,12 @@ export class Following {
       changing: changes.isRunning || this.candidates.stands,
       siblings: null,
     };
+  }
+
+  #isOfOneIndex({ led }: Secondary): boolean {
+    const { kind, own } = this.#parts.options;
+    if (kind === "dr") return storedMark(own) === null;
+    return led === true || isWhole({ own }); // what it has written itself is
   }
 
   /** By what is in memory: whether an entry opens is looked at by those who promote. */

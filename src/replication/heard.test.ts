@@ -139,3 +139,23 @@ test("that one refuses for good is kept without saying that it was heard of", as
   second.load();
   assert.deepEqual([second.refusal, second.last, second.isHeard], ["revoked", null, false]);
 });
+
+test("what answers in the place of the primary is what the last call found that was not cut short", async () => {
+  const { made, clock } = await stage();
+  const heard = made();
+  const sighting = { kind: "sealed", address: "https://a:8201", text: "sealed" } as const;
+  assert.equal(heard.seen, null);
+  heard.called({ kind: "nobody", seen: sighting });
+  clock.pass(59n * SECOND);
+  heard.called({ kind: "nobody", isLate: true });
+  assert.deepEqual(heard.seen, sighting);
+  clock.pass(SECOND);
+  heard.called({ kind: "nobody", isLate: true });
+  assert.equal(heard.seen, null, "that is too long ago");
+  heard.called({ kind: "nobody", seen: sighting });
+  heard.called({ kind: "nobody" });
+  assert.equal(heard.seen, null);
+  heard.called({ kind: "nobody", seen: sighting });
+  heard.called({ kind: "takes" });
+  assert.equal(heard.seen, null);
+});

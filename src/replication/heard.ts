@@ -9,12 +9,15 @@ import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Store } from "../storage/store.ts";
-import type { CallOutcome } from "./stream/receiving.ts";
+import type { CallOutcome, Sighting } from "./stream/receiving.ts";
 
-/** Below core/replication/dr/. */
+/** Below core/replication/<kind>/. */
 const HEARD = "heard";
 /** While nothing is missing here. */
 const STORED_EVERY: Nanos = MINUTE;
+
+/** What answered in its place is believed to be there still where a call only came to no end. */
+const SEEN_FOR: Nanos = MINUTE;
 
 interface Stored {
   readonly announced: string;
@@ -33,6 +36,8 @@ const heardCodec = jsonCodec<Stored>();
 export interface HeardOptions {
   readonly view: View;
   readonly store: Pick<Store, "index" | "locked">;
+  /** Up to which index of the primary's everything is here. Default: that of the store. */
+  readonly applied?: () => bigint;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -52,6 +57,8 @@ export class Heard {
   #answered: Nanos | null = null;
   #differs = false;
   #refusal: Omit<Extract<CallOutcome, { kind: "refuses" }>, "kind"> | null = null;
+  /** What was there when it was last called in vain, in this life. */
+  #seen: { readonly what: Sighting; readonly at: Nanos } | null = null;
   /** Since when it is tried to reach the primary, in this life. */
   #tried: Nanos | null = null;
   /** The last in a life before. */
@@ -127,6 +134,11 @@ export class Heard {
     return this.#refusal?.forGood === true ? this.#refusal.reason : null;
   }
 
+  /** What answers in its place, where it was called in vain; null where nobody does. */
+  get seen(): Sighting | null {
+    return this.#seen?.what ?? null;
+  }
+
   /** Whether it has ended replication, and goes on by itself. */
   get hasEnded(): boolean {
     return this.#refusal?.isOver === true;
@@ -147,6 +159,10 @@ export class Heard {
   /** The primary was called. Whoever refuses is there; what it has said for good counts until it takes this cluster. */
   called(outcome: CallOutcome): void {
     const forGood = this.#refusal?.forGood === true;
+    const at = this.#options.clock.elapsed();
+    const { seen: what, isLate = false } = outcome.kind === "nobody" ? outcome : {};
+    if (what !== undefined) this.#seen = { what, at };
+    else if (!isLate || this.#since(this.#seen?.at ?? null) >= SEEN_FOR) this.#seen = null;
     if (outcome.kind === "nobody") {
       if (!forGood) this.#refusal = null;
       return;
@@ -164,12 +180,12 @@ export class Heard {
 
   /** It has told how late it is there, and of this index at most. */
   note(timeThere: Instant, announced: bigint): void {
-    const { clock, store } = this.#options;
+    const { clock, store, applied = () => store.index } = this.#options;
     const at = clock.elapsed();
     this.#word = { at, timeThere };
     this.#announce(announced);
     const isDue = this.#storedAt === null || at - this.#storedAt >= STORED_EVERY;
-    if (isDue || announced > store.index) void this.keep();
+    if (isDue || announced > applied()) void this.keep();
   }
 
   /** Durable, where that is possible: whatever it is for goes on without. */
@@ -211,6 +227,7 @@ export class Heard {
     this.#word = null;
     this.#answered = null;
     this.#refusal = null;
+    this.#seen = null;
     this.#differs = false;
     this.#tried = null;
     this.#before = null;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { until } from "../../tests/support/until.ts";
 import { type HeardFrom, Leading, type LeadingParts } from "./leading.ts";
@@ -18,6 +19,7 @@ const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002
 const FORMER = "0b8e2f3e-0000-4000-8000-000000000003";
 const FORMER_AT = "https://10.1.2.3:8201";
 
+type Heard = Parameters<Links["serving"]>[3];
 type Follower = Pick<MemberStatus, "clusterId" | "isConnected" | "clusterAddresses">;
 
 const HEARD = "has heard that this cluster leads";
@@ -49,21 +51,45 @@ async function leading(
   const fenced: Epoch[] = [];
   const from: HeardFrom[] = [];
   const calls: AbortSignal[] = [];
+  const refused = { times: 0 };
+  const hearing: { -readonly [K in "fenced" | "revokeFormer"]: Heard[K] } = {
+    fenced: async (epoch) => epoch,
+    revokeFormer: async () => false,
+  };
   const addresses = [FORMER_AT];
   const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned, cluster: FORMER };
   const members = () => followers;
-  const opened = { open: () => {}, close: async () => {}, members };
+  const secondaries = { known: () => [] };
+  const opened = { open: () => {}, close: async () => {}, members, secondaries };
   const links = {
     storedFormer: () => former,
     storedSiblings: () =>
       sibling === null
         ? []
-        : [{ id: "c", cluster: "", addresses: ["https://10.1.2.4:8201"], serials: ["4a"] }],
+        : [
+            {
+              id: "c",
+              cluster: "",
+              addresses: ["https://10.1.2.4:8201"],
+              serials: ["4a"],
+              digests: [],
+            },
+          ],
     formerHeard: () => {},
-    serving: () => opened,
+    isRevoked: () => false,
+    serving: (...[, , , heard]: Parameters<Links["serving"]>) => {
+      hearing.fenced = heard.fenced;
+      hearing.revokeFormer = heard.revokeFormer;
+      return opened;
+    },
     superseded: () => opened,
-    beside: () => opened,
-    storedFormerRevoked: () => [],
+    beside: () => ({
+      ...opened,
+      refuse: () => void refused.times++,
+    }),
+    disownFormer: () => false,
+    revokeSiblings: () => true,
+    storedFormerRevoked: () => ["4a"],
     wasRevoked: (_: unknown, cluster: string) => cluster === revoked,
     nameOf: (_: unknown, cluster: string) => (cluster === LATER.cluster ? "site-c" : ""),
     exchange: async (...[, member, , , said]: Parameters<Links["exchange"]>) => {
@@ -76,10 +102,11 @@ async function leading(
   };
   const parts = {
     options: {
+      kind: "dr",
       ...world,
       view,
       store: { takeAtMost: () => {} },
-      port: () => ({ serve: () => {}, revoke: () => 0, forget: () => {} }),
+      port: () => ({ serve: () => {}, revoke: () => 0, refuseOnly: () => {}, forget: () => {} }),
       acceptFence,
     },
     role,
@@ -96,7 +123,11 @@ async function leading(
   t.after(() => found.close("the test is over"));
   const isHeard = () => world.lines.some((line) => line.includes(HEARD));
   await until(() => calls.length > 0 || isHeard());
-  return { found, role, fenced, from, calls, lines: world.lines };
+  const peer = { set: SET, kind: "dr", id: "site-c", serial: "4a", expires: 0n } as const;
+  const hears = (epoch: Epoch) => hearing.fenced(epoch, true, peer);
+  const { clock, lines } = world;
+  const revoke = () => hearing.revokeFormer(() => true);
+  return { found, role, fenced, from, calls, lines, clock, hears, revoke, refused };
 }
 
 test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
@@ -144,7 +175,12 @@ test("one that says to be a primary of before that was revoked does not keep it 
 test("one that is fenced is no primary for anybody, also while it still serves", async (t) => {
   const { found, role } = await leading(t, true, async () => OWN);
   assert.ok(found.primary());
+  assert.deepEqual(
+    found.awaited.map(({ cluster }) => cluster),
+    [FORMER],
+  );
   await role.step({ do: "fence", epoch: LATER });
+  assert.deepEqual(found.awaited, [], "they follow another one");
   assert.notEqual(found.serving, null);
   assert.throws(() => found.primary(), { code: "replication-fenced" });
 });
@@ -166,6 +202,34 @@ test("one whose operators decide that themselves hears of a later primary, says 
   assert.deepEqual(fenced, []);
   const line = lines.find((text) => text.includes(KEEPS_ON)) ?? "";
   assert.ok(line.includes(LATER.cluster), line);
+});
+
+test("one that leads on is told of it by a line a minute, and one that is fenced takes an epoch a minute of each that names later ones", async (t) => {
+  const { lines, hears, clock } = await leading(t, false, async () => OWN);
+  const said = () => lines.filter((line) => line.includes(KEEPS_ON)).length;
+  for (let i = 0; i < 3; i++) assert.deepEqual(await hears(LATER), OWN);
+  assert.equal(said(), 1);
+  clock.pass(MINUTE);
+  await hears(LATER);
+  assert.equal(said(), 2);
+
+  const other = await leading(t, true, async () => OWN);
+  await other.role.step({ do: "fence", epoch: LATER });
+  const [third, fourth] = [3, 4].map((number) => ({ ...LATER, number }));
+  assert.deepEqual(await other.hears(third!), third);
+  assert.deepEqual(await other.hears(fourth!), LATER);
+  const elsewhere = { ...third!, cluster: FORMER };
+  assert.deepEqual(await other.hears(elsewhere), elsewhere, "of another");
+  other.clock.pass(MINUTE);
+  assert.deepEqual(await other.hears(fourth!), fourth);
+  assert.deepEqual(other.fenced, [third, elsewhere, fourth]);
+});
+
+test("whom a new primary revokes of those beside it is refused by its port at once", async (t) => {
+  const { revoke, refused } = await leading(t, true, async () => OWN);
+  assert.equal(refused.times, 0);
+  assert.equal(await revoke(), true);
+  assert.equal(refused.times, 1);
 });
 
 test("one that has revoked the primary of before gives way to nobody that answers in its name, and says so", async (t) => {

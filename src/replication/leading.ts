@@ -15,8 +15,10 @@ import type { Serving, ServingPort, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changes } from "./roles/changes.ts";
-import { type Epoch, isFenced, isNext, isOlder, type Primary } from "./roles/role.ts";
+import { PerMinute } from "./per-minute.ts";
+import { type Epoch, isFenced, isNext, isOlder, latestOf, type Primary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
+import { type Awaited, awaitedOf, membersBefore } from "./status/awaited.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
 import type { Sibling } from "./stream/messages.ts";
 import type { Finished } from "./stream/sender.ts";
@@ -49,18 +51,29 @@ export class Leading {
   #beside: Beside | null = null;
   /** Of the others that have followed the primary of before: by the serials of each. */
   readonly #reached = new Set<string>();
+  /** Who was in the set before this cluster led it. */
+  #before: readonly Awaited[] = [];
   /** By which cluster the primary of before was, as was said last. */
   #misled = "";
+  /** How often another cluster causes a line, or a row. */
+  readonly #lines: PerMinute;
   #dismissing: Timer | null = null;
   #closing = new AbortController();
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
-    const { timers, log } = parts.options;
+    const { timers, log, clock } = parts.options;
     this.#log = log;
+    this.#lines = new PerMinute(clock, 1);
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
-      run: () => this.#fenceFormer(),
+      run: async () => {
+        try {
+          await this.#fenceFormer();
+        } finally {
+          await this.#noteBefore();
+        }
+      },
       period: 15n * SECOND,
       pause: { first: SECOND, max: 60n * SECOND },
       timers,
@@ -73,14 +86,53 @@ export class Leading {
     return this.#serving;
   }
 
+  /** Who does not follow yet, of those that are known from before this cluster led. */
+  get awaited(): readonly Awaited[] {
+    const serving = this.#serving;
+    const isOver = isFenced(this.#parts.role.now); // they follow another one
+    if (serving === null || isOver || this.#before.length === 0) return [];
+    return awaitedOf(this.#before, serving.secondaries.known());
+  }
+
+  async #noteBefore(): Promise<void> {
+    const { view, kind } = this.#parts.options;
+    const links = await this.#parts.links();
+    const isReached = ({ serials }: Sibling) => this.#reached.has(serials.join());
+    this.#before = membersBefore(
+      links.storedFormer(view, kind),
+      links.storedSiblings(view),
+      isReached,
+    );
+  }
+
   /** Throws where this cluster is no primary. */
   primary(): Serving {
     const { now } = this.#parts.role;
     if (now.mode === "demoting") throw failures.roleChanging();
-    if (now.mode !== "primary") throw failures.notPrimary();
+    if (now.mode !== "primary") throw failures.notPrimary(this.#parts.options.kind);
     if (isFenced(now)) throw failures.fenced(); // also while it still tells its secondaries so
     if (this.#serving === null) throw failures.noClusterPort();
     return this.#serving;
+  }
+
+  /** Before this cluster writes, after a start: who leads instead of it, if one of its secondaries says so. It is not kept from coming
+   *  up by those that do not answer within three seconds, nor by anything else. */
+  async leaderAtStart(): Promise<Epoch | null> {
+    const { options, role } = this.#parts;
+    const { now } = role;
+    if (now.mode !== "primary" || isFenced(now)) return null;
+    try {
+      const links = await this.#parts.links();
+      const { leader, rumour } = await links.leaderAtStart(now, options);
+      if (leader !== null) return this.#keepsOn(leader) ? null : leader;
+      if (rumour !== null) this.#tellRumour(rumour);
+      return null;
+    } catch (error) {
+      this.#log.warn("could not find out whether another cluster leads", {
+        cause: describe(error),
+      });
+      return null;
+    }
   }
 
   /** Of a primary. */
@@ -115,6 +167,7 @@ export class Leading {
     this.#closeBeside();
     this.#reached.clear();
     this.#misled = "";
+    this.#before = [];
     const serving = this.#serving;
     this.#serving = null;
     await serving?.close(reason);
@@ -134,7 +187,7 @@ export class Leading {
       const { now } = stored;
       if (now.mode === "primary" || now.mode === "demoting")
         return { ...now, mode: "primary" } as Primary;
-      throw failures.notPrimary();
+      throw failures.notPrimary(this.#parts.options.kind);
     };
     this.#serving = links.serving(options, port, role, {
       superseded: (epoch) => {
@@ -146,16 +199,22 @@ export class Leading {
       ...this.#hearing,
     });
     this.#serving.open();
-    options.store.takeAtMost(() => this.#serving?.transactionBytes ?? null);
+    // Of those of the other kind as well: the store knows one bound.
+    options.store.takeAtMost(() => {
+      const both = [this.#serving?.transactionBytes, options.beside?.().transactionBytes];
+      const known = both.flatMap((bytes) => bytes ?? []);
+      return known.length === 0 ? null : Math.min(...known);
+    });
     status.open();
-    if (links.storedFormer(options.view) !== null) this.#fencing.open();
+    await this.#noteBefore();
+    if (links.storedFormer(options.view, options.kind) !== null) this.#fencing.open();
     this.#serveBeside(links, port);
   }
 
   /** Others that have followed the primary of before, and may have taken its place as well. */
   #serveBeside(links: Links, port: ServingPort): void {
     const { options } = this.#parts;
-    const former = links.storedFormer(options.view);
+    const former = links.storedFormer(options.view, options.kind);
     if (former === null || former.isDisowned) return;
     this.#beside = links.beside(options, port, former, this.#hearing);
     this.#beside.open();
@@ -170,8 +229,7 @@ export class Leading {
   get #hearing(): Pick<ServingWorld, "fenced" | "leads"> {
     const { role } = this.#parts;
     return {
-      fenced: (epoch, isOwn, { id, from = "" }) =>
-        this.#heardOf(epoch, isOwn, { name: id, address: from }),
+      fenced: (epoch, isOwn, { from = "" }) => this.#heardOf(epoch, isOwn, from),
       leads: () => role.now.mode === "primary" && !isFenced(role.now),
     };
   }
@@ -183,22 +241,30 @@ export class Leading {
     const port = options.port();
     if (port === null || now.mode !== "primary") return;
     const links = await this.#parts.links();
-    this.#superseded = links.superseded(options, port, { ...now, isDemoted: false }, this.#hearing);
+    const leader = (now.fenced ?? now.epoch).cluster;
+    const led = { ...now, isDemoted: false, leader };
+    this.#superseded = links.superseded(options, port, led, this.#hearing);
     this.#superseded.open();
     this.#serveBeside(links, port);
   }
 
   /** Somebody has proved to lead in this epoch. Gives the one that leads as far as is known here. Who leads says it itself: whoever
    *  was revoked could have others say it in its place. */
-  async #heardOf(epoch: Epoch, isOwn: boolean, by: HeardFrom): Promise<Epoch> {
+  async #heardOf(epoch: Epoch, isOwn: boolean, address: string): Promise<Epoch> {
     const { now } = this.#parts.role;
-    if (now.mode !== "primary" && now.mode !== "demoting") throw failures.notPrimary();
+    if (now.mode !== "primary" && now.mode !== "demoting")
+      throw failures.notPrimary(this.#parts.options.kind);
     const known = now.fenced ?? now.epoch;
     const isLater = isNext(known, epoch) && isOwn;
     if (now.mode !== "primary" || !isLater) return known;
     const links = await this.#parts.links();
-    if (links.isRevoked(this.#parts.options.view, epoch.cluster)) return known;
+    const { view } = this.#parts.options;
+    if (links.isRevoked(view, epoch.cluster)) return known;
     if (this.#keepsOn(epoch)) return known;
+    // It writes nothing already: who names one epoch after the other costs a row a minute.
+    if (isFenced(now) && this.#lines.take(`fence ${epoch.cluster}`) > 0) return known;
+    // Not the name in its certificate: who has the authority of before chooses that.
+    const by = { name: links.nameOf(view, epoch.cluster), address };
     await this.#parts.fence(epoch, by); // whoever hears that it was taken is sure of it
     this.#dismissSoon();
     return epoch;
@@ -207,6 +273,7 @@ export class Leading {
   /** Whether this cluster leads all the same: its operators have said that they decide. */
   #keepsOn({ number: epoch, cluster }: Epoch): boolean {
     if (this.#parts.options.acceptFence) return false;
+    if (this.#lines.take(`keeps on ${cluster}`) > 0) return true;
     const remedy = "demote this cluster, or disable its role";
     this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
       epoch,
@@ -216,8 +283,21 @@ export class Leading {
     return true;
   }
 
+  #tellRumour({ number: epoch, cluster }: Epoch): void {
+    this.#log.warn(
+      "a secondary has heard that another cluster leads, which was not reached itself",
+      {
+        epoch,
+        cluster,
+        remedy:
+          "where that one is to lead, demote this cluster; else have that secondary follow this one",
+      },
+    );
+  }
+
   /** The certificates of who says so are of a primary that was revoked here. */
   #tellUnproved({ number: epoch, cluster }: Epoch): void {
+    if (this.#lines.take(`unproved ${cluster}`) > 0) return;
     this.#log.error("another cluster says to lead, and is known by a primary that was revoked", {
       epoch,
       cluster,
@@ -268,9 +348,9 @@ export class Leading {
    *  one of those has heard of another counts for nothing, and nobody gives way to one that was revoked here. */
   async #fenceFormer(): Promise<void> {
     const { options } = this.#parts;
-    const { view } = options;
+    const { view, kind } = options;
     const links = await this.#parts.links();
-    const former = links.storedFormer(view);
+    const former = links.storedFormer(view, kind);
     const role = this.#parts.role.now;
     if (former === null || role.mode !== "primary" || former.set !== role.set) return;
     const { epoch } = role;
@@ -278,18 +358,20 @@ export class Leading {
     const untold = this.#untold(links.storedSiblings(view));
     const follows = this.#follows(former.cluster);
     const revoked = links.storedFormerRevoked(view);
-    const knownAt = async (addresses: readonly string[], serials: readonly string[] | null) => {
-      const to = serials === null ? former : { ...former, beside: true as const, serials };
+    const knownAt = async (addresses: readonly string[], sibling: Sibling | null) => {
+      const { serials = [], digests = [] } = sibling ?? {};
+      const beside = { ...former, beside: true as const, serials, digests };
+      const to = sibling === null ? former : beside;
       const answer = await links.exchange(addresses, to, epoch, options, { signal, revoked });
       if (answer === null) return null;
       const { leading, leads, cluster } = answer;
-      const isHearsay = serials !== null && !(leads && cluster === leading.cluster);
+      const isHearsay = sibling !== null && !(leads && cluster === leading.cluster);
       return isHearsay && isNext(epoch, leading) ? epoch : leading;
     };
     const [leading, ...others] = await Promise.all([
       // Whose cluster it says to be proves nothing of one that was revoked.
       follows && !former.isDisowned ? epoch : knownAt(former.addresses, null),
-      ...untold.map(({ addresses, serials }) => knownAt(addresses, serials)),
+      ...untold.map((sibling) => knownAt(sibling.addresses, sibling)),
     ]);
     if (signal.aborted) return;
     untold.forEach(({ serials }, i) => {
@@ -300,8 +382,8 @@ export class Leading {
     const isForeign = (one: Epoch | null) =>
       one !== null && !former.isDisowned && links.wasRevoked(view, one.cluster);
     const believed = [leading, ...others].map((one) => (isForeign(one) ? null : one));
-    const later = latest(epoch, believed);
-    if (later !== epoch) {
+    const later = latestOf(epoch, believed);
+    if (later !== null) {
       if (former.isDisowned) return this.#tellUnproved(later);
       if (this.#keepsOn(later)) return;
       const places = [former.addresses, ...untold.map(({ addresses }) => addresses)];
@@ -320,16 +402,18 @@ export class Leading {
   /** One that has followed the primary of before is heard by nobody any more: those that do not follow this cluster yet are told. Where
    *  it is that primary, nobody is heard that is known by its certificates: it could issue any of them. */
   async #revokeFormer(isMeant: (sibling: Sibling) => boolean): Promise<boolean> {
-    const { view } = this.#parts.options;
+    const { view, kind } = this.#parts.options;
     const links = await this.#parts.links();
     const write = (tx: Tx) => {
-      const isDisowned = links.disownFormer(tx, isMeant);
+      const isDisowned = links.disownFormer(tx, isMeant, kind);
       return { isDisowned, isRevoked: links.revokeSiblings(tx, isMeant) };
     };
-    if (links.storedFormer(view) === null) return false;
+    if (links.storedFormer(view, kind) === null) return false;
     const { isDisowned, isRevoked } = await view.write(write, { essential: true });
     if (isDisowned) this.#closeBeside();
+    await this.#noteBefore();
     if (!isDisowned && !isRevoked) return false;
+    this.#beside?.refuse();
     this.#reached.clear();
     this.#fencing.wake();
     return true;
@@ -348,11 +432,4 @@ export class Leading {
     const members = this.#serving?.members() ?? [];
     return members.some((one) => one.isConnected && one.clusterId === cluster);
   }
-}
-
-function latest(own: Epoch, others: readonly (Epoch | null)[]): Epoch {
-  return others.reduce<Epoch>(
-    (last, other) => (other !== null && isNext(last, other) ? other : last),
-    own,
-  );
 }

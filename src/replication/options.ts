@@ -3,15 +3,21 @@
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
+import type { Followers } from "../barrier/followers.ts";
 import type { Tx, View } from "../barrier/view.ts";
+import type { ReplicationKind } from "../cluster/names.ts";
+import type { Peer } from "../cluster/verify.ts";
+import type { Served } from "../grpc/method.ts";
 import type { Store } from "../storage/store.ts";
 import type { ReplicationFigures } from "./figures.ts";
 import type { KeyBundle } from "./joining/key-bundle.ts";
 import type { DialingWorld } from "./links/dialing.ts";
 import type { OutsideRows } from "./links/orphans.ts";
 import type { ServingPort } from "./links/serving.ts";
+import type { Changes } from "./roles/changes.ts";
 import type { RehearsalReport } from "./roles/rehearsal.ts";
 import type { ClusterStatusOptions } from "./status/cluster-status.ts";
+import type { TreeWork } from "./tree-work.ts";
 
 /** What becomes of the rooms when the role changes. */
 export interface HouseSteps {
@@ -27,6 +33,13 @@ export interface HouseSteps {
   seal(): void;
 }
 
+/** What one kind of replication has to know of the other. */
+export interface Beside {
+  readonly mode: "disabled" | "primary" | "secondary";
+  /** What one transaction may have, so that all who follow can take it; null where that is not known. */
+  readonly transactionBytes: number | null;
+}
+
 export interface TakingKeys {
   /** Keys that only this cluster has made go: a token of the primary says so. */
   readonly mayGiveUp?: boolean;
@@ -35,10 +48,13 @@ export interface TakingKeys {
 }
 
 export interface ReplicationOptions extends DialingWorld {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
-  /** Of core/replication/dr/. */
+  /** Of the rows of that kind. */
   readonly view: View;
+  /** Of those that are of this cluster alone, and not of who stands in for it: core/replication/<kind>/. */
+  readonly own: View;
   readonly random: Random;
   readonly log: Log;
   readonly version: string;
@@ -47,6 +63,19 @@ export interface ReplicationOptions extends DialingWorld {
   readonly clusterAddress: () => string;
   readonly port: () => ServingPort | null;
   readonly house: HouseSteps;
+  /** One at a time, of both kinds. Default: there is one kind. */
+  readonly changes?: Changes;
+  /** Of the store, whose trees are one for both kinds. Default: made here. */
+  readonly trees?: TreeWork;
+  /** The name of this region; and the one that its data would have if it began anew. */
+  readonly region: () => string;
+  readonly configuredRegion: string;
+  /** Requests that performance secondaries send on. Default: none are taken. */
+  readonly forwarded?: () => readonly Served<Peer>[];
+  /** Stores shared rows of another cluster, with what follows from them. Default: nobody sends any. */
+  readonly followers?: () => Pick<Followers, "apply">;
+  /** The other kind of replication of this cluster. Default: there is none. */
+  readonly beside?: () => Beside;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
   /** Whether another cluster that proves to lead the set is believed. */
   readonly acceptFence: boolean;

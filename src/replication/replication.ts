@@ -3,37 +3,37 @@
 // server is unsealed the next time.
 
 import type { Log } from "@holdfast/shared/log";
-import { DAY, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { DAY } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
 import { assertCalled, namedAddress } from "./addresses.ts";
+import type { DataSteps, Entered } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
 import { ReplicationFigures } from "./figures.ts";
+import { FirstCopy } from "./data/first-copy.ts";
 import { Following } from "./following.ts";
 import { type HeardFrom, Leading } from "./leading.ts";
-import { AdoptedOrphans } from "./links/adopted-orphans.ts";
 import { ChangingPrimary } from "./links/changing-primary.ts";
 import { Divergent } from "./links/divergent.ts";
+import { OutsideWork } from "./links/outside-work.ts";
 import type { Links } from "./links/links.ts";
-import { Orphans } from "./links/orphans.ts";
+import type { Receiving } from "./links/receiving.ts";
 import type { Serving } from "./links/serving.ts";
-import { firstOfEpoch, type TookOver } from "./log-times.ts";
+import { firstOfEpoch, type TookOver } from "./data/log-times.ts";
 import type { LinkedOptions, ReplicationOptions } from "./options.ts";
 import { BoundWriting } from "./roles/bound-writing.ts";
 import { type Also, type Changed, Changes } from "./roles/changes.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
-import { after, follows, isFenced, type Epoch, type Role } from "./roles/role.ts";
+import { after, follows, isFenced, type Epoch, type Joined, type Role } from "./roles/role.ts";
 import { StoredRole } from "./roles/stored-role.ts";
-import { besideWarning, clusterText, demotionWarnings, unawareWarnings } from "./roles/warnings.ts";
+import { Successor } from "./roles/successor.ts";
+import { besideWarning, demotionWarnings, unawareWarnings } from "./roles/warnings.ts";
+import { SharedData } from "./data/shared-data.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
 import { DISABLED } from "./stream/goodbyes.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
-
-const FENCED = {
-  event: "replication.fenced",
-  remedy: "demote this cluster, and let it follow that one (update-primary)",
-};
+import { WholeData } from "./data/whole-data.ts";
 
 export class Replication {
   readonly #options: ReplicationOptions;
@@ -41,88 +41,84 @@ export class Replication {
   readonly #role: StoredRole;
   readonly #figures = new ReplicationFigures();
   readonly divergent: Divergent;
-  readonly #orphans: Orphans;
-  readonly #adopted: AdoptedOrphans;
+  readonly #outside: OutsideWork;
   readonly trees: TreeWork;
   readonly status: ClusterStatus;
   readonly #changes: Changes;
   readonly #leading: Leading;
   readonly #following: Following;
+  readonly #data: DataSteps;
   readonly #takingOver: TakingOver;
   readonly #changingPrimary: ChangingPrimary;
   #links: Links | null = null;
-  /** Who leads instead of this one, and where that was heard from. */
-  #fencedBy: { readonly cluster: string; readonly address: string } | null = null;
+  readonly #successor: Successor;
+  /** Who leads instead of this primary, as it heard when it was started. */
+  #found: Epoch | null = null;
   readonly #tidying: Recurring;
   readonly #bound: BoundWriting;
-  /** Takes over what this cluster has given up itself, where it leads again before anybody has that. */
-  readonly #taking: Recurring;
+  readonly #firstCopy: FirstCopy;
 
   constructor(options: ReplicationOptions) {
     this.#options = options;
     this.#log = options.log.child("replication");
-    this.#role = new StoredRole(options.view);
+    this.#role = new StoredRole(options.view, options.kind);
     this.divergent = new Divergent(options.view.sub("divergent/"), options.clock);
-    const { view, barrier, outside, clock, timers } = options;
+    const { timers } = options;
     const log = this.#log;
-    this.#changes = new Changes(log, () => options.house.seal());
-    this.#orphans = new Orphans({
-      view: view.sub("orphans/"),
-      local: barrier.view("local/"),
-      outside,
-      timers,
-      log,
-    });
-    this.#adopted = new AdoptedOrphans({ view, outside, clock, log });
-    this.#taking = new Recurring({
-      trouble: "could not take over what this cluster has made outside and given up",
-      run: (isOpen) => this.#takeOwn(isOpen),
-      pause: { first: SECOND, max: MINUTE },
-      timers,
-      log,
-    });
+    this.#changes = options.changes ?? new Changes(log, () => options.house.seal());
+    this.#successor = new Successor(log);
+    this.#outside = new OutsideWork(options, log);
+    const { orphans, adopted } = this.#outside;
     const parts = this.#parts();
     this.#bound = new BoundWriting({
       ...parts,
       stop: async () => {
-        await this.#taking.close();
+        await this.#outside.close();
         await options.house.yield();
       },
       goOn: () => this.#takingOver.leadAgain(),
     });
     this.#leading = new Leading({
       ...parts,
-      adopted: this.#adopted,
+      adopted,
       lease: { reached: () => this.#bound.reached(), release: () => this.#bound.release() },
       fence: (epoch, by) => this.fence(epoch, by),
     });
     this.#following = new Following({
       ...parts,
-      surplus: { divergent: this.divergent, orphans: this.#orphans },
+      surplus: { divergent: this.divergent, orphans },
     });
     const [leading, following] = [this.#leading, this.#following];
-    const taken = () => this.#taking.open();
-    this.#takingOver = new TakingOver({ ...parts, leading, following, taken });
+    const taken = () => this.#outside.open();
+    const Data = options.kind === "dr" ? WholeData : SharedData;
+    this.#data = new Data({ ...parts, following });
+    this.#firstCopy = new FirstCopy(parts);
+    this.#takingOver = new TakingOver({ ...parts, leading, following, data: this.#data, taken });
     this.#changingPrimary = new ChangingPrimary({ ...parts, following });
-    this.trees = new TreeWork({
-      ...options,
-      figures: this.#figures,
-      hasReplicas: () => (leading.serving?.known.length ?? 0) > 0 || this.mode === "secondary",
-      replicas: () => leading.serving?.replicas() ?? [],
-      follows: () => following.receiving?.status.state === "stream-wals",
-      refetch: () => following.receiving?.mend() ?? false,
-    });
+    this.trees =
+      options.trees ??
+      new TreeWork({
+        ...options,
+        figures: this.#figures,
+        hasReplicas: () => (leading.serving?.known.length ?? 0) > 0 || this.mode === "secondary",
+        replicas: () => leading.serving?.replicas() ?? [],
+        follows: () => following.receiving?.status.state === "stream-wals",
+        refetch: () => following.receiving?.mend() ?? false,
+      });
     this.status = new ClusterStatus(options, {
       role: () => this.#role.now,
+      applied: () => following.applied,
       serving: () => leading.serving,
       receiving: () => following.receiving,
       heard: following.heard,
       trees: this.trees,
       divergent: this.divergent,
-      orphans: this.#orphans,
-      adopted: this.#adopted,
+      orphans,
+      adopted,
       figures: this.#figures,
       known: () => leading.serving?.known ?? this.#knownBefore(),
+      awaited: () => leading.awaited,
+      tookOver: () => this.tookOver,
       nameOf: (cluster) => this.#nameOf(cluster),
       unpromotable: () => this.unpromotable,
     });
@@ -178,12 +174,12 @@ export class Replication {
 
   /** When this cluster took the place of another, as far as its log tells; null where it never has. */
   get tookOver(): TookOver | null {
-    return this.#takingOver.tookOver;
+    return this.#data.tookOver;
   }
 
   /** How late it is by the log of whom it takes the place of; null but while it does. */
   get goesOnAt(): Instant | null {
-    return this.#takingOver.goesOnAt;
+    return this.#data.goesOnAt;
   }
 
   /** What of the log others need; null where nobody does. */
@@ -191,28 +187,56 @@ export class Replication {
     return this.#leading.serving?.retention ?? null;
   }
 
+  /** What one transaction may have, so that every secondary can take it; null where none has come. */
+  get transactionBytes(): number | null {
+    return this.#leading.serving?.transactionBytes ?? null;
+  }
+
+  /** The last index of the primary that is here. */
+  get applied(): bigint {
+    return this.#following.applied;
+  }
+
+  /** Whom this cluster follows, as it is reached now; null where it follows nobody. */
+  get upstream(): Receiving | null {
+    return this.#following.receiving;
+  }
+
   // --- life ---
 
   /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
-  async enter(): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
+  async enter(): Promise<Entered> {
     const role = this.#role.load();
-    return await this.#takingOver.enter(role, { isStopped: this.#bound.enter(role) });
+    this.#found = await this.#leading.leaderAtStart();
+    const isLapsed = this.#bound.enter(role);
+    const lapsed = isLapsed ? failures.leaseLapsed : null;
+    return await this.#data.enter(role, this.#found === null ? lapsed : failures.fenced);
+  }
+
+  /** As it was found with the keys, when nothing could be written yet. Nothing is open that would have to stop. */
+  async #fenceAtStart(): Promise<void> {
+    const epoch = this.#found;
+    this.#found = null;
+    if (epoch === null) return;
+    await this.#role.step({ do: "fence", epoch });
+    this.#successor.tell(epoch, { name: this.#nameOf(epoch.cluster), address: "" });
   }
 
   /** Finishes what a crash has left, and begins to work. */
   async lead(): Promise<void> {
     this.#changes.open();
-    this.trees.open();
-    this.#orphans.load();
-    this.#adopted.load();
+    if (this.#options.trees === undefined) this.trees.open();
+    this.#outside.load();
+    await this.#fenceAtStart();
     await this.#finishChange();
     const role = this.#role.now;
-    if (!follows(role) && !this.#options.store.following) this.#taking.open();
+    if (!follows(role) && !this.#options.store.following) this.#outside.open();
     if (role.mode === "primary") await this.#leading.open();
     if (role.mode === "secondary") this.#following.heard.load();
     if (role.mode === "secondary") await this.#following.resume(role);
     this.#tidying.open();
     this.#bound.open();
+    if (this.#options.kind === "performance") this.#firstCopy.open();
   }
 
   /** No change of the role is under way when this resolves, and none begins before it leads again. */
@@ -222,10 +246,16 @@ export class Replication {
 
   async rest(): Promise<void> {
     await this.#changes.ended();
+    await this.close();
+  }
+
+  /** Nothing of it works any more, also while the other kind changes. */
+  async close(): Promise<void> {
+    await this.#firstCopy.close();
     await this.#bound.close();
     await this.#tidying.close();
-    await this.trees.close();
-    await this.#taking.close();
+    if (this.#options.trees === undefined) await this.trees.close();
+    await this.#outside.close();
     await this.#leading.close("this cluster rests");
     await this.#following.close();
   }
@@ -244,7 +274,7 @@ export class Replication {
 
   async enablePrimary(address: string): Promise<Changed> {
     return await this.#changes.alone(async () => {
-      const { store, clusterId, clusterAddress, port, clock, random } = this.#options;
+      const { kind, store, clusterId, clusterAddress, port, clock, random } = this.#options;
       const set = random.uuid();
       const step = {
         do: "enable-primary",
@@ -253,17 +283,17 @@ export class Replication {
         address: namedAddress(address),
         first: firstOfEpoch(store),
       } as const;
-      after(this.#role.now, step);
+      after(this.#role.now, step, kind);
       if (port() === null) throw failures.noClusterPort();
       assertCalled(step.address || clusterAddress());
       const links = await this.#load();
-      const material = await links.makePrimary({ set, kind: "dr" }, { clock, random });
+      const material = await links.makePrimary({ set, kind }, { clock, random });
       await this.#role.step(step, (tx) => {
         links.enablePrimary(tx, material);
         links.forgetFormer(tx);
       });
       await this.#leading.open();
-      this.#changes.tell("role-changed", { mode: "primary", set });
+      this.#changes.tell("role-changed", { kind: this.#options.kind, mode: "primary", set });
       return { warnings: ["this cluster is a primary now: give each secondary a token"] };
     });
   }
@@ -276,10 +306,10 @@ export class Replication {
   async disablePrimary(): Promise<Changed> {
     return await this.#changes.alone(async () => {
       const { now } = this.#role;
-      after(now, { do: "disable-primary" });
+      after(now, { do: "disable-primary" }, this.#options.kind);
       const leader = now.mode === "primary" ? now.fenced : null;
       const beside = leader === null ? [] : [besideWarning(leader, this.#leaderText(leader))];
-      const wasStopped = this.#options.store.following;
+      const wasStopped = this.#data.isStopped;
       const links = await this.#load();
       await this.#leading.forgetFormer();
       await this.#role.step({ do: "disable-primary" }, (tx) => {
@@ -288,7 +318,7 @@ export class Replication {
       });
       await this.#leading.close(DISABLED);
       if (wasStopped) await this.#takingOver.leadAgain();
-      this.#changes.tell("role-changed", { mode: "disabled" });
+      this.#changes.tell("role-changed", { kind: this.#options.kind, mode: "disabled" });
       return {
         warnings: [
           "this cluster replicates to nobody any more; secondaries that join it again lose their data first",
@@ -302,27 +332,27 @@ export class Replication {
   async demote(): Promise<Changed> {
     return await this.#changes.alone(async () => {
       const { store, house } = this.#options;
-      after(this.#role.now, { do: "demote" });
+      after(this.#role.now, { do: "demote" }, this.#options.kind);
       const wasFenced = isFenced(this.#role.now);
       const links = await this.#load();
       await house.drained();
       const finished = await this.#changes.orSeal(async () => {
-        await this.#taking.close();
-        await house.yield();
+        await this.#outside.close();
+        await this.#data.yield();
         await this.#role.step({ do: "demote" });
-        await this.#takingOver.yield();
+        await this.#data.follow();
         // Who has heard of a later primary waits for nothing from this one.
         const reached = wasFenced ? null : await this.#leading.finish();
         await this.#leading.close("the primary was demoted");
         await this.#endDemotion();
-        await house.leave();
+        await this.#data.stay();
         await this.#stand();
         return reached;
       });
       const final = String(store.index);
       await this.#changes.orRest(() => this.#options.dropAttempts());
-      this.#changes.tell("role-changed", { mode: "secondary", final });
-      const former = links.storedFormer(this.#options.view);
+      this.#changes.tell("role-changed", { kind: this.#options.kind, mode: "secondary", final });
+      const former = links.storedFormer(this.#options.view, this.#options.kind);
       const unaware = former?.isHeard === false ? unawareWarnings(former.addresses) : [];
       return { warnings: [...demotionWarnings(final, finished), ...unaware] };
     });
@@ -345,31 +375,24 @@ export class Replication {
   }
 
   /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */
-  async fence(epoch: Epoch, { name, address }: HeardFrom): Promise<void> {
-    await this.#changes.own(async () => {
-      await this.#role.step({ do: "fence", epoch });
-      this.#fencedBy = { cluster: epoch.cluster, address };
-      await this.#changes.orSeal(async () => {
-        await this.#taking.close();
-        await this.#takingOver.yield();
-        await this.#options.house.yield();
-      });
-      this.#log.warn("another cluster of the set leads: nothing is written here any more", {
-        ...FENCED,
-        epoch: epoch.number,
-        cluster: epoch.cluster,
-        ...(name === "" ? {} : { name }),
-        ...(address === "" ? {} : { from: address }),
-      });
-    });
+  async fence(epoch: Epoch, by: HeardFrom): Promise<void> {
+    await this.#changes.own(
+      async () => {
+        await this.#role.step({ do: "fence", epoch });
+        this.#successor.heard(epoch, by);
+        await this.#changes.orSeal(async () => {
+          await this.#outside.close();
+          await this.#data.stop();
+        });
+        this.#successor.tell(epoch, by);
+      },
+      { isShut: this.#options.kind === "performance" },
+    );
   }
 
-  /** By its name, and where it was heard of in this life of the server, or is known to be. */
-  #leaderText({ cluster }: Epoch): string {
-    const heard = this.#fencedBy?.cluster === cluster ? this.#fencedBy.address : "";
-    const address = heard || (this.#links?.addressOf(this.#options.view, cluster) ?? "");
-    const text = clusterText(cluster, () => this.#nameOf(cluster));
-    return address === "" ? text : `${text} at ${address}`;
+  #leaderText(epoch: Epoch): string {
+    const address = this.#links?.addressOf(this.#options.view, epoch.cluster) ?? "";
+    return this.#successor.text(epoch, { name: (cluster) => this.#nameOf(cluster), address });
   }
 
   // --- secondary ---
@@ -410,7 +433,7 @@ export class Replication {
   async recover(): Promise<Changed> {
     return await this.#changes.alone(async () => {
       const { now } = this.#role;
-      if (now.mode === "disabled") throw failures.notPrimary();
+      if (now.mode === "disabled") throw failures.notPrimary(this.#options.kind);
       if (isFenced(now)) throw failures.fenced();
       if (now.mode === "secondary") await this.#following.again();
       else {
@@ -421,13 +444,12 @@ export class Replication {
     });
   }
 
-  async #takeOwn(isOpen: () => boolean): Promise<void> {
-    const orphans = this.#orphans;
-    const { clusterId } = this.#options;
-    for (let rows = orphans.batch(); isOpen() && rows.length > 0; rows = orphans.batch()) {
-      await this.#adopted.take(rows, clusterId());
-      await orphans.settle(rows);
-    }
+  /** Other data takes the place of this cluster's, which becomes a secondary with it. */
+  async join(joined: Joined, exchange: () => Promise<void>): Promise<void> {
+    await this.#changes.last(async () => {
+      after(this.#role.now, { do: "join", joined }, this.#options.kind);
+      await exchange();
+    });
   }
 
   async #load(): Promise<Links> {

@@ -1,32 +1,55 @@
 // The room of replication: what this cluster is among others.
 
-import type { Tx, View } from "../barrier/view.ts";
+import type { Tx } from "../barrier/view.ts";
 import { declares, type RoomPlan } from "../house/room.ts";
-import { Admission, type AdmissionOptions } from "./admission.ts";
+import type { ReplicationKind } from "../cluster/names.ts";
 import { admissionApi, primaryApi, recoverApi } from "./api-primary.ts";
-import { joiningApi, secondaryApi } from "./api-secondary.ts";
+import { joiningApi, recoverSecondaryApi, secondaryApi } from "./api-secondary.ts";
 import { statusApi } from "./api-status.ts";
 import { divergentApi, treesApi } from "./api-trees.ts";
+import { BothKinds, type BothKindsNeeds } from "./both-kinds.ts";
 import type { OperationsNeeds } from "./operations/operations.ts";
 import { operationsDeclared, type OperationsParts, operationsParts } from "./operations/part.ts";
-import { Replication } from "./replication.ts";
+import type { Replication } from "./replication.ts";
 import { isFenced, type Role } from "./roles/role.ts";
 
 export interface ReplicationNeeds extends Omit<
-  AdmissionOptions,
-  "view" | "replication" | "revokeOperationTokens" | "takeTicketsFrom" | "spendTicket"
+  BothKindsNeeds,
+  "revokeOperationTokens" | "takeTicketsFrom" | "spendTicket"
 > {
   readonly keeper: OperationsNeeds["keeper"];
   readonly operationTokenMaxAge: OperationsNeeds["operationTokenMaxAge"];
   readonly operationTokenAuth: OperationsNeeds["operationTokenAuth"];
-  /** Of everything below core/. */
-  readonly node: View;
 }
 
 export interface ReplicationParts extends OperationsParts {
+  readonly kinds: BothKinds;
+  /** Of disaster recovery. */
   readonly replication: Replication;
-  readonly admission: Admission;
+  readonly performance: Replication;
 }
+
+/** The endpoints that both kinds have. */
+const ofKind = (kind: ReplicationKind) => {
+  const own = ({ kinds }: ReplicationParts) => kinds[kind];
+  const admission = ({ kinds }: ReplicationParts) =>
+    kind === "dr" ? kinds.drAdmission : kinds.performanceAdmission;
+  const isDr = kind === "dr";
+  return [
+    declares(
+      "src/replication/api-primary.ts",
+      [...primaryApi(kind), ...(isDr ? recoverApi : [])],
+      own,
+    ),
+    declares("src/replication/api-primary.ts", admissionApi(kind), admission),
+    declares("src/replication/api-secondary.ts", joiningApi(kind), admission),
+    declares(
+      "src/replication/api-secondary.ts",
+      [...secondaryApi(kind), ...(isDr ? recoverSecondaryApi : [])],
+      own,
+    ),
+  ];
+};
 
 export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
   name: "replication",
@@ -34,28 +57,12 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     declares(
       "src/replication/api-status.ts",
       statusApi,
-      ({ replication }: ReplicationParts) => replication.status,
+      ({ replication, performance }: ReplicationParts) => ({
+        dr: replication.status,
+        performance: performance.status,
+      }),
     ),
-    declares(
-      "src/replication/api-primary.ts",
-      [...primaryApi, ...recoverApi],
-      ({ replication }: ReplicationParts) => replication,
-    ),
-    declares(
-      "src/replication/api-primary.ts",
-      admissionApi,
-      ({ admission }: ReplicationParts) => admission,
-    ),
-    declares(
-      "src/replication/api-secondary.ts",
-      joiningApi,
-      ({ admission }: ReplicationParts) => admission,
-    ),
-    declares(
-      "src/replication/api-secondary.ts",
-      secondaryApi,
-      ({ replication }: ReplicationParts) => replication,
-    ),
+    ...ofKind("dr"),
     declares(
       "src/replication/api-trees.ts",
       treesApi,
@@ -67,32 +74,28 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       ({ replication }: ReplicationParts) => replication,
     ),
     ...operationsDeclared,
+    ...ofKind("performance"),
   ],
   build: (needs) => {
-    const view = needs.node.sub("replication/dr/");
     const { operations } = operationsParts({
       ...needs,
-      role: () => ({ mode: replication.mode, ...placeOf(replication.role) }),
+      role: () => ({ mode: kinds.dr.mode, ...placeOf(kinds.dr.role) }),
     });
-    const tickets = {
+    const kinds: BothKinds = new BothKinds({
+      ...needs,
       revokeOperationTokens: (tx: Tx) => operations.revokeAll(tx),
       takeTicketsFrom: (tx: Tx, epoch: number) => operations.takeFrom(tx, epoch),
-    };
-    const replication: Replication = new Replication({ ...needs, view, ...tickets });
-    const admission = new Admission({
-      ...needs,
-      ...tickets,
       spendTicket: (tx, caller) => operations.spend(tx, caller),
-      view,
-      replication,
     });
+    const { dr: replication, performance } = kinds;
     return {
+      kinds,
       replication,
-      admission,
+      performance,
       operations,
       whileFollowing: "leads",
-      lead: () => replication.lead(),
-      rest: () => replication.rest(),
+      lead: () => kinds.lead(),
+      rest: () => kinds.rest(),
       metrics: {
         recordsHealed: () => replication.trees.healed,
         replication: () => replication.status.reading,

@@ -2,20 +2,21 @@
 // its own epoch on it has; what a crash leaves after that is finished when the server is unsealed the next time.
 
 import { jsonCodec } from "@holdfast/shared/codec";
-import { describe, type Failure } from "@holdfast/shared/failure";
+import { describe } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
 import { namedAddress } from "./addresses.ts";
+import type { DataSteps } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
 import type { Following } from "./following.ts";
 import type { Leading } from "./leading.ts";
 import type { Links } from "./links/links.ts";
-import { firstOfEpoch, storedPromotion, type TookOver, writerBefore } from "./log-times.ts";
 import { putMark } from "./stream/mark.ts";
 import type { LinkedOptions } from "./options.ts";
 import type { Changed, Changes } from "./roles/changes.ts";
 import { promotionChecks, promotionRefusal, skipped, unreachedWarnings } from "./roles/checks.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
-import { follows, isFenced, type Promoting, type Role, type Secondary } from "./roles/role.ts";
+import { follows, type Promoting, type Secondary } from "./roles/role.ts";
+import { silenceWarnings } from "./roles/seen.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { rivalWarnings, skewWarnings } from "./roles/warnings.ts";
 
@@ -29,6 +30,7 @@ export interface TakingOverParts {
   readonly changes: Changes;
   readonly leading: Leading;
   readonly following: Following;
+  readonly data: DataSteps;
   /** The data is this cluster's from here on. */
   readonly taken: () => void;
 }
@@ -43,40 +45,12 @@ export interface Promotion {
 
 export class TakingOver {
   readonly #parts: TakingOverParts;
-  #tookOver: TookOver | null = null;
-  #goesOnAt: Instant | null = null;
 
   constructor(parts: TakingOverParts) {
     this.#parts = parts;
   }
 
-  /** When this cluster took the place of another, as far as its log tells; null where it never has. */
-  get tookOver(): TookOver | null {
-    return this.#tookOver;
-  }
-
-  /** How late it is by the log of whom it takes the place of; null but while it does. */
-  get goesOnAt(): Instant | null {
-    return this.#goesOnAt;
-  }
-
   // --- after a start ---
-
-  /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
-  async enter(
-    role: Role,
-    { isStopped }: { /** A primary that may not write now. */ readonly isStopped: boolean },
-  ): Promise<{ readonly following: boolean; readonly secondary: boolean }> {
-    const { options, following: side } = this.#parts;
-    const { store, clusterId } = options;
-    const isOthers = follows(role) && !this.#hasBegunEpoch(role);
-    const following = isOthers || isStopped;
-    this.#tookOver = following ? null : storedPromotion(store, clusterId());
-    side.begin();
-    if (following) await store.follow(isStopped ? failures.leaseLapsed : whyFollows(role));
-    else if (store.following) await store.lead(); // it was sealed in another role
-    return { following, secondary: isOthers && !isFenced(role) };
-  }
 
   /** What a crash has left of a change. */
   async finish(): Promise<void> {
@@ -91,7 +65,7 @@ export class TakingOver {
 
   async #finishChange(now: Secondary, promoting: Promoting): Promise<void> {
     const { role, options } = this.#parts;
-    if (this.#hasBegunEpoch(now)) {
+    if (this.#parts.data.hasBegun(now)) {
       if (promoting.leaves === true) await this.#becomeAlone();
       else await this.#becomePrimary(now);
       options.log.info("finished a change of the role that a crash had interrupted");
@@ -101,14 +75,6 @@ export class TakingOver {
         "a change of the role had not begun when the server ended; this is a secondary as before",
       );
     }
-  }
-
-  /** Of a promotion or a leave that a crash has interrupted. */
-  #hasBegunEpoch(role: Role): boolean {
-    const { store, clusterId } = this.#parts.options;
-    const last = store.timeline?.epochs.at(-1);
-    if (role.mode !== "secondary" || role.promoting === null || last === undefined) return false;
-    return last.cluster === clusterId() && last.epoch > role.promoting.logEpoch;
   }
 
   // --- changes ---
@@ -141,7 +107,12 @@ export class TakingOver {
       candidates.settle();
       const { warnings } = await this.#promote(usual);
       return {
-        warnings: [...(force ? skipped(checks) : []), ...unreachedWarnings(facts), ...warnings],
+        warnings: [
+          ...(force ? skipped(checks) : []),
+          ...silenceWarnings(facts),
+          ...unreachedWarnings(facts),
+          ...warnings,
+        ],
       };
     } catch (error) {
       const { now } = this.#parts.role;
@@ -153,18 +124,18 @@ export class TakingOver {
   }
 
   async #promote(address: string): Promise<Changed> {
-    const { options, changes, leading, following } = this.#parts;
+    const { options, changes, leading, following, data } = this.#parts;
     const skew = following.receiving?.status.clockSkew ?? 0n;
     return await changes.alone(async () => {
       const { set } = this.#secondary();
-      const time = await this.#beginOwnEpoch({ address });
+      const time = await data.begin({ address });
       const { isKnown } = await changes.orSeal(() => this.#becomePrimary(this.#secondary()));
       await this.#takeOver(time);
       await leading.open();
       following.replaced();
       await this.#rotate();
       await changes.orRest(() => options.dropAttempts()); // those that are left end with the rest
-      changes.tell("role-changed", { mode: "primary", set });
+      changes.tell("role-changed", { kind: options.kind, mode: "primary", set });
       return {
         warnings: [
           ...skewWarnings(skew),
@@ -187,16 +158,16 @@ export class TakingOver {
 
   /** Leaves the set. */
   async leave(): Promise<Changed> {
-    const { options, changes } = this.#parts;
+    const { options, changes, data } = this.#parts;
     return await changes.alone(async () => {
       this.#secondary();
-      if (options.store.adopting !== null) throw failures.halfCopied();
-      const time = await this.#beginOwnEpoch({ address: "", leaves: true });
+      if (data.isHalf) throw failures.halfCopied();
+      const time = await data.begin({ address: "", leaves: true });
       await changes.orSeal(() => this.#becomeAlone());
       await this.#takeOver(time);
       await this.#rotate();
       await changes.orRest(() => options.dropAttempts());
-      changes.tell("role-changed", { mode: "disabled" });
+      changes.tell("role-changed", { kind: options.kind, mode: "disabled" });
       return {
         warnings: [
           "this cluster is on its own now, with the data that it had; joining a primary again takes the place of all of it",
@@ -205,47 +176,16 @@ export class TakingOver {
     });
   }
 
-  /** The data is another cluster's from here on, or not to be changed any more. */
-  async yield(): Promise<void> {
-    const { options, following, role } = this.#parts;
-    await options.store.follow(whyFollows(role.now));
-    following.begin(); // its last entry is of now
-    this.#tookOver = null;
-  }
-
   /** The data is this cluster's again, which nobody else has led since. */
   async leadAgain(): Promise<void> {
-    await this.#parts.options.store.lead();
-    await this.#takeOver(null);
+    await this.#parts.data.leadAgain();
+    this.#parts.taken();
   }
 
   // --- performing ---
 
-  /** From here on the log is this cluster's own; where that fails, it is a secondary as before. Gives the time of the log. */
-  async #beginOwnEpoch(what: Omit<Promoting, "logEpoch">): Promise<Instant | null> {
-    const { options, role, changes, following } = this.#parts;
-    const { store, clusterId } = options;
-    const begin = async () => {
-      const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
-      await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
-      const time = following.timeOfLog();
-      try {
-        await store.lead();
-        await store.startEpoch(clusterId());
-        return time;
-      } catch (error) {
-        await changes.orSeal(async () => {
-          await store.follow();
-          await role.step({ do: "stay" });
-        });
-        throw error;
-      }
-    };
-    return await following.apart(begin, { isHeard: what.leaves !== true });
-  }
-
   async #becomeAlone(): Promise<void> {
-    const { revokeOperationTokens, view } = this.#parts.options;
+    const { revokeOperationTokens, view, own } = this.#parts.options;
     const { heard } = this.#parts.following;
     const links = await this.#parts.links();
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
@@ -253,7 +193,7 @@ export class TakingOver {
       links.forgetFormer(tx);
       links.forgetUpstream(tx);
       heard.forgetIn(tx);
-      putMark(tx.on(view), null);
+      putMark(tx.on(own), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });
@@ -263,25 +203,26 @@ export class TakingOver {
   /** `isKnown`: its secondaries know it from before. */
   async #becomePrimary(role: Secondary): Promise<{ readonly isKnown: boolean }> {
     const { heard } = this.#parts.following;
-    const { store, clusterId, revokeOperationTokens, clock, random, view } = this.#parts.options;
+    const { kind, clusterId, revokeOperationTokens, clock, random, view, own } =
+      this.#parts.options;
     const links = await this.#parts.links();
     // Who was demoted and has followed nobody since is whom its secondaries know.
-    const isKnown = role.id === "" && links.storedMaterial(view, "dr")?.authority.set === role.set;
+    const isKnown = role.id === "" && links.storedMaterial(view, kind)?.authority.set === role.set;
     const material = isKnown
       ? null
-      : await links.makePrimary({ set: role.set, kind: "dr" }, { clock, random });
+      : await links.makePrimary({ set: role.set, kind }, { clock, random });
     const isRefused = heard.lastRefusal !== null && role.final === null;
-    const first = firstOfEpoch(store);
+    const { first, before: cluster } = this.#parts.data.begun();
     const step = { do: "promote", cluster: clusterId(), first, isRefused } as const;
     const former = {
       addresses: [...new Set([...(role.known ?? []), role.address])],
-      cluster: writerBefore(store, clusterId()),
+      cluster,
     };
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);
-      links.keepFormer(tx, former, { isHeard: role.final !== null });
+      links.keepFormer(tx, former, { kind, isHeard: role.final !== null });
       heard.forgetIn(tx);
-      putMark(tx.on(view), null);
+      putMark(tx.on(own), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
     });
@@ -306,26 +247,13 @@ export class TakingOver {
 
   /** The rooms open: the data is this cluster's from here on. `time`: by the log of who led before; null: nobody did. */
   async #takeOver(time: Instant | null): Promise<void> {
-    const { options, changes, taken } = this.#parts;
-    const { house, clock } = options;
-    if (time !== null) this.#tookOver = { since: time, at: clock.now() };
-    this.#goesOnAt = time;
-    try {
-      await changes.orSeal(() => house.takeOver());
-    } finally {
-      this.#goesOnAt = null;
-    }
-    taken();
+    await this.#parts.data.take(time);
+    this.#parts.taken();
   }
 
   #secondary(): Secondary {
     const { now } = this.#parts.role;
-    if (now.mode !== "secondary") throw failures.notSecondary();
+    if (now.mode !== "secondary") throw failures.notSecondary(this.#parts.options.kind);
     return now;
   }
-}
-
-/** What whoever writes here hears: of a primary that was superseded that it is one. */
-function whyFollows(role: Role): (() => Failure) | undefined {
-  return isFenced(role) ? failures.fenced : undefined;
 }

@@ -198,12 +198,9 @@ export class TreeWork {
       mend: (fn: Parameters<Store["mend"]>[0]) => store.mend(fn, { following: store.following }),
     };
     try {
-      const { mended, removed, sums } = await reindexStore(
-        mending,
-        this.#options,
-        undefined,
-        (stage) => (this.#stage = stage),
-      );
+      const { mended, removed, sums } = await reindexStore(mending, this.#options, {
+        see: (stage) => (this.#stage = stage),
+      });
       this.#reindexedAt = clock.now();
       this.#corrupted = false;
       await this.#keep();

@@ -58,11 +58,15 @@ export const nodeApi = [
       sealed: out.boolean("Whether the node has no keys"),
       standby: out.boolean("Whether another node is active"),
       performance_standby: out.boolean("Whether it is a standby that serves reads"),
-      replication_dr_mode: out.string("disabled, bootstrapping, primary or secondary"),
+      replication_dr_mode: out.string(
+        "disabled, bootstrapping, primary or secondary; unknown while sealed",
+      ),
       replication_dr_fenced: out.boolean(
         "Whether it is a primary that writes nothing: another was promoted, or primary_lease has lapsed",
       ),
-      replication_performance_mode: out.string("disabled, bootstrapping, primary or secondary"),
+      replication_performance_mode: out.string(
+        "disabled, bootstrapping, primary or secondary; unknown while sealed",
+      ),
       server_time_utc: out.integer("The server's clock, in seconds since 1970"),
       version: out.string("Version of the server"),
       cluster_name: out.optional(out.string("Name of the cluster; only while unsealed")),

@@ -108,6 +108,11 @@ export class SealKeeper {
 
   // --- state ---
 
+  /** Whether another cluster writes what is shared. */
+  get sharedElsewhere(): boolean {
+    return this.#options.store.leavesShared;
+  }
+
   get initialised(): boolean {
     return this.#options.store.initialised;
   }

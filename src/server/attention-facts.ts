@@ -28,7 +28,8 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
         mountFact(record.uuid, count).map((fact) => ({ ...fact, path: fact.path + place })),
     );
   // A secondary has nothing open that would know of these.
-  const isOpen = () => rooms.replication.replication.mode !== "secondary";
+  const isOpen = () =>
+    rooms.replication.replication.mode !== "secondary" && !rooms.replication.kinds.isCopying;
   return {
     audit: () => rooms.audit.audit.facts(),
     sharesNeeded: () => rooms.seal.keeper.status().t,

@@ -8,12 +8,15 @@ import type { Log } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Held } from "../carried/held.ts";
+import type { Followers } from "../barrier/followers.ts";
 import type { View } from "../barrier/view.ts";
 import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
 import type { Witness } from "../core/seams.ts";
+import type { ForwardedRequests } from "../forwarding/answering.ts";
+import type { Primary } from "../forwarding/primary.ts";
 import type { Room } from "../house/room.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import type { IntrospectionOptions } from "../introspection/introspection.ts";
@@ -91,6 +94,8 @@ export interface Standing {
   readonly role: NodeRole;
   /** What its cluster is to those that hold the same data. */
   readonly drMode: DrMode;
+  /** The cluster that writes what several share; null while that is this one. Default: it always is. */
+  readonly primary?: () => Primary | null;
 }
 
 export type DrMode = "disabled" | "primary" | "secondary";
@@ -116,6 +121,11 @@ export interface Ground {
   readonly declarations: IntrospectionOptions["declarations"];
   /** What becomes of the rooms when the role of the cluster changes. */
   readonly roleSteps: HouseSteps;
+  /** Who writes what is shared; null where this cluster does. */
+  readonly primary: () => Primary | null;
+  /** Built after the rooms. */
+  readonly followers: () => Followers;
+  readonly forwarded: () => ForwardedRequests;
   /** Every room, when they are built. */
   readonly all: () => readonly Room[];
 }

@@ -7,9 +7,14 @@ import type { Operation } from "@holdfast/shared/endpoint/request";
 import { describe } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Barrier } from "../barrier/barrier.ts";
+import { Followers } from "../barrier/followers.ts";
 import { FairTurns } from "../base/fair-turns.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
+import type { ForwardedRequests } from "../forwarding/answering.ts";
+import type { Primary } from "../forwarding/primary.ts";
+import { StateMarks } from "../forwarding/consistency.ts";
+import { SendingToPrimary } from "../forwarding/sending.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
@@ -23,6 +28,7 @@ import { builtInTypes } from "./engine-types.ts";
 import { barrierPart, storagePart } from "./foundations.ts";
 import type { Ground, PathQueries, ProcessGround } from "./ground.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
+import { PrimaryRegion } from "./primary-region.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { whoGetsWhat } from "./who-gets-what.ts";
 
@@ -36,22 +42,30 @@ export class House {
   /** In the order in which they open. */
   readonly parts: readonly Room[];
   readonly life: HouseLife;
+  /** For whoever applies shared rows of another cluster. */
+  readonly followers: Followers;
   readonly endpoints: readonly Served[];
   readonly pipeline: Pipeline;
+  /** For whoever serves secondaries that leave shared data to this cluster. */
+  readonly forwarded: ForwardedRequests;
   readonly running: Running;
   readonly readings: Partial<Readings>;
   readonly #outbound: OutboundCalls;
+  readonly #states: StateMarks;
   readonly #host: ProcessGround;
+  readonly #region: PrimaryRegion;
   #following = false; // the data is another cluster's, or is not to be changed any more
 
   constructor(host: ProcessGround, engine: StorageEngine) {
     this.#host = host;
+    const primary = () => this.#primary;
     const { config, world, log, dev } = host;
     const { clock, timers, random, net } = world;
     const { maxEntryBytes } = config.storage;
     const stored = { engine, clock, timers, log: log.child("storage"), maxEntryBytes };
     this.store = host.witnessed?.newStore(stored) ?? new Store(stored);
     const { store } = this;
+    this.#states = new StateMarks({ log: store, primary, timers });
     this.barrier = new Barrier({
       store,
       clock,
@@ -101,23 +115,38 @@ export class House {
       declarations: (caller, namespace, generic) =>
         caller === null ? this.endpoints : described.in(namespace, generic),
       roleSteps: this.#roleSteps,
+      primary,
+      followers: () => this.followers,
+      forwarded: () => this.forwarded,
       all: () => this.parts,
     };
     this.rooms = buildRooms((rooms) => whoGetsWhat(rooms, ground));
     this.parts = [
-      storagePart(store, host, () => this.rooms.replication.replication.retention),
+      storagePart(store, host, () => this.rooms.replication.kinds.retention),
       barrierPart(barrier),
       ...Object.values(this.rooms),
       ...host.furtherRooms.map((make) => make(views)),
     ];
     this.life = new HouseLife(this.parts);
+    this.followers = new Followers(
+      views.shared,
+      this.parts.flatMap(({ followers = [] }) => followers),
+    );
     this.readings = Object.assign({}, ...this.parts.map(({ metrics = {} }) => metrics));
     this.endpoints = this.parts.flatMap(({ endpoints }) => endpoints);
     const described = new DescribedMounts({
       mounts: this.rooms.mounts.mounts,
       own: this.endpoints,
     });
+    this.#region = new PrimaryRegion(this.rooms.replication.performance, { store, timers });
     this.pipeline = this.#newPipeline(host, ground);
+    this.forwarded = { core: this.pipeline, shared: () => store.head?.lastPerf ?? 0n };
+  }
+
+  /** Who writes what is shared; null where this cluster does. */
+  get #primary(): Primary | null {
+    const { standing } = this.#host;
+    return standing.primary?.() ?? (this.store.leavesShared ? this.#region : null);
   }
 
   /** With an auto seal, unseals. */
@@ -154,8 +183,9 @@ export class House {
   }
 
   async #opened(): Promise<void> {
-    const { following, secondary } = await this.rooms.replication.replication.enter();
+    const { following, secondary } = await this.rooms.replication.kinds.enter();
     this.#following = following;
+    this.#states.open(this.barrier.handOver().treeKey);
     await this.life.open({ following: secondary });
     try {
       await this.#leadIfMeant();
@@ -165,10 +195,10 @@ export class House {
     }
   }
 
-  /** Whoever leads a cluster is the primary of its data, but where that is another cluster's. */
+  /** Whoever leads a cluster is the primary of its data, but where that, or what is shared of it, is another cluster's. */
   async #leadIfMeant(): Promise<void> {
     if (!this.#host.leads()) return;
-    await this.life.lead({ primary: true, following: this.#following });
+    await this.life.lead({ primary: !this.store.leavesShared, following: this.#following });
   }
 
   /** What becomes of the rooms when the role of the cluster changes. */
@@ -186,7 +216,7 @@ export class House {
       leave: () => this.life.leave(),
       takeOver: async () => {
         this.#following = false;
-        await this.life.takeOver({ primary: true });
+        await this.life.takeOver({ primary: !this.store.leavesShared });
       },
       seal: () => void this.rooms.seal.keeper.seal(), // in a turn of its own
     };
@@ -199,6 +229,7 @@ export class House {
       log.error("could not come to rest in good order", { cause: describe(error) });
     }
     await this.life.close();
+    this.#states.close();
   }
 
   /** What a change of the role opens and closes would not be seen by whoever rests meanwhile. */
@@ -229,7 +260,14 @@ export class House {
       snapshots,
     } = this.rooms;
     const { keeper } = seal;
-    const { replication } = this.rooms.replication;
+    const { replication, kinds } = this.rooms.replication;
+    const primary = () => this.#primary;
+    const sending = new WeakMap<Primary, SendingToPrimary>();
+    const sendingTo = (primary: Primary) => {
+      const known = sending.get(primary) ?? new SendingToPrimary(primary, () => keeper.clusterId);
+      sending.set(primary, known);
+      return known;
+    };
     return new Pipeline({
       endpoints: this.endpoints,
       node: {
@@ -240,7 +278,11 @@ export class House {
           return keeper.sealed;
         },
         get drSecondary() {
-          return standing.drMode === "secondary" || replication.mode === "secondary";
+          const isSecondary = standing.drMode === "secondary" || replication.mode === "secondary";
+          return isSecondary || kinds.isCopying;
+        },
+        get copying() {
+          return kinds.isCopying;
         },
         get changing() {
           return replication.changing;
@@ -271,6 +313,14 @@ export class House {
       quotas: quotas.quotas,
       attempts: tokens.attempts,
       loaded: snapshots.loaded,
+      elsewhere: {
+        get primary() {
+          const known = primary();
+          return known === null ? null : sendingTo(known);
+        },
+      },
+      consistency: this.#states,
+      region: () => seal.region.name,
       running: this.running,
       turns,
       timers,

@@ -219,7 +219,11 @@ export class ServerProcess {
     if (clusterPort === null) return;
     const { world, log } = this.#parts;
     const { ClusterPort: Port } = await import("../cluster/port.ts");
-    const port = new Port({ ...world, log: log.child("cluster") });
+    const isSealed = () => {
+      const keeper = this.#house?.rooms.seal.keeper;
+      return keeper !== undefined && keeper.initialised && keeper.sealed;
+    };
+    const port = new Port({ ...world, log: log.child("cluster"), isSealed });
     const at = await port.listen(clusterPort);
     this.#clusterPort = port;
     this.#clusterAddress = `https://${showHostPort(at)}`;

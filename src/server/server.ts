@@ -7,6 +7,8 @@ import type { Audit } from "../audit/audit.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Config } from "../config/config.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { ForwardedRequests } from "../forwarding/answering.ts";
+import type { Followers } from "../barrier/followers.ts";
 import type { HouseLife } from "../house/life.ts";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
@@ -34,12 +36,18 @@ export interface Server {
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
+  /** Of disaster recovery, and of the other kind. */
   readonly replication: Replication;
+  readonly performance: Replication;
   readonly operations: Operations;
   readonly store: Store;
   readonly barrier: Barrier;
   /** Whether the node leads, and the way there and back. */
   readonly life: HouseLife;
+  /** Stores shared rows of another cluster, with what follows from them. */
+  readonly followers: Followers;
+  /** Requests that a secondary sends on. */
+  readonly forwarded: ForwardedRequests;
   /** Resolves with the cause when the storage fails; never otherwise. */
   readonly failed: Promise<unknown>;
   /** Puts other data in the place of the house's, while listeners stay. */
@@ -91,11 +99,20 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     get replication() {
       return now().rooms.replication.replication;
     },
+    get performance() {
+      return now().rooms.replication.performance;
+    },
     get operations() {
       return now().rooms.replication.operations;
     },
     get life() {
       return now().life;
+    },
+    get forwarded() {
+      return now().forwarded;
+    },
+    get followers() {
+      return now().followers;
     },
     addresses: host.addresses,
     failed: host.failed,

@@ -16,6 +16,7 @@ import { ENTRY_OVERHEAD } from "../crypto/aead.ts";
 import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
 import type { Receipt } from "../evidence/receipts.ts";
+import { forwardServices } from "../forwarding/answering.ts";
 import type { Room } from "../house/room.ts";
 import type { LeaseOrigin } from "../leases/lease.ts";
 import type { EndedLease } from "../leases/ports.ts";
@@ -59,6 +60,15 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
     return fixed === "disabled" ? rooms.replication.replication.mode : fixed;
   };
 
+  const performanceMode = () =>
+    drMode() === "secondary" ? "disabled" : rooms.replication.performance.mode;
+  /** Whether it reads alone, or not even that. */
+  const isStopped = () => {
+    const { replication, performance, kinds } = rooms.replication;
+    return replication.status.isStopped || performance.status.isStopped || kinds.isCopying;
+  };
+  const isOpen = () => drMode() !== "secondary" && !rooms.replication.kinds.isCopying;
+
   return {
     seal: () => ({
       store,
@@ -87,11 +97,12 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         removed: false,
         role: host.standing.role,
         drSecondary: drMode() === "secondary",
-        fenced: !sealed && rooms.replication.replication.status.isStopped,
+        fenced: !sealed && isStopped(),
         activeReachable: true,
-        drMode: drMode(),
-        performanceMode: "disabled",
-        bootstrapOpen: !sealed && drMode() !== "secondary" && rooms.tokens.tokens.bootstrapOpen,
+        // What a sealed cluster is lies behind the seal.
+        drMode: sealed && store.initialised ? "unknown" : drMode(),
+        performanceMode: sealed && store.initialised ? "unknown" : performanceMode(),
+        bootstrapOpen: !sealed && isOpen() && rooms.tokens.tokens.bootstrapOpen,
         heartbeat: sealed ? null : rooms.replication.replication.status.heartbeat,
         lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,
       }),
@@ -120,6 +131,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
       turns,
       region,
+      source: ground.primary,
       anonymousSelf: acl.anonymousSelf,
       life: { usual: config.defaultLeaseTtl, max: acl.tokenMaxExpirationTtl },
       mounts: { byUuid: (uuid) => rooms.mounts.mounts.byUuid(uuid) },
@@ -139,6 +151,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       shared,
       local,
       contents: () => contentsOf(ground.all()),
+      isUsed: (tx, id) => rooms.leases.leases.hasAny(tx, id),
       residents: [
         { namespaceCreated: (tx, id) => rooms.policies.policies.namespaceCreated(tx, id) },
       ],
@@ -167,6 +180,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
           const { closing } = rooms.tokens.tokens;
           return closing.close(uuid, (token) => leases.revokeOwner(token, signal), signal);
         },
+        has: (tx, uuid) => rooms.tokens.tokens.closing.has(tx, uuid),
       },
       requestsLeft: (uuid, max, signal) => running.left(uuid, max, signal),
       routes: (endpoints) => new Router(endpoints),
@@ -189,6 +203,9 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       isMounted: (namespace, path) => rooms.mounts.mounts.isMounted(namespace, path),
       goesOnAt: () => rooms.replication.replication.goesOnAt,
       logins: {
+        get globalElsewhere() {
+          return store.leavesShared;
+        },
         endBelow: (namespace, prefix, how) =>
           rooms.tokens.tokens.closing.endBelow(namespace, prefix, how),
       },
@@ -411,6 +428,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       store,
       barrier,
       node,
+      local,
       clock,
       timers,
       random,
@@ -424,6 +442,10 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       clusterAddress: host.clusterAddress,
       port: host.clusterPort,
       house: ground.roleSteps,
+      region,
+      configuredRegion: config.region,
+      followers: ground.followers,
+      forwarded: () => forwardServices(ground.forwarded()),
       ...config.replication,
       sign: (report) => rooms.evidence.evidence.sign({ kind: FAILOVER_REHEARSAL, ...report }),
       dropAttempts: () => rooms.seal.keeper.dropAttempts(),

@@ -2,10 +2,10 @@
 // for each by itself takes four times as long as to read them all once. In little memory whatever is stored: keys are
 // known by 48 bits of a hash, and what is not known for sure is left to be looked for.
 
-import { equalBytes, hex } from "@holdfast/shared/bytes";
-import type { LeafRow, ReadView } from "./engines/engine.ts";
+import { fromHex } from "@holdfast/shared/bytes";
+import type { Reads, ScopeRow } from "./engines/engine.ts";
 
-const PAGE = 32; // leaves
+const PAGE = 128; // leaves
 /** Of eight bytes each: 16 MiB hold one and a half million keys. */
 const MAX_PLACES = 2 ** 21;
 const MIN_PLACES = 2 ** 10;
@@ -27,6 +27,7 @@ export class ScopesByKey {
   readonly #numbers = new Map<string, number>();
   #left: number;
   #last = 0; // of the leaf before
+  #lastScope = "";
 
   /** `expected`: how many leaves there may be. */
   private constructor(expected: number) {
@@ -38,14 +39,14 @@ export class ScopesByKey {
   }
 
   static async read(
-    view: Pick<ReadView, "leaves">,
+    view: Pick<Reads, "scopes">,
     expected: number,
     pauses: Pauses,
   ): Promise<ScopesByKey> {
     const scopes = new ScopesByKey(expected);
-    let after: LeafRow | null = null;
+    let after: ScopeRow | null = null;
     for (;;) {
-      const page: LeafRow[] = view.leaves(after, PAGE);
+      const page: ScopeRow[] = view.scopes(after, PAGE);
       for (const { key, scope } of page) scopes.#add(key, scope);
       after = page.at(-1) ?? null;
       if (page.length < PAGE || scopes.#left === 0) return scopes;
@@ -60,7 +61,7 @@ export class ScopesByKey {
     return which === 0 || which === UNSURE ? null : this.#scopes[which - 1]!;
   }
 
-  #add(key: string, scope: Uint8Array): void {
+  #add(key: string, scope: string): void {
     const number = this.#numberOf(scope);
     if (this.#left === 0 || number === null) return;
     const { low, high } = hashOf(key);
@@ -86,17 +87,17 @@ export class ScopesByKey {
     return at;
   }
 
-  #numberOf(scope: Uint8Array): number | null {
-    const last = this.#scopes[this.#last];
-    if (last !== undefined && equalBytes(last, scope)) return this.#last;
-    const text = hex(scope);
-    let number = this.#numbers.get(text);
+  #numberOf(scope: string): number | null {
+    if (scope === this.#lastScope) return this.#last;
+    let number = this.#numbers.get(scope);
     if (number === undefined) {
-      if (this.#scopes.length === MAX_SCOPES) return null;
-      number = this.#scopes.push(scope) - 1;
-      this.#numbers.set(text, number);
+      const bytes = fromHex(scope);
+      if (bytes === null || this.#scopes.length === MAX_SCOPES) return null;
+      number = this.#scopes.push(bytes) - 1;
+      this.#numbers.set(scope, number);
     }
     this.#last = number;
+    this.#lastScope = scope;
     return number;
   }
 }

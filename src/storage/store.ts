@@ -468,6 +468,17 @@ export class Store implements StoreReads {
     return this.#writing.startEpoch(cluster);
   }
 
+  /**
+   * The next entry has at least the index behind this one: whatever was counted by the indexes of another cluster comes before it. Where
+   * that is further on, the log of before is given up, since it would have a hole.
+   */
+  async skipTo(index: bigint): Promise<void> {
+    if (this.index >= index) return;
+    const isLarge = () => this.head!.logBytes - this.tail!.logBytesBefore > MIB;
+    await trimLog(this, this.#world, { minEntries: 0n }, isLarge);
+    await this.#writing.skipTo(index);
+  }
+
   /** Who reads control records of a type, when somebody else has made them. */
   onControl(type: number, reader: ControlReader): void {
     this.#writing.onControl(type, reader);

@@ -66,19 +66,18 @@ export interface TrimmerParts {
 export class Trimmer {
   readonly #store: Store;
   readonly #work: Recurring;
-  readonly #retention: () => Retention;
   #unwatch: (() => void) | null = null;
 
   constructor({ store, clock, timers, log, retention }: TrimmerParts) {
     this.#store = store;
-    this.#retention = retention;
     this.#work = new Recurring({
       trouble: "could not trim the log",
       run: async (isOpen) => {
-        if (isOpen()) this.#watch();
+        const kept = retention();
+        if (isOpen()) this.#watch(kept.bytes);
         // One that is half taken over keeps its log until it is whole.
         const trims = () => isOpen() && store.adopting === null;
-        await trimLog(store, { clock, timers }, retention(), trims);
+        await trimLog(store, { clock, timers }, kept, trims);
       },
       timers,
       log,
@@ -96,11 +95,10 @@ export class Trimmer {
     await this.#work.close();
   }
 
-  #watch(): void {
+  #watch(bytes = MAX_BYTES): void {
     this.#unwatch?.();
     const store = this.#store;
-    const part = (this.#retention().bytes ?? MAX_BYTES) / PARTS;
-    const enough = (store.head?.logBytes ?? 0n) + part;
+    const enough = (store.head?.logBytes ?? 0n) + bytes / PARTS;
     const wake = () => {
       unwatch();
       this.#work.wake();

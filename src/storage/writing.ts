@@ -382,6 +382,23 @@ export class Writing {
     });
   }
 
+  /** The next entry has the index behind this one, and the log begins with it. */
+  skipTo(index: bigint): Promise<void> {
+    const acceptance = this.#acceptance;
+    return acceptance.settleAfter(acceptance.waiters.last, () => {
+      const tip = this.requireTip();
+      this.#life.assertLeads();
+      if (tip.head.index >= index) return acceptance.whenDurable(acceptance.waiters.last);
+      const head = tip.skipTo(index);
+      const { chain: chainBefore, logBytes: logBytesBefore } = head;
+      const tail = heads.encodeTail({ first: index + 1n, chainBefore, logBytesBefore });
+      const meta = new Map([[heads.TAIL_ROW, tail]]);
+      const sequence = acceptance.waiters.next();
+      acceptance.push({ ...NOTHING, head, meta, trimLogBelow: index + 1n, sequence });
+      return acceptance.whenDurable(sequence);
+    });
+  }
+
   /** Who reads the control records of a type, when somebody else has made them. */
   onControl(type: number, reader: ControlReader): void {
     this.#following.onControl(type, reader);

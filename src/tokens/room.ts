@@ -4,7 +4,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { FairTurns } from "../base/fair-turns.ts";
 import { declares, type DeclaredFile, type RoomPlan } from "../house/room.ts";
-import { AclTokens } from "./acl/acl-tokens.ts";
+import { AclTokens, type AclTokensOptions } from "./acl/acl-tokens.ts";
 import { tokensApi } from "./acl/api.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { authTokenApi } from "./auth/api-auth-token.ts";
@@ -16,6 +16,7 @@ export interface TokensNeeds extends Required<Omit<TokensOptions, "maxCached">> 
   readonly turns: FairTurns;
   /** Name of the own region. */
   readonly region: () => string;
+  readonly source: NonNullable<AclTokensOptions["source"]>;
   /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
   /** How long tokens of auth/token live. */
@@ -46,7 +47,7 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
     ),
   ],
   build: (needs) => {
-    const { clock, timers, random, turns, region, anonymousSelf, life } = needs;
+    const { clock, timers, random, turns, region, source, anonymousSelf, life } = needs;
     const tokens = new Tokens(needs);
     const aclTokens = new AclTokens({
       tokens,
@@ -55,6 +56,7 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
       turns,
       random,
       region,
+      source,
       anonymousSelf,
     });
     const { stillKnows, limits, isProgram } = needs;
@@ -77,6 +79,7 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
         tokens.close();
       },
       jobs: tokens.jobs,
+      followers: [tokens.follower],
       wipe: {
         reachesOutside: false,
         run: async (namespaceId) => {

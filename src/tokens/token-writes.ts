@@ -122,7 +122,7 @@ export class TokenWrites {
   async wipeNamespace(namespaceId: string): Promise<void> {
     const { rows, ranges, lookup } = this.#parts;
     for (;;) {
-      const places = ranges.places(namespaceId, WIPED_AT_ONCE);
+      const places = ranges.ownPlaces(namespaceId, WIPED_AT_ONCE);
       if (places.length === 0) return;
       const remove = (tx: Tx) => {
         for (const place of places) {

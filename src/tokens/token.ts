@@ -33,8 +33,16 @@ export interface Token {
   readonly terms?: TokenTerms | undefined;
   /** Who is behind it. Default: what its kind says, see origin.ts. */
   readonly origin?: Origin | undefined;
+  /** Of this cluster. */
   readonly createIndex: bigint;
   readonly modifyIndex: bigint;
+  /** Those of its record, where another cluster has written it: see own-indexes.ts. */
+  readonly written?: Indexes | undefined;
+}
+
+export interface Indexes {
+  readonly create: bigint;
+  readonly modify: bigint;
 }
 
 // What other programs put in the place of a secret that they hide. One that came back by way of an
@@ -79,7 +87,7 @@ const show = (value: bigint | null) => (value === null ? null : String(value));
 const read = (value: string | null) => (value === null ? null : BigInt(value));
 
 export const tokenCodec: Codec<Token> = {
-  encode: (token) => {
+  encode: ({ written, ...token }) => {
     const stored: Stored = {
       ...token,
       secret: token.secret.reveal(),
@@ -87,8 +95,8 @@ export const tokenCodec: Codec<Token> = {
       expires: show(token.expires),
       ttl: show(token.ttl),
       terms: token.terms === undefined ? undefined : storedTerms(token.terms),
-      createIndex: String(token.createIndex),
-      modifyIndex: String(token.modifyIndex),
+      createIndex: String(written?.create ?? token.createIndex),
+      modifyIndex: String(written?.modify ?? token.modifyIndex),
     };
     return utf8(JSON.stringify(stored));
   },

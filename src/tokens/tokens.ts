@@ -24,6 +24,7 @@ import { type NamespacesById, TokenLookup } from "./lookup.ts";
 import type { Lifetimes, NewToken } from "./token-rules.ts";
 import { TokenFollower } from "./rows/derived-rows.ts";
 import { OneTimeRows } from "./rows/one-time-rows.ts";
+import type { OwnIndexes } from "./rows/own-indexes.ts";
 import { OneTimeTokens } from "./one-time-tokens.ts";
 import { Salt } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
@@ -91,6 +92,7 @@ export class Tokens {
   /** Makes, changes and ends them; the ModifyIndex is the index of the write. */
   readonly writes: TokenWrites;
   readonly #options: TokensOptions;
+  readonly #indexes: OwnIndexes;
   readonly #lookup: TokenLookup;
   readonly #minting: Minting;
   readonly #cascade: Cascade;
@@ -146,6 +148,7 @@ export class Tokens {
     });
     this.#options = options;
     this.follower = follower;
+    this.#indexes = follower.indexes;
     this.rows = rows;
     this.ranges = ranges;
     this.#lookup = lookup;
@@ -176,6 +179,7 @@ export class Tokens {
   /** After the barrier is open and before anything is served. */
   open(): void {
     this.#salt = Salt.read(this.#options.shared);
+    this.#indexes.open();
     this.#lookup.open();
     this.#door.open();
     this.#unwatch = this.rows.onUnending(() => {
@@ -188,6 +192,7 @@ export class Tokens {
     this.#unending = null;
     this.#door.close();
     this.#lookup.close();
+    this.#indexes.close();
     this.#salt?.wipe();
     this.#salt = null;
   }

@@ -133,7 +133,10 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
   assert.equal(demoted.code, 2);
   assert.match(words(demoted), /without a primary.*update-primary/);
   const ready = await person.must(b, `promote -dry-run -dr-token ${dr}`);
-  assert.match(words(ready), /Can Take Over yes Would Be Lost nothing/);
+  assert.match(
+    words(ready),
+    /Can Take Over yes The Primary it was demoted.* Would Be Lost nothing/,
+  );
   const [, report = ""] = /Signed Report +(\S+)/.exec(ready.stdout) ?? [];
   const env = { HOLDFAST_ADDR: b.server.url, HOME: person.home };
   const held = readFileSync(dr, "utf8").trim();
@@ -159,8 +162,6 @@ test("a cluster joins by a token that is sealed to it, fails over and back, by t
 
 test("status of a secondary that is cut off, revoked or without its primary says so, with exit code 2", async (t) => {
   const { primary, secondary, person } = await pair(t);
-  const unknown = await person.must(primary, "revoke -yes site-x");
-  assert.match(unknown.stderr, /No secondary here has the name site-x \(those are site-b\)/);
   const declined = await person.at(primary, "revoke site-b", { typed: ["n"] });
   assert.equal(declined.code, 1, declined.all);
   assert.deepEqual((await primary.status())["known_secondaries"], ["site-b"]);
@@ -172,12 +173,55 @@ test("status of a secondary that is cut off, revoked or without its primary says
   assert.match(revoked.stdout, /^State +idle: nothing is replicated \(idle\)$/m);
   assert.match(
     words(revoked),
-    /has revoked it\. Next: .*`holdfast replication update-primary` here/,
+    /has revoked it\. Next, where .* public-key .*`holdfast replication update-primary -dr-token FILE @TOKEN` here/,
   );
   const json = await person.at(secondary, "status -format=json");
   assert.equal(json.code, 2);
   assert.equal(JSON.parse(json.stdout).secondary_id, "site-b");
   assert.equal(json.stderr, "");
+});
+
+test("status sends a token where there is one, and answers without one, and with one that nobody knows", async (t) => {
+  const { primary, person } = await pair(t);
+  const of = async (token: string) =>
+    (await person.must(primary, "status -format=json", { env: { HOLDFAST_TOKEN: token } })).stdout;
+  const known = await of(primary.token);
+  assert.match(known, /"cluster_addr": *"https:\/\/127/);
+  for (const token of ["", "00000000-0000-4000-8000-000000000000"]) {
+    assert.doesNotMatch(await of(token), /"cluster_addr"/, token);
+  }
+  person.keep(".holdfast-token", "x"); // for another server, or nobody's
+  const quiet = await person.must(primary, "status", { env: { HOLDFAST_TOKEN: "" } });
+  assert.doesNotMatch(quiet.stderr, /is not sent/);
+});
+
+test("who is revoked is said only where somebody was", async (t) => {
+  const { primary, person } = await pair(t);
+  const nobody = await person.must(primary, "revoke -yes site-x");
+  assert.doesNotMatch(nobody.all, /Success/);
+  assert.match(words(nobody), /no secondary here has the name site-x \(those are site-b\)/);
+  const found = await person.must(primary, "revoke -yes site-b");
+  assert.match(found.stdout, /Success! Revoked the secondary site-b/);
+});
+
+test("a forced promotion without anybody to ask is refused, and says by which flag it is meant", async (t) => {
+  const { secondary, person, share } = await pair(t);
+  const dr = await person.operate(secondary, share);
+  const refused = await person.at(secondary, `promote -force -dr-token ${dr}`);
+  assert.equal(refused.code, 2, refused.all);
+  assert.match(words(refused), /nobody to ask.*add -yes/);
+  assert.equal((await secondary.status())["mode"], "secondary");
+  assert.equal((await person.at(secondary, `promote -force -dry-run -dr-token ${dr}`)).code, 2);
+});
+
+test("where status is told to tokens alone, commands that ask for the role send theirs", async (t) => {
+  const settings = { replication: { status_access: "authenticated" } };
+  const primary = await startPrimary(t, { settings });
+  const person = new Person(t);
+  assert.equal((await person.at(primary, "status")).code, 2);
+  const denied = await person.at(primary, "status", { env: { HOLDFAST_TOKEN: "" } });
+  assert.equal(denied.code, 4, denied.all);
+  await person.must(primary, "recover");
 });
 
 test("on a terminal of 80 columns nothing breaks inside a word, and the planned way is apart from the forced one", async (t) => {

@@ -1,6 +1,7 @@
 // The naive storage that engines are compared with: plain maps, sorted whenever somebody looks.
 
 import assert from "node:assert/strict";
+import { hex } from "@holdfast/shared/bytes";
 import { compareKeys } from "../../src/storage/key.ts";
 import type { Batch, Leaf, Range, Reads } from "../../src/storage/engines/engine.ts";
 
@@ -45,6 +46,8 @@ export class EngineModel {
       .toSorted((a, b) => a.slot - b.slot || compareKeys(a.key, b.key))
       .map((row) => ({ ...row, hash: plain(row.hash), scope: plain(row.scope) }));
     assert.deepEqual(reads.leaves(null, 1_000_000), leaves);
+    const scopes = leaves.map(({ slot, key, scope }) => ({ slot, key, scope: hex(scope) }));
+    assert.deepEqual(reads.scopes(null, 1_000_000), scopes);
     for (const { slot, key, hash, scope } of leaves) {
       assert.deepEqual(reads.leaf(slot, key), { hash, scope });
     }

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import fc from "fast-check";
+import { hex } from "@holdfast/shared/bytes";
 import { afterKey, compareKeys } from "../../src/storage/key.ts";
 import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
@@ -167,6 +168,10 @@ export function engineContract(
       assert.deepEqual(engine.leaves({ slot: 2, key: "a" }, 2), rows.slice(2, 4));
       assert.deepEqual(engine.leaves({ slot: 2, key: "zzz" }, 1), rows.slice(4, 5));
       assert.deepEqual(engine.leaves({ slot: 0x1ffff, key: "a" }, 1), []);
+      const scopes = rows.map((row) => ({ slot: row.slot, key: row.key, scope: hex(row.scope) }));
+      assert.deepEqual(engine.scopes(null, 100), scopes);
+      assert.deepEqual(engine.scopes({ slot: 2, key: "a" }, 2), scopes.slice(2, 4));
+      assert.deepEqual(engine.scopes({ slot: 0x1ffff, key: "a" }, 1), []);
       const { hash, scope } = leafRow(2, "a/b");
       assert.deepEqual(engine.leaf(2, "a/b"), { hash, scope });
       assert.equal(engine.leaf(3, "a/b"), null);

@@ -216,6 +216,8 @@ test("a node that does not lead writes nothing and calls nobody, whatever is due
 const WOKEN = [
   "end the children of tokens", // when the token above them ends
   "empty namespaces", // waits for the mounts in it; below it is told from the others
+  "remove what is left of namespaces", // when another cluster has deleted one
+  "remove what is left of mounts", // the same
   "tidy leases", // when an operator says so
   "queue leases for revocation", // when a token ends or a mount goes
   "revoke leases", // those that were found to end

@@ -24,6 +24,7 @@ const BELOW_SERVER = [
   "@engines",
   "outbound",
   "cluster",
+  "forwarding",
   "@plugin-sdk",
   "config",
 ];
@@ -62,6 +63,8 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["replication", [...BELOW_ROOMS, "grpc", "cluster", "outbound", "@plugin-sdk", "seal"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
+  // Requests that one cluster sends another: it takes them from the pipeline, and hands them to one.
+  ["forwarding", [...BELOW_ROOMS, "core", "grpc", "cluster"]],
   ["outbound", ["base", "@plugin-sdk"]],
   // It reads archives and opens them with shares by itself: they are of use without a server too.
   ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots", "seal"]],

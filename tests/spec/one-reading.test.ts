@@ -363,7 +363,12 @@ const SPELT: readonly (readonly [name: RegExp, spellings: readonly [string, stri
 ];
 
 /** A token of another kind: a signed or sealed text, which has one spelling. */
-const ACTIVATION = new Set(["enableDrSecondary", "updateDrPrimary"]);
+const ACTIVATION = new Set([
+  "enableDrSecondary",
+  "updateDrPrimary",
+  "enablePerformanceSecondary",
+  "updatePerformancePrimary",
+]);
 
 test("whatever has several spellings is declared with the one that counts, by its name alone", () => {
   const endpoints = everyEndpoint.concat(

@@ -177,6 +177,7 @@ export const PLAIN: Outcome = {
   headOnly: false,
   pretty: false,
   headers: {},
+  state: null,
   index: 7n,
 };
 

@@ -109,7 +109,7 @@ export class Roles {
   /** Kept in its present form from now on, unless nothing can be written here. */
   async #renewed(name: string, old: string): Promise<Role> {
     const role = fromOld(name, old);
-    if (role.invalidData !== null) return role;
+    if (role.invalidData !== null || this.#needs.storage.writtenElsewhere === true) return role;
     try {
       await this.#needs.storage.write((tx) => {
         if (tx.get(oldRoleKey(name), oldRoleCodec) !== old) return;

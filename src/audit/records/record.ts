@@ -95,7 +95,7 @@ export class Records {
     this.#keep(request, middle, repeats?.closed() ?? null);
     const time = this.#times.show(request.time);
     const { prefix } = this.#parts.format;
-    return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
+    return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":${quote(request.forwarded?.member ?? "")}}`;
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer): string {
@@ -117,7 +117,7 @@ export class Records {
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
       `${quote(request.mountType)},"data":${dataText},${auth === null ? "" : `"auth":${this.#authText(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
-      `${noted === null ? "" : `"noted":${notes(noted)},`}"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
+      `${noted === null ? "" : `"noted":${notes(noted)},`}"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":${quote(request.forwarded?.member ?? "")}}`
     );
   }
 
@@ -175,7 +175,7 @@ export class Records {
       `"client_token":${token},"client_token_accessor":${accessor},"data":${data},` +
       `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
       `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}${snapshot(request)}` +
-      `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
+      `"headers":${this.#headers(request)},"replication_cluster":${quote(request.forwarded?.clusterId ?? cluster.clusterId())},` +
       `"region":${quote(cluster.region())}}`
     );
   }

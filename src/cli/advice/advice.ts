@@ -226,6 +226,7 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "late":
       return "look at the network between here and the server, or send it from a machine nearer to it";
+    case "looping":
     case "behind":
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "internal":

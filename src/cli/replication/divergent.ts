@@ -2,6 +2,7 @@
 
 import * as replication from "@holdfast/client/api/replication";
 import type { Client } from "@holdfast/client/client";
+import { counted } from "@holdfast/shared/text/counted";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { longTime } from "../terminal/relative-time.ts";
@@ -73,7 +74,7 @@ export const divergentExport = command({
       context.progress(`reading entries: ${count}`);
     }
     context.quiet();
-    out.hint(`Exported ${count} entries.`);
+    out.hint(`Exported ${counted(count, "entry", "entries")}.`);
   },
 });
 

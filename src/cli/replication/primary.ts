@@ -82,18 +82,23 @@ export const replicationRevoke = command({
   args: { id: argument.required("Name of the secondary, or id of its cluster") },
   async run(context, { id, yes }) {
     const { client, out } = context;
-    const known = await knownSecondaries(context);
+    const before = await membersOf(context);
     if (!(await confirmed(context, yes, `Revoke the secondary ${id}?`, "Nothing was revoked.")))
       return 1;
     await replication.revokeDrSecondary(client.inRoot(), { id });
-    out.done(`Success! Revoked the secondary ${id}.`);
-    if (known !== null && !known.includes(id)) {
+    const known = before?.known ?? [];
+    // The server answers alike where nobody is known by that name.
+    const isRevoked =
+      before === null || known.includes(id) || (await membersOf(context))?.all !== before.all;
+    if (!isRevoked) {
       const names = known.length === 0 ? "none has one" : `those are ${known.join(", ")}`;
       out.hint(
-        `No secondary here has the name ${id} (${names}): whoever had it at the primary before this one, or is the cluster with that ` +
-          "id, is refused; where that is nobody, nothing has changed.",
+        `Nothing was revoked that the status shows: no secondary here has the name ${id} (${names}). Whoever had it at the primary before this one, or ` +
+          "is the cluster with that id, is refused from now on; where that is nobody, nothing has changed.",
       );
+      return 0;
     }
+    out.done(`Success! Revoked the secondary ${id}.`);
     out.hint(
       "It still holds data and keys. Next, where it is not in good hands: `holdfast operator rotate`, `holdfast operator rekey`",
     );
@@ -213,17 +218,19 @@ export async function modeOf(context: Context): Promise<string> {
   return (await roleOf(context)).mode;
 }
 
-async function roleOf({ anonymous }: Context) {
-  const { data } = await replication.readDrStatus(anonymous.inRoot());
+async function roleOf({ openly }: Context) {
+  const { data } = await replication.readDrStatus(openly.inRoot());
   const mode = typeof data["mode"] === "string" ? data["mode"] : "";
   return { mode, isFenced: data["state"] === "fenced" };
 }
 
-/** Null where this cluster is no primary: then the refusal of the server says it better. */
-async function knownSecondaries({ client }: Context): Promise<readonly string[] | null> {
+/** Who is known, and all that the status has of members. Null where this cluster is no primary: then the refusal of the server says it
+ *  better. */
+async function membersOf({ client }: Context) {
   const { data } = await replication.readDrStatus(client.inRoot());
-  const { known_secondaries: known } = data;
-  return Array.isArray(known) ? known.map(String) : null;
+  const { known_secondaries: known, awaited_members: awaited = [] } = data;
+  if (!Array.isArray(known)) return null;
+  return { known: known.map(String), all: JSON.stringify([known, awaited]) };
 }
 
 export async function confirmed(

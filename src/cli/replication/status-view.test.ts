@@ -19,6 +19,25 @@ test("a secondary without a primary shows no rows about one, and still what it h
   }
 });
 
+test("where the primary is, is where clients go, and its cluster port beside it", () => {
+  const status = { mode: "secondary", secondary_id: "a", state: "idle" };
+  const port = { cluster_address: "https://a.example:8201" };
+  const rowOf = (primary: object) =>
+    pairsOf({ ...status, primaries: [{ ...primary }] }).get("Primary");
+  assert.equal(rowOf(port), "https://a.example:8201");
+  const api = { api_address: "https://a.example:8200" };
+  assert.equal(
+    rowOf({ ...port, ...api }),
+    "https://a.example:8200 (cluster port https://a.example:8201)",
+  );
+});
+
+test("one entry and one lease are told as one", () => {
+  const status = { mode: "secondary", secondary_id: "a", divergent_entries: 1, orphans_waiting: 1 };
+  assert.match(String(pairsOf(status).get("Given Up")), /^1 entry that/);
+  assert.match(String(pairsOf(status).get("Outside")), /^1 lease to be/);
+});
+
 test("how far behind a primary that is away it is known only as of when it was heard of", () => {
   const status = { mode: "secondary", secondary_id: "a", state: "idle" };
   const away = { connection_status: "disconnected", replication_primary_canary_age_ms: "60000" };
@@ -70,7 +89,10 @@ test("a secondary whose primary was superseded names the one that leads, and how
   assert.equal(pairsOf(status).get("Primary Now"), "cluster b");
   const { troubled, advice } = statusView(status, 0n);
   assert.equal(troubled, true);
-  assert.match(advice.join(), /was promoted.*`holdfast replication update-primary` here/);
+  assert.match(
+    advice.join(),
+    /was promoted.*`holdfast replication public-key -dr-token FILE` here.*update-primary -dr-token FILE @TOKEN` here/,
+  );
   // Also where it was demoted, and follows nobody: it is not sent to a promotion of its own.
   const demoted = statusView({ ...status, secondary_id: "" }, 0n).advice.join(" ");
   assert.match(demoted, /another cluster leads the set.*update-primary/);
@@ -134,4 +156,32 @@ test("both of a doubled secondary say what it is, and not that the primary is no
   const said = statusView(status, 0n).advice.join();
   assert.match(said, /^Somebody else comes to the primary as this secondary.*stop the copy/);
   assert.doesNotMatch(said, /not reached/);
+});
+
+test("who was in the set before a failover and does not follow is named, with what to do, and is trouble", () => {
+  const row = { node_id: "c", connection_status: "connected", state: "stream-wals", wal_lag: 0 };
+  const status = { mode: "primary", state: "running", known_secondaries: ["c"] };
+  const since = "1970-01-01T00:00:00Z";
+  const awaited = [
+    { node_id: "", cluster_id: "3f5b", was: "primary", informed: false, since },
+    { node_id: "site-d", cluster_id: "77aa", was: "secondary", informed: true, since: null },
+  ];
+  assert.equal(statusView({ ...status, secondaries: [row] }, 0n).troubled, false);
+  const found = statusView({ ...status, secondaries: [row], awaited_members: awaited }, 0n);
+  assert.equal(found.troubled, true);
+  assert.match(JSON.stringify(found.view), /"3f5b","<none>","NOT COME OVER".*"site-d"/);
+  const [primary = "", secondary = ""] = found.advice;
+  assert.match(
+    primary,
+    /^The primary of before \(3f5b\) .* now, and was not reached.*demote` there/,
+  );
+  assert.match(primary, /`holdfast replication revoke 3f5b`/);
+  assert.match(
+    secondary,
+    /^site-d has not come over .*, and knows who leads\. Next: `holdfast repl/,
+  );
+  // Also where nobody follows: it is not sent to look for a first secondary.
+  const alone = statusView({ ...status, known_secondaries: [], awaited_members: awaited }, 0n);
+  assert.doesNotMatch(alone.advice.join(), /Nobody follows this primary/);
+  assert.match(JSON.stringify(alone.view), /NOT COME OVER/);
 });

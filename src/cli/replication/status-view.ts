@@ -1,6 +1,7 @@
 // What a cluster is among others, as a person on call reads it: what is the matter, and what to do next. Pure.
 
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { counted } from "@holdfast/shared/text/counted";
 import { MILLISECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import type { View } from "../terminal/output.ts";
@@ -30,6 +31,11 @@ const STATES: ReadonlyMap<string, string> = new Map([
 const LAPSED =
   "No secondary was heard of for the time of `primary_lease`, and nothing is written here until one is. Next: look at the secondaries and the " +
   "network to them; where one was promoted, `holdfast replication demote` here; where all are lost, `holdfast replication revoke` them here.";
+
+/** Of a cluster that is, or was, in the set. */
+const FOLLOW =
+  "`holdfast replication public-key -dr-token FILE` here, `holdfast replication token -public-key KEY ID` on the cluster that leads, then `holdfast " +
+  "replication update-primary -dr-token FILE @TOKEN` here";
 
 export function statusView(status: JsonObject, now: Instant): StatusView {
   const mode = textOf(status["mode"]);
@@ -73,6 +79,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
     .map(textOf)
     .filter((id) => !expired.includes(id) && !left.includes(id))
     .filter((id) => !members.some((member) => member["node_id"] === id));
+  const awaited = rowsOf(status["awaited_members"]);
   const orphans = numberOf(status["orphans_left"]);
   const facts: View = {
     pairs: [
@@ -101,6 +108,7 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
         shortTime(member["last_heartbeat"], now),
       ]),
       ...absent.map((id) => [id, NONE, "not come yet", NONE, NONE]),
+      ...awaited.map((one) => [awaitedName(one), NONE, "NOT COME OVER", NONE, NONE]),
       ...expired.map((id) => [id, NONE, "token ended", NONE, NONE]),
       ...left.map((id) => [id, NONE, "left", NONE, NONE]),
     ],
@@ -109,22 +117,29 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   const advice = fenced
     ? [
         `${leaderName(status)} was promoted, and nothing is written here any more: send clients there. Next: \`holdfast replication demote\` ` +
-          "here, a token of the primary by `holdfast replication token`, then `holdfast replication update-primary` here.",
+          `here, then ${FOLLOW}.`,
       ]
     : lapsed
       ? [LAPSED]
       : [
           ...(rival ? [rivalAdvice(status)] : []),
-          ...primaryAdvice(members, { absent, expired, left }),
+          ...awaited.map((one) => awaitedAdvice(one, now)),
+          ...(awaited.length > 0 && known.length === 0
+            ? []
+            : primaryAdvice(members, { absent, expired, left })),
         ];
   return {
-    view: known.length === 0 || fenced ? facts : { parts: [facts, secondaries] },
+    view:
+      (known.length === 0 && awaited.length === 0) || fenced
+        ? facts
+        : { parts: [facts, secondaries] },
     troubled:
       fenced ||
       lapsed ||
       rival ||
       known.length === 0 ||
       absent.length > 0 ||
+      awaited.length > 0 ||
       members.some((member) => !streams(member)),
     advice,
   };
@@ -151,7 +166,7 @@ function primaryAdvice(
   return [
     ...expired.map(
       (id) =>
-        `The token for ${id} has ended before it was used. Next: \`holdfast replication revoke ${id}\`; where it is still to come, then ` +
+        `The token for ${id} has ended before it was used. Next: \`holdfast replication revoke ${id}\`; where it is still to come, then \`holdfast replication public-key\` there, and here ` +
         `\`holdfast replication token -public-key KEY ${id}\`.`,
     ),
     ...left.map(
@@ -161,10 +176,31 @@ function primaryAdvice(
     ...members.flatMap((member) => memberAdvice(member)),
     ...absent.map(
       (id) =>
-        `${id} was not heard of since this server leads. Next: \`holdfast replication join\` there with its token; where it had joined, ` +
-        "`holdfast replication status` there says what keeps it away.",
+        `${id} was not heard of since this server leads. Where it had joined it comes back by itself within a minute; after that ` +
+        "`holdfast replication status` there says what keeps it away. Where it never has: `holdfast replication join` there with its token.",
     ),
   ];
+}
+
+/** By its name, where it had one, or by what it is revoked by. */
+function awaitedName(member: JsonObject): string {
+  return textOf(member["node_id"]) || textOf(member["cluster_id"]);
+}
+
+/** It was in the set before this primary led it. */
+function awaitedAdvice(member: JsonObject, now: Instant): string {
+  const name = awaitedName(member);
+  const wasPrimary = member["was"] === "primary";
+  const who = wasPrimary ? `The primary of before (${name})` : name;
+  const since = member["since"] === null ? "" : `, ${shortTime(member["since"], now)}`;
+  const heard = member["informed"] === true ? "knows who leads" : "was not reached since";
+  // Also one that was a secondary may have been promoted beside this cluster.
+  const first = `\`holdfast replication demote\` there where it ${wasPrimary ? "still " : ""}is a primary, then `;
+  return (
+    `${who} has not come over since this cluster was promoted${since}, and ${heard}. Next: ${first}\`holdfast replication public-key -dr-token FILE\` there, ` +
+    "`holdfast replication token -public-key KEY ID` here, and `holdfast replication update-primary -dr-token FILE @TOKEN` there. Where it is gone for good: " +
+    `\`holdfast replication revoke ${textOf(member["cluster_id"])}\`.`
+  );
 }
 
 function rivalAdvice(status: JsonObject): string {
@@ -246,10 +282,10 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
       ["Epoch", status["epoch"]],
       ...(divergent === 0
         ? []
-        : [["Given Up", `${divergent} entries that only this cluster had`] as const]),
+        : [["Given Up", `${entriesText(divergent)} that only this cluster had`] as const]),
       ...(waiting === 0
         ? []
-        : [["Outside", `${waiting} leases wait to be taken over by the primary`] as const]),
+        : [["Outside", `${counted(waiting, "lease")} to be taken over by the primary`] as const]),
       ...(status["corrupted_merkle_tree"] === true
         ? [["Data", "DIFFERS from the primary"] as const]
         : []),
@@ -286,20 +322,17 @@ function secondaryAdvice(
     const who = hasPrimary
       ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
       : `It follows nobody, and ${textOf(status["conflicting_primary_name"]) || "another cluster"} leads the set.`;
-    return [
-      `${who} Next: a token of that one by \`holdfast replication token\` there, then \`holdfast replication ` +
-        "update-primary` here.",
-    ];
+    return [`${who} Next: ${FOLLOW}.`];
   }
   if (!hasPrimary) {
     return [
-      "It keeps its data and follows nobody. Next: `holdfast replication update-primary` with a token of the primary, or " +
-        "`holdfast replication failover -plan` where it is to be the primary itself.",
+      `It keeps its data and follows nobody. Next: ${FOLLOW}; or \`holdfast replication failover -plan -dr-token FILE\` where it is to be the ` +
+        "primary itself.",
     ];
   }
   if (damaged) {
     return [
-      "It was compared with the primary three times and still differs. Next: `holdfast replication recover`.",
+      "It was compared with the primary three times and still differs. Next: `holdfast replication recover -dr-token FILE`.",
     ];
   }
   if (state === "merkle-sync" || state === "merkle-diff") {
@@ -307,10 +340,7 @@ function secondaryAdvice(
   }
   if (state === STREAMING && connected) return [];
   if (/revoked/.test(textOf(status["last_sync_error"]))) {
-    return [
-      "The primary has revoked it. Next: where that was a mistake, a new token by `holdfast replication token` on the " +
-        "primary, then `holdfast replication update-primary` here.",
-    ];
+    return [`The primary has revoked it. Next, where that was a mistake: ${FOLLOW}.`];
   }
   if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
     return [
@@ -326,16 +356,28 @@ function secondaryAdvice(
         "empty data directory, and `holdfast replication join` there with a token of its own.",
     ];
   }
+  if (/cluster there is sealed/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "A sealed server is where the primary was. Next: `holdfast operator unseal` there, and where it is the primary it goes on. Where that cannot be done: `holdfast " +
+        "replication failover -plan -dr-token FILE` here, and keep it sealed when this cluster takes over.",
+    ];
+  }
+  if (/answers there/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "Something else answers where the primary was. Next: look what runs there, and whether the primary has another address by now (`holdfast " +
+        "replication update-primary`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",
+    ];
+  }
   if (status["promotable"] === true) {
     return [
-      "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan` says " +
+      "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan -dr-token FILE` says " +
         "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
         "is tried again every minute.",
     ];
   }
   return [
     "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
-      "minute, and at once by `holdfast replication recover`. Where the primary is lost: `holdfast replication failover -plan`.",
+      "minute, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
   ];
 }
 
@@ -390,7 +432,10 @@ function connectionText(status: JsonObject, primary: JsonObject | undefined): st
 }
 
 function addressText(primary: JsonObject, status: JsonObject): string {
-  return textOf(primary["cluster_address"]) || textOf(status["primary_cluster_addr"]) || NONE;
+  const port = textOf(primary["cluster_address"]) || textOf(status["primary_cluster_addr"]);
+  const api = textOf(primary["api_address"]); // where clients go
+  const whole = api === "" || port === "" ? api || port : `${api} (cluster port ${port})`;
+  return whole || NONE;
 }
 
 // --- both ---

@@ -13,7 +13,7 @@ export const replicationStatus = command({
   name: "replication status",
   summary: "Show what this cluster is among others, how far behind, and what to do",
   description:
-    "Needs no token, also on a secondary. Exit code 0 when all is well, or this cluster is on its own; 2 when a secondary does " +
+    "Needs no token, also on a secondary; a management token is told addresses and versions besides. Exit code 0 when all is well, or this cluster is on its own; 2 when a secondary does " +
     "not stream, is away or has not come yet, when nobody follows this primary, or when this primary is fenced because another cluster was promoted; 1 when the server " +
     "cannot be reached. Behind is in entries of the log, and the time since what is there was new.",
   examples: [
@@ -23,10 +23,9 @@ export const replicationStatus = command({
   ],
   flags: { history: flag.switch("With how far behind it was in the last hour") },
   args: {},
-  withoutToken: true,
-  async run({ client, out, clock }, { history }) {
+  async run({ openly, out, clock }, { history }) {
     const input = history ? { history } : {};
-    const { data } = await replication.readDrStatus(client.inRoot(), input);
+    const { data } = await replication.readDrStatus(openly.inRoot(), input);
     const { view, troubled, advice } = statusView(data, clock.now());
     await out.show(data, history ? { parts: [view, historyView(data)] } : view);
     if (out.forPeople) for (const line of advice) out.hint(line);

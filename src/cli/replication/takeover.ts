@@ -1,6 +1,7 @@
 // Commands by which a secondary takes over, and what to do before and when something is stuck.
 
 import * as replication from "@holdfast/client/api/replication";
+import { counted } from "@holdfast/shared/text/counted";
 import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
@@ -32,7 +33,7 @@ export const replicationPromote = command({
   description:
     "Where the primary was demoted, or is silent and told of nothing that is missing here. -force goes on without the checks that may " +
     "be left out, and loses what they tell; -dry-run changes nothing and shows every check. Afterwards tokens of the old primary are " +
-    `good here. On a terminal -force asks first. ${DR_TOKEN_HELP}`,
+    `good here. On a terminal -force asks first; elsewhere it needs -yes. ${DR_TOKEN_HELP}`,
   examples: [
     "holdfast replication promote -dry-run",
     "holdfast replication promote -dr-token token.txt",
@@ -47,7 +48,13 @@ export const replicationPromote = command({
   },
   args: {},
   async run(context, { force, dryRun, yes, clusterAddress, drToken }) {
-    const { out, settings } = context;
+    const { out, prompt, settings } = context;
+    if (force && !yes && !dryRun && !prompt.interactive) {
+      throw new UsageError(
+        `${settings.address.value.display} would be promoted without its checks, and there is nobody to ask`,
+        "add -yes if that is meant; -dry-run shows what would be lost",
+      );
+    }
     const call = await operationCall(context, drToken);
     if (dryRun) return showPlan(context, await rehearsed(call));
     if (force && !yes) {
@@ -124,6 +131,7 @@ export function planView({
   checks = [],
   next = [],
   evidence,
+  primary_seen_text: seen,
   ...lost
 }: Rehearsal): View {
   const { lost_from: from, lost_to: to, lost_entries: count, unheard_seconds: unheard } = lost;
@@ -157,23 +165,26 @@ export function planView({
       {
         pairs: [
           ["Can Take Over", verdict],
+          ...(seen === undefined ? [] : [["The Primary", seen] as const]),
           [
             "Would Be Lost",
-            from === undefined ? "nothing that is known of" : `${count} entries, ${from} to ${to}`,
+            from === undefined
+              ? "nothing that is known of"
+              : `${counted(Number(count), "entry", "entries")}, ${from} to ${to}`,
           ],
           ...(unheard === undefined
             ? []
             : [
                 [
                   "And",
-                  `what the primary has written in the last ${unheard} seconds, unheard of here`,
+                  `what the primary has written in the last ${counted(unheard, "second")}, unheard of here`,
                 ] as const,
               ]),
           ...steps,
           ...others,
           ...(evidence === undefined ? [] : [["Signed Report", evidence] as const]),
         ],
-        sentences: ["And", ...[...steps, ...others].map(([name]) => name)],
+        sentences: ["The Primary", "And", ...[...steps, ...others].map(([name]) => name)],
       },
     ],
   };

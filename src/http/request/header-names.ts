@@ -127,4 +127,7 @@ export const AT = {
   policyOverride: place("policy-override"),
   request: place("request"),
   recoverFrom: place("recover-snapshot-id"),
+  state: place("state"),
+  inconsistent: place("inconsistent"),
+  forward: place("forward"),
 };

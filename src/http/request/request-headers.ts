@@ -24,6 +24,8 @@ import { AT, KNOWN, NOMAD, OWN, VAULT } from "./header-names.ts";
 const SHORTEST_WRAP: Nanos = SECOND;
 const LONGEST_WRAP: Nanos = 365n * DAY;
 
+const MAX_STATES = 2;
+
 export interface HeaderRules {
   readonly headers: number;
   readonly tokenBytes: number;
@@ -38,6 +40,8 @@ export class RequestHeaders {
   readonly families: number;
   /** Whether a proxy says that it passes on somebody else's request. */
   readonly proxied: boolean;
+  /** What the answer must not be older than. */
+  readonly states: readonly string[];
   /** Null without one, and where it is not clear which one is meant. */
   readonly credential: string | null;
   /** What is wrong with the credential: for whoever looks at it. Some paths take no notice of any. */
@@ -55,6 +59,7 @@ export class RequestHeaders {
     let families = 0;
     let proxied = false;
     let fault: Failure | null = null;
+    let states: readonly string[] = [];
     for (let at = 0; at < raw.length; at += 2) {
       const name = (raw[at] ?? "").toLowerCase();
       if (compat && name.charCodeAt(0) === 0x78) {
@@ -76,6 +81,10 @@ export class RequestHeaders {
       }
       const { slot, family } = known;
       const value = raw[at + 1] ?? "";
+      if (slot === AT.state) {
+        states = withStates(states, value);
+        continue;
+      }
       const bit = 1 << slot;
       const seen = family === OWN ? own : family === VAULT ? vault : nomad;
       const isCredential = slot === AT.token || slot === AT.authorization;
@@ -96,6 +105,8 @@ export class RequestHeaders {
       values[slot] = value;
     }
     this.#values = values;
+    if (states.length > 0) values[AT.state] = states.join(", ");
+    this.states = states;
     this.families = families;
     this.proxied = proxied;
     const credential = this.#tokenSent();
@@ -184,6 +195,18 @@ export class RequestHeaders {
     return this.#values[AT.recoverFrom] ?? null;
   }
 
+  /** Whether the request waits for its states. */
+  get awaitsState(): boolean {
+    // There is one node, which is the active one: nothing is handed on because somebody wants it.
+    if ((this.#values[AT.forward] ?? "") !== "") {
+      throw badHeader("X-Service-Forward", "left out: it is turned off");
+    }
+    const text = this.#values[AT.inconsistent]?.toLowerCase() ?? "";
+    if (text === "await-state") return true;
+    if (text === "" || text === "fail") return false;
+    throw badHeader("X-Service-Inconsistent", "fail or await-state");
+  }
+
   /** Sent by our own programs, and by no page of another site. */
   get marked(): boolean {
     return this.#flag(AT.request, "X-Service-Request");
@@ -227,6 +250,15 @@ export class RequestHeaders {
     if (value === "true" || value === "1") return true;
     throw badHeader(name, "true or false");
   }
+}
+
+/** Clients of several regions keep one of each of two; some join them. */
+function withStates(before: readonly string[], value: string): readonly string[] {
+  const added = value.split(",").map((one) => one.trim());
+  const states = new Set([...before, ...added.filter((one) => one !== "")]);
+  if (states.size > MAX_STATES)
+    throw badHeader("X-Service-State", `given ${MAX_STATES} times at most`);
+  return [...states];
 }
 
 /** Other schemes are not for us. What follows the token would be read by one reader and not by another. */

@@ -51,7 +51,11 @@ export const recordCodec: Codec<MountRecord> = {
 
 /** Whose path it is. */
 export const claimCodec: Codec<{ readonly uuid: string }> = jsonCodec();
-export const entryCodec: Codec<{ readonly namespaceId: string }> = jsonCodec();
+export interface MountEntry {
+  readonly namespaceId: string;
+}
+
+export const entryCodec: Codec<MountEntry> = jsonCodec();
 
 // --- keys, relative to shared/ or local/ ---
 
@@ -84,6 +88,13 @@ export function ownerOf(
   const [, namespaceId, uuid, key] = DATA.exec(path) ?? [];
   if (namespaceId === undefined || uuid === undefined || key === undefined) return null;
   return { namespaceId, uuid, key };
+}
+
+const RECORD = /^ns\/[^/]+\/mount-table\/([^/]+)$/;
+
+/** Of which mount it is the record; null for every other row. */
+export function recordOwner(path: string): string | null {
+  return RECORD.exec(path)?.[1] ?? null;
 }
 
 /** Everything of the mount but its table rows. */

@@ -7,6 +7,7 @@ import type { Tx, View } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../../namespaces/namespaces.ts";
 import * as failures from "../failures.ts";
+import { type FollowedMounts, MountFollower } from "../remains.ts";
 import { segmentsOf } from "./mount-path.ts";
 import {
   claimCodec,
@@ -29,10 +30,13 @@ export interface Neighbours extends PathsTaken {
 export class MountRows {
   readonly shared: View;
   readonly local: View;
+  /** What follows from entries of shared mounts, where another cluster writes them. */
+  readonly follower: MountFollower;
 
-  constructor(views: { readonly shared: View; readonly local: View }) {
-    this.shared = views.shared;
-    this.local = views.local;
+  constructor(parts: { readonly shared: View } & FollowedMounts) {
+    this.shared = parts.shared;
+    this.local = parts.local;
+    this.follower = new MountFollower(parts);
   }
 
   viewOf({ local }: Pick<MountRecord, "local">): View {
@@ -64,6 +68,16 @@ export class MountRows {
     own.delete(recordKey(namespaceId, uuid));
     own.delete(entryKey(uuid));
     this.unclaim(tx, record, namespaceId, path);
+    if (!record.local) this.follower.follow(tx, entryKey(uuid), { namespaceId }, null);
+  }
+
+  /** To a path that it has claimed. */
+  move(tx: Tx, before: MountRecord, after: MountRecord): void {
+    const { uuid, namespaceId, path } = before;
+    tx.on(this.viewOf(before)).delete(recordKey(namespaceId, uuid));
+    this.unclaim(tx, before, namespaceId, path);
+    this.put(tx, after);
+    if (!before.local) this.follower.follow(tx, entryKey(uuid), before, after);
   }
 
   /** As the transaction sees it. */

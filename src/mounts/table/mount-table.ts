@@ -7,7 +7,7 @@ import type { View } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { MountTree } from "./mount-tree.ts";
-import { ENTRIES, type MountKind, type MountRecord, ownerOf } from "./mount-record.ts";
+import { ENTRIES, type MountKind, type MountRecord, ownerOf, recordOwner } from "./mount-record.ts";
 import type { MountRows } from "./mount-rows.ts";
 import { segmentsOf } from "./mount-path.ts";
 import { type FoundMount, Mount, type MountWorld } from "../open-mount.ts";
@@ -137,6 +137,8 @@ export class Table {
     const { rows } = this.#options;
     const byMount = new Map<Mount, string[]>();
     for (const path of paths) {
+      const uuid = recordOwner(path);
+      if (uuid !== null) this.#load(view, uuid); // its entry may have come before it
       const owner = ownerOf(path);
       const mount = owner === null ? undefined : this.#byUuid.get(owner.uuid);
       if (owner === null || mount === undefined) continue;

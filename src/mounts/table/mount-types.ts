@@ -41,7 +41,7 @@ export class MountTypes {
   /** Refuses what cannot be; whether its path is free is for a transaction to see. */
   newRecord({ id }: NamespaceRef, mount: NewMount, taken: ReadonlySet<string>): MountRecord {
     const { aliases, fixed, random, ttls } = this.#options;
-    const { kind, config = {}, description = "" } = mount;
+    const { kind, config = {}, description = "", local = false } = mount;
     const alias = aliases.get(mount.type);
     const name = alias?.type ?? mount.type;
     const path = readMountPath(mount.path === "" ? mount.type : mount.path, kind);
@@ -60,9 +60,9 @@ export class MountTypes {
       namespaceId: id,
       path,
       description,
-      options: type.checkOptions({ ...mount.options, ...alias?.options }),
+      options: type.checkOptions({ ...mount.options, ...alias?.options }, { local }),
       config: whole,
-      local: mount.local ?? false,
+      local,
       sealWrap: mount.sealWrap ?? false,
       created: 0n,
       state: { kind: "active" },
@@ -89,11 +89,11 @@ export function checkVersion(type: EngineType<unknown>, wanted = ""): void {
 /** What tuning makes of the options; refuses what the type does not allow. */
 export function changedOptions(
   type: EngineType<unknown> | null,
-  { options: before, type: name }: MountRecord,
+  { options: before, type: name, local }: MountRecord,
   options: EngineOptions,
 ): EngineOptions {
   if (type === null) throw failures.notReady(`there is no type ${name} here`);
-  const after = type.checkOptions({ ...before, ...options });
+  const after = type.checkOptions({ ...before, ...options }, { local });
   if (JSON.stringify(sortedOptions(after)) === JSON.stringify(sortedOptions(before))) return before;
   const why =
     type.canChangeOptions === undefined

@@ -51,7 +51,7 @@ export class SnapshotMounts {
 
   constructor(options: SnapshotMountsOptions) {
     this.#options = options;
-    this.#rows = new MountRows(options);
+    this.#rows = new MountRows({ ...options, logins: { has: () => false } });
   }
 
   /** Runs it with the engine of that mount over the snapshot's data. */

@@ -152,7 +152,7 @@ test("an activation is checked member by member", async () => {
     { epoch: 0 },
     { epoch: "3" },
     { epoch: 3.5 },
-    { epoch_cluster: "cluster-b" },
+    { epoch_cluster: "0b8e2f3e-0000-4000-8000-00000000000b" },
     { epoch_first: "42" },
     { epoch_first: "x" },
     { epoch_proof: foreign["epoch_proof"] },

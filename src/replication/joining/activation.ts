@@ -8,7 +8,13 @@ import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import type { Credentials } from "../../cluster/tls.ts";
-import { isMemberId, isSetId, type MemberName, type ReplicationKind } from "../../cluster/names.ts";
+import {
+  isClusterId,
+  isMemberId,
+  isSetId,
+  type MemberName,
+  type ReplicationKind,
+} from "../../cluster/names.ts";
 import { verifyMember } from "../../cluster/verify.ts";
 import { clusterAddressText } from "../addresses.ts";
 import type { Epoch } from "../roles/role.ts";
@@ -128,7 +134,9 @@ function readEpoch(data: JsonObject): Epoch {
   if (!isCount(number) || number === 0) throw activationDamaged("epoch");
   const first = textOf(data, "epoch_first", MAX_INDEX_DIGITS);
   if (!/^\d+$/.test(first)) throw activationDamaged("epoch_first");
-  return { number, cluster: textOf(data, "epoch_cluster", MAX_NAME), first };
+  const cluster = textOf(data, "epoch_cluster", MAX_NAME);
+  if (!isClusterId(cluster)) throw activationDamaged("epoch_cluster");
+  return { number, cluster, first };
 }
 
 function textOf(data: JsonObject, name: string, max: number): string {

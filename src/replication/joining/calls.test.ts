@@ -128,7 +128,7 @@ class Stage {
       table: serviceTable(joiningCalls({ set: SET, kind: "dr" }, ports)),
       greet: async ({ clusterId, protocol }: { clusterId: string; protocol: number }) => {
         await secondaries.confirm(peer, clusterId);
-        return { clusterId: "cluster-a", protocol, version: "0.1.0" };
+        return { clusterId: "0b8e2f3e-0000-4000-8000-00000000000a", protocol, version: "0.1.0" };
       },
       isRevoked: () => false,
     };
@@ -293,7 +293,7 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   }
   assert.deepEqual(stage.fences, []);
   const by = { rootKey, from: LATER.cluster };
-  const answer = { leads: true, candidates: [], siblings: [] };
+  const answer = { leads: true, isRevoked: false, candidates: [], siblings: [] };
   assert.deepEqual(await sendFence(link, name, LATER, by), { ...answer, leading: LATER });
   const earlier = { ...EPOCH, number: EPOCH.number - 1 };
   assert.deepEqual(await sendFence(link, name, earlier, by), { ...answer, leading: EPOCH }); // who leads there

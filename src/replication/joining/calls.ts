@@ -3,21 +3,20 @@
 
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import { makeMemberKey } from "../../cluster/authority.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import type { SetName } from "../../cluster/names.ts";
+import { isClusterId, isSerial, type SetName } from "../../cluster/names.ts";
 import { type Peer, verifyMember } from "../../cluster/verify.ts";
 import { hpkePublicKey } from "../../crypto/hpke.ts";
 import { bytes, flag, list, message, part, text, uint32 } from "../../grpc/message.ts";
 import { method, type Served, serveUnary } from "../../grpc/method.ts";
 import type { Store } from "../../storage/store.ts";
-import { usableAddresses } from "../addresses.ts";
 import { type Candidacy, candidacyOf, type Candidates } from "../roles/candidates.ts";
 import { type Epoch, isNext } from "../roles/role.ts";
 import { MAX_REVOKED, type Sibling, sibling, SIBLINGS } from "../stream/messages.ts";
+import { readable } from "../links/siblings.ts";
 import { type Adoption, BATCH_ROWS, type BroughtRow } from "../links/orphans.ts";
 import { openRows, sealRows } from "./brought-rows.ts";
 import { certificateUnusable, fenceUnproved, orphansUnreadable } from "./failures.ts";
@@ -82,8 +81,9 @@ export const fence = method(
     // To whoever speaks of its candidacy: who stands besides, and whom the other side knows.
     candidates: list(text(7), SIBLINGS),
     siblings: list(part(8, sibling), SIBLINGS),
+    isRevoked: flag(9), // by who answers: the cluster that was said to lead
   }),
-  { maxRequest: 32 * KIB, maxResponse: 64 * KIB, atOnce: 1 },
+  { maxRequest: 32 * KIB, maxResponse: 128 * KIB, atOnce: 1 },
 );
 
 /** What is said besides who leads. */
@@ -97,6 +97,8 @@ export interface FenceAnswer {
   readonly leading: Epoch;
   /** Whether whoever answers is the one that leads. */
   readonly leads: boolean;
+  /** Whether it has revoked the one that it was told of. */
+  readonly isRevoked: boolean;
   readonly candidates: readonly string[];
   readonly siblings: readonly Sibling[];
 }
@@ -150,7 +152,11 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
       const { certificate } = await secondaries.renew(peer, publicKey);
       return { certificate };
     }),
-    fenceCall(of, { ...ports, later: (peer, epoch) => secondaries.noteLater(peer, epoch) }),
+    fenceCall(of, {
+      ...ports,
+      later: (peer, epoch) => secondaries.noteLater(peer, epoch),
+      isRevoked: (cluster) => secondaries.isRevokedCluster(cluster),
+    }),
     serveUnary(adoptOrphans, async ({ epoch, rows }, { peer }) => {
       checkEpoch(epoch);
       secondaries.assertKnown(peer);
@@ -167,10 +173,12 @@ export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
   readonly barrier: Pick<Barrier, "rootKey">;
   /** Who is about to be promoted. Default: nobody says so here. */
   readonly candidates?: Pick<Candidates, "hear">;
-  /** Whoever leads has revoked these serials. Default: it is not kept. */
-  readonly revoke?: (serials: readonly string[]) => Promise<void>;
+  /** Whoever leads, which is that cluster, has revoked these serials. Default: it is not kept. */
+  readonly revoke?: (serials: readonly string[], by: string) => Promise<void>;
   /** A member knows of a later primary than is believed here. Default: it is not kept. */
   readonly later?: (peer: Peer, epoch: Epoch) => void;
+  /** Whether that cluster was revoked here. Default: nobody was. */
+  readonly isRevoked?: (cluster: string) => boolean;
   /** Default: it names none. */
   readonly siblings?: () => readonly Sibling[];
 }
@@ -187,8 +195,9 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
     const leading = await fenced(epoch, isOwn, peer);
     const accepted = isSame(leading, epoch);
     if (isNext(leading, epoch)) ports.later?.(peer, epoch);
-    if (accepted && isOwn && revoked.length > 0) await ports.revoke?.(revoked);
-    const spoken = isSelf && isUuid(from) ? candidacyOf(candidacy) : null;
+    const serials = revoked.filter(isSerial);
+    if (accepted && isOwn && serials.length > 0) await ports.revoke?.(serials, from);
+    const spoken = isSelf && isClusterId(from) ? candidacyOf(candidacy) : null;
     return {
       accepted,
       epoch: leading.number,
@@ -196,8 +205,9 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
       first: leading.first,
       proof: fenceProof(barrier.rootKey, { set, kind, epoch: leading }),
       leads: leads(),
-      candidates: spoken === null ? [] : (candidates?.hear(peer.id, from, spoken) ?? []),
+      candidates: spoken === null ? [] : (candidates?.hear(from, spoken) ?? []),
       siblings: spoken === null ? [] : (siblings?.() ?? []),
+      isRevoked: ports.isRevoked?.(epoch.cluster) ?? false,
     };
   });
 }
@@ -210,7 +220,7 @@ function provenEpoch(
   rootKey: KeyObject,
 ): Epoch {
   const epoch = { number, cluster, first };
-  if (!/^\d{1,20}$/.test(first) || !isUuid(cluster)) throw fenceUnproved();
+  if (!/^\d{1,20}$/.test(first) || !isClusterId(cluster)) throw fenceUnproved();
   if (!provesFence(proof, rootKey, { ...of, epoch })) throw fenceUnproved();
   return epoch;
 }
@@ -290,13 +300,14 @@ export async function sendFence(
   // Who answers a greeting and nothing else holds up no change of the role.
   const answer = await link.call(fence, sent, { timeout: FENCE_ANSWER });
   const leading = provenEpoch(answer, answer.proof, { set, kind }, rootKey);
-  const { leads, candidates, siblings } = answer;
+  const { leads, candidates, siblings, isRevoked } = answer;
   return {
     leading,
     leads,
+    isRevoked,
     // They are called, and people read them: what is neither an id nor an address is another's text.
-    candidates: candidates.filter(isUuid),
-    siblings: siblings.map((one) => ({ ...one, addresses: usableAddresses(one.addresses) })),
+    candidates: candidates.filter(isClusterId),
+    siblings: siblings.map(readable),
   };
 }
 

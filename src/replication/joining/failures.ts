@@ -84,7 +84,7 @@ export function notKnown(): Failure {
  * @remedy Look whether both clusters run the same version.
  */
 export function clusterIdInvalid(): Failure {
-  const message = "the id of a cluster has 1 to 128 characters";
+  const message = "the id of a cluster is a UUID in lower case";
   return new Failure("invalid", "joining-cluster-id-invalid", message);
 }
 
@@ -126,6 +126,18 @@ export function clusterKnownBefore(id: string): Failure {
 }
 
 /**
+ * @code replication-region-taken The cluster that comes to follow has the name of the primary's region.
+ * @remedy Set region in its configuration to a name that no other cluster of the set has, restart it, and join again.
+ */
+export function regionTaken(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-region-taken",
+    "its region has the name of the primary's: set region in its configuration to a name of its own, and restart it",
+  );
+}
+
+/**
  * @code joining-primary-itself A secondary comes with the id of the cluster that its primary is.
  * @remedy Do not start a copy of the primary's storage as another cluster: initialise one of its own.
  */
@@ -140,7 +152,8 @@ export function primaryItself(): Failure {
  * @remedy Revoke its id, and let it come with a new token.
  */
 export function otherKey(): Failure {
-  const message = "the secondary has registered another key; revoke it, and make a new token";
+  const message =
+    "this token was used before, and counts once: make another one on the primary, for another id";
   return new Failure("denied", "joining-other-key", message);
 }
 

@@ -19,6 +19,7 @@ const SERVER = "server";
 const SECONDARIES = "secondaries/";
 const REVOKED = "revoked/";
 const REVOKED_CLUSTERS = "revoked-clusters";
+const REFUSED = "refused";
 const PAGE = 256;
 /** Of clusters that were revoked; the oldest of more go. */
 const MAX_CLUSTERS = 512;
@@ -33,6 +34,8 @@ export interface PrimaryMaterial {
 export interface MemberCertificate {
   readonly serial: string;
   readonly expires: Instant;
+  /** Not there where an earlier version has issued it, and it has not come since. */
+  readonly digest?: string;
 }
 
 export interface KnownSecondary {
@@ -98,7 +101,11 @@ function partsOf(reads: ViewReads, name: string): readonly Uint8Array[] {
 // --- secondaries ---
 
 interface StoredSecondary {
-  readonly certificates: readonly { readonly serial: string; readonly expires: string }[];
+  readonly certificates: readonly {
+    readonly serial: string;
+    readonly expires: string;
+    readonly sha256?: string;
+  }[];
   readonly created: string;
   readonly activate_by: string;
   readonly used: string | null;
@@ -123,9 +130,10 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
     addresses,
   }) =>
     stored.encode({
-      certificates: certificates.map(({ serial, expires }) => ({
+      certificates: certificates.map(({ serial, expires, digest: sha256 }) => ({
         serial,
         expires: showTime(expires),
+        ...(sha256 === undefined ? {} : { sha256 }),
       })),
       created: showTime(created),
       activate_by: showTime(activateBy),
@@ -138,9 +146,10 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
   decode: (bytes) => {
     const row = stored.decode(bytes);
     return {
-      certificates: row.certificates.map(({ serial, expires }) => ({
+      certificates: row.certificates.map(({ serial, expires, sha256: digest }) => ({
         serial,
         expires: timeOf(expires),
+        ...(digest === undefined ? {} : { digest }),
       })),
       created: timeOf(row.created),
       activateBy: timeOf(row.activate_by),
@@ -210,11 +219,24 @@ export function* storedRevoked(reads: ViewReads): Generator<MemberCertificate> {
 
 const clusters = jsonCodec<readonly string[]>();
 
-/** For longer than their certificates last: another one may have believed them before it heard of it. Empty ids are none. */
-export function putRevokedClusters(tx: Tx, ids: readonly string[]): void {
+/** For longer than their certificates last: another one may have believed them before it heard of it. Empty ids are none. `again`:
+ *  those that are members again, by the word of whoever has revoked them. */
+export function putRevokedClusters(
+  tx: Tx,
+  ids: readonly string[],
+  again: readonly string[] = [],
+): void {
   const before = tx.get(REVOKED_CLUSTERS, clusters) ?? [];
-  const all = [...new Set([...before, ...ids])].filter((id) => id !== "");
-  if (all.length > before.length) tx.put(REVOKED_CLUSTERS, all.slice(-MAX_CLUSTERS), clusters);
+  const all = [...new Set([...before, ...ids])].filter((id) => id !== "" && !again.includes(id));
+  if (all.join() === before.join()) return;
+  if (all.length === 0) tx.delete(REVOKED_CLUSTERS);
+  else tx.put(REVOKED_CLUSTERS, all.slice(-MAX_CLUSTERS), clusters);
+}
+
+/** Without those that have come again. */
+export function storedRevokedClusters(reads: ViewReads): readonly string[] {
+  const all = reads.get(REVOKED_CLUSTERS, clusters) ?? [];
+  return all.filter((cluster) => nameOfCluster(reads, cluster) === "");
 }
 
 /** Whether it was revoked here, also where it has come again since. */
@@ -227,9 +249,35 @@ export function isRevoked(reads: ViewReads, cluster: string): boolean {
   return wasRevoked(reads, cluster) && nameOfCluster(reads, cluster) === "";
 }
 
-/** This cluster follows another or is alone, or becomes a primary anew: another authority knows none of these. */
+interface StoredRefused {
+  /** The cluster that leads in the place of this one, as far as is known. */
+  readonly by: string;
+  readonly serials: readonly string[];
+}
+
+const refusals = jsonCodec<StoredRefused>();
+
+/** Whom the one that leads in the place of this cluster has revoked: they are not heard while it does, and stay members. Who says
+ *  that it leads is believed on its word. */
+export function putRefused(tx: Tx, by: string, serials: readonly string[]): void {
+  const all = new Set([...storedRefused(tx, by), ...serials]);
+  tx.put(REFUSED, { by, serials: [...all].slice(-MAX_CLUSTERS) }, refusals);
+}
+
+export function storedRefused(reads: ViewReads, by: string): readonly string[] {
+  const found = reads.get(REFUSED, refusals);
+  return found?.by === by ? found.serials : [];
+}
+
+/** This cluster follows another, or is alone. */
 export function forgetPrimary(tx: Tx): void {
-  for (const name of [AUTHORITY, SERVER, REVOKED_CLUSTERS]) tx.delete(name);
+  forgetMembers(tx);
+  tx.delete(REVOKED_CLUSTERS);
+}
+
+/** It becomes a primary anew: another authority knows none of these. Who was revoked in the set is still believed by nobody. */
+export function forgetMembers(tx: Tx): void {
+  for (const name of [AUTHORITY, SERVER, REFUSED]) tx.delete(name);
   for (const folder of [SECONDARIES, REVOKED]) {
     for (const key of tx.keys(folder, { limit: 100_000 })) tx.delete(key);
   }

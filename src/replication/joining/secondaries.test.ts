@@ -15,6 +15,8 @@ import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { SystemRandom } from "../../system/random.ts";
 import { forgetPrimary } from "./primary-rows.ts";
 
+const CLUSTER = "0b8e2f3e-0000-4000-8000-00000000000b";
+const OTHER = "0b8e2f3e-0000-4000-8000-00000000000c";
 const random = new SystemRandom();
 const notKnown = failure("denied", /does not know the secondary/);
 
@@ -97,13 +99,13 @@ test("a member is unused before it has come, and from then on it may come at any
   const [unused] = stage.secondaries.known();
   assert.deepEqual([unused?.used, unused?.clusterId, unused?.activateBy], [null, "", activateBy]);
   stage.clock.pass(MINUTE);
-  const used = await stage.secondaries.confirm(peer, "cluster-b");
+  const used = await stage.secondaries.confirm(peer, CLUSTER);
   assert.equal(used.used, stage.clock.now());
   await stage.restart();
   stage.clock.pass(200n * DAY);
-  assert.equal((await stage.secondaries.confirm(peer, "cluster-b")).used, used.used);
+  assert.equal((await stage.secondaries.confirm(peer, CLUSTER)).used, used.used);
   await assert.rejects(
-    stage.secondaries.confirm(peer, "cluster-c"),
+    stage.secondaries.confirm(peer, OTHER),
     failure("denied", /another cluster/),
   );
 });
@@ -111,7 +113,8 @@ test("a member is unused before it has come, and from then on it may come at any
 test("a cluster that does not say who it is, is not taken", async () => {
   const stage = await SetStage.start();
   const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);
-  for (const id of ["", "x".repeat(129)]) {
+  const wrong = ["", "cluster-b", "all is well\n", CLUSTER.toUpperCase(), `${CLUSTER}\u001b[2J`];
+  for (const id of wrong) {
     await assert.rejects(
       stage.secondaries.confirm(peer, id),
       failure("invalid", /id of a cluster/),
@@ -124,8 +127,8 @@ test("of two clusters that come at once with one certificate one is taken", asyn
   const stage = await SetStage.start();
   const peer = stage.peer((await stage.secondaries.admit("berlin")).pair);
   const came = await Promise.allSettled([
-    stage.secondaries.confirm(peer, "cluster-b"),
-    stage.secondaries.confirm(peer, "cluster-c"),
+    stage.secondaries.confirm(peer, CLUSTER),
+    stage.secondaries.confirm(peer, OTHER),
   ]);
   assert.deepEqual(came.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
 });
@@ -135,23 +138,23 @@ test("a token that ended unused lets nobody in, and is forgotten a day later", a
   const { pair } = await stage.secondaries.admit("berlin", SECOND);
   const peer = stage.peer(pair);
   stage.clock.pass(SECOND + 1n);
-  await assert.rejects(stage.secondaries.confirm(peer, "b"), failure("denied", /ended before/));
+  await assert.rejects(stage.secondaries.confirm(peer, CLUSTER), failure("denied", /ended before/));
   stage.clock.pass(DAY - 1n);
   assert.equal(stage.secondaries.known().length, 1);
   stage.clock.pass(1n);
   assert.equal(stage.secondaries.known().length, 0);
-  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
+  await assert.rejects(stage.secondaries.confirm(peer, CLUSTER), notKnown);
   // Its id is free, and its certificate is none of the next one of that name.
   const next = await stage.secondaries.admit("berlin");
-  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
-  await stage.secondaries.confirm(stage.peer(next.pair), "b");
+  await assert.rejects(stage.secondaries.confirm(peer, CLUSTER), notKnown);
+  await stage.secondaries.confirm(stage.peer(next.pair), CLUSTER);
 });
 
 test("who is revoked is refused for good, also when its id is used again", async () => {
   const stage = await SetStage.start();
   const first = await stage.secondaries.admit("berlin");
   const peer = stage.peer(first.pair);
-  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
   assert.deepEqual(await stage.secondaries.revoke("berlin"), [first.pair.serial]);
   assert.deepEqual(stage.secondaries.known(), []);
   assert.deepEqual(await stage.secondaries.revoke("berlin"), []);
@@ -162,11 +165,11 @@ test("who is revoked is refused for good, also when its id is used again", async
   await stage.restart();
   assert.deepEqual(stage.secondaries.revokedSerials(), [first.pair.serial]);
   const key = makeHpkeKeys(random).publicKey;
-  await assert.rejects(stage.secondaries.confirm(peer, "b"), notKnown);
+  await assert.rejects(stage.secondaries.confirm(peer, CLUSTER), notKnown);
   await assert.rejects(stage.secondaries.register(peer, key), notKnown);
   await assert.rejects(stage.secondaries.renew(peer, spki()), notKnown);
   assert.throws(() => stage.secondaries.publicKeyOf(peer), notKnown);
-  await stage.secondaries.confirm(stage.peer(second.pair), "b");
+  await stage.secondaries.confirm(stage.peer(second.pair), CLUSTER);
   // What has expired anyway is not kept.
   stage.clock.pass(366n * DAY);
   await stage.secondaries.revoke("berlin");
@@ -200,7 +203,7 @@ test("a member registers one key, and no other takes its place", async () => {
   assert.deepEqual(Buffer.from(stage.secondaries.publicKeyOf(peer)), publicKey);
   await assert.rejects(
     stage.secondaries.register(peer, makeHpkeKeys(random).publicKey),
-    failure("denied", /another key/),
+    failure("denied", /this token was used before/),
   );
 });
 
@@ -208,7 +211,7 @@ test("a certificate is renewed when two thirds are over; both are taken, and bot
   const stage = await SetStage.start();
   const { pair } = await stage.secondaries.admit("berlin");
   const peer = stage.peer(pair);
-  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
   await assert.rejects(stage.secondaries.renew(peer, spki()), failure("invalid", /two thirds/));
   stage.clock.pass(244n * DAY);
   await assert.rejects(
@@ -225,17 +228,17 @@ test("a certificate is renewed when two thirds are over; both are taken, and bot
   );
   assert.deepEqual([next.id, next.serial], ["berlin", issued.serial]);
   await stage.restart();
-  await stage.secondaries.confirm(peer, "b");
-  await stage.secondaries.confirm(next, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
+  await stage.secondaries.confirm(next, CLUSTER);
   assert.deepEqual(await stage.secondaries.revoke("berlin"), [pair.serial, issued.serial]);
-  await assert.rejects(stage.secondaries.confirm(next, "b"), notKnown);
+  await assert.rejects(stage.secondaries.confirm(next, CLUSTER), notKnown);
 });
 
 test("who is revoked while its certificate is made has none, and is known no more", async () => {
   const stage = await SetStage.start();
   const { pair } = await stage.secondaries.admit("berlin");
   const peer = stage.peer(pair);
-  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
   stage.clock.pass(244n * DAY);
   const renewing = stage.secondaries.renew(peer, spki());
   const refused = assert.rejects(renewing, notKnown);
@@ -244,18 +247,24 @@ test("who is revoked while its certificate is made has none, and is known no mor
   assert.deepEqual(stage.secondaries.known(), []);
 });
 
-test("by serials those are revoked whose they are, with all of theirs", async () => {
+test("whom another leader has revoked is refused with all of its certificates while that one leads, and stays a member", async () => {
   const stage = await SetStage.start();
   const [berlin, paris] = [
     await stage.secondaries.admit("berlin"),
     await stage.secondaries.admit("paris"),
   ];
-  await stage.secondaries.revokeSerials(["ff", berlin.pair.serial]);
+  const { serial } = berlin.pair;
+  assert.deepEqual(await stage.secondaries.refuse(["ff", serial], CLUSTER), [serial]);
+  const { index } = stage.made.store;
+  assert.deepEqual(await stage.secondaries.refuse([serial], CLUSTER), [serial]);
+  assert.equal(stage.made.store.index, index, "it is known");
   assert.deepEqual(
     stage.secondaries.known().map(({ id }) => id),
-    ["paris"],
+    ["berlin", "paris"],
   );
-  assert.deepEqual(stage.secondaries.revokedSerials(), [berlin.pair.serial]);
+  assert.deepEqual(stage.secondaries.revokedSerials(), []);
+  assert.deepEqual(stage.secondaries.refusedBy(CLUSTER), [serial]);
+  assert.deepEqual(stage.secondaries.refusedBy(`${CLUSTER}0`), [], "another one leads");
   stage.secondaries.assertKnown(stage.peer(paris.pair));
 });
 
@@ -263,7 +272,7 @@ test("who renews again and again has eight certificates at most: the oldest othe
   const stage = await SetStage.start();
   const { pair } = await stage.secondaries.admit("berlin");
   const peer = stage.peer(pair);
-  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
   stage.clock.pass(300n * DAY);
   const issued: IssuedCertificate[] = [];
   for (let i = 0; i < 10; i++) {
@@ -288,7 +297,7 @@ test("of one member three certificates are renewed in a minute, whatever others 
   for (const id of ["berlin", "paris"]) {
     const { pair } = await secondaries.admit(id);
     peers.push(stage.peer(pair));
-    await secondaries.confirm(peers.at(-1)!, id);
+    await secondaries.confirm(peers.at(-1)!, id === "berlin" ? CLUSTER : OTHER);
   }
   const [berlin, paris] = peers;
   stage.clock.pass(300n * DAY);
@@ -306,7 +315,7 @@ test("a member has six certificates in a day, also after a restart", async () =>
   const stage = await SetStage.start();
   const { pair } = await stage.secondaries.admit("berlin");
   const peer = stage.peer(pair);
-  await stage.secondaries.confirm(peer, "b");
+  await stage.secondaries.confirm(peer, CLUSTER);
   stage.clock.pass(300n * DAY);
   for (let i = 0; i < 6; i++) {
     await stage.secondaries.renew(peer, spki());
@@ -352,18 +361,41 @@ test("the certificate of the port is renewed likewise", async () => {
   );
 });
 
+test("that a member takes one for the primary that was revoked here is not kept", async () => {
+  const { secondaries, peer } = await SetStage.start().then(async (stage) => {
+    const [paris, rome] = [
+      await stage.secondaries.admit("paris"),
+      await stage.secondaries.admit("rome"),
+    ];
+    await stage.secondaries.confirm(stage.peer(rome.pair), OTHER);
+    return { secondaries: stage.secondaries, peer: stage.peer(paris.pair) };
+  });
+  await secondaries.confirm(peer, CLUSTER);
+  await secondaries.revoke("rome");
+  assert.deepEqual(
+    [OTHER, CLUSTER].map((one) => secondaries.isRevokedCluster(one)),
+    [true, false],
+  );
+  secondaries.noteLater(peer, { number: 3, cluster: OTHER, first: "9" });
+  assert.equal(secondaries.laterKnownBy("paris"), null);
+});
+
 test("that a member knows of a later primary counts until it comes to follow this one", async () => {
   const { secondaries, peer } = await SetStage.start().then(async (stage) => {
     const { pair } = await stage.secondaries.admit("paris");
     return { secondaries: stage.secondaries, peer: stage.peer(pair) };
   });
-  await secondaries.confirm(peer, "cluster-b", { transactionBytes: 2 ** 20 });
+  await secondaries.confirm(peer, CLUSTER, {
+    transactionBytes: 2 ** 20,
+  });
   assert.equal(secondaries.laterKnownBy("paris"), null);
-  const later = { number: 3, cluster: "cluster-c", first: "9" };
+  const later = { number: 3, cluster: OTHER, first: "9" };
   secondaries.noteLater(peer, later);
-  await secondaries.confirm(peer, "cluster-b"); // only to say who leads
+  await secondaries.confirm(peer, CLUSTER); // only to say who leads
   assert.deepEqual(secondaries.laterKnownBy("paris"), later);
-  await secondaries.confirm(peer, "cluster-b", { transactionBytes: 2 ** 20 });
+  await secondaries.confirm(peer, CLUSTER, {
+    transactionBytes: 2 ** 20,
+  });
   assert.equal(secondaries.laterKnownBy("paris"), null);
   await secondaries.revoke("paris");
   assert.throws(() => secondaries.noteLater(peer, later), notKnown);

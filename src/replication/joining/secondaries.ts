@@ -15,9 +15,14 @@ import {
   makeAuthority,
   renewMember,
 } from "../../cluster/authority.ts";
-import { isMemberId, type ReplicationKind, type SetName } from "../../cluster/names.ts";
+import {
+  isClusterId,
+  isMemberId,
+  type ReplicationKind,
+  type SetName,
+} from "../../cluster/names.ts";
 import type { FormerPlace } from "../../cluster/hello.ts";
-import type { Peer } from "../../cluster/verify.ts";
+import { digestOf, type Peer } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
 import type { Epoch } from "../roles/role.ts";
 import { PerMinute } from "../per-minute.ts";
@@ -25,17 +30,19 @@ import * as failures from "./failures.ts";
 import {
   deleteExpired,
   deleteSecondary,
-  forgetPrimary,
+  forgetMembers,
   isRevoked,
   type KnownSecondary,
   type MemberCertificate,
   type PrimaryMaterial,
   putMaterial,
+  putRefused,
   putRevoked,
   putRevokedClusters,
   putSecondary,
   putServer,
   storedMaterial,
+  storedRefused,
   storedRevoked,
   storedSecondaries,
   storedSecondary,
@@ -48,7 +55,6 @@ const MAX_TTL: Nanos = 24n * HOUR;
 /** A token that nobody has used is shown for so long after its end. */
 const REMEMBERED: Nanos = DAY;
 const MAX_SECONDARIES = 50;
-const MAX_CLUSTER_ID = 128;
 /** Of one member; the oldest of more is taken no more. */
 const MAX_CERTIFICATES = 8;
 /** Of one member, in a day. */
@@ -67,7 +73,11 @@ export interface SecondariesOptions extends Issuing {
   readonly view: View;
   readonly kind: ReplicationKind;
   /** A cluster as it is known from before this one led; null where it is not. Default: none is. */
-  readonly knownBefore?: (reads: ViewReads, clusterId: string) => KnownCluster | null;
+  readonly knownBefore?: (
+    reads: ViewReads,
+    clusterId: string,
+    kind: ReplicationKind,
+  ) => KnownCluster | null;
 }
 
 /** What a member says at its hello. */
@@ -94,7 +104,7 @@ export async function makePrimary(of: SetName, world: Issuing): Promise<PrimaryM
 
 /** In the transaction in which its role changes; `tx` is of core/replication/<kind>/. */
 export function enablePrimary(tx: Tx, material: PrimaryMaterial): void {
-  forgetPrimary(tx);
+  forgetMembers(tx);
   putMaterial(tx, material);
 }
 
@@ -150,6 +160,12 @@ export class Secondaries {
     return this.#revoked;
   }
 
+  /** Throws where nobody can be made one by that name. */
+  assertFree(id: string): void {
+    if (!isMemberId(id)) throw failures.idInvalid();
+    this.#assertFree(this.#view, id);
+  }
+
   /** A certificate for a new member. It is known before the certificate leaves. */
   async admit(id: string, ttl: Nanos = DEFAULT_TTL): Promise<AdmittedMember> {
     if (!isMemberId(id)) throw failures.idInvalid();
@@ -191,11 +207,23 @@ export class Secondaries {
     return serials;
   }
 
-  /** Whose these are: whoever leads in the place of this cluster has revoked them. */
-  async revokeSerials(serials: readonly string[]): Promise<void> {
-    for (const { id, certificates } of storedSecondaries(this.#view)) {
-      if (certificates.some(({ serial }) => serials.includes(serial))) await this.revoke(id);
+  /** Whoever leads in the place of this cluster has revoked some: gives all certificates of those. They stay members here, for when
+   *  this cluster leads again. */
+  async refuse(serials: readonly string[], by: string): Promise<readonly string[]> {
+    const all = storedSecondaries(this.#view).map(({ certificates }) =>
+      certificates.map(({ serial }) => serial),
+    );
+    const meant = all.filter((own) => own.some((serial) => serials.includes(serial))).flat();
+    const known = storedRefused(this.#view, by);
+    if (meant.some((serial) => !known.includes(serial))) {
+      await this.#write((tx) => putRefused(tx, by, meant));
     }
+    return meant;
+  }
+
+  /** Those, as stored. */
+  refusedBy(leader: string): readonly string[] {
+    return storedRefused(this.#view, leader);
   }
 
   /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold and where it is are
@@ -209,7 +237,10 @@ export class Secondaries {
     if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
     const where = addresses.length === 0 ? known.addresses : addresses;
+    const { certificates } = known;
+    const isDigested = certificates.some((one) => one.serial === peer.serial && one.digest);
     const isSame =
+      (isDigested || peer.digest === undefined) &&
       known.clusterId === clusterId &&
       known.transactionBytes === bytes &&
       known.addresses.join() === where.join();
@@ -217,7 +248,14 @@ export class Secondaries {
     return await this.#write((tx) => {
       const member = this.#mayCome(tx, peer, clusterId, formers);
       const used = member.used ?? this.#now();
-      const next = { ...member, used, clusterId, transactionBytes: bytes, addresses: where };
+      const next = {
+        ...member,
+        certificates: withDigest(member.certificates, peer),
+        used,
+        clusterId,
+        transactionBytes: bytes,
+        addresses: where,
+      };
       putSecondary(tx, next);
       return next;
     });
@@ -228,6 +266,11 @@ export class Secondaries {
     this.assertKnown(peer);
     if (isRevoked(this.#view, epoch.cluster)) return;
     this.#later.set(peer.id, epoch);
+  }
+
+  /** Whether it was, and has not come again. */
+  isRevokedCluster(cluster: string): boolean {
+    return isRevoked(this.#view, cluster);
   }
 
   /** Null where it follows this primary, or has said nothing else. */
@@ -246,7 +289,7 @@ export class Secondaries {
     clusterId: string,
     formers: readonly FormerPlace[],
   ): KnownSecondary {
-    if (clusterId === "" || clusterId.length > MAX_CLUSTER_ID) throw failures.clusterIdInvalid();
+    if (!isClusterId(clusterId)) throw failures.clusterIdInvalid();
     const member = this.#memberOf(reads, peer);
     const { used, activateBy } = member;
     if (used === null && activateBy < this.#now()) throw failures.activationExpired();
@@ -263,7 +306,7 @@ export class Secondaries {
     formers: readonly FormerPlace[],
   ): void {
     const here = this.#knownHere(reads, clusterId);
-    const known = here ?? this.#knownBefore(reads, clusterId);
+    const known = here ?? this.#knownBefore(reads, clusterId, kind);
     const place = { set, kind, serial, clusterId };
     if (known === null || isItself(known, formers, place, this.#now())) return;
     throw here === null ? failures.clusterKnownBefore(known.id) : failures.clusterKnown(here.id);
@@ -275,7 +318,7 @@ export class Secondaries {
     if (other === undefined) return null;
     const serials = others.flatMap(({ certificates }) => certificates.map((one) => one.serial));
     const authority = this.material.authority.certificate;
-    return { id: other.id, authority, serials, hasLed: false };
+    return { id: other.id, authority, serials, digests: [], hasLed: false };
   }
 
   /** Throws unless it is one of them, whatever the port has let through. */
@@ -374,6 +417,16 @@ function isForgotten({ used, activateBy }: KnownSecondary, now: Instant): boolea
   return used === null && activateBy + REMEMBERED < now;
 }
 
-function certificateOf({ serial, expires }: MemberCertificate): MemberCertificate {
-  return { serial, expires };
+function certificateOf({ serial, expires, certificate }: IssuedCertificate): MemberCertificate {
+  return { serial, expires, digest: digestOf(certificate) };
+}
+
+/** With the digest of the one that it has come with. */
+function withDigest(
+  certificates: readonly MemberCertificate[],
+  { serial, digest }: Peer,
+): readonly MemberCertificate[] {
+  return certificates.map((one) =>
+    one.serial === serial && digest !== undefined ? { ...one, digest } : one,
+  );
 }

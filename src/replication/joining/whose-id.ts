@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { equalBytes } from "@holdfast/shared/bytes";
 import type { Instant } from "@holdfast/shared/world";
 import type { FormerPlace } from "../../cluster/hello.ts";
-import { verifyMember } from "../../cluster/verify.ts";
+import { digestOf, isAmong, serialOf, verifyMember } from "../../cluster/verify.ts";
 import { formerProof, type OtherPlace, provesFormer } from "./proofs.ts";
 
 /** By what a cluster is known. */
@@ -16,26 +16,31 @@ export interface KnownCluster {
   readonly authority: Uint8Array | null;
   /** Of its certificates. */
   readonly serials: readonly string[];
+  /** And their digests; none where they are not all known. */
+  readonly digests: readonly string[];
   /** Whether that authority is its own. */
   readonly hasLed: boolean;
 }
 
 /** Whether one of these shows that whoever comes to that place is the one that is known. */
 export function isItself(
-  { authority, serials, hasLed }: KnownCluster,
+  { authority, serials, digests, hasLed }: KnownCluster,
   formers: readonly FormerPlace[],
   place: OtherPlace,
   now: Instant,
 ): boolean {
   if (authority === null || formers.length === 0) return false;
   const signer = new X509Certificate(authority);
+  // Whoever comes may show what it likes: signatures are looked at last.
+  const own = formers.find(({ certificate }) => equalBytes(certificate, authority));
+  if (hasLed && own !== undefined && provesFormer(own.proof, signer, place)) return true;
+  if (serials.length === 0) return false;
   return formers.some(({ certificate, proof }) => {
-    if (equalBytes(certificate, authority)) return hasLed && provesFormer(proof, signer, place);
     const found = parsed(certificate);
-    if (found === null) return false;
-    const before = verifyMember(found, signer, place, now);
-    const isKnown = !("mismatch" in before) && serials.includes(before.serial);
-    return isKnown && provesFormer(proof, found, place);
+    if (found === null || !serials.includes(serialOf(found))) return false;
+    if (!isAmong(digests, digestOf(certificate))) return false;
+    const isMember = !("mismatch" in verifyMember(found, signer, place, now));
+    return isMember && provesFormer(proof, found, place);
   });
 }
 

@@ -29,9 +29,13 @@ interface Member {
   readonly leading?: Epoch;
   /** As which it greets. Default: as itself. */
   readonly as?: string;
+  /** Whether it says itself that it leads. */
+  readonly leads?: boolean;
   readonly hangs?: boolean;
   /** Nobody is there, and nobody says so. */
   readonly isDead?: boolean;
+  /** Somebody is there, and a connection never stands. */
+  readonly isMute?: boolean;
   /** Of the way there, for one turn to and fro. */
   readonly roundTrip?: Nanos;
 }
@@ -40,6 +44,7 @@ const sibling = (n: number): Sibling => ({
   id: `site-${n}`,
   cluster: idOf(n),
   serials: [`4${n}`],
+  digests: [],
   addresses: [`https://10.1.2.${n}:8201`],
 });
 
@@ -52,14 +57,15 @@ function stage(members: Readonly<Record<number, Member>>) {
     const number = Number(host.split(".").at(-1));
     called.push(number);
     const { knows = [], stands = [], leading, as = idOf(number), hangs } = members[number] ?? {};
-    const { isDead = false, roundTrip = 0n } = members[number] ?? {};
+    const { leads = false, isDead = false, isMute = false, roundTrip = 0n } = members[number] ?? {};
     const after = (time: Nanos) =>
       new Promise<void>((resolve) => void world.timers.after(time, resolve));
     const late: Way = {
-      connect: () => (isDead ? NOWHERE : after(2n * roundTrip)), // TCP, TLS
+      reach: () => (isDead ? NOWHERE : after(roundTrip)), // TCP
+      connect: () => (isMute ? NOWHERE : after(roundTrip)), // TLS
       pass: () => after(roundTrip / 2n),
     };
-    const way = isDead || roundTrip > 0n ? late : STRAIGHT;
+    const way = isDead || isMute || roundTrip > 0n ? late : STRAIGHT;
     const peer = { ...SET, id: "own", serial: "41", expires: world.clock.now() + 10n ** 18n };
     const greet = async (): Promise<Greeting> => ({ clusterId: as, protocol: 1, version: "0.1.0" });
     const table = serviceTable([
@@ -67,7 +73,7 @@ function stage(members: Readonly<Record<number, Member>>) {
         secondaries: { assertKnown: () => {}, clusterOf: () => OWN },
         barrier: { rootKey },
         fenced: async (epoch) => (hangs === true ? await NOWHERE : (leading ?? epoch)),
-        leads: () => false,
+        leads: () => leads,
         candidates: { hear: () => stands },
         siblings: () => knows,
       }),
@@ -83,8 +89,12 @@ function stage(members: Readonly<Record<number, Member>>) {
     serial: "41",
     expires: 10n ** 18n,
   };
-  const call = (siblings: readonly Sibling[], revoked: readonly string[] = []) =>
-    callOthers([{ member, siblings, revoked, primary: [] }], EPOCH, "stands", {
+  const call = (
+    siblings: readonly Sibling[],
+    revoked: readonly string[] = [],
+    revokedClusters: readonly string[] = [],
+  ) =>
+    callOthers([{ member, siblings, revoked, revokedClusters, primary: [] }], EPOCH, "stands", {
       ...world,
       net: new SystemNet(),
       barrier: { rootKey },
@@ -137,12 +147,14 @@ test("who is far away is heard, and whom it names", async () => {
   assert.ok(time > 3n * SECOND && time < 4n * SECOND, String(time));
 });
 
-test("an address where nobody is costs two seconds, and the next one is called after it", async () => {
+test("an address where nobody is costs one second, one where nobody says a word two, and the next one is called after it", async () => {
   const { world, called, call } = stage({ 2: { isDead: true }, 3: { isDead: true }, 4: {} });
   const moved = { ...sibling(4), addresses: [3, 4].map((n) => `https://10.1.2.${n}:8201`) };
   const [found, time] = await timed(world, call([sibling(2), moved]));
   assert.deepEqual([called, found.unreached], [[2, 3, 4], ["https://10.1.2.2:8201"]]);
-  assert.equal(time, 2n * SECOND);
+  assert.equal(time, SECOND);
+  const mute = stage({ 2: { isMute: true } });
+  assert.equal((await timed(mute.world, mute.call([sibling(2)])))[1], 2n * SECOND);
 });
 
 test("who has answered is not called at another place, and of all that others name a bounded number is", async () => {
@@ -153,7 +165,21 @@ test("who has answered is not called at another place, and of all that others na
   const many = (from: number) => Array.from({ length: 60 }, (_, i) => sibling(from + i));
   const crowd = stage({ 2: { knows: many(3) }, 3: { knows: many(63) }, 4: { knows: many(123) } });
   await crowd.call([sibling(2)]);
-  assert.equal(crowd.called.length, 128);
+  assert.equal(crowd.called.length, 1 + 3 * 16, "of what one of them names sixteen");
+  const all = Object.fromEntries(
+    Array.from({ length: 16 }, (_, i) => [3 + i, { knows: many(20 + 15 * i) }]),
+  );
+  const larger = stage({ 2: { knows: many(3) }, ...all });
+  await larger.call([sibling(2)]);
+  assert.equal(larger.called.length, 128, "and so many in all");
+});
+
+test("those that only another has named, and that do not answer, are told apart from those that are known", async () => {
+  const dead = { isDead: true };
+  const { world, call } = stage({ 2: { knows: [sibling(4), sibling(5)] }, 3: dead, 4: dead });
+  const [{ unreached, unreachedNamed }] = await timed(world, call([sibling(2), sibling(3)]));
+  assert.deepEqual(unreached, ["https://10.1.2.3:8201"]);
+  assert.deepEqual(unreachedNamed, ["https://10.1.2.4:8201"]);
 });
 
 test("one that was revoked is not heard through another that does not know it yet: nor called, nor believed to stand or to lead", async () => {
@@ -168,6 +194,13 @@ test("one that was revoked is not heard through another that does not know it ye
   assert.deepEqual(unaware.later, leading);
 });
 
+test("a cluster that was revoked is not believed to stand or to lead, also where whoever says so names no certificate of it", async () => {
+  const leading = { number: 9, cluster: idOf(4), first: "8" };
+  const { called, call } = stage({ 3: { stands: [idOf(4)], leading }, 5: { knows: [sibling(4)] } });
+  const found = await call([sibling(3), sibling(5)], [], [idOf(4)]);
+  assert.deepEqual([clusters(found), found.later, called], [[], null, [3, 5]]);
+});
+
 test("one whose old certificate was revoked, and that is known by another, is a member like the others", async () => {
   const renewed = { ...sibling(4), serials: ["4f", "44"] };
   const { call } = stage({ 3: { knows: [renewed], stands: [idOf(4)] }, 4: {} });
@@ -175,8 +208,33 @@ test("one whose old certificate was revoked, and that is known by another, is a 
   assert.deepEqual(clusters(found), [idOf(4)]);
 });
 
+test("one leads by its own word that is known as that cluster, or not known at all, and not one that is known as another", async () => {
+  const leading = { number: 9, cluster: idOf(4), first: "8" };
+  const { call } = stage({ 3: { as: idOf(4), leading, leads: true }, 4: { leading, leads: true } });
+  const itself = async (one: Sibling) => (await call([one])).said.map(({ isItself }) => isItself);
+  assert.deepEqual(await itself(sibling(4)), [true]);
+  assert.deepEqual(await itself({ ...sibling(3), cluster: "" }), [true]);
+  assert.deepEqual(await itself(sibling(3)), [false], "it is known as another");
+});
+
 test("who answers says of itself that it does not stand, and not of another cluster", async () => {
   const { call } = stage({ 2: {}, 3: { as: idOf(4) } });
   const { deniers } = await call([sibling(2), sibling(3)]);
   assert.deepEqual(deniers, [idOf(2)]);
+});
+
+test("one whose cluster is not known denies nobody, and who stands by its own word is not denied by another of its name", async () => {
+  const unknown = { ...sibling(4), cluster: "" };
+  const nameless = stage({ 2: { knows: [unknown] }, 4: { as: idOf(3) } });
+  assert.deepEqual((await nameless.call([sibling(2)])).deniers, [idOf(2)]);
+  const twin = { ...sibling(4), cluster: idOf(3) };
+  const named = stage({ 3: { stands: [idOf(3)] }, 4: { as: idOf(3) } });
+  assert.deepEqual((await named.call([sibling(3), twin])).deniers, []);
+});
+
+test("whom others know this cluster as is not called: it would be itself, and count as silent", async () => {
+  const itself = { ...sibling(5), serials: ["41"] };
+  const { called, call } = stage({ 2: { knows: [itself] } });
+  const { unreached } = await call([sibling(2)]);
+  assert.deepEqual([called, unreached], [[2], []]);
 });

@@ -2,20 +2,15 @@
 // Each may name others that are not known here: those are called too, unless they were revoked.
 
 import type { FormerPlace } from "../../cluster/hello.ts";
-import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Candidacy, Word } from "../roles/candidates.ts";
-import { type Epoch, isNext } from "../roles/role.ts";
+import { type Epoch, latestOf } from "../roles/role.ts";
+import { ANSWERS_WITHIN } from "../silence.ts";
 import { type Sibling, SIBLINGS } from "../stream/messages.ts";
+import { hasCode } from "../stream/receiving.ts";
 import type { DialledMember } from "./dialing.ts";
 import { type Answered, exchange, type FencingWorld } from "./fencing.ts";
 import type { Upstream } from "./upstream.ts";
-
-/** For all of them, also those that others name. Where it takes some turns to and fro a link across the world takes seconds; who is
- *  taken for silent may be promoted at the same moment. */
-const ASKED_WITHIN: Nanos = 5n * SECOND;
-/** At each address: nobody is served while a promotion waits for one that is dead. */
-const MET_WITHIN: Nanos = 2n * SECOND;
 
 /** Whom to call, and by what they know this cluster. */
 export interface Others {
@@ -25,11 +20,22 @@ export interface Others {
   readonly siblings: readonly Sibling[];
   /** Serials that the primary has revoked, as far as is known here: others may not have heard of it. */
   readonly revoked: readonly string[];
+  /** Their clusters, as far as they are known: others may take one of them for the primary, and not say by which certificate. */
+  readonly revokedClusters: readonly string[];
   /** Where the primary is, if it was demoted: its operators may promote it again. */
   readonly primary: readonly string[];
 }
 
+/** What one of them has answered. */
+export interface Said {
+  readonly leading: Epoch;
+  /** Whether it is the one that leads. */
+  readonly isItself: boolean;
+}
+
 export interface Found {
+  /** Without what is said of clusters that were revoked. */
+  readonly said: readonly Said[];
   /** The last epoch that one of them knows of, where it is later than the own. */
   readonly later: Epoch | null;
   /** Who is about to be promoted, as they say; and who of them is not. */
@@ -37,34 +43,45 @@ export interface Found {
   readonly deniers: readonly string[];
   /** Where those are that did not answer; empty where nobody knows that. */
   readonly unreached: readonly string[];
+  /** The same of those that are not known here, and were only named by others. */
+  readonly unreachedNamed: readonly string[];
   /** Where the primary is, if it was demoted and did not answer; else null. */
   readonly demoted: string | null;
+  /** Where of all these somebody is there, and sealed. */
+  readonly sealed: readonly string[];
 }
 
-/** Who answers may name whom it likes. */
+/** Who answers may name whom it likes: so many of those that nobody has named before count. */
+const MAX_NAMED = 16;
 const MAX_CALLED = 2 * SIBLINGS;
-const PRIMARY: Sibling = { id: "", cluster: "", serials: [], addresses: [] };
+const PRIMARY: Sibling = { id: "", cluster: "", serials: [], addresses: [], digests: [] };
 
-/** `epoch`: the last that is known here. */
+/** `epoch`: the last that is known here. `time`: for all of them. */
 export async function callOthers(
   all: readonly Others[],
   epoch: Epoch,
   candidacy: Candidacy,
   world: FencingWorld,
+  time: Nanos = ANSWERS_WITHIN,
 ): Promise<Found> {
-  return await within(world, ASKED_WITHIN, async (signal) => {
+  return await within(world, time, async (signal) => {
     const found = all.map(async (others) => {
       const { formers = [] } = others;
+      const sealed = new Set<string>();
+      const failed = (address: string, error: unknown) => {
+        if (hasCode(error, "peer-sealed")) sealed.add(address);
+      };
       const asking = new Asking(others, (addresses, member) =>
         exchange(addresses, member, epoch, world, {
           candidacy,
           signal,
           formers,
-          metWithin: MET_WITHIN,
+          isHurried: true,
+          failed,
         }),
       );
       await asking.callAll();
-      return asking.found(epoch);
+      return { ...asking.found(epoch), sealed: [...sealed] };
     });
     return together(epoch, await Promise.all(found));
   });
@@ -72,6 +89,7 @@ export async function callOthers(
 
 function together(epoch: Epoch, all: readonly Found[]): Found {
   return {
+    said: all.flatMap(({ said }) => said),
     later: latestOf(
       epoch,
       all.flatMap(({ later }) => later ?? []),
@@ -79,7 +97,9 @@ function together(epoch: Epoch, all: readonly Found[]): Found {
     named: all.flatMap(({ named }) => named),
     deniers: all.flatMap(({ deniers }) => deniers),
     unreached: all.flatMap(({ unreached }) => unreached),
+    unreachedNamed: all.flatMap(({ unreachedNamed }) => unreachedNamed),
     demoted: all.find(({ demoted }) => demoted !== null)?.demoted ?? null,
+    sealed: all.flatMap(({ sealed }) => sealed),
   };
 }
 
@@ -87,6 +107,8 @@ type Exchange = (addresses: readonly string[], member: DialledMember) => Promise
 
 interface Called {
   readonly sibling: Sibling;
+  /** Only others have named it. */
+  readonly isNamed: boolean;
   answer: Answered | null;
 }
 
@@ -95,7 +117,7 @@ class Asking {
   readonly #others: Others;
   readonly #exchange: Exchange;
   readonly #called: Called[] = [];
-  readonly #primary: Called = { sibling: PRIMARY, answer: null };
+  readonly #primary: Called = { sibling: PRIMARY, isNamed: false, answer: null };
 
   constructor(others: Others, call: Exchange) {
     this.#others = others;
@@ -110,18 +132,23 @@ class Asking {
     ]);
   }
 
-  async #call(sibling: Sibling): Promise<void> {
-    const { addresses, serials } = sibling;
-    const called: Called = { sibling, answer: null };
+  async #call(sibling: Sibling, { isNamed = false } = {}): Promise<void> {
+    const { addresses, serials, digests } = sibling;
+    const called: Called = { sibling, isNamed, answer: null };
     this.#called.push(called);
-    const beside = { ...this.#others.member, beside: true, serials } as const;
+    const beside = { ...this.#others.member, beside: true, serials, digests } as const;
     await this.#answered(called, this.#exchange(addresses, beside));
   }
 
   async #answered(called: Called, answer: Promise<Answered | null>): Promise<void> {
     called.answer = await answer;
     const named = called.answer?.siblings ?? [];
-    await Promise.all(named.flatMap((one) => (this.#isNew(one) ? [this.#call(one)] : [])));
+    const calls: Promise<void>[] = [];
+    for (const one of named) {
+      if (calls.length < MAX_NAMED && this.#isNew(one))
+        calls.push(this.#call(one, { isNamed: true }));
+    }
+    await Promise.all(calls);
   }
 
   /** Also one that has not answered, where another knows of a certificate or a place of it that is not known here. */
@@ -135,62 +162,82 @@ class Asking {
 
   /** Whoever names it may not have heard of it. A member that is known here has other certificates beside that. */
   #isRevoked(named: Sibling): boolean {
-    const { revoked, siblings } = this.#others;
+    const { revoked, revokedClusters, siblings } = this.#others;
     const isKnown = siblings.some((one) => isOne(one, named));
-    return !isKnown && named.serials.some((serial) => revoked.includes(serial));
+    const isSaid = named.serials.some((serial) => revoked.includes(serial));
+    return !isKnown && (isSaid || revokedClusters.includes(named.cluster));
   }
 
-  found(epoch: Epoch): Found {
+  found(epoch: Epoch): Omit<Found, "sealed"> {
     const all = [this.#primary, ...this.#called].flatMap(({ sibling, answer }) =>
       answer === null ? [] : [{ sibling, answer, revoked: this.#revokedIn(answer) }],
     );
+    const said = all.flatMap(({ sibling, answer: { leading, leads, cluster }, revoked }) => {
+      if (revoked.has(leading.cluster)) return [];
+      const isItself = leads && cluster === leading.cluster && isCluster(sibling, cluster);
+      return [{ leading, isItself }];
+    });
     return {
+      said,
       later: latestOf(
         epoch,
-        all.flatMap(({ answer: { leading }, revoked }) =>
-          revoked.has(leading.cluster) ? [] : [leading],
-        ),
+        said.map(({ leading }) => leading),
       ),
       named: all.flatMap(({ sibling, answer, revoked }) =>
         answer.candidates
           .filter((cluster) => !revoked.has(cluster))
           .map((cluster) => ({ by: sibling.serials.join(), cluster })),
       ),
-      deniers: all.flatMap(({ sibling, answer: { cluster, candidates } }) => {
-        const isItself = sibling.cluster === "" || sibling.cluster === cluster;
-        return candidates.includes(cluster) || !isItself ? [] : [cluster];
-      }),
-      unreached: this.#silent(),
+      deniers: deniersOf(all, epoch),
+      ...this.#silent(),
       demoted: this.#primary.answer === null ? (this.#others.primary[0] ?? null) : null,
     };
   }
 
-  /** Clusters that whoever answers knows by certificates that were revoked. */
+  /** Those, and clusters that whoever answers knows by certificates that were revoked. */
   #revokedIn({ siblings }: Answered): ReadonlySet<string> {
     const revoked = siblings.filter((one) => one.cluster !== "" && this.#isRevoked(one));
-    return new Set(revoked.map(({ cluster }) => cluster));
+    return new Set([...this.#others.revokedClusters, ...revoked.map(({ cluster }) => cluster)]);
   }
 
   /** Each once, and none that has answered elsewhere. */
-  #silent(): string[] {
+  #silent(): Pick<Found, "unreached" | "unreachedNamed"> {
     const over = this.#called.flatMap((one) => (one.answer === null ? [] : [one.sibling]));
-    return this.#called.flatMap(({ sibling }) => {
-      if (over.some((one) => isOne(one, sibling))) return [];
+    const silent = this.#called.filter(({ sibling }) => {
+      if (over.some((one) => isOne(one, sibling))) return false;
       over.push(sibling);
-      return [sibling.addresses[0] ?? ""];
+      return true;
     });
+    const placesOf = (isNamed: boolean) =>
+      silent
+        .filter((one) => one.isNamed === isNamed)
+        .map(({ sibling }) => sibling.addresses[0] ?? "");
+    return { unreached: placesOf(false), unreachedNamed: placesOf(true) };
   }
+}
+
+/** Who says of itself that it does not stand. One whose cluster is not known speaks for none, and one that stands by another answer is not
+ *  denied: whoever greets with its name would take it out of the way. */
+function deniersOf(
+  all: readonly { readonly sibling: Sibling; readonly answer: Answered }[],
+  { cluster: primary }: Epoch,
+): string[] {
+  const own = all.flatMap(({ sibling, answer }) => {
+    const known = sibling === PRIMARY ? primary : sibling.cluster;
+    return known === answer.cluster ? [answer] : [];
+  });
+  const stands = ({ cluster, candidates }: Answered) => candidates.includes(cluster);
+  const standing = new Set(own.filter(stands).map(({ cluster }) => cluster));
+  return own.map(({ cluster }) => cluster).filter((cluster) => !standing.has(cluster));
+}
+
+/** Whether it may say so, by what is known of it. */
+function isCluster(sibling: Sibling, cluster: string): boolean {
+  return sibling.cluster === "" || sibling.cluster === cluster;
 }
 
 function isOne(one: Sibling, other: Sibling): boolean {
   return one.serials.some((serial) => other.serials.includes(serial));
-}
-
-function latestOf(own: Epoch, known: readonly Epoch[]): Epoch | null {
-  return known.reduce<Epoch | null>(
-    (last, leading) => (isNext(last ?? own, leading) ? leading : last),
-    null,
-  );
 }
 
 /** Whoever takes longer does not answer. */

@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import test from "node:test";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
 import { makeAuthority } from "../../cluster/authority.ts";
+import { NO_STANDING } from "../../cluster/hello.ts";
 import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
 import { CarriedLink, type Self } from "../../cluster/peer-link.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
@@ -12,7 +14,7 @@ import { Status, StatusError } from "../../grpc/status.ts";
 import { SystemRandom } from "../../system/random.ts";
 import { sendFence } from "../joining/calls.ts";
 import { formerPlace } from "../joining/whose-id.ts";
-import type { Candidates } from "../roles/candidates.ts";
+import { type Candidacy, Candidates } from "../roles/candidates.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import { Beside } from "./beside.ts";
@@ -23,13 +25,20 @@ const OTHER = "0b8e2f3e-0000-4000-8000-000000000002";
 const SELF = { clusterId: OTHER, version: "0.1.0" };
 const LATER: Epoch = { number: 2, cluster: OTHER, first: "7" };
 const EARLIER: Epoch = { number: 1, cluster: OWN, first: "1" };
-const NAMED: Sibling = { id: "paris", cluster: OTHER, addresses: [], serials: ["4a", "4b"] };
+const NAMED: Sibling = {
+  id: "paris",
+  cluster: OTHER,
+  addresses: [],
+  serials: ["4a", "4b"],
+  digests: [],
+};
 
 function stage(authority: Uint8Array = new Uint8Array(0), candidates?: Pick<Candidates, "hear">) {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const heard: Epoch[] = [];
   const revoked: string[] = [];
+  const refused: string[] = [];
   let leading = (epoch: Epoch) => epoch;
   let siblings: readonly Sibling[] = [NAMED];
   let served: SetToServe | null = null;
@@ -40,6 +49,7 @@ function stage(authority: Uint8Array = new Uint8Array(0), candidates?: Pick<Cand
       version: "0.1.0",
       clusterId: () => OWN,
       siblings: () => siblings,
+      revoked: () => ["4e", ...revoked],
       leads: () => false,
       ...(candidates === undefined ? {} : { candidates }),
       fenced: async (epoch) => {
@@ -48,7 +58,15 @@ function stage(authority: Uint8Array = new Uint8Array(0), candidates?: Pick<Cand
       },
       revoke: async (serials) => void revoked.push(...serials),
     },
-    { serve: (set) => (served = set), revoke: () => 0, forget: () => (served = null) },
+    {
+      serve: (set) => (served = set),
+      revoke: () => 0,
+      refuseOnly: (name, serials) => {
+        assert.equal(name.beside, true);
+        refused.splice(0, refused.length, ...serials);
+      },
+      forget: () => (served = null),
+    },
     {
       ...SET,
       id: "rome",
@@ -58,23 +76,50 @@ function stage(authority: Uint8Array = new Uint8Array(0), candidates?: Pick<Cand
     },
   );
   beside.open();
-  const linkOf = (serial: string) => {
+  const linkOf = (serial: string, digest = "") => {
     assert.ok(served !== null);
-    const peer = { ...SET, id: "paris", serial, expires: world.clock.now() + 10n ** 18n };
+    const shows = digest === "" ? {} : { digest };
+    const expires = world.clock.now() + 10n ** 18n;
+    const peer = { ...SET, id: "paris", serial, expires, ...shows };
     const { table, greet } = served as SetToServe;
     const carrier = new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world);
     return new CarriedLink(carrier, peer);
   };
   const say = (link: CarriedLink) => sendFence(link, SET, LATER, { rootKey, from: OTHER });
+  /** A hello as the port hands it on. `proofs`: how often one was looked at. */
+  const greeted = async (serial: string, clusterId: string, certificates: Uint8Array[]) => {
+    let proofs = 0;
+    const formers = certificates.map((certificate) => ({
+      certificate,
+      get proof() {
+        proofs++;
+        return new Uint8Array(132);
+      },
+    }));
+    const hello = { ...NO_STANDING, ...SET, secondaryId: "paris", protocol: 1, version: "" };
+    const peer = { ...SET, id: "paris", serial, expires: world.clock.now() + 10n ** 18n };
+    const taken = await (served as SetToServe | null)!
+      .greet({ ...hello, clusterId, formers }, peer)
+      .then(
+        () => true,
+        () => false,
+      );
+    return { taken, proofs };
+  };
   return {
     heard,
     revoked,
+    refused,
+    greeted,
+    pass: (time: bigint) => world.clock.pass(time),
+    refusedByPort: () => [...(served as SetToServe | null)!.revoked],
     rootKey,
     /** Nobody is believed. */
     doubts: () => (leading = () => EARLIER),
     linkOf,
     say,
     forgetAll: () => (siblings = []),
+    knows: (one: Sibling) => (siblings = [one]),
   };
 }
 
@@ -90,6 +135,17 @@ test("one that the primary names is heard, by each of its certificates", async (
     await link.close();
   }
   assert.deepEqual(heard, [LATER, LATER]);
+});
+
+test("whose certificates are known is heard by those, and not by another with the serial of one", async () => {
+  const { heard, linkOf, say, knows } = stage();
+  knows({ ...NAMED, digests: ["a4".repeat(32), "b4".repeat(32)] });
+  const link = linkOf("4b", "b4".repeat(32));
+  await link.open(SELF);
+  assert.deepEqual((await say(link)).leading, LATER);
+  await assert.rejects(linkOf("4b", "c4".repeat(32)).open(SELF), refused);
+  await assert.rejects(linkOf("4b").open(SELF), refused);
+  assert.deepEqual(heard, [LATER]);
 });
 
 test("one that it does not name is refused at its hello, and learns nothing of this cluster", async () => {
@@ -109,14 +165,16 @@ test("one that it names no longer is refused at its next call, though its sessio
 });
 
 test("whom another one has revoked is taken from it where it leads, and says so itself", async () => {
-  const { revoked, rootKey, linkOf, doubts } = stage();
+  const { revoked, refused, refusedByPort, rootKey, linkOf, doubts } = stage();
+  assert.deepEqual(refusedByPort(), ["4e"], "those of before");
   const link = linkOf("4a");
   await link.open(SELF);
-  const say = (from: string) => sendFence(link, SET, LATER, { rootKey, from, revoked: ["4b"] });
+  const say = (from: string) =>
+    sendFence(link, SET, LATER, { rootKey, from, revoked: ["no", "4b", "04b", ""] });
   await say(OWN);
   assert.deepEqual(revoked, [], "of another it proves nothing");
   await say(OTHER);
-  assert.deepEqual(revoked, ["4b"]);
+  assert.deepEqual([revoked, refused], [["4b"], ["4e", "4b"]]);
   doubts();
   await say(OTHER);
   assert.deepEqual(revoked, ["4b"], "it does not lead, as far as is known here");
@@ -157,7 +215,7 @@ test("who has the authority is one cluster, by however many certificates, and no
   const { clock } = fakeWorld();
   const authority = await makeAuthority(SET, { clock, random: new SystemRandom() });
   const stood: string[] = [];
-  const hear = (_member: string, cluster: string) => {
+  const hear = (cluster: string) => {
     stood.push(cluster);
     return [];
   };
@@ -178,4 +236,75 @@ test("who has the authority is one cluster, by however many certificates, and no
   await stands("92", primary);
   await assert.rejects(stands("93", "0b8e2f3e-0000-4000-8000-000000000004"), refused);
   assert.deepEqual(stood, [primary, primary]);
+});
+
+test("the primary is known by the last eight certificates that it came with", async () => {
+  const { clock } = fakeWorld();
+  const authority = await makeAuthority(SET, { clock, random: new SystemRandom() });
+  const { rootKey, linkOf } = stage(authority.certificate);
+  const clusterId = "0b8e2f3e-0000-4000-8000-000000000003";
+  const links: CarriedLink[] = [];
+  for (let i = 0; i < 9; i++) {
+    const serial = `9${i}`;
+    const link = linkOf(serial);
+    links.push(link);
+    const formers = [formerPlace(authority, { ...SET, serial, clusterId })];
+    await link.open({ ...SELF, clusterId, formers });
+  }
+  const [oldest, ...others] = links;
+  const says = (link: CarriedLink) => sendFence(link, SET, LATER, { rootKey, from: clusterId });
+  await assert.rejects(says(oldest!), refused);
+  for (const link of others) assert.deepEqual((await says(link)).leading, LATER);
+  for (const link of links) await link.close();
+});
+
+test("who has the authority withdraws nobody else's candidacy, also under the name of that one", async () => {
+  const { clock } = fakeWorld();
+  const authority = await makeAuthority(SET, { clock, random: new SystemRandom() });
+  const candidates = new Candidates(
+    clock,
+    () => OWN,
+    () => 1,
+  );
+  const { rootKey, linkOf } = stage(authority.certificate, candidates);
+  const primary = "0b8e2f3e-0000-4000-8000-000000000003";
+  const says = async (serial: string, clusterId: string, candidacy: Candidacy) => {
+    const link = linkOf(serial);
+    const formers = [formerPlace(authority, { ...SET, serial, clusterId })];
+    await link.open({ ...SELF, clusterId, formers });
+    const answer = await sendFence(link, SET, EARLIER, { rootKey, from: clusterId, candidacy });
+    await link.close();
+    return answer.candidates;
+  };
+  await says("4a", OTHER, "stands");
+  await says("91", primary, "withdraws");
+  assert.deepEqual(await says("91", primary, "asks"), [OTHER]);
+  await says("91", primary, "stands");
+  assert.deepEqual(await says("4a", OTHER, "asks"), [primary]);
+  await says("4a", OTHER, "withdraws");
+  assert.deepEqual(await says("91", primary, "asks"), []);
+});
+
+test("a signature is looked at where nothing else tells that it is not the primary, once in a hello and six times in a minute", async () => {
+  const { clock } = fakeWorld();
+  const random = new SystemRandom();
+  const authority = await makeAuthority(SET, { clock, random });
+  const foreign = await makeAuthority(SET, { clock, random });
+  const own = authority.certificate;
+  const { greeted, pass } = stage(own);
+  const clusterId = "0b8e2f3e-0000-4000-8000-000000000003";
+  assert.deepEqual(await greeted("4a", OTHER, [own]), { taken: true, proofs: 0 });
+  const refusedUnseen = { taken: false, proofs: 0 };
+  for (const cluster of [OTHER, OWN, "", "all is well"]) {
+    assert.deepEqual(await greeted("90", cluster, [own]), refusedUnseen, cluster);
+  }
+  assert.deepEqual(await greeted("90", clusterId, []), refusedUnseen);
+  assert.deepEqual(await greeted("90", clusterId, [foreign.certificate, own.slice(1)]), {
+    ...refusedUnseen,
+  });
+  const seen = [];
+  for (let i = 0; i < 10; i++) seen.push((await greeted("90", clusterId, [own, own, own])).proofs);
+  assert.deepEqual(seen, [1, 1, 1, 1, 1, 1, 0, 0, 0, 0]);
+  pass(MINUTE);
+  assert.equal((await greeted("90", clusterId, [own])).proofs, 1);
 });

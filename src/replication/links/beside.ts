@@ -3,32 +3,37 @@
 // certificates of that primary, which says who they are.
 
 import type { KeyObject } from "node:crypto";
-import { isUuid } from "@holdfast/shared/text/uuid";
+import { equalBytes } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
 import { type Greeting, type Hello, PROTOCOL } from "../../cluster/hello.ts";
-import type { MemberName } from "../../cluster/names.ts";
+import { isClusterId, type MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
-import type { Peer } from "../../cluster/verify.ts";
+import { isAmong, type Peer } from "../../cluster/verify.ts";
 import { serviceTable } from "../../grpc/method.ts";
 import { fenceCall, type FencePorts } from "../joining/calls.ts";
 import { notKnown } from "../joining/failures.ts";
 import { isItself } from "../joining/whose-id.ts";
+import { PerMinute } from "../per-minute.ts";
 import type { Sibling } from "../stream/messages.ts";
 import type { ServingPort } from "./serving.ts";
 
 /** Certificates by which the primary has come; it issues another for each time. */
 const MAX_PRIMARIES = 8;
+/** Of one certificate, in a minute: whether it is the primary's costs a signature. */
+const TRIALS = 6;
 
 export interface BesideWorld extends Pick<
   FencePorts,
   "fenced" | "leads" | "candidates" | "revoke"
 > {
   readonly barrier: { readonly rootKey: KeyObject };
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "elapsed">;
   readonly version: string;
   readonly clusterId: () => string;
   /** Those that the primary has named last: whom it has revoked is none of them. */
   readonly siblings: () => readonly Sibling[];
+  /** Serials of those, as far as is known. */
+  readonly revoked: () => readonly string[];
 }
 
 export class Beside {
@@ -39,8 +44,10 @@ export class Beside {
   readonly #primaries = new Map<string, string>();
   /** Who has come first with the authority. */
   #primary: string | null = null;
+  readonly #trials: PerMinute;
 
   constructor(world: BesideWorld, port: ServingPort, member: MemberName & Credentials) {
+    this.#trials = new PerMinute(world.clock, TRIALS);
     this.#world = world;
     this.#port = port;
     this.#member = member;
@@ -52,15 +59,24 @@ export class Beside {
       assertKnown: (peer: Peer) => void this.#clusterOf(peer),
       clusterOf: (peer: Peer) => this.#clusterOf(peer),
     };
+    const revoke = async (serials: readonly string[], by: string) => {
+      await this.#world.revoke?.(serials, by);
+      this.refuse();
+    };
     this.#port.serve({
       ...this.#name,
       authority,
       certificate,
       key,
-      table: serviceTable([fenceCall(this.#name, { ...this.#world, secondaries })]),
+      table: serviceTable([fenceCall(this.#name, { ...this.#world, secondaries, revoke })]),
       greet: async (hello, peer) => this.#greet(hello, peer),
-      revoked: [],
+      revoked: this.#world.revoked(),
     });
+  }
+
+  /** Others are revoked by now: the port answers those nothing else from here on, and whoever is none of them any more. */
+  refuse(): void {
+    this.#port.refuseOnly(this.#name, this.#world.revoked());
   }
 
   close(): void {
@@ -73,7 +89,7 @@ export class Beside {
   }
 
   #greet(hello: Hello, peer: Peer): Greeting {
-    this.#meetPrimary(hello, peer);
+    if (this.#knownAs(peer) === undefined) this.#meetPrimary(hello, peer);
     this.#clusterOf(peer);
     const { clusterId, version } = this.#world;
     return { clusterId: clusterId(), protocol: PROTOCOL, version };
@@ -82,23 +98,32 @@ export class Beside {
   /** Who has the authority has issued all certificates, and none that others were told of to itself. It speaks for no other member. */
   #meetPrimary({ clusterId, formers }: Hello, { set, kind, serial }: Peer): void {
     const { siblings, clock } = this.#world;
+    if (siblings().some(({ serials }) => serials.includes(serial))) return; // as one of those
+    const others = [this.#world.clusterId(), ...siblings().map(({ cluster }) => cluster)];
+    if (others.includes(clusterId) || !isClusterId(clusterId)) return;
+    if ((this.#primary ?? clusterId) !== clusterId) return; // one authority is one cluster's
     const { authority } = this.#member;
-    const known = { id: "", authority, serials: [], hasLed: true };
+    if (!formers.some(({ certificate }) => equalBytes(certificate, authority))) return;
+    if (this.#trials.take(serial) > 0) return;
+    const known = { id: "", authority, serials: [], digests: [], hasLed: true };
     const place = { set, kind, serial, clusterId };
     if (!isItself(known, formers, place, clock.now())) return;
-    const others = [this.#world.clusterId(), ...siblings().map(({ cluster }) => cluster)];
-    if (others.includes(clusterId) || !isUuid(clusterId)) return;
+    this.#primary = clusterId;
     const primaries = this.#primaries;
-    this.#primary ??= clusterId;
-    if (this.#primary !== clusterId) return; // one authority is one cluster's
     const [oldest] = primaries.keys();
     if (primaries.size >= MAX_PRIMARIES && oldest !== undefined) primaries.delete(oldest);
     primaries.set(serial, clusterId);
   }
 
-  #clusterOf({ serial }: Peer): string {
-    const sibling = this.#world.siblings().find(({ serials }) => serials.includes(serial));
-    const cluster = sibling?.cluster ?? this.#primaries.get(serial);
+  #knownAs({ serial, digest }: Peer): string | undefined {
+    const isOne = ({ serials, digests }: Sibling) =>
+      serials.includes(serial) && isAmong(digests, digest);
+    const sibling = this.#world.siblings().find(isOne);
+    return sibling?.cluster ?? this.#primaries.get(serial);
+  }
+
+  #clusterOf(peer: Peer): string {
+    const cluster = this.#knownAs(peer);
     if (cluster === undefined) throw notKnown();
     return cluster;
   }

@@ -39,7 +39,7 @@ export class ChangingPrimary {
       const step = { do: "update-primary", joined, isForced: force } as const;
       const { epoch: known } = this.#secondary();
       const knownName = nameOf(known.cluster); // it goes with the primary of before
-      after(role.now, step); // it took its time to reach it: what this cluster is may have changed
+      after(role.now, step, options.kind); // it took its time to reach it: what this cluster is may have changed
       const { heard } = following;
       const { view, takeTicketsFrom, takeKeys } = options;
       const isBefore = isOlder(joined.epoch, known);
@@ -85,13 +85,18 @@ export class ChangingPrimary {
           also(tx);
         }),
       );
-      return { warnings: ["this cluster has no primary now: it keeps its data and waits for one"] };
+      return {
+        warnings: [
+          "this cluster has no primary now: it keeps its data and waits for one",
+          "its certificate is given up too, by which a primary of the set knows it: where it is refused with a token later, revoke it there first, by its cluster_id (sys/health)",
+        ],
+      };
     });
   }
 
   #secondary(): Secondary {
     const { now } = this.#parts.role;
-    if (now.mode !== "secondary") throw failures.notSecondary();
+    if (now.mode !== "secondary") throw failures.notSecondary(this.#parts.options.kind);
     return now;
   }
 }

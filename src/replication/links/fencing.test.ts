@@ -22,7 +22,13 @@ const MARKS = "\u001b[2J call this number\n";
 const NAMES = {
   candidates: { hear: () => [MARKS, NAMED] },
   siblings: () => [
-    { id: "rome", cluster: NAMED, serials: ["4c"], addresses: [MARKS, "https://10.1.2.5:8201"] },
+    {
+      id: "rome",
+      cluster: NAMED,
+      serials: ["4c"],
+      addresses: [MARKS, "https://10.1.2.5:8201"],
+      digests: [],
+    },
   ],
 };
 const NOWHERE = new Promise<never>(() => {});
@@ -39,7 +45,7 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
   };
   const greet = async (): Promise<Greeting> => {
     await stop("hello");
-    return { clusterId: "cluster-a", protocol: 1, version: "0.1.0" };
+    return { clusterId: "0b8e2f3e-0000-4000-8000-00000000000a", protocol: 1, version: "0.1.0" };
   };
   const fenced = async (epoch: Epoch) => {
     await stop("call");

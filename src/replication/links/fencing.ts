@@ -3,11 +3,11 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos } from "@holdfast/shared/world";
 import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
+import { unlessSilent } from "../silence.ts";
 import { type DialingWorld, type DialledMember, linkTo } from "./dialing.ts";
 
 export interface FencingWorld extends DialingWorld {
@@ -21,8 +21,10 @@ export interface Saying extends FenceWords {
   readonly formers?: readonly FormerPlace[];
   /** Nobody waits for it any more. */
   readonly signal?: AbortSignal;
-  /** At each address, for a connection to stand. Default: as long as a link waits. */
-  readonly metWithin?: Nanos;
+  /** Whether an address where nobody is there is given up soon. Default: after as long as a link waits. */
+  readonly isHurried?: boolean;
+  /** It was called in vain there. Default: nobody wants to know. */
+  readonly failed?: (address: string, error: unknown) => void;
 }
 
 /** What the other side has said. */
@@ -36,7 +38,7 @@ export async function exchange(
   member: DialledMember,
   epoch: Epoch,
   world: FencingWorld,
-  { signal, formers = [], metWithin, ...words }: Saying = {},
+  { signal, formers = [], isHurried = false, failed, ...words }: Saying = {},
 ): Promise<Answered | null> {
   const { barrier, clusterId, version } = world;
   for (const address of addresses) {
@@ -45,10 +47,8 @@ export async function exchange(
     const stop = () => void link?.close();
     signal?.addEventListener("abort", stop, { once: true });
     const dead = new AbortController();
-    const timer =
-      metWithin === undefined
-        ? null
-        : world.timers.after(metWithin, () => link?.hasMet !== true && dead.abort());
+    const giveUp = () => dead.abort();
+    const timer = isHurried ? unlessSilent(world.timers, () => link, giveUp) : null;
     try {
       link = linkTo(address, member, world);
       const self = { clusterId: clusterId(), version, formers };
@@ -56,8 +56,8 @@ export async function exchange(
       const { clusterId: cluster } = await link.open(self, over);
       const by = { rootKey: barrier.rootKey, from: clusterId(), ...words };
       return { cluster, ...(await sendFence(link, member, epoch, by)) };
-    } catch {
-      continue; // it is asked again later
+    } catch (error) {
+      failed?.(address, error); // it is asked again later
     } finally {
       timer?.cancel();
       signal?.removeEventListener("abort", stop);
@@ -75,6 +75,17 @@ export function tellSuperseded(log: Log, { number: epoch, cluster }: Epoch, name
     cluster,
     ...(name === "" ? {} : { name }),
     remedy: "follow that one: update-primary with a token of it",
+  });
+}
+
+/** Nobody leads in an epoch that was heard of: who has claimed it was revoked by the primary. */
+export function tellUnclaimed(log: Log, { number: epoch, cluster }: Epoch, followed: Epoch): void {
+  log.warn("a cluster has said to lead that the primary has revoked: that one is followed again", {
+    event: "replication.epoch-given-up",
+    epoch,
+    cluster,
+    followed_epoch: followed.number,
+    followed_cluster: followed.cluster,
   });
 }
 

@@ -23,13 +23,15 @@ import { cursorOf, hasCode } from "../stream/receiving.ts";
 
 export interface JoiningSelf extends DialingWorld {
   readonly store: Store;
-  /** Of core/replication/dr/. */
+  /** Of the rows of the kind that is joined. */
   readonly view: View;
   readonly random: Random;
   readonly version: string;
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
+  readonly region: () => string;
+  readonly configuredRegion: string;
 }
 
 export interface Reached {
@@ -56,6 +58,7 @@ export async function reachPrimary(
       epoch: epoch.number,
       ...standingOf(self.store),
       isEmpty,
+      region: isEmpty ? self.configuredRegion : self.region(),
       formers: formersOf(activation, self),
     });
     if (answer.decision?.kind === "refuse") throw primaryRefuses(answer.decision.reason);
@@ -77,9 +80,9 @@ function formersOf(
   const { view } = self;
   // Also where it has led since; and as whom its own secondaries know it.
   const all = [
-    storedMaterial(view, "dr")?.authority,
-    storedFormer(view),
-    storedMembership(view, "dr"),
+    storedMaterial(view, kind)?.authority,
+    storedFormer(view, kind),
+    storedMembership(view, kind),
   ];
   return all.flatMap((one) => {
     if (one?.set !== set || equalBytes(one.certificate, certificate)) return [];
@@ -135,6 +138,7 @@ export async function tryPrimary(
       ...standingOf(self.store),
       isEmpty,
       isTrial: true,
+      region: isEmpty ? self.configuredRegion : self.region(),
       formers: formersOf(member, self),
     });
     const { decision } = answer;
@@ -148,12 +152,14 @@ export async function tryPrimary(
   }
 }
 
+const PORT_FAILED: ReadonlySet<string> = new Set(["peer-refused", "peer-sealed", "peer-other"]);
+
 /** How far it came, by what has gone wrong. */
 function stepOf(error: unknown): TrialStep {
   const code = error instanceof Failure ? error.code : "";
   if (code === "replication-address-unusable") return "address";
   if (code === "network-failed") return "connect";
-  return code === "peer-refused" ? "certificate" : "hello";
+  return PORT_FAILED.has(code) ? "certificate" : "hello";
 }
 
 function standingOf(store: Store): Partial<Self> {

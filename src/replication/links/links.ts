@@ -13,10 +13,12 @@ import {
 } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary, Secondaries } from "../joining/secondaries.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
+import { PerMinute } from "../per-minute.ts";
 import type { Primary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { Beside, type BesideWorld } from "./beside.ts";
 import { callOthers, within } from "./asking.ts";
+import { leaderAtStart } from "./coming-up.ts";
 import { othersOf } from "./others.ts";
 import { exchange, tellRefuted, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
@@ -30,6 +32,7 @@ import {
   keepFormer,
   putUpstream,
   revokeSiblings,
+  storedAllRevoked,
   storedBeside,
   storedFormer,
   storedFormerRevoked,
@@ -38,6 +41,9 @@ import {
   type Upstream,
   withoutSerials,
 } from "./upstream.ts";
+
+/** How often in a minute one that leads may have a row written for members that nobody has named. */
+const KEPT = 6;
 
 export const links = {
   makePrimary,
@@ -70,7 +76,7 @@ export const links = {
 
   /** Those that this cluster has admitted, also where it serves nobody any more. */
   known: (options: ReplicationOptions): readonly string[] =>
-    new Secondaries({ ...options, kind: "dr" }).known().map(({ id }) => id),
+    new Secondaries(options).known().map(({ id }) => id),
 
   serving: (
     options: LinkedOptions,
@@ -85,7 +91,7 @@ export const links = {
   receiving: (
     options: LinkedOptions,
     role: StoredRole,
-    own: Pick<ReceivingWorld, "divergent" | "orphans" | "heard" | "renewed">,
+    own: Pick<ReceivingWorld, "divergent" | "orphans" | "heard" | "renewed" | "revoked">,
     upstream: Upstream,
   ): Receiving => new Receiving({ ...options, role, ...own }, upstream),
 
@@ -103,13 +109,17 @@ export const links = {
     heard: Pick<BesideWorld, "fenced" | "leads" | "candidates">,
   ): Beside => {
     const siblings = () => storedSiblings(options.view);
-    const revoke = (serials: readonly string[]) => withoutSerials(options.view, serials);
-    return new Beside({ ...options, ...heard, siblings, revoke }, port, member);
+    const kept = new PerMinute(options.clock, KEPT);
+    const revoke = (serials: readonly string[], by: string) =>
+      withoutSerials(options.view, serials, () => kept.take(by) === 0);
+    const revoked = () => storedAllRevoked(options.view);
+    return new Beside({ ...options, ...heard, siblings, revoke, revoked }, port, member);
   },
 
   exchange,
   othersOf,
   callOthers,
+  leaderAtStart,
   within,
   tellRefuted,
   tellSuperseded,

@@ -4,11 +4,13 @@
 import type { Random } from "@holdfast/shared/world";
 import type { View, ViewReads } from "../../barrier/view.ts";
 import { issueMember } from "../../cluster/authority.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import { membershipOf } from "../joining/membership.ts";
 import {
   type KnownSecondary,
   storedMaterial,
   storedRevoked,
+  storedRevokedClusters,
   storedSecondaries,
 } from "../joining/primary-rows.ts";
 import { formerPlace } from "../joining/whose-id.ts";
@@ -16,23 +18,18 @@ import { addressesOf, type Secondary } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import type { Others } from "./asking.ts";
 import type { FencingWorld } from "./fencing.ts";
-import {
-  storedBeside,
-  storedFormer,
-  storedFormerRevoked,
-  storedSiblings,
-  storedSiblingsRevoked,
-} from "./upstream.ts";
+import { storedAllRevoked, storedBeside, storedFormer, storedSiblings } from "./upstream.ts";
 
 export interface OthersWorld extends Pick<FencingWorld, "clock" | "clusterId"> {
-  /** Of core/replication/dr/. */
+  readonly kind: ReplicationKind;
+  /** Of the rows of that kind. */
   readonly view: View;
   readonly random: Random;
 }
 
 export async function othersOf(role: Secondary, world: OthersWorld): Promise<readonly Others[]> {
-  const own = await ownSecondaries(role, world);
-  const beside = besides(role, world.view);
+  const own = role.id === "" ? await ownSecondaries(role.set, world) : null;
+  const beside = besides(role, world.view, world.kind);
   if (beside === null) return own === null ? [] : [own];
   if (own === null) return [beside];
   // Who has followed this cluster since knows it by that.
@@ -41,25 +38,26 @@ export async function othersOf(role: Secondary, world: OthersWorld): Promise<rea
   return [{ ...beside, siblings }, own];
 }
 
-function besides(role: Secondary, reads: ViewReads): Others | null {
-  const member = storedBeside(reads);
+function besides(role: Secondary, reads: ViewReads, kind: ReplicationKind): Others | null {
+  const member = storedBeside(reads, kind);
   if (member === null) return null;
-  const former = role.id === "" ? (storedFormer(reads)?.addresses ?? []) : addressesOf(role);
+  const former = role.id === "" ? (storedFormer(reads, kind)?.addresses ?? []) : addressesOf(role);
   return {
     member,
     siblings: storedSiblings(reads),
-    revoked: [...storedSiblingsRevoked(reads), ...storedFormerRevoked(reads)],
+    revoked: storedAllRevoked(reads),
+    revokedClusters: storedRevokedClusters(reads),
     primary: role.final === null ? [] : former,
   };
 }
 
 /** It has no certificate of its own authority: it issues one, and proves that it is the one that can. */
-async function ownSecondaries(role: Secondary, world: OthersWorld): Promise<Others | null> {
+export async function ownSecondaries(set: string, world: OthersWorld): Promise<Others | null> {
   const { view, clusterId } = world;
-  const authority = role.id === "" ? storedMaterial(view, "dr")?.authority : undefined;
+  const authority = storedMaterial(view, world.kind)?.authority;
   const siblings = byCluster(storedSecondaries(view));
-  if (authority?.set !== role.set || siblings.length === 0) return null;
-  const { set, kind } = authority;
+  if (authority?.set !== set || siblings.length === 0) return null;
+  const { kind } = authority;
   const id = clusterId();
   const issued = await issueMember(authority, id, world);
   const place = { set, kind, serial: issued.serial, clusterId: id };
@@ -68,6 +66,7 @@ async function ownSecondaries(role: Secondary, world: OthersWorld): Promise<Othe
     formers: [formerPlace(authority, place)],
     siblings,
     revoked: Array.from(storedRevoked(view), ({ serial }) => serial),
+    revokedClusters: storedRevokedClusters(view),
     primary: [],
   };
 }
@@ -78,10 +77,10 @@ function byCluster(known: readonly KnownSecondary[]): readonly Sibling[] {
   const came = known.filter(({ used }) => used !== null);
   for (const one of came.toSorted((a, b) => Number(a.used! - b.used!))) {
     const { id, clusterId: cluster, certificates, addresses } = one;
-    const before = found.get(cluster);
-    const serials = [...(before?.serials ?? []), ...certificates.map(({ serial }) => serial)];
-    const where = addresses.length === 0 ? (before?.addresses ?? []) : addresses;
-    found.set(cluster, { id, cluster, serials, addresses: where });
+    const before = found.get(cluster) ?? { serials: [], addresses: [] };
+    const serials = [...before.serials, ...certificates.map(({ serial }) => serial)];
+    const where = addresses.length === 0 ? before.addresses : addresses;
+    found.set(cluster, { id, cluster, serials, addresses: where, digests: [] }); // of our own authority
   }
   return [...found.values()];
 }

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
 import { until } from "../../../tests/support/until.ts";
 import type { Greeting } from "../../cluster/hello.ts";
-import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
+import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { serviceTable } from "../../grpc/method.ts";
 import { SystemNet } from "../../system/net.ts";
@@ -17,6 +17,7 @@ import { Heard } from "../heard.ts";
 import { readActivation } from "../joining/activation.ts";
 import { fenceCall } from "../joining/calls.ts";
 import { makeToken } from "../joining/activation-token.ts";
+import { putRevokedClusters } from "../joining/primary-rows.ts";
 import { epochProof } from "../joining/proofs.ts";
 import type { Epoch } from "../roles/role.ts";
 import { StoredRole } from "../roles/stored-role.ts";
@@ -25,7 +26,11 @@ import { Divergent } from "./divergent.ts";
 import { Orphans } from "./orphans.ts";
 import { Receiving } from "./receiving.ts";
 
-const LATER = { number: EPOCH.number + 1, cluster: "cluster-z", first: "50" };
+const LATER = {
+  number: EPOCH.number + 1,
+  cluster: "0b8e2f3e-0000-4000-8000-0000000000f2",
+  first: "50",
+};
 const NOBODY = "0b8e2f3e-0000-4000-8000-000000000001";
 
 interface Primary {
@@ -33,12 +38,15 @@ interface Primary {
   readonly epoch?: Epoch;
   /** Who leads, where it is called to say that; default: it is not called. */
   readonly leading?: () => Epoch;
+  /** Clusters of which this one has heard that they were revoked. */
+  readonly revoked?: readonly string[];
+  readonly way?: Way;
 }
 
 /** A secondary whose primary answers a hello with this. */
 async function secondary(
   greeting: (stage: SetStage) => Partial<Greeting>,
-  { epoch = EPOCH, leading }: Primary = {},
+  { epoch = EPOCH, leading, revoked = [], way = STRAIGHT }: Primary = {},
 ) {
   const stage = await SetStage.start();
   const place = { address: ADDRESS, epoch: EPOCH };
@@ -52,6 +60,7 @@ async function secondary(
   const role = new StoredRole(view);
   const joined = { set: SET, id: "berlin", address: ADDRESS, epoch };
   await role.step({ do: "join", joined });
+  await view.write((tx) => putRevokedClusters(tx, revoked));
   const peer = stage.peer(member);
   const greet = async (): Promise<Greeting> => ({
     clusterId: LATER.cluster,
@@ -83,6 +92,9 @@ async function secondary(
       store,
       barrier,
       view,
+      kind: "dr",
+      own: view,
+      region: () => "global",
       role,
       heard,
       divergent: new Divergent(view.sub("divergent/"), world.clock),
@@ -103,8 +115,10 @@ async function secondary(
       apiAddress: () => "",
       clusterAddress: () => "",
       renewed: () => {},
+      revoked: () => {},
       takeKeys: async () => {},
-      carrierTo: () => new MemoryCarrier(served, peer, world),
+      takeTicketsFrom: () => {},
+      carrierTo: () => new MemoryCarrier(served, peer, world, way),
     },
     { member, keysKey: makeHpkeKeys(random).privateKey },
   );
@@ -125,7 +139,7 @@ test("a later epoch is believed with a proof of the authority that is known, and
     () => ({}),
     () => ({ epochProof: Buffer.alloc(132) }),
     (stage) => ({ epochProof: proof(stage, EPOCH) }),
-    (stage) => ({ epochProof: proof(stage), clusterId: "cluster-y" }),
+    (stage) => ({ epochProof: proof(stage), clusterId: "0b8e2f3e-0000-4000-8000-0000000000f1" }),
     (stage) => ({ epochProof: proof(stage), epoch: LATER.number + 1 }),
   ];
   for (const greeting of wrong) {
@@ -142,13 +156,28 @@ test("a later epoch is believed with a proof of the authority that is known, and
   await receiving.close();
 });
 
-test("a primary that refuses is called to hear who leads: a later one is believed, and no other, nor one that nobody can have come to", async () => {
+test("a primary whose cluster has no id is not followed, with whichever proof", async () => {
+  const set = { set: SET, kind: "dr" } as const;
+  const named = { ...LATER, cluster: "all is well\n\u001b[2J" };
+  const { receiving, role } = await secondary((stage) => ({
+    clusterId: named.cluster,
+    epochProof: epochProof(stage.secondaries.material.authority.key, { ...set, epoch: named }),
+  }));
+  await until(() => receiving.status.lastSyncError !== null);
+  assert.match(receiving.status.lastSyncError!, /does not say which cluster it is/);
+  assert.ok(role.now.mode === "secondary");
+  assert.deepEqual(role.now.epoch, EPOCH);
+  await receiving.close();
+});
+
+test("a primary that refuses is called to hear who leads: a later one is believed, and no other, nor one that nobody can have come to or that was revoked", async () => {
   const own = { number: 3, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "41" };
   const other = { number: 4, cluster: "0b8e2f3e-0000-4000-8000-00000000000b", first: "50" };
   const refused = sentDecision({ kind: "refuse", reason: "it is not its primary" });
   const hello = { clusterId: own.cluster, epoch: own.number, epochFirst: own.first };
-  for (const { named, believed } of [
+  for (const { named, believed, revoked = [] } of [
     { named: other, believed: true },
+    { named: other, believed: false, revoked: [other.cluster] },
     { named: own, believed: false },
     { named: { ...other, number: 2 }, believed: false },
     { named: { ...other, number: 5000 }, believed: false },
@@ -156,6 +185,7 @@ test("a primary that refuses is called to hear who leads: a later one is believe
     let calls = 0;
     const { receiving, role, world } = await secondary(() => ({ ...hello, decision: refused }), {
       epoch: own,
+      revoked,
       leading: () => {
         calls++;
         return named;
@@ -191,4 +221,54 @@ test("what a primary says of its log when it takes this cluster is kept, also ov
   await until(() => refuses.receiving.status.lastSyncError !== null);
   assert.deepEqual([refuses.heard.announced, refuses.heard.timeThere], [0n, null]);
   await refuses.receiving.close();
+});
+
+test("a primary across the world is heard by who looks for it; one where nobody is costs one second, where no connection stands two, and one that only hangs five", async () => {
+  const place = { clusterId: EPOCH.cluster, epoch: EPOCH.number, epochFirst: EPOCH.first };
+  const decision = sentDecision({ kind: "refuse", reason: "not now" });
+  let { promise: never, resolve: arrives } = Promise.withResolvers<void>();
+  let world: Awaited<ReturnType<typeof secondary>>["world"];
+  const after = (milliseconds: bigint) =>
+    new Promise<void>((resolve) => {
+      world.timers.after(milliseconds * MILLISECOND, resolve);
+    });
+  const far: Way = { connect: () => after(1000n), pass: () => after(200n) };
+  for (const [way, kind, milliseconds] of [
+    [far, "refuses", 1400n],
+    [{ ...far, reach: () => never }, "nobody", 1000n],
+    [{ ...far, connect: () => never }, "nobody", 2000n],
+    [{ ...far, pass: () => never }, "refuses", 5000n],
+  ] as const) {
+    let present = STRAIGHT;
+    const found = await secondary(() => ({ ...place, decision }), {
+      leading: () => EPOCH,
+      way: {
+        reach: async () => await present.reach?.(),
+        connect: () => present.connect(),
+        pass: (to, one) => present.pass(to, one),
+      },
+    });
+    world = found.world;
+    await until(() => found.receiving.status.lastSyncError !== null);
+    present = way;
+    const outcomes: string[] = [];
+    found.heard.called = (outcome) => void outcomes.push(outcome.kind);
+    let time = 0n;
+    const looking = found.receiving.look();
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    for (; outcomes.length === 0 && time < 10_000n; time += 100n) {
+      await world.timers.advance(100n * MILLISECOND);
+      for (let turn = 0; turn < 50 && outcomes.length === 0; turn++) await nextTurn();
+    }
+    assert.deepEqual([outcomes[0], time], [kind, milliseconds]);
+    arrives();
+    ({ promise: never, resolve: arrives } = Promise.withResolvers<void>());
+    let isOver = false;
+    void looking.then(() => found.receiving.close()).then(() => (isOver = true));
+    for (let turn = 0; turn < 1000 && !isOver; turn++) {
+      await world.timers.advance(SECOND); // who is called meanwhile is far away too
+      await nextTurn();
+    }
+    assert.ok(isOver);
+  }
 });

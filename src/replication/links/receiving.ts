@@ -5,20 +5,23 @@ import { X509Certificate } from "node:crypto";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Random } from "@holdfast/shared/world";
+import type { Instant, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
+import { isClusterId, isSerial, type ReplicationKind } from "../../cluster/names.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
-import { parseClusterAddress } from "../addresses.ts";
+import { parseClusterAddress, usableApiAddress } from "../addresses.ts";
+import { placesIn } from "../applied/applied-place.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { type Membership, putMembership } from "../joining/membership.ts";
+import { isRevoked, putRevokedClusters } from "../joining/primary-rows.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
@@ -26,17 +29,22 @@ import { putMark, storedMark } from "../stream/mark.ts";
 import { addressesOf, after, type Epoch, isNext, isOlder, type Secondary } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { readDecision } from "../stream/decision.ts";
-import { Receiver, type ReceiverStatus } from "../stream/receiver.ts";
+import {
+  logReceiver,
+  type Receiver,
+  type ReceiverStatus,
+  sharedReceiver,
+} from "../stream/receiver.ts";
 import type { Sibling } from "../stream/messages.ts";
-import type { Connection } from "../stream/receiving.ts";
+import type { CallOutcome, Connection, LinkPorts, ReceiverPorts } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { exchange, tellSuperseded } from "./fencing.ts";
+import { type Answered, exchange, tellSuperseded, tellUnclaimed } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
+import { readable } from "./siblings.ts";
 import {
   putSiblings,
   putSiblingsRevoked,
-  readable,
   storedSiblings,
   storedSiblingsRevoked,
   type Upstream,
@@ -48,11 +56,21 @@ interface Siblings {
   readonly revoked: readonly string[];
 }
 
+const UNREACHED = "the primary was not reached";
+
+export interface LinkFailure {
+  readonly at: Instant;
+  readonly message: string;
+}
+
 export interface ReceivingWorld extends DialingWorld {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
-  /** Of core/replication/dr/. */
+  /** Of the rows of that kind. */
   readonly view: View;
+  /** Of those that are of this cluster alone. */
+  readonly own: View;
   readonly role: StoredRole;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
@@ -64,9 +82,14 @@ export interface ReceivingWorld extends DialingWorld {
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
+  readonly region: () => string;
   readonly takeKeys: ReplicationOptions["takeKeys"];
+  readonly takeTicketsFrom: ReplicationOptions["takeTicketsFrom"];
+  readonly followers?: ReplicationOptions["followers"];
   /** It has another certificate from here on. */
   readonly renewed: (member: Membership) => void;
+  /** The primary has told whom it has revoked, and it is stored. */
+  readonly revoked: () => void;
 }
 
 export class Receiving {
@@ -80,15 +103,17 @@ export class Receiving {
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
+  #region = "";
+  #lastFailure: LinkFailure | null = null;
   #siblings: Siblings;
   #connection: Connection | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
     this.#upstream = upstream;
-    const { store, clock, timers, log, random, barrier, view, role, divergent, orphans } = world;
+    const { store, clock, timers, log, random, barrier, view, own } = world;
     this.#closed.promise.catch(() => {}); // who waits for it hears of it
-    this.#mark = storedMark(view);
+    this.#mark = storedMark(own);
     this.#siblings = { siblings: storedSiblings(view), revoked: storedSiblingsRevoked(view) };
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of this secondary",
@@ -111,7 +136,41 @@ export class Receiving {
       timers,
       log,
     });
-    this.#receiver = new Receiver({
+    const ports: LinkPorts = {
+      open: (address) => linkTo(address, this.#upstream.member, world),
+      addresses: () => addressesOf(this.#role),
+      self: () => ({
+        clusterId: world.clusterId(),
+        version: world.version,
+        apiAddress: world.apiAddress(),
+        clusterAddresses: [world.clusterAddress()].filter((address) => address !== ""),
+        region: world.region(),
+      }),
+      epoch: () => this.#role.epoch.number,
+      accept: (answer) => this.#accept(answer),
+      keys: (link) => this.#fetchKeys(link),
+      keysVersion: () => showKeysVersion(barrier.keysVersion),
+      encryptions: () => BigInt(barrier.ownEncryptions),
+      heard: (time) => {
+        world.heard.note(time, this.#receiver.status.highestAnnounced);
+      },
+      called: (outcome) => {
+        world.heard.called(outcome);
+        if (outcome.kind !== "takes") this.#note(outcome);
+        if (outcome.kind === "refuses") this.#asking.wake();
+      },
+      compared: (isEqual) => world.heard.compared(isEqual),
+      met: (connection) => {
+        this.#connection = connection;
+        if (connection !== null) this.#handing.wake();
+      },
+      ended: (final) => this.#end(final.index),
+      learned: (apiAddress, clusterAddresses, others) => {
+        this.#learn(apiAddress, clusterAddresses);
+        this.#learnSiblings(others);
+      },
+    };
+    const parts = {
       store,
       clock,
       timers,
@@ -119,55 +178,39 @@ export class Receiving {
       figures: world.figures,
       announced: world.heard.announced,
       random,
-      ports: {
-        open: (address) => linkTo(address, this.#upstream.member, world),
-        addresses: () => addressesOf(this.#role),
-        self: () => ({
-          clusterId: world.clusterId(),
-          version: world.version,
-          apiAddress: world.apiAddress(),
-          clusterAddresses: [world.clusterAddress()].filter((address) => address !== ""),
-        }),
-        epoch: () => this.#role.epoch.number,
-        accept: (answer) => this.#accept(answer),
-        keys: (link) => this.#fetchKeys(link),
-        keysVersion: () => showKeysVersion(barrier.keysVersion),
-        encryptions: () => BigInt(barrier.ownEncryptions),
-        marks: {
-          read: () => this.#mark,
-          write: (index) => this.#writeMark(index),
-        },
-        mayRewind: () => this.#role.mayRewind,
-        giveUp: async (surplus) => {
-          await divergent.keep(store, surplus);
-          await orphans.keep(surplus.keys);
-          this.#handing.wake();
-        },
-        giveUpAll: async () => {
-          if (!this.#hasLed) return;
-          await orphans.keepAll();
-          this.#handing.wake();
-        },
-        heard: (time) => {
-          world.heard.note(time, this.#receiver.status.highestAnnounced);
-        },
-        called: (outcome) => {
-          world.heard.called(outcome);
-          if (outcome.kind === "refuses") this.#asking.wake();
-        },
-        compared: (isEqual) => world.heard.compared(isEqual),
-        met: (connection) => {
-          this.#connection = connection;
-          if (connection !== null) this.#handing.wake();
-        },
-        rewound: async () => void (await role.step({ do: "rewound" })),
-        ended: (final) => this.#end(final.index),
-        learned: (apiAddress, clusterAddresses, others) => {
-          this.#learn(apiAddress, clusterAddresses);
-          this.#learnSiblings(others);
-        },
+    };
+    this.#receiver =
+      world.kind === "dr"
+        ? logReceiver({ ...parts, ports: { ...ports, ...this.#ofWholeLog() } })
+        : sharedReceiver({
+            ...parts,
+            ports,
+            followers: world.followers!(),
+            places: placesIn(own),
+          });
+  }
+
+  /** What only matters where the log here is that of the primary. */
+  #ofWholeLog(): Omit<ReceiverPorts, keyof LinkPorts> {
+    const { store, divergent, orphans, role } = this.#world;
+    return {
+      marks: {
+        read: () => this.#mark,
+        write: (index) => this.#writeMark(index),
       },
-    });
+      mayRewind: () => this.#role.mayRewind,
+      giveUp: async (surplus) => {
+        await divergent.keep(store, surplus);
+        await orphans.keep(surplus.keys);
+        this.#handing.wake();
+      },
+      giveUpAll: async () => {
+        if (!this.#hasLed) return;
+        await orphans.keepAll();
+        this.#handing.wake();
+      },
+      rewound: async () => void (await role.step({ do: "rewound" })),
+    };
   }
 
   /** Until the primary has them, whatever comes between: they are kept here before anything is given up. */
@@ -215,6 +258,26 @@ export class Receiving {
     return this.#receiver.status;
   }
 
+  /** To the primary; null while there is none. */
+  get link(): PeerLink | null {
+    return this.#connection?.link ?? null;
+  }
+
+  /** When it was last called in vain, and why; null where it never was. */
+  get lastFailure(): LinkFailure | null {
+    return this.#lastFailure;
+  }
+
+  #note(outcome: Exclude<CallOutcome, { readonly kind: "takes" }>): void {
+    const message = outcome.kind === "refuses" ? outcome.reason : outcome.seen?.text;
+    this.#lastFailure = { at: this.#world.clock.now(), message: message ?? UNREACHED };
+  }
+
+  /** Of the primary; empty where it has not said. */
+  get region(): string {
+    return this.#region;
+  }
+
   /** Of the primary, as it says itself. */
   get apiAddress(): string {
     return this.#apiAddress;
@@ -243,6 +306,11 @@ export class Receiving {
     await this.#receiver.look();
   }
 
+  /** The primary has said that it is there. */
+  expect(): void {
+    this.#receiver.expect();
+  }
+
   /** What is damaged here is fetched; false where the primary is not reached. */
   mend(): boolean {
     return this.#receiver.mend();
@@ -260,6 +328,7 @@ export class Receiving {
     const { set, kind } = this.#upstream.member;
     const known = this.#role.epoch;
     const epoch = epochOf(answer);
+    this.#region = answer.region;
     // One that refuses sends nothing, and its reason says more.
     if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
     after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
@@ -273,15 +342,30 @@ export class Receiving {
 
   /** One that refuses may know of a later primary; or there is one known here, which it is to hear of. */
   async #askWhoLeads(): Promise<void> {
-    const { role, log } = this.#world;
+    const { role, view, log } = this.#world;
     const now = this.#role;
     const { member } = this.#upstream;
     const answer = await exchange(addressesOf(now), member, now.epoch, this.#world);
-    if (answer === null || !isNext(this.#role.epoch, answer.leading)) return;
+    if (answer === null) return;
     const { leading } = answer;
+    if (isRefuted(now, answer)) await this.#refute(now.epoch, leading);
+    if (!isNext(this.#role.epoch, leading)) return;
+    if (isRevoked(view, leading.cluster)) return; // the one that refuses has not heard of that
     await role.step({ do: "superseded", epoch: leading });
     const named = this.#siblings.siblings.find((one) => one.cluster === leading.cluster);
     tellSuperseded(log, leading, named?.id ?? "");
+  }
+
+  /** One that the primary has revoked has said that it leads, while this cluster heard nothing else. */
+  async #refute(claimed: Epoch, leading: Epoch): Promise<void> {
+    const { role, view, log, takeTicketsFrom } = this.#world;
+    if (this.#role.epoch !== claimed) return;
+    await role.step({ do: "refuted", epoch: leading }, (tx) => {
+      takeTicketsFrom(tx.on(view), leading.number);
+      putRevokedClusters(tx.on(view), [claimed.cluster]);
+    });
+    tellUnclaimed(log, claimed, leading);
+    this.expect();
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {
@@ -295,11 +379,11 @@ export class Receiving {
   }
 
   async #writeMark(index: bigint | null): Promise<void> {
-    const { view, role } = this.#world;
-    const write = (tx: Tx) => putMark(tx.on(view), index);
+    const { own, role } = this.#world;
+    const write = (tx: Tx) => putMark(tx.on(own), index);
     // Together: a crash in between would leave a whole copy that counts as none.
     if (index === null && !this.#role.copied) await role.step({ do: "copied" }, write);
-    else await view.write(write, { essential: true });
+    else await own.write(write, { essential: true });
     this.#mark = index;
   }
 
@@ -312,7 +396,7 @@ export class Receiving {
 
   #learn(apiAddress: string, addresses: readonly string[]): void {
     const { role, log } = this.#world;
-    this.#apiAddress = apiAddress;
+    this.#apiAddress = usableApiAddress(apiAddress);
     const { known, epoch } = this.#role;
     const clusterAddresses = addresses.filter((one) => parseClusterAddress(one) !== null);
     if (known !== null && known.join() === clusterAddresses.join()) return;
@@ -322,26 +406,43 @@ export class Receiving {
   }
 
   /** They outlive whoever has named them: they are for when it is gone. */
-  #learnSiblings({ siblings, revoked }: Siblings): void {
+  #learnSiblings({ siblings, revoked: serials }: Siblings): void {
     const { view, store, log } = this.#world;
     const before = this.#siblings;
     const all = siblings.map((one) => withAddresses(readable(one), before.siblings));
+    const revoked = serials.filter(isSerial);
     const named = { siblings: all, revoked };
     if (store.locked || JSON.stringify(named) === JSON.stringify(before)) return;
     this.#siblings = named;
+    const isGone = (one: Sibling) => one.serials.some((serial) => revoked.includes(serial));
+    const gone = clustersOf(before.siblings.filter(isGone));
     view
       .write(
         (tx) => {
           putSiblings(tx, all);
           putSiblingsRevoked(tx, revoked);
+          putRevokedClusters(tx, gone, clustersOf(all));
         },
         { essential: true },
       )
+      .then(() => this.#world.revoked())
       .catch((error: unknown) => {
         this.#siblings = before;
         log.warn("could not write down who else follows", { cause: describe(error) });
       });
   }
+}
+
+/** Whether the primary that is followed, which has proved to be it, leads still and has revoked the one that was taken for its
+ *  successor. */
+function isRefuted({ superseded, epoch }: Secondary, answer: Answered): boolean {
+  const { leading, leads, cluster, isRevoked: isGone } = answer;
+  const isLed = leads && cluster === leading.cluster && isOlder(leading, epoch);
+  return superseded === true && isGone && isLed;
+}
+
+function clustersOf(siblings: readonly Sibling[]): readonly string[] {
+  return siblings.map(({ cluster }) => cluster);
 }
 
 /** Where it was, if the primary has not met it since it began. */
@@ -354,5 +455,6 @@ function withAddresses(one: Sibling, before: readonly Sibling[]): Sibling {
 function epochOf({ epoch, clusterId, epochFirst: first }: HelloAnswer): Epoch {
   if (!/^\d{1,20}$/.test(first))
     throw peerUnproven("the primary does not say where its epoch began");
+  if (!isClusterId(clusterId)) throw peerUnproven("the primary does not say which cluster it is");
   return { number: epoch, cluster: clusterId, first };
 }

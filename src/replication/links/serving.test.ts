@@ -13,6 +13,7 @@ import type { Peer } from "../../cluster/verify.ts";
 import { ReplicationFigures } from "../figures.ts";
 import { readActivation } from "../joining/activation.ts";
 import { makeToken } from "../joining/activation-token.ts";
+import { putSecondary, storedSecondary } from "../joining/primary-rows.ts";
 import type { Primary } from "../roles/role.ts";
 import { echo, type Sibling } from "../stream/messages.ts";
 import { Serving } from "./serving.ts";
@@ -35,6 +36,8 @@ async function primary(t: TestContext) {
       ...world,
       store: made.store,
       barrier: made.barrier,
+      kind: "dr",
+      region: () => "global",
       view: stage.view,
       figures: new ReplicationFigures(),
       version: "0.1.0",
@@ -48,7 +51,12 @@ async function primary(t: TestContext) {
       adopted: null as never, // nothing is handed over
       lease: { reached: () => {}, release: async () => void released++ },
     },
-    { serve: (set) => (served = set), revoke: (_, serial) => cut.push(serial), forget: () => {} },
+    {
+      serve: (set) => (served = set),
+      revoke: (_, serial) => cut.push(serial),
+      refuseOnly: () => {},
+      forget: () => {},
+    },
     () => role,
   );
   const place = { address: ADDRESS, epoch: EPOCH };
@@ -69,7 +77,8 @@ async function primary(t: TestContext) {
     t.after(() => found.close());
     return found;
   };
-  return { serving, berlin, rome, link, clock, cut, set, released: () => released };
+  const { view } = stage;
+  return { serving, berlin, rome, link, clock, view, cut, set, released: () => released };
 }
 
 test("one whose token was not used is no sibling of anybody", async (t) => {
@@ -105,13 +114,31 @@ test("one that is revoked is cut off at the port, and is refused there whenever 
   await link(berlin, BERLIN);
   await link(rome, ROME);
   await assert.rejects(serving.revoke(SET), { code: "replication-secondary-ambiguous" });
-  assert.equal(await serving.revoke(BERLIN), "berlin", "by its cluster");
+  assert.deepEqual(await serving.revoke(BERLIN), ["berlin"], "by its cluster");
   assert.deepEqual([cut, released()], [[berlin.serial], 0]);
   await assert.rejects(link(berlin, BERLIN));
   serving.open();
   assert.deepEqual([...set().revoked], [berlin.serial]);
-  assert.equal(await serving.revoke("rome"), "rome");
+  assert.deepEqual(await serving.revoke("rome"), ["rome"]);
   assert.deepEqual([cut, released()], [[berlin.serial, rome.serial], 1]);
+});
+
+test("with a cluster go the ids that it had before, and an id that it has left goes alone", async (t) => {
+  /** One cluster, that has come by one id and then by the other. */
+  const moved = async () => {
+    const stage = await primary(t);
+    await stage.link(stage.berlin, BERLIN);
+    const came = { clusterId: BERLIN, used: stage.clock.now() + 1n };
+    await stage.view.write((tx) => putSecondary(tx, { ...storedSecondary(tx, "rome")!, ...came }));
+    return { ...stage, isRevoked: () => stage.serving.secondaries.isRevokedCluster(BERLIN) };
+  };
+  const first = await moved();
+  assert.deepEqual(await first.serving.revoke("berlin"), ["berlin"]);
+  assert.deepEqual([first.cut, first.isRevoked()], [[first.berlin.serial], false]);
+  const second = await moved();
+  assert.deepEqual(await second.serving.revoke("rome"), ["berlin", "rome"]);
+  assert.deepEqual(second.cut, [second.berlin.serial, second.rome.serial]);
+  assert.equal(second.isRevoked(), true);
 });
 
 test("one that only tries has not come; a transaction has what all can take that have", async (t) => {

@@ -6,17 +6,18 @@ import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
-import type { Hello } from "../../cluster/hello.ts";
+import type { Greeting, Hello } from "../../cluster/hello.ts";
+import type { ReplicationKind, SetName } from "../../cluster/names.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
-import type { ServiceTable } from "../../grpc/method.ts";
+import type { Served, ServiceTable } from "../../grpc/method.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import { usableAddresses } from "../addresses.ts";
 import * as failures from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { joiningCalls } from "../joining/calls.ts";
-import { primaryItself } from "../joining/failures.ts";
+import { primaryItself, regionTaken } from "../joining/failures.ts";
 import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
 import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
@@ -32,7 +33,7 @@ import { knownBefore, storedSiblings } from "./upstream.ts";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 
 /** What a primary needs of the port. */
-export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "forget">;
+export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "refuseOnly" | "forget">;
 
 /** Whoever is there has come by then: it tries once in a minute, and a little more, at least. */
 const COMING = 2n * MINUTE;
@@ -41,9 +42,10 @@ const COMING = 2n * MINUTE;
 const MAX_COUNT = 2n ** 48n;
 
 export interface ServingWorld {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
-  /** Of core/replication/dr/. */
+  /** Of the rows of that kind. */
   readonly view: View;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -54,6 +56,9 @@ export interface ServingWorld {
   readonly clusterId: () => string;
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
+  readonly region: () => string;
+  /** Requests that members of the other kind send on. Default: none are taken. */
+  readonly forwarded?: () => readonly Served<Peer>[];
   /** Somebody speaks of a later epoch of the set. */
   readonly superseded: (epoch: number) => void;
   /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
@@ -91,17 +96,13 @@ export class Serving {
     this.#role = role;
     this.#set = role().set;
     this.#since = world.clock.elapsed();
-    const { view, clock, random, store, timers, log, version } = world;
-    this.#secondaries = new Secondaries({ view, kind: "dr", clock, random, knownBefore });
+    const { kind, view, clock, random, store, timers, log, version } = world;
+    this.#secondaries = new Secondaries({ view, kind, clock, random, knownBefore });
     const ports = {
       epoch: () => this.epoch.number,
       epochFirst: () => this.epoch.first,
       epochProof: () =>
-        epochProof(this.#secondaries.material.authority.key, {
-          set: this.#set,
-          kind: "dr",
-          epoch: this.epoch,
-        }),
+        epochProof(this.#secondaries.material.authority.key, { ...this.#name, epoch: this.epoch }),
       keysVersion: () => showKeysVersion(world.barrier.keysVersion),
       clusterId: world.clusterId(),
       version,
@@ -115,8 +116,9 @@ export class Serving {
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
       confirm: async (hello: Hello, peer: Peer) => {
-        const { clusterId, isTrial, formers } = hello;
+        const { clusterId, isTrial, formers, region } = hello;
         if (clusterId === world.clusterId()) throw primaryItself();
+        if (kind === "performance" && region === world.region()) throw regionTaken();
         if (isTrial) {
           this.#secondaries.mayCome(peer, clusterId, formers);
           return;
@@ -133,7 +135,15 @@ export class Serving {
       superseded: world.superseded,
       reached: world.lease.reached,
     };
-    this.#sender = new Sender({ store, clock, timers, log, ports, figures: world.figures });
+    this.#sender = new Sender({
+      kind,
+      store,
+      clock,
+      timers,
+      log,
+      ports,
+      figures: world.figures,
+    });
     this.#elsewhere = new CountedElsewhere(world.barrier);
     this.#counting = new Recurring({
       trouble: "could not count what secondaries have sealed",
@@ -151,6 +161,10 @@ export class Serving {
       timers,
       log,
     });
+  }
+
+  get #name(): SetName {
+    return { set: this.#set, kind: this.#world.kind };
   }
 
   get epoch(): Epoch {
@@ -215,6 +229,7 @@ export class Serving {
       serials: one.certificates.map(({ serial }) => serial),
       id: one.id,
       cluster: one.clusterId,
+      digests: digestsOf(one),
     }));
   }
 
@@ -238,35 +253,38 @@ export class Serving {
     this.#transactionBytes = this.#leastBytes();
     const { authority, server } = this.#secondaries.material;
     this.#port.serve({
-      set: this.#set,
-      kind: "dr",
+      ...this.#name,
       authority: authority.certificate,
       certificate: server.certificate,
       key: server.key,
       table: this.#table,
-      greet: this.#sender.greet,
+      greet: (hello, peer) => this.#greet(hello, peer),
       revoked: this.#secondaries.revokedSerials(),
     });
     this.#renewing.open();
     this.#counting.open();
   }
 
-  /** Durable, then it is told, then its sessions are cut, and only then does this resolve. Gives the id that was revoked; null where
-   *  nobody is known by that name. */
-  async revoke(named: string): Promise<string | null> {
+  /** Durable, then it is told, then its sessions are cut, and only then does this resolve. Gives the ids that were revoked: with that
+   *  of a cluster go those that it had before, since their certificates are its own as well. None where nobody is known by that name. */
+  async revoke(named: string): Promise<readonly string[]> {
     const id = this.#idOf(named);
     const known = this.#secondaries.known();
     const isMeant = meantBy(named, id, known);
-    const serials = await this.#secondaries.revoke(id);
+    const revoked: string[] = [];
+    for (const one of [...idsBefore(id, known), id]) {
+      const serials = await this.#secondaries.revoke(one);
+      if (serials.length > 0) revoked.push(one);
+      await this.#sender.drop(one, "revoked");
+      this.#elsewhere.forget(one);
+      for (const serial of serials) this.#port.revoke(this.#name, serial);
+    }
     this.#transactionBytes = this.#leastBytes();
-    await this.#sender.drop(id, "revoked");
-    this.#elsewhere.forget(id);
-    for (const serial of serials) this.#port.revoke({ set: this.#set, kind: "dr" }, serial);
     if (this.#secondaries.known().every(({ used }) => used === null)) {
       await this.#world.lease.release();
     }
     const isFormer = await this.#world.revokeFormer(isMeant);
-    return serials.length > 0 || isFormer ? id : null;
+    return revoked.length === 0 && isFormer ? [id] : revoked;
   }
 
   /** By its own id; else by that of its cluster, by the one that it had at the primary of before, or by that of the set where it is
@@ -293,30 +311,51 @@ export class Serving {
     await this.#renewing.close();
     await this.#counting.close();
     await this.#sender.close(reason);
-    this.#port.forget({ set: this.#set, kind: "dr" });
+    this.#port.forget(this.#name);
+  }
+
+  async #greet(hello: Hello, peer: Peer): Promise<Greeting> {
+    const greeting = await this.#sender.greet(hello, peer);
+    const { kind, region } = this.#world;
+    return kind === "performance" ? { ...greeting, region: region() } : greeting;
   }
 
   get #table(): ServiceTable<Peer> {
     const { barrier, store, random, fenced, leads, adopted } = this.#world;
-    const own = joiningCalls(
-      { set: this.#set, kind: "dr" },
-      {
-        secondaries: this.#secondaries,
-        barrier,
-        store,
-        random,
-        checkEpoch: (number) => {
-          if (number !== this.epoch.number) {
-            throw failures.epochSuperseded(number, this.epoch.number);
-          }
-        },
-        fenced,
-        leads,
-        adopt: (rows, from) => adopted.take(rows, from),
+    const own = joiningCalls(this.#name, {
+      secondaries: this.#secondaries,
+      barrier,
+      store,
+      random,
+      checkEpoch: (number) => {
+        if (number !== this.epoch.number) {
+          throw failures.epochSuperseded(number, this.epoch.number);
+        }
       },
-    );
-    return new Map([...this.#sender.table, ...own.map((one) => [one.shape.path, one] as const)]);
+      fenced,
+      leads,
+      adopt: (rows, from) => adopted.take(rows, from),
+    });
+    const further = this.#world.kind === "performance" ? (this.#world.forwarded?.() ?? []) : [];
+    const all = [...own, ...further].map((one) => [one.shape.path, one] as const);
+    return new Map([...this.#sender.table, ...all]);
   }
+}
+
+/** None where one is not known: who comes with that would not be taken for it. */
+function digestsOf({ certificates }: KnownSecondary): string[] {
+  const known = certificates.flatMap(({ digest }) => digest ?? []);
+  return known.length === certificates.length ? known : [];
+}
+
+/** By which the same cluster came before it came by this one. */
+function idsBefore(id: string, known: readonly KnownSecondary[]): string[] {
+  const { clusterId, used } = known.find((one) => one.id === id) ?? {};
+  if (clusterId === undefined || clusterId === "" || used === null) return [];
+  const before = known.filter(
+    (one) => one.clusterId === clusterId && one.used !== null && one.used < used!,
+  );
+  return before.map((one) => one.id);
 }
 
 /** Who of those that the primary of before knew is revoked with this one: the same cluster. Where no cluster has come by that name:

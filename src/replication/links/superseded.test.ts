@@ -7,19 +7,37 @@ import type { Hello } from "../../cluster/hello.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
 import { Superseded } from "./superseded.ts";
 
+const LEADER = "0b8e2f3e-0000-4000-8000-00000000000b";
+
 test("one that was revoked is refused by its certificate, and by who is known; the others hear who they are to follow", async () => {
   const stage = await SetStage.start();
   const { clock, made, view, secondaries } = stage;
   const [berlin, rome] = [await secondaries.admit("berlin"), await secondaries.admit("rome")];
+  const paris = await secondaries.admit("paris");
   await secondaries.revoke("rome");
-  const world = { ...made.world, clock, store: made.store, barrier: made.barrier, view };
-  const own = { version: "0.1.0", clusterId: () => "cluster-a", fenced: async () => EPOCH };
+  await secondaries.refuse([paris.pair.serial], LEADER);
+  const { store, barrier } = made;
+  const world = { ...made.world, kind: "dr" as const, clock, store, barrier, view };
+  const own = {
+    version: "0.1.0",
+    clusterId: () => "0b8e2f3e-0000-4000-8000-00000000000a",
+    fenced: async () => EPOCH,
+  };
   for (const isDemoted of [false, true]) {
     const all: SetToServe[] = [];
-    const port = { serve: (set: SetToServe) => void all.push(set), revoke: () => 0, forget() {} };
-    new Superseded({ ...world, ...own }, port, { set: SET, epoch: EPOCH, isDemoted }).open();
-    const [served] = all as [SetToServe];
-    assert.deepEqual([...served.revoked], [rome.pair.serial]);
+    const port = {
+      serve: (set: SetToServe) => void all.push(set),
+      revoke: () => 0,
+      refuseOnly() {},
+      forget() {},
+    };
+    for (const leader of [LEADER, EPOCH.cluster]) {
+      const led = { set: SET, epoch: EPOCH, isDemoted, leader };
+      new Superseded({ ...world, ...own }, port, led).open();
+    }
+    const [served, other] = all as [SetToServe, SetToServe];
+    assert.deepEqual([...served.revoked], [rome.pair.serial, paris.pair.serial]);
+    assert.deepEqual([...other.revoked], [rome.pair.serial], "it was another's word");
     await assert.rejects(
       served.greet({} as Hello, stage.peer(rome.pair)),
       /does not know the secondary/,

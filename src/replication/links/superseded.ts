@@ -4,6 +4,7 @@
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { type Greeting, PROTOCOL } from "../../cluster/hello.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { serviceTable } from "../../grpc/method.ts";
 import type { Clock, Random } from "@holdfast/shared/world";
@@ -18,9 +19,10 @@ import type { ServingPort } from "./serving.ts";
 import { sentDecision } from "../stream/decision.ts";
 
 export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates"> {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
-  /** Of core/replication/dr/. */
+  /** Of the rows of that kind. */
   readonly view: View;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,6 +38,8 @@ const DEMOTED =
 export interface Led extends Pick<Primary, "set" | "epoch"> {
   /** It gave its place up, and may not know yet for whom. */
   readonly isDemoted: boolean;
+  /** The cluster that leads in its place, as far as is known. */
+  readonly leader: string;
 }
 
 export class Superseded {
@@ -48,7 +52,7 @@ export class Superseded {
     this.#world = world;
     this.#port = port;
     this.#role = role;
-    this.#secondaries = new Secondaries({ ...world, kind: "dr" });
+    this.#secondaries = new Secondaries(world);
   }
 
   open(): void {
@@ -59,7 +63,9 @@ export class Superseded {
       ...this.#world,
       secondaries,
       leads: () => false,
-      revoke: (serials: readonly string[]) => secondaries.revokeSerials(serials),
+      revoke: async (serials: readonly string[], by: string) => {
+        for (const one of await secondaries.refuse(serials, by)) this.#port.revoke(set, one);
+      },
     };
     this.#port.serve({
       ...set,
@@ -68,7 +74,7 @@ export class Superseded {
       key: server.key,
       table: serviceTable([fenceCall(set, ports)]),
       greet: async (_hello, peer) => this.#greet(peer),
-      revoked: this.#secondaries.revokedSerials(),
+      revoked: [...secondaries.revokedSerials(), ...secondaries.refusedBy(this.#role.leader)],
     });
   }
 
@@ -77,7 +83,7 @@ export class Superseded {
   }
 
   get #name() {
-    return { set: this.#role.set, kind: "dr" } as const;
+    return { set: this.#role.set, kind: this.#world.kind };
   }
 
   #greet(peer: Peer): Greeting {

@@ -5,11 +5,9 @@ import type { KeyObject } from "node:crypto";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
-import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
-import { isMemberId, type MemberName } from "../../cluster/names.ts";
+import type { MemberName, ReplicationKind } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
-import { usableAddresses } from "../addresses.ts";
 import {
   forgetMembership,
   type Membership,
@@ -63,8 +61,8 @@ export function forgetUpstream(tx: Tx): void {
 }
 
 /** Null where there is no primary. */
-export function storedUpstream(reads: ViewReads): Upstream | null {
-  const member = storedMembership(reads, "dr");
+export function storedUpstream(reads: ViewReads, kind: ReplicationKind): Upstream | null {
+  const member = storedMembership(reads, kind);
   const keysKey = storedMemberKey(reads);
   return member === null || keysKey === null ? null : { member, keysKey };
 }
@@ -85,10 +83,15 @@ export function keepFormer(
   tx: Tx,
   { addresses, cluster }: Pick<Former, "addresses" | "cluster">,
   {
+    kind,
     isHeard,
-  }: { /** It has gone by itself: nobody waits for its answer. */ readonly isHeard: boolean },
+  }: {
+    readonly kind: ReplicationKind;
+    /** It has gone by itself: nobody waits for its answer. */
+    readonly isHeard: boolean;
+  },
 ): void {
-  const member = storedMembership(tx, "dr");
+  const member = storedMembership(tx, kind);
   if (member === null) return; // it was demoted, and has followed nobody since: who was there before it still is
   forgetMembership(tx);
   deleteFormer(tx);
@@ -99,7 +102,7 @@ export function keepFormer(
   if (isHeard) formerHeard(tx);
 }
 
-export function storedFormer(reads: ViewReads): Former | null {
+export function storedFormer(reads: ViewReads, kind: ReplicationKind): Former | null {
   const [found] = reads.records(FORMER, partsCodec, { limit: 1 });
   if (found?.key !== FORMER) return null;
   const [set, id, authority, certificate, key, ...where] = found.value;
@@ -113,24 +116,28 @@ export function storedFormer(reads: ViewReads): Former | null {
   );
   const addresses = where.map((address) => text(address));
   const isHeard = reads.get(FORMER_HEARD, heardCodec) !== null;
-  const member = { set: text(set), kind: "dr", id: text(id), authority, certificate, key } as const;
+  const member = { set: text(set), kind, id: text(id), authority, certificate, key };
   const cluster = reads.get(FORMER_CLUSTER, clusterCodec) ?? ""; // earlier versions did not keep it
   const isDisowned = reads.get(FORMER_DISOWNED, disownedCodec) !== null;
   return { ...member, addresses, isHeard, cluster, isDisowned };
 }
 
 /** By what the others of the set know this cluster, which follow or have followed the same primary; null where nobody does. */
-export function storedBeside(reads: ViewReads): Membership | null {
-  const member = storedMembership(reads, "dr");
+export function storedBeside(reads: ViewReads, kind: ReplicationKind): Membership | null {
+  const member = storedMembership(reads, kind);
   if (member !== null) return member;
-  const former = storedFormer(reads);
+  const former = storedFormer(reads, kind);
   return former === null || former.isDisowned ? null : membershipOf(former);
 }
 
 /** As this cluster knows it from before it led; null where it does not, or has revoked it since. Who has a certificate of a primary
  *  that was revoked proves nothing by it: that one could have issued it. */
-export function knownBefore(reads: ViewReads, clusterId: string): KnownCluster | null {
-  const former = storedFormer(reads);
+export function knownBefore(
+  reads: ViewReads,
+  clusterId: string,
+  kind: ReplicationKind,
+): KnownCluster | null {
+  const former = storedFormer(reads, kind);
   if (former === null) return null;
   const { authority, cluster, isDisowned } = former;
   const siblings = storedSiblings(reads).filter((one) => one.cluster === clusterId);
@@ -140,6 +147,9 @@ export function knownBefore(reads: ViewReads, clusterId: string): KnownCluster |
     id: siblings.find(({ id }) => id !== "")?.id ?? "",
     authority: isDisowned ? null : authority,
     serials: siblings.flatMap(({ serials }) => serials),
+    digests: siblings.every(({ digests }) => digests.length > 0)
+      ? siblings.flatMap(({ digests }) => digests)
+      : [],
     hasLed,
   };
 }
@@ -166,17 +176,22 @@ function deleteFormer(tx: Tx): void {
 }
 
 /** Where it is meant. Whether it was. */
-export function disownFormer(tx: Tx, isMeant: (former: Sibling) => boolean): boolean {
-  const former = storedFormer(tx);
+export function disownFormer(
+  tx: Tx,
+  isMeant: (former: Sibling) => boolean,
+  kind: ReplicationKind,
+): boolean {
+  const former = storedFormer(tx, kind);
   const { cluster = "" } = former ?? {};
-  if (cluster === "" || !isMeant({ id: "", cluster, addresses: [], serials: [] })) return false;
+  if (cluster === "" || !isMeant({ id: "", cluster, addresses: [], serials: [], digests: [] }))
+    return false;
   tx.put(FORMER_DISOWNED, true, disownedCodec);
   return true;
 }
 
 export function storedSiblings(reads: ViewReads): readonly Sibling[] {
   const stored = reads.get(SIBLINGS, siblingsCodec) ?? [];
-  return stored.map((one) => ({ id: "", cluster: "", ...one })); // earlier versions did not know them
+  return stored.map((one) => ({ id: "", cluster: "", digests: [], ...one })); // earlier versions did not know them
 }
 
 /** Those are taken for members no more, and whoever has led says so to the others. Whether there were any. */
@@ -201,28 +216,39 @@ export function storedFormerRevoked(reads: ViewReads): readonly string[] {
   return reads.get(FORMER_REVOKED, revokedCodec) ?? [];
 }
 
-/** Whoever leads has revoked these. */
-export async function withoutSerials(view: View, serials: readonly string[]): Promise<void> {
+/** Whoever leads has revoked these. Others that have not heard of it may take one of their clusters for the primary. `mayKeep`: whether
+ *  those may cost a row that nobody has named here; default: they may. */
+export async function withoutSerials(
+  view: View,
+  serials: readonly string[],
+  mayKeep = () => true,
+): Promise<void> {
   const isOne = (sibling: Sibling) => sibling.serials.some((serial) => serials.includes(serial));
-  if (!storedSiblings(view).some(isOne)) return;
+  if (!storedSiblings(view).some(isOne) && (unnamedIn(view, serials).length === 0 || !mayKeep()))
+    return;
   const write = (tx: Tx) => {
+    const all = storedSiblings(tx);
+    const unnamed = unnamedIn(tx, serials);
+    const named = all.flatMap((one) => one.serials).filter((serial) => serials.includes(serial));
+    putRevokedClusters(
+      tx,
+      all.filter(isOne).map(({ cluster }) => cluster),
+    );
     putSiblings(
       tx,
-      storedSiblings(tx).filter((one) => !isOne(one)),
+      all.filter((one) => !isOne(one)),
     );
-    putSiblingsRevoked(tx, [...new Set([...storedSiblingsRevoked(tx), ...serials])]);
+    putSiblingsRevoked(tx, [...new Set([...storedSiblingsRevoked(tx), ...unnamed, ...named])]);
   };
   await view.write(write, { essential: true });
 }
 
-/** What people read and others are called by is an id, a cluster and addresses, or nothing. */
-export function readable({ serials, ...one }: Sibling): Sibling {
-  return {
-    serials,
-    id: isMemberId(one.id) ? one.id : "",
-    cluster: isUuid(one.cluster) ? one.cluster : "",
-    addresses: usableAddresses(one.addresses),
-  };
+/** Also one that nobody has named here yet is kept: who has not heard of it names it later. None of them in the place of another. */
+function unnamedIn(reads: ViewReads, serials: readonly string[]): readonly string[] {
+  const kept = storedSiblingsRevoked(reads);
+  const known = new Set([...kept, ...storedSiblings(reads).flatMap((one) => one.serials)]);
+  const unnamed = serials.filter((serial) => !known.has(serial));
+  return unnamed.slice(0, MAX_REVOKED - kept.length);
 }
 
 export function putSiblings(tx: Tx, siblings: readonly Sibling[]): void {
@@ -237,4 +263,9 @@ export function putSiblingsRevoked(tx: Tx, serials: readonly string[]): void {
 
 export function storedSiblingsRevoked(reads: ViewReads): readonly string[] {
   return reads.get(SIBLINGS_REVOKED, revokedCodec) ?? [];
+}
+
+/** Serials of the primary that is followed or was before: revoked by it, or by who leads in its place. */
+export function storedAllRevoked(reads: ViewReads): readonly string[] {
+  return [...storedSiblingsRevoked(reads), ...storedFormerRevoked(reads)];
 }

@@ -35,7 +35,7 @@ export class BoundWriting {
 
   constructor(parts: BoundWritingParts) {
     this.#parts = parts;
-    const { primaryLease: length, view, clock, timers, log } = parts.options;
+    const { primaryLease: length, own: view, clock, timers, log } = parts.options;
     this.#log = log;
     this.#lease = new PrimaryLease({ length, view, clock, log });
     this.#watching = new Recurring({

@@ -19,8 +19,7 @@ function clusters(names: readonly string[]) {
       ),
     ]),
   );
-  const say = (from: string, to: string, candidacy: Candidacy) =>
-    of.get(to)!.hear(`member-${from}`, from, candidacy);
+  const say = (from: string, to: string, candidacy: Candidacy) => of.get(to)!.hear(from, candidacy);
   return { clock, of: (name: string) => of.get(name)!, say };
 }
 
@@ -135,7 +134,7 @@ function refusals(halves: number, say: (clock: FakeClock, c: Candidates) => read
 test("who says for ever that it stands keeps others from being promoted for three minutes of an epoch, and no longer", () => {
   const ways = {
     "to its face": (_: FakeClock, c: Candidates) => {
-      c.hear("member-a", "a", "stands");
+      c.hear("a", "stands");
       return [];
     },
     "when it is called": () => [{ by: "4a", cluster: "a" }],
@@ -168,12 +167,12 @@ test("who only asks who stands uses up nothing; who is told late that one stands
     clock.pass(MINUTE);
     assert.deepEqual(c.against(named, []), ["a"]);
   }
-  c.hear("member-a", "a", "stands");
-  c.hear("member-a", "a", "withdraws");
+  c.hear("a", "stands");
+  c.hear("a", "withdraws");
   clock.pass(50n * SECOND);
-  c.hear("member-a", "a", "stands");
+  c.hear("a", "stands");
   clock.pass(50n * SECOND);
-  assert.deepEqual(c.hear("member-b", "b", "asks"), ["a"]);
+  assert.deepEqual(c.hear("b", "asks"), ["a"]);
 });
 
 test("one that stood before counts where it is not reached any more, until it denies it; of two the smaller id goes on", () => {
@@ -189,12 +188,26 @@ test("one that stood before counts where it is not reached any more, until it de
   assert.deepEqual(both.say("b", "a", "stands"), ["a"]);
 });
 
-test("one member speaks for one cluster, and in words that are known", () => {
-  const { of, say } = clusters(["a", "c"]);
-  of("a").hear("member-b", "b1", "stands");
-  of("a").hear("member-b", "b2", "stands");
-  assert.deepEqual(say("c", "a", "asks"), ["b2"]);
+test("a cluster speaks for itself alone, and in words that are known", () => {
+  const { say } = clusters(["a", "c"]);
+  say("b1", "a", "stands");
+  say("b2", "a", "withdraws");
+  assert.deepEqual(say("c", "a", "asks"), ["b1"]);
   assert.deepEqual(["stands", "", "leads"].map(candidacyOf), ["stands", null, null]);
+});
+
+test("where 64 stand there is room for nobody else, and for each of them to say so again", () => {
+  const { clock, say } = clusters(["a"]);
+  const all = Array.from({ length: 65 }, (_, i) => `z${i}`);
+  for (const one of all) say(one, "a", "stands");
+  clock.pass(50n * SECOND);
+  say("z0", "a", "stands");
+  clock.pass(20n * SECOND);
+  assert.deepEqual(say("b", "a", "asks"), ["z0"]);
+  const other = clusters(["a"]);
+  for (const one of all) other.say(one, "a", "stands");
+  for (const one of all.slice(0, 64)) other.say(one, "a", "withdraws");
+  assert.deepEqual(other.say("b", "a", "asks"), [], "who came too late stands no more than before");
 });
 
 test("however many say to stand, one that asks hears of at most 64, and only so many words are counted in an epoch", () => {

@@ -35,11 +35,6 @@ interface Own {
   yielded: string | null;
 }
 
-interface Other {
-  readonly cluster: string;
-  readonly until: Nanos;
-}
-
 /** How often somebody's word has counted, and until when the last time lasts. */
 interface Spent {
   readonly times: number;
@@ -56,8 +51,8 @@ export class Candidates {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #clusterId: () => string;
   #own: Own | null = null;
-  /** By the member that has said so: each is one cluster. */
-  readonly #others = new Map<string, Other>();
+  /** By the cluster that has said so, and until when it counts. Not by the name in its certificate: who has the authority chooses that. */
+  readonly #others = new Map<string, Nanos>();
   readonly #epoch: () => number;
   /** In this epoch, by the cluster that stands, or by who says so of others. */
   #spent: { readonly epoch: number; readonly by: Map<string, Spent> } = {
@@ -74,14 +69,14 @@ export class Candidates {
 
   // --- as others hear it ---
 
-  /** What another one says. Gives who stands besides. */
-  hear(member: string, cluster: string, candidacy: Candidacy): readonly string[] {
+  /** What another one says of itself, which has proved to be that cluster. Gives who stands besides. */
+  hear(cluster: string, candidacy: Candidacy): readonly string[] {
     const own = this.#own;
-    if (candidacy === "withdraws") this.#others.delete(member);
-    const isHeard = candidacy === "stands" && this.#hasRoomFor(member);
+    if (candidacy === "withdraws") this.#others.delete(cluster);
+    const isHeard = candidacy === "stands" && this.#hasRoomFor(cluster);
     const until = isHeard ? this.#countsUntil(cluster, { spend: true, max: MAX_COUNTED }) : null;
     if (until !== null) {
-      this.#others.set(member, { cluster, until });
+      this.#others.set(cluster, until);
       if (own !== null && !own.isFirm && cluster < this.#clusterId()) own.yielded ??= cluster;
     }
     const stands = own !== null && own.yielded === null ? [this.#clusterId()] : [];
@@ -89,15 +84,13 @@ export class Candidates {
     return all.slice(0, MAX_STANDING);
   }
 
-  #hasRoomFor(member: string): boolean {
-    return this.#others.has(member) || this.#standing().length < MAX_STANDING;
+  #hasRoomFor(cluster: string): boolean {
+    return this.#others.has(cluster) || this.#standing().length < MAX_STANDING;
   }
 
   /** It leads, or did: what it has said before is over. */
   led(cluster: string): void {
-    for (const [member, other] of this.#others) {
-      if (other.cluster === cluster) this.#others.delete(member);
-    }
+    this.#others.delete(cluster);
   }
 
   // --- this cluster ---
@@ -163,9 +156,9 @@ export class Candidates {
 
   #standing(): readonly string[] {
     const now = this.#clock.elapsed();
-    for (const [member, { until }] of this.#others) {
-      if (until < now) this.#others.delete(member);
+    for (const [cluster, until] of this.#others) {
+      if (until < now) this.#others.delete(cluster);
     }
-    return [...this.#others.values()].map(({ cluster }) => cluster);
+    return [...this.#others.keys()];
   }
 }

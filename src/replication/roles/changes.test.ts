@@ -88,3 +88,31 @@ test("who rests waits for both kinds, and none begins afterwards; one that fails
   await both.own(async () => {});
   await both.alone(async () => {});
 });
+
+test("beside the last one, with which other data comes, no other begins; it begins beside none, and is not waited for", async () => {
+  const all = changes();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = all.alone(() => promise);
+  await assert.rejects(
+    all.last(async () => {}),
+    CHANGING,
+  );
+  resolve();
+  await first;
+  await all.last(async () => {
+    await assert.rejects(
+      all.alone(async () => {}),
+      CHANGING,
+    );
+    await assert.rejects(
+      all.own(async () => {}),
+      CHANGING,
+    );
+    await all.close();
+    all.open();
+  });
+  assert.equal(
+    await all.alone(async () => "where it has failed, others begin"),
+    "where it has failed, others begin",
+  );
+});

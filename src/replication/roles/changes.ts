@@ -19,6 +19,7 @@ export class Changes {
   #running: Promise<unknown> | null = null;
   #own: Promise<unknown> | null = null;
   #isShut = false;
+  #isLast = false;
   #resting = new AbortController();
 
   constructor(log: Log, seal: () => void) {
@@ -70,7 +71,8 @@ export class Changes {
   }
 
   #assertIdle(): void {
-    if (this.#running !== null || this.#resting.signal.aborted) throw roleChanging();
+    const isIdle = this.#running === null && !this.#isLast;
+    if (!isIdle || this.#resting.signal.aborted) throw roleChanging();
   }
 
   /** Throws where another one of an operator is under way. */
@@ -83,6 +85,19 @@ export class Changes {
       return await running;
     } finally {
       this.#running = null;
+    }
+  }
+
+  /** One after which there is nothing left to change here: other data takes the place of this cluster's. That waits for all that
+   *  are under way, and so not for this one; and no other begins beside it. */
+  async last(work: () => Promise<void>): Promise<void> {
+    if (this.#own !== null) await this.ownEnded();
+    this.#assertIdle();
+    this.#isLast = true;
+    try {
+      await work();
+    } finally {
+      this.#isLast = false;
     }
   }
 

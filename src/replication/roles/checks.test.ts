@@ -99,10 +99,29 @@ test("who does not answer keeps nobody from being promoted, and is named", () =>
   assert.match(first ?? "", /at https:\/\/c\.example:8201, did not answer/);
   assert.match(second ?? "", /whose address is not known, did not answer/);
   assert.deepEqual(unreachedWarnings({ siblings: null }), []);
+  const named = (count: number) =>
+    unreachedWarnings({
+      siblings: {
+        ...NOBODY,
+        unreachedNamed: Array.from({ length: count }, (_, i) => `https://10.0.0.${i}:8201`),
+      },
+    });
+  assert.equal(named(64).length, 1, "one line, whoever has invented them");
+  assert.match(
+    named(64)[0]!,
+    /^64 other secondaries .* only other members name, at .* and 56 more/,
+  );
+  assert.match(named(1)[0]!, /^1 other secondary .*, at https:\/\/10\.0\.0\.0:8201, did not/);
   const [primary] = unreachedWarnings({
     siblings: { ...siblings, demoted: "https://a.example:8201" },
   });
   assert.match(primary ?? "", /was demoted, at https:\/\/a\.example:8201, did not answer/);
+  const sealed = ["https://a.example:8201", "https://c.example:8201"];
+  const both = { ...siblings, demoted: "https://a.example:8201", sealed };
+  const [of, other, unknown] = unreachedWarnings({ siblings: both });
+  assert.match(of ?? "", /was demoted, at https:\/\/a\.example:8201, is sealed/);
+  assert.match(other ?? "", /at https:\/\/c\.example:8201, is sealed/);
+  assert.match(unknown ?? "", /whose address is not known, did not answer/);
 });
 
 test("one that was not heard of since the start is not said to have been", () => {

@@ -2,9 +2,12 @@
 // without it. Pure, and the same for a rehearsal and for the real one.
 
 import type { Failure } from "@holdfast/shared/failure";
+import { counted } from "@holdfast/shared/text/counted";
 import { SECOND } from "@holdfast/shared/text/duration";
+import { someNames } from "@holdfast/shared/text/some-names";
 import { promotionRefused, promotionTooEarly } from "../failures.ts";
 import { SILENCE } from "../silence.ts";
+import type { Sighting } from "../stream/receiving.ts";
 import type { Epoch } from "./role.ts";
 import { clusterText } from "./warnings.ts";
 
@@ -31,6 +34,10 @@ export interface PromotionFacts {
   readonly isHeard: boolean;
   /** Why the primary, which answers, does not take this cluster; null where it does, or does not answer. */
   readonly refusal: string | null;
+  /** What answers in the place of the primary; null where nobody does. Default: nobody does. */
+  readonly sighting?: Sighting | null;
+  /** Where it is called. Default: nobody knows. */
+  readonly places?: readonly string[];
   /** Whether it has ended replication, and goes on by itself. Default: it has not. */
   readonly hasEnded?: boolean;
   /** Whether a primary is followed at all. */
@@ -58,8 +65,12 @@ export interface SiblingFacts {
   readonly candidates: readonly string[];
   /** Where those are that did not answer; empty where nobody knows that. */
   readonly unreached: readonly string[];
+  /** The same of those that only others have named. Default: none. */
+  readonly unreachedNamed?: readonly string[];
   /** Where the primary is, if it was demoted and did not answer; else null. */
   readonly demoted: string | null;
+  /** Where of all these somebody is there, and sealed. Default: nowhere. */
+  readonly sealed?: readonly string[];
 }
 
 export type CheckName =
@@ -144,15 +155,19 @@ function signOfPrimary(facts: PromotionFacts): string | null {
     return `the primary does not take this cluster, which does not mean that it is gone: ${refusal}`;
   }
   if (silentFor >= SILENT_SECONDS) return null;
-  return `${lastWord(facts)}: demote it first, or wait ${SILENT_SECONDS - silentFor} seconds more, in which it stays silent`;
+  return `${lastWord(facts)}: demote it first, or wait ${seconds(SILENT_SECONDS - silentFor)} more, in which it stays silent`;
 }
 
 /** One that was not heard of since the start may have been gone for long, and is tried all the same. */
 function lastWord({ silentFor, unheardFor, isHeard }: PromotionFacts): string {
-  if (isHeard) return `the primary was heard of ${silentFor} seconds ago`;
-  const since = `the primary was not heard of since this server began ${silentFor} seconds ago`;
+  if (isHeard) return `the primary was heard of ${seconds(silentFor ?? 0)} ago`;
+  const since = `the primary was not heard of since this server began ${seconds(silentFor ?? 0)} ago`;
   const before = unheardFor !== null && unheardFor > (silentFor ?? 0);
-  return before ? `${since}, and for ${unheardFor} seconds in all` : since;
+  return before ? `${since}, and for ${seconds(unheardFor)} in all` : since;
+}
+
+function seconds(count: number): string {
+  return counted(count, "second");
 }
 
 /** Who leads by now, or is about to, by what the other members say; null where nobody does. */
@@ -168,18 +183,30 @@ function rivalOf({ siblings, nameOf }: PromotionFacts): string | null {
 
 /** Who was not there to say so: no reason to refuse, since a site that is lost would keep the others from being promoted. */
 export function unreachedWarnings({ siblings }: Pick<PromotionFacts, "siblings">): string[] {
-  const { demoted = null, unreached = [] } = siblings ?? {};
+  const { demoted = null, unreached = [], unreachedNamed = [], sealed = [] } = siblings ?? {};
+  const silence = (address: string) =>
+    address !== "" && sealed.includes(address) ? "is sealed, and says nothing" : "did not answer";
   const first =
     demoted === null
       ? []
       : [
-          `the primary that was demoted, at ${demoted}, did not answer: look whether it was promoted again, and keep it from that`,
+          `the primary that was demoted, at ${demoted}, ${silence(demoted)}: look whether it was promoted again, and keep it from that`,
         ];
   const others = unreached.map((address) => {
     const where = address === "" ? "whose address is not known" : `at ${address}`;
-    return `another secondary of the set, ${where}, did not answer: look whether it was promoted, and keep it from that`;
+    return `another secondary of the set, ${where}, ${silence(address)}: look whether it was promoted, and keep it from that`;
   });
-  return [...first, ...others];
+  return [...first, ...others, ...namedWarning(unreachedNamed)];
+}
+
+/** In one line however many they are: who names them may have invented them. */
+function namedWarning(addresses: readonly string[]): string[] {
+  if (addresses.length === 0) return [];
+  const known = [...new Set(addresses)].filter((address) => address !== "");
+  const where = known.length === 0 ? "whose addresses are not known" : `at ${someNames(known)}`;
+  return [
+    `${counted(addresses.length, "other secondary", "other secondaries")} of the set that only other members name, ${where}, did not answer: look whether one was promoted, and keep it from that`,
+  ];
 }
 
 /** What keeps it from being promoted; null where nothing does. */

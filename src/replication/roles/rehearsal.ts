@@ -13,6 +13,7 @@ import {
   unreachedWarnings,
 } from "./checks.ts";
 import type { Secondary } from "./role.ts";
+import { type PrimarySeen, primarySeen, silenceWarnings } from "./seen.ts";
 
 export interface Rehearsed {
   readonly checks: readonly Check[];
@@ -24,6 +25,8 @@ export interface Rehearsed {
   /** For how long the primary was not heard of, in seconds: what it has written since nobody here knows. Null while it
    *  is connected, and where there is none. */
   readonly unheard: number | null;
+  /** What was seen of the primary. */
+  readonly primary: PrimarySeen;
   /** What does not keep it from being promoted, and is to be looked at. */
   readonly warnings: readonly string[];
   /** Commands, in order. */
@@ -48,12 +51,14 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     readyWithForce,
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
-    warnings: unreachedWarnings(facts),
+    primary: primarySeen(facts),
+    warnings: [...silenceWarnings(facts), ...unreachedWarnings(facts)],
     next: nextCommands(checks, {
       ready,
       readyWithForce,
       primaryApi,
       isTaken,
+      isSilent: isTaken && facts.silentFor !== null,
       hasEnded: facts.hasEnded === true,
     }),
   };
@@ -81,12 +86,14 @@ function nextCommands(
     readyWithForce,
     primaryApi,
     isTaken,
+    isSilent,
     hasEnded,
   }: {
     readonly ready: boolean;
     readonly readyWithForce: boolean;
     readonly primaryApi: string;
     readonly isTaken: boolean;
+    readonly isSilent: boolean;
     readonly hasEnded: boolean;
   },
 ): string[] {
@@ -94,10 +101,14 @@ function nextCommands(
   const mending = new Set(MENDING.flatMap(([name, line]) => (failed.has(name) ? [line] : [])));
   const where = primaryApi === "" ? "" : ` (${primaryApi})`;
   const afterwards = [
-    `${HERE} token -public-key KEY ID, for each cluster that is to follow`,
+    `there, on each cluster that is to follow: holdfast replication public-key ${WITH}`,
+    `${HERE} token -public-key KEY ID`,
     `there: holdfast replication update-primary ${WITH} @TOKEN`,
   ];
-  const demote = `on the primary${where}: holdfast replication demote`;
+  // One that is silent cannot be demoted: where it stays so, nobody need do it.
+  const demote = isSilent
+    ? `here: wait until the primary was silent for 15 seconds; where it answers${where}, there: holdfast replication demote`
+    : `on the primary${where}: holdfast replication demote`;
   if (ready) return [PROMOTE, ...afterwards];
   const follow = `${HERE} update-primary ${WITH} @TOKEN, with a token of the cluster that leads`;
   if (hasEnded) {
@@ -124,7 +135,7 @@ export interface RehearsalReport {
 }
 
 export function rehearsalReport(
-  { checks, ready, readyWithForce, lost, unheard, warnings, next }: Rehearsed,
+  { checks, ready, readyWithForce, lost, unheard, primary, warnings, next }: Rehearsed,
   { set, id, address, epoch }: Pick<Secondary, "set" | "id" | "address" | "epoch">,
   { applied, announced }: Pick<PromotionFacts, "applied" | "announced">,
   now: Instant,
@@ -140,6 +151,8 @@ export function rehearsalReport(
       lost_from: lost === null ? null : Number(lost.from),
       lost_to: lost === null ? null : Number(lost.to),
       unheard_seconds: unheard,
+      primary_seen: primary.seen,
+      primary_seen_text: primary.text,
       checks: checks.map(({ name, ok, forced, text }) => ({
         name,
         ok,

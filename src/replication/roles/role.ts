@@ -2,6 +2,7 @@
 // stores what comes out of it, in one transaction with whatever else belongs to it.
 
 import type { Failure } from "@holdfast/shared/failure";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import * as failures from "../failures.ts";
 
 /** Of two primaries with the same number, the one that knew more of the old log wins; see `isOlder`. */
@@ -107,6 +108,8 @@ export type Step =
   | { readonly do: "rewound" }
   | { readonly do: "ended"; readonly final: string }
   | { readonly do: "superseded"; readonly epoch: Epoch }
+  /** Nobody leads in the later epoch that it was superseded by: the primary that is followed does still, in this one. */
+  | { readonly do: "refuted"; readonly epoch: Epoch }
   | { readonly do: "heard"; readonly epoch: Epoch; readonly known: readonly string[] };
 
 /** What a token of a primary says. */
@@ -118,43 +121,43 @@ export interface Joined {
 }
 
 /** The role after it. Throws where it leads nowhere from here. */
-export function after(role: Role, step: Step): Role {
+export function after(role: Role, step: Step, kind: ReplicationKind = "dr"): Role {
   switch (step.do) {
     case "enable-primary": {
-      if (role.mode === "secondary") throw failures.promoteInstead();
-      if (role.mode !== "disabled") throw failures.primaryAlready();
+      if (role.mode === "secondary") throw failures.promoteInstead(kind);
+      if (role.mode !== "disabled") throw failures.primaryAlready(kind);
       const { set, cluster, address, first } = step;
       const epoch = { number: 1, cluster, first };
       return { mode: "primary", set, epoch, address, fenced: null };
     }
     case "demote":
-      return { ...primary(role), mode: "demoting" };
+      return { ...primary(role, kind), mode: "demoting" };
     case "demoted": {
-      if (role.mode !== "demoting") throw failures.notPrimary();
+      if (role.mode !== "demoting") throw failures.notPrimary(kind);
       const { set, epoch, fenced } = role;
       // Where somebody else leads, that one's log goes on.
       const final = fenced === null ? step.final : null;
       return { ...alone(set, later(epoch, fenced)), final, led: true };
     }
     case "disable-primary":
-      primary(role);
+      primary(role, kind);
       return DISABLED;
     case "fence": {
-      const { epoch, fenced } = primary(role);
+      const { epoch, fenced } = primary(role, kind);
       const known = later(epoch, fenced);
       if (!isOlder(known, step.epoch))
         throw failures.epochSuperseded(step.epoch.number, known.number);
-      return { ...primary(role), fenced: step.epoch };
+      return { ...primary(role, kind), fenced: step.epoch };
     }
     case "join":
       if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
       return joined(step.joined, false);
     case "promoting":
-      return { ...secondary(role), promoting: step.promoting };
+      return { ...secondary(role, kind), promoting: step.promoting };
     case "stay":
-      return { ...secondary(role), promoting: null };
+      return { ...secondary(role, kind), promoting: null };
     case "promote": {
-      const { set, epoch, promoting } = secondary(role);
+      const { set, epoch, promoting } = secondary(role, kind);
       if (promoting === null) throw failures.roleChanging();
       const { cluster, first, isRefused } = step;
       const next = { number: epoch.number + 1, cluster, first };
@@ -169,7 +172,7 @@ export function after(role: Role, step: Step): Role {
       };
     }
     case "update-primary": {
-      const { set, epoch, copied } = secondary(role);
+      const { set, epoch, copied } = secondary(role, kind);
       const { joined: to } = step;
       if (to.set !== set) throw failures.otherSet();
       if (isOlder(to.epoch, epoch) && step.isForced !== true) {
@@ -178,12 +181,12 @@ export function after(role: Role, step: Step): Role {
       return { ...joined(to, copied), mayRewind: true };
     }
     case "move-primary": {
-      const now = secondary(role);
+      const now = secondary(role, kind);
       if (now.id === "") throw failures.primaryUnknown();
       return { ...now, address: step.address, known: null };
     }
     case "forget-primary": {
-      const { set, epoch, copied, final, led, superseded } = secondary(role);
+      const { set, epoch, copied, final, led, superseded } = secondary(role, kind);
       return {
         ...alone(set, epoch),
         copied,
@@ -193,24 +196,32 @@ export function after(role: Role, step: Step): Role {
       };
     }
     case "disable-secondary":
-      secondary(role);
+      secondary(role, kind);
       return DISABLED;
     case "copied":
-      return { ...secondary(role), copied: true, mayRewind: false };
+      return { ...secondary(role, kind), copied: true, mayRewind: false };
     case "rewound":
-      return { ...secondary(role), mayRewind: false };
+      return { ...secondary(role, kind), mayRewind: false };
     case "ended":
-      return { ...secondary(role), final: step.final };
+      return { ...secondary(role, kind), final: step.final };
     case "superseded": {
-      const now = secondary(role);
+      const now = secondary(role, kind);
       const { epoch } = step;
       if (!isOlder(now.epoch, epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
       }
       return { ...now, epoch, final: null, superseded: true };
     }
+    case "refuted": {
+      const { superseded, ...now } = secondary(role, kind);
+      const { epoch } = step;
+      if (superseded !== true || !isOlder(epoch, now.epoch)) {
+        throw failures.epochSuperseded(epoch.number, now.epoch.number);
+      }
+      return { ...now, epoch };
+    }
     case "heard": {
-      const now = secondary(role);
+      const now = secondary(role, kind);
       const { epoch, known } = step;
       if (isOlder(epoch, now.epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
@@ -236,6 +247,14 @@ const MAX_AHEAD = 1000;
 /** Whether the first gives way to the second, and the second may have come about. */
 export function isNext(one: Epoch, other: Epoch): boolean {
   return isOlder(one, other) && other.number - one.number <= MAX_AHEAD;
+}
+
+/** Of those that come after one's own; null where none does. */
+export function latestOf(own: Epoch, known: readonly (Epoch | null)[]): Epoch | null {
+  return known.reduce<Epoch | null>(
+    (last, one) => (one !== null && isNext(last ?? own, one) ? one : last),
+    null,
+  );
 }
 
 /** Where its primary is looked for, in this order. */
@@ -286,17 +305,17 @@ function later(epoch: Epoch, other: Epoch | null): Epoch {
   return other !== null && isOlder(epoch, other) ? other : epoch;
 }
 
-function primary(role: Role): Primary {
-  if (role.mode !== "primary") throw notA("primary", role);
+function primary(role: Role, kind: ReplicationKind): Primary {
+  if (role.mode !== "primary") throw notA("primary", role, kind);
   return role;
 }
 
-function secondary(role: Role): Secondary {
-  if (role.mode !== "secondary") throw notA("secondary", role);
+function secondary(role: Role, kind: ReplicationKind): Secondary {
+  if (role.mode !== "secondary") throw notA("secondary", role, kind);
   return role;
 }
 
-function notA(wanted: "primary" | "secondary", { mode }: Role): Failure {
+function notA(wanted: "primary" | "secondary", { mode }: Role, kind: ReplicationKind): Failure {
   if (mode === "demoting") return failures.roleChanging();
-  return wanted === "primary" ? failures.notPrimary() : failures.notSecondary();
+  return wanted === "primary" ? failures.notPrimary(kind) : failures.notSecondary(kind);
 }

@@ -3,6 +3,7 @@
 
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { Tx, View } from "../../barrier/view.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import { after, DISABLED, type Role, type Step } from "./role.ts";
 
 const ROLE = "role";
@@ -10,11 +11,13 @@ const roleCodec = jsonCodec<Role>();
 
 export class StoredRole {
   readonly #view: View;
+  readonly #kind: ReplicationKind;
   #now: Role = DISABLED;
 
-  /** Of everything below core/replication/dr/. */
-  constructor(view: View) {
+  /** Of the rows of its kind. */
+  constructor(view: View, kind: ReplicationKind = "dr") {
     this.#view = view;
+    this.#kind = kind;
   }
 
   /** As it was last stored or loaded. */
@@ -31,7 +34,7 @@ export class StoredRole {
   async step(step: Step, more: (tx: Tx) => void = () => {}): Promise<Role> {
     const next = await this.#view.write(
       (tx) => {
-        const role = after(tx.get(ROLE, roleCodec) ?? DISABLED, step);
+        const role = after(tx.get(ROLE, roleCodec) ?? DISABLED, step, this.#kind);
         putRole(tx, role);
         more(tx);
         return role;

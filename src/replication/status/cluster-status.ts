@@ -6,19 +6,24 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import { Recurring } from "../../base/recurring.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import type { ReplicationReading } from "../../house/readings.ts";
 import type { Store } from "../../storage/store.ts";
+import { isCopying } from "../data/shared-data.ts";
 import { statusNeedsToken } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
+import type { TookOver } from "../data/log-times.ts";
 import type { AdoptedOrphans } from "../links/adopted-orphans.ts";
 import type { Divergent } from "../links/divergent.ts";
 import type { Orphans } from "../links/orphans.ts";
 import type { Receiving } from "../links/receiving.ts";
 import type { Serving } from "../links/serving.ts";
+import type { Beside } from "../options.ts";
 import { isFenced, type Role } from "../roles/role.ts";
 import type { ReceiverStatus } from "../stream/receiver.ts";
 import type { TreeWork } from "../tree-work.ts";
+import type { Awaited } from "./awaited.ts";
 import { followersOf } from "./followers.ts";
 import { LAG_STEP, LagHistory } from "./lag-history.ts";
 import { readingOf } from "./reading.ts";
@@ -33,6 +38,7 @@ import {
 } from "./status.ts";
 
 export interface ClusterStatusOptions {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Pick<Barrier, "keysVersion">;
   readonly clock: Clock;
@@ -40,6 +46,8 @@ export interface ClusterStatusOptions {
   readonly log: Log;
   readonly clusterId: () => string;
   readonly clusterAddress: () => string;
+  /** The other kind of replication of this cluster. */
+  readonly beside?: () => Pick<Beside, "mode">;
   /** What somebody without a token is told: everything, mode and state, or nothing. */
   readonly statusAccess: "open" | "minimal" | "authenticated";
 }
@@ -47,6 +55,8 @@ export interface ClusterStatusOptions {
 /** What works at this moment. */
 export interface AtWork {
   readonly role: () => Role;
+  /** The last index of the primary that is here. */
+  readonly applied: () => bigint;
   readonly serving: () => Serving | null;
   readonly receiving: () => Receiving | null;
   /** Of the primary, also before the start. */
@@ -58,6 +68,9 @@ export interface AtWork {
   readonly figures: ReplicationFigures;
   /** Ids that may come, or could before this cluster was superseded. */
   readonly known: () => readonly string[];
+  /** Who was in the set before this primary led it, and does not follow yet; and since when it leads, where that is known. */
+  readonly awaited: () => readonly Awaited[];
+  readonly tookOver: () => TookOver | null;
   /** Under which a cluster was known here as a secondary; empty where it was not. */
   readonly nameOf: (cluster: string) => string;
   /** Which checks keep this secondary from being promoted now. */
@@ -101,10 +114,10 @@ export class ClusterStatus {
 
   /** For a scrape, and for the history. */
   get reading(): ReplicationReading {
-    const { store, clock } = this.#options;
+    const { clock } = this.#options;
     const facts = {
       role: this.#work.role(),
-      index: store.index,
+      index: this.#work.applied(),
       now: clock.now(),
       secondaries: followersOf(this.#work.serving()).present,
       receiving: this.#receivingFacts(),
@@ -127,7 +140,9 @@ export class ClusterStatus {
   /** Whether it is a primary that writes nothing: another cluster leads, or its secondaries are silent. */
   get isStopped(): boolean {
     const { mode } = this.#work.role();
-    return (mode === "primary" || mode === "demoting") && this.#options.store.following;
+    const { kind, store } = this.#options;
+    const isLeft = kind === "dr" ? store.following : store.leavesShared;
+    return (mode === "primary" || mode === "demoting") && isLeft;
   }
 
   /** What somebody should look at. */
@@ -159,6 +174,10 @@ export class ClusterStatus {
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
       behind: [...away, ...own],
+      awaited: this.#work.awaited().map(({ id, cluster, was }) => ({
+        name: id || this.#work.nameOf(cluster) || cluster,
+        text: `${was === "primary" ? "the primary of before" : "a secondary of the primary of before"} has not come over since this cluster was promoted`,
+      })),
     };
   }
 
@@ -178,7 +197,14 @@ export class ClusterStatus {
   assertOpen(): void {
     this.#assertUnsealed();
     const isClosed = this.#options.statusAccess === "authenticated";
-    if (isClosed && this.#work.role().mode !== "secondary") throw statusNeedsToken();
+    if (isClosed && this.#knowsTokens) throw statusNeedsToken();
+  }
+
+  get #knowsTokens(): boolean {
+    const { kind, beside } = this.#options;
+    const role = this.#work.role();
+    if (kind === "dr") return role.mode !== "secondary";
+    return beside?.().mode !== "secondary" && !isCopying(role);
   }
 
   /** Without keys nobody knows what this cluster is. */
@@ -188,19 +214,21 @@ export class ClusterStatus {
 
   async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
-    const { store, clock, clusterId, clusterAddress } = this.#options;
+    const { kind, store, clock, clusterId, clusterAddress } = this.#options;
     const { trees, divergent, orphans, adopted, heard } = this.#work;
     const serving = this.#work.serving();
     const followers = followersOf(serving);
     const { head } = store;
     const receiving = this.#receivingFacts();
     return {
+      kind,
+      applied: this.#work.applied(),
       role: this.#work.role(),
       store: {
         index: store.index,
-        lastDr: head?.lastDr ?? 0n,
+        last: (kind === "dr" ? head?.lastDr : head?.lastPerf) ?? 0n,
         epoch: head?.epoch ?? 1,
-        root: await this.#roots.composite(receiving?.state),
+        root: await this.#roots.now(receiving?.state),
         corrupted: trees.corrupted || heard.differs,
         checkedAt: trees.checkedAt,
         reindexedAt: trees.reindexedAt,
@@ -214,6 +242,8 @@ export class ClusterStatus {
       now: clock.now(),
       known: this.#work.known(),
       expired: serving?.secondaries.expired() ?? [],
+      awaited: this.#work.awaited(),
+      tookOverAt: this.#work.tookOver()?.at ?? null,
       nameOf: this.#work.nameOf,
       left: followers.left,
       secondaries: followers.present,
@@ -260,7 +290,8 @@ export class ClusterStatus {
    *  cluster's own is still among it. */
   #lastRemote(role: Role, streamed: bigint, isHeard: boolean): bigint | null {
     if (streamed > 0n) return streamed;
-    const isItsOwn = role.mode === "secondary" && role.copied && !role.mayRewind;
-    return isItsOwn && isHeard ? this.#options.store.index : null;
+    const isItsOwn =
+      role.mode === "secondary" && role.copied && (this.#options.kind !== "dr" || !role.mayRewind);
+    return isItsOwn && isHeard ? this.#work.applied() : null;
   }
 }

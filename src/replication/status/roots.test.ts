@@ -21,16 +21,16 @@ test("after a tail was given up the root is that of the log that is followed, at
   await next.store.write((tx) => tx.put("shared/a", bytes("kept")));
   const before = store.index;
   const roots = new Roots({ store, ...world });
-  const lost = await roots.composite();
+  const lost = await roots.now();
   assert.deepEqual(lost, store.trees.compositeRoot());
   await store.follow();
   const surplus = await store.surplus(fork);
   await store.rewind(surplus, rowsAt(next.engine, surplus.keys));
   await store.apply(sent(next.engine, fork + 1n), next.engine.meta(HEAD_ROW));
   assert.equal(store.index, before);
-  assert.deepEqual(await roots.composite(), lost, "once in a second");
+  assert.deepEqual(await roots.now(), lost, "once in a second");
   await world.timers.advance(SECOND);
-  const root = await roots.composite();
+  const root = await roots.now();
   assert.notDeepEqual(root, lost);
   assert.deepEqual(root, next.store.trees.compositeRoot());
 });
@@ -38,9 +38,9 @@ test("after a tail was given up the root is that of the log that is followed, at
 test("who hears that rows were taken over is told their root, and not that of a moment ago", async () => {
   const { store, world } = await madeStore();
   const roots = new Roots({ store, ...world });
-  const before = await roots.composite("merkle-sync");
+  const before = await roots.now("merkle-sync");
   await store.write((tx) => tx.put("shared/a", bytes("1")));
-  assert.deepEqual(await roots.composite("merkle-sync"), before);
-  const both = await Promise.all([roots.composite("stream-wals"), roots.composite("stream-wals")]);
+  assert.deepEqual(await roots.now("merkle-sync"), before);
+  const both = await Promise.all([roots.now("stream-wals"), roots.now("stream-wals")]);
   for (const root of both) assert.deepEqual(root, store.trees.compositeRoot());
 });

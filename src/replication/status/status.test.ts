@@ -37,7 +37,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
   };
   const store = {
     index: 40n,
-    lastDr: 40n,
+    last: 40n,
     epoch: 1,
     root: Buffer.alloc(32),
     corrupted: false,
@@ -47,6 +47,8 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
   };
   const status = statusOf(
     {
+      kind: "dr",
+      applied: 40n,
       role: ROLE,
       store,
       clusterId: "b",

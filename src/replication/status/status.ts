@@ -6,7 +6,9 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import { clusterText } from "../roles/warnings.ts";
+import { type Awaited, awaitedStatus } from "./awaited.ts";
 import { type Epoch, isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
 
 /** A peer as the other side sees it. */
@@ -53,7 +55,8 @@ export interface ReceivingFacts {
 
 export interface StoreFacts {
   readonly index: bigint;
-  readonly lastDr: bigint;
+  /** Of those with anything that is replicated. */
+  readonly last: bigint;
   /** Of the log. */
   readonly epoch: number;
   readonly root: Uint8Array;
@@ -68,6 +71,9 @@ export interface StoreFacts {
 }
 
 export interface StatusFacts {
+  readonly kind: ReplicationKind;
+  /** The last index of the primary that is here. */
+  readonly applied: bigint;
   readonly role: Role;
   readonly store: StoreFacts;
   readonly clusterId: string;
@@ -83,6 +89,10 @@ export interface StatusFacts {
   readonly known: readonly string[];
   /** Of those the ones whose token has ended before anybody came with it. */
   readonly expired: readonly string[];
+  /** Who was in the set before this primary led it, and does not follow yet. Default: nobody. */
+  readonly awaited?: readonly Awaited[];
+  /** When this cluster took over. Default: it is not known. */
+  readonly tookOverAt?: Instant | null;
   /** And those that a cluster has left, which comes as another one by now. */
   readonly left: readonly string[];
   /** Under which a cluster was known here as a secondary; empty where it was not. */
@@ -130,6 +140,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     known_secondaries: [...known],
     ...(facts.left.length === 0 ? {} : { left_secondaries: [...facts.left] }),
     ...(facts.expired.length === 0 ? {} : { expired_tokens: [...facts.expired] }),
+    ...awaitedStatus(facts.awaited ?? [], facts.tookOverAt ?? null, facts.nameOf),
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
       cluster_id: one.clusterId,
@@ -145,7 +156,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     orphans_adopted: facts.orphans.adopted,
     orphans_left: facts.orphans.left,
     last_wal: Number(facts.store.index),
-    last_dr_wal: Number(facts.store.lastDr),
+    [`last_${facts.kind}_wal`]: Number(facts.store.last),
     ...treeStatus(facts.store),
   };
 }
@@ -175,8 +186,8 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   const progress = receiving?.progress ?? null;
   const behindFor = receiving?.behindFor ?? null;
   const age = primary === null ? null : canaryAge(primary, behindFor, now);
-  const remote = receiving === null ? store.index : receiving.lastRemoteIndex;
-  const lag = entriesBehind(receiving, store.index);
+  const remote = receiving === null ? facts.applied : receiving.lastRemoteIndex;
+  const lag = entriesBehind(receiving, facts.applied);
   return {
     mode: "secondary",
     cluster_id: role.set,

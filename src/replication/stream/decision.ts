@@ -4,6 +4,7 @@
 import { equalBytes } from "@holdfast/shared/bytes";
 import { uuidText } from "@holdfast/shared/text/uuid";
 import type { Hello, SentDecision } from "../../cluster/hello.ts";
+import { plainText } from "../../grpc/status.ts";
 import {
   decodeHead,
   decodeTimeline,
@@ -66,12 +67,9 @@ type MemberLog = Pick<
 >;
 
 export function decide(theirs: MemberLog, own: LogFacts): Decision {
-  const { cursor, limits, storageFormat } = theirs;
-  if (cursor === null || limits === null) return refuse("it does not say where its log is");
-  if (storageFormat < STORAGE_FORMAT) return refuse("the primary is newer than this secondary");
-  if (limits.bytes < MIN_TRANSACTION) {
-    return refuse(`its storage takes ${limits.bytes} bytes at once, and a megabyte is needed`);
-  }
+  const reason = notTaken(theirs);
+  if (reason !== null) return refuse(reason);
+  const cursor = theirs.cursor!;
   if (theirs.half !== null) {
     const goesOn = theirs.half.isCopy && isOurs(theirs.half.head, own);
     return { kind: goesOn ? "copy" : "diff" };
@@ -87,6 +85,26 @@ export function decide(theirs: MemberLog, own: LogFacts): Decision {
   if (cursor.index > fork) return { kind: "rewind", fork, chain };
   if (!equalBytes(chain, cursor.chain)) return refuse(UNRELATED);
   return { kind: "resume" };
+}
+
+/** The same for one that has rows of this log beside a log of its own: its cursor is the place up to which it has applied this one, or
+ *  that which it takes over rows from. It has nothing that could be gone back to, so whatever does not go on is compared. */
+export function decideShared(theirs: MemberLog, own: LogFacts): Decision {
+  const reason = notTaken(theirs);
+  if (reason !== null) return refuse(reason);
+  const { lineage, index, chain } = theirs.cursor!;
+  const here = equalBytes(lineage, own.head.lineage) ? own.chainAt(index) : null;
+  const goesOn = here !== null && equalBytes(here, chain);
+  if (theirs.half !== null) return { kind: goesOn && theirs.half.isCopy ? "copy" : "diff" };
+  if (goesOn) return { kind: "resume" };
+  return { kind: theirs.isEmpty ? "copy" : "diff" };
+}
+
+function notTaken({ cursor, limits, storageFormat }: MemberLog): string | null {
+  if (cursor === null || limits === null) return "it does not say where its log is";
+  if (storageFormat < STORAGE_FORMAT) return "the primary is newer than this secondary";
+  if (limits.bytes >= MIN_TRANSACTION) return null;
+  return `its storage takes ${limits.bytes} bytes at once, and a megabyte is needed`;
 }
 
 const UNRELATED = "the two logs have nothing in common; enable it anew";
@@ -163,7 +181,7 @@ export function readDecision(sent: SentDecision | null): Decision | null {
     case "rewind":
       return { kind: "rewind", fork: sent.fork, chain: sent.chain };
     case "refuse":
-      return { kind: "refuse", reason: sent.reason.slice(0, 256) };
+      return { kind: "refuse", reason: plainText(sent.reason.slice(0, 256)) };
     default:
       return null;
   }

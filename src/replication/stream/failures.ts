@@ -101,3 +101,13 @@ export function memberSilent(id: string): Failure {
   const message = `the secondary ${id} was asked for what is damaged here, and did not answer as it should`;
   return new Failure("upstream", "replication-member-silent", message);
 }
+
+/**
+ * Nothing is left out: what comes after it waits too.
+ * @code replication-keys-missing The primary sends what is sealed under a key that it has not handed over.
+ * @remedy It asks again by itself. Where that does not end, look at the log of the primary, and point the secondary to it with a new token.
+ */
+export function keysMissing(index: bigint): Failure {
+  const message = `entry ${index} of the primary is sealed under a key that is not here, and the primary has not handed it over; it is asked again`;
+  return new Failure("unavailable", "replication-keys-missing", message);
+}

@@ -241,15 +241,15 @@ describe("what a secondary answers", BOUND, () => {
     await say(batchOf(three));
     await say(batchOf(four));
     assert.equal(pair.secondary.store.index, 4n);
-    await pass(25n * MILLISECOND - 1n);
+    await pass(100n * MILLISECOND - 1n);
     assert.deepEqual(durable(), [2n]);
     await pass(1n);
     assert.deepEqual(durable(), [2n, 4n]);
     assert.equal(answers[1]!.credit, BigInt(three.length + four.length));
     await say(batchOf(five));
     assert.deepEqual(durable(), [2n, 4n], "the next waits as long");
-    await pass(25n * MILLISECOND);
-    await pass(25n * MILLISECOND);
+    await pass(100n * MILLISECOND);
+    await pass(100n * MILLISECOND);
     assert.deepEqual(durable(), [2n, 4n, 5n], "without anything to tell nothing is said");
     await say(batchOf(six));
     assert.deepEqual(durable(), [2n, 4n, 5n, 6n]);

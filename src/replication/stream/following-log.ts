@@ -1,21 +1,17 @@
 // The log as a secondary takes it: entries are applied in the order in which they come, what is durable is
 // acknowledged and nothing else, and heads are compared. What comes while the disk is busy or full waits here, up to the credit.
 
-import { equalBytes } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Nanos, Timer } from "@holdfast/shared/world";
-import { StatusError } from "../../grpc/status.ts";
-import { decodeHead } from "../../storage/rows/head.ts";
-import { decodeEntryHeader } from "../../storage/rows/log-entry.ts";
-import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
-import { answer } from "./answering.ts";
+import { plainText, StatusError } from "../../grpc/status.ts";
 import { protocolBroken } from "./failures.ts";
 import {
   type Batch,
   BATCH_ENTRIES,
   CHUNK_BYTES,
   CREDIT,
+  creditOf,
   type Heal,
   type Place,
   streamLog,
@@ -23,20 +19,15 @@ import {
   type ToSender,
 } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
-import {
-  type Connection,
-  cursorOf,
-  hasCode,
-  patiently,
-  type Progress,
-  type ReceiverParts,
+import { indexOf } from "../following/own-log.ts";
+import type {
+  Connection,
+  LinkParts,
+  Progress,
+  ReceivedLog,
+  ReceivedSession,
+  StreamEnd,
 } from "./receiving.ts";
-
-/** How a stream of the log ends. */
-export type StreamEnd =
-  | { readonly kind: "trimmed" | "diverged" | "closed" | "suspect" }
-  | { readonly kind: "differs"; readonly head: Uint8Array }
-  | { readonly kind: "goodbye"; readonly reason: string };
 
 /** Questions that wait to be answered. */
 const MAX_QUESTIONS = 8;
@@ -45,13 +36,15 @@ const MAX_BESIDE = 16 * 1024 * 1024;
 /** What a message, an entry or a key takes besides its bytes. */
 const EACH = 64;
 /** Between two answers, while little is owed. */
-const REST: Nanos = 25n * MILLISECOND;
+const REST: Nanos = 100n * MILLISECOND;
 const SOON_OWED = CREDIT / 8;
 
 export class LogFollower {
-  readonly #parts: ReceiverParts;
+  readonly #parts: LinkParts;
   readonly #progress: Progress;
   readonly #connection: Connection;
+  readonly #received: ReceivedLog;
+  readonly #session: ReceivedSession;
   readonly #outbox = new Outbox<ToSender>();
   readonly #queue: ToReceiver[] = [];
   #queuedBytes = 0; // of entries, until they are durable
@@ -65,19 +58,25 @@ export class LogFollower {
   #over: { readonly error: unknown } | null = null; // how the stream ended; without an error: by itself
   #isSuspect = false;
 
-  constructor(parts: ReceiverParts, progress: Progress, connection: Connection) {
+  constructor(
+    parts: LinkParts,
+    progress: Progress,
+    connection: Connection,
+    { received, session }: { readonly received: ReceivedLog; readonly session: ReceivedSession },
+  ) {
     this.#parts = parts;
     this.#progress = progress;
     this.#connection = connection;
+    this.#received = received;
+    this.#session = session;
     this.#signal = AbortSignal.any([connection.signal, this.#stop.signal]);
   }
 
   async run(): Promise<StreamEnd> {
     const { link, epoch } = this.#connection;
-    const { store } = this.#parts;
     this.#progress.final = null; // whoever sends has not ended
-    await this.#pastMark(); // nothing may come where nothing is written
-    const cursor = cursorOf(store);
+    await this.#session.settle(); // nothing may come where nothing is written
+    const { cursor } = this.#received;
     this.#outbox.push({ start: { epoch, cursor }, ack: null });
     const signal = this.#signal;
     const reading = this.#read(link.stream(streamLog, this.#outbox, { signal }));
@@ -101,7 +100,7 @@ export class LogFollower {
   async #read(messages: AsyncIterable<ToReceiver>): Promise<void> {
     try {
       for await (const message of messages) {
-        const bytes = message.batch === null ? 0 : sizeOf(message.batch);
+        const bytes = creditOf(message);
         // An entry may be larger than all the credit: one such at a time.
         const isTooMuch = this.#queuedBytes > CREDIT || this.#besideBytes > MAX_BESIDE;
         if (isTooMuch || this.#questions > MAX_QUESTIONS) {
@@ -165,16 +164,17 @@ export class LogFollower {
   }
 
   async #take(message: ToReceiver): Promise<StreamEnd | null> {
-    const { batch, checkpoint, final, heal } = message;
-    if (message.goodbye !== "") return { kind: "goodbye", reason: message.goodbye.slice(0, 256) };
+    const { batch, skip, checkpoint, shared, final, heal } = message;
+    if (message.goodbye !== "")
+      return { kind: "goodbye", reason: plainText(message.goodbye.slice(0, 256)) };
     if (message.trimmed > 0n) return { kind: "trimmed" };
     if (message.isDiverged) return { kind: "diverged" };
     if (message.hasNews) this.#progress.onNews();
-    if (batch !== null) {
-      await this.#batch(batch);
-      return null;
+    if (batch !== null || skip !== null) {
+      await this.#batch(message);
+      if (shared === null) return null;
     }
-    if (checkpoint.length > 0) return this.#compare(checkpoint);
+    if (checkpoint.length > 0 || shared !== null) return this.#session.compare(message);
     if (final !== null) await this.#end(final);
     if (heal !== null) await this.#answer(heal);
     return null;
@@ -183,7 +183,7 @@ export class LogFollower {
   /** Whoever has asked may be gone by then: that ends nothing here. */
   async #answer(heal: Heal): Promise<void> {
     try {
-      await answer(heal, this.#parts, this.#connection);
+      await this.#session.answer(heal);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       this.#parts.log.warn("the primary has asked for what it lost, and did not take the answer", {
@@ -194,31 +194,29 @@ export class LogFollower {
 
   /** Kept before it is answered: whoever gave up its place hears that it was understood. */
   async #end(final: Place): Promise<void> {
-    const { store, ports } = this.#parts;
-    const { index } = store;
+    const { ports } = this.#parts;
+    const { index } = this.#received.cursor;
     this.#progress.announce(final.index);
     this.#progress.final = final;
     if (index >= final.index) await ports.ended(final);
     this.#outbox.push({ start: null, ack: { received: index, durable: index, credit: 0n } });
   }
 
-  async #batch(batch: Batch): Promise<void> {
-    const { store, clock } = this.#parts;
-    const bytes = sizeOf(batch);
-    const entries = this.#unknown(batch);
-    if (entries.length > 0) await this.#apply(entries);
-    const { index } = store; // durable: whatever is applied is
+  async #batch(message: ToReceiver): Promise<void> {
+    const bytes = creditOf(message);
+    await this.#session.apply(message, this.#signal);
+    const { index } = this.#received.cursor;
     this.#progress.lastRemote = index;
-    if (index >= this.#progress.announced) this.#progress.completeAt = clock.elapsed();
+    if (index >= this.#progress.announced) this.#progress.completeAt = this.#parts.clock.elapsed();
     this.#queuedBytes -= bytes; // before anybody is told that there is room
     this.#owed += bytes;
     if (this.#resting === null || this.#owed >= SOON_OWED) this.#acknowledge();
-    await this.#pastMark();
+    await this.#session.settle();
   }
 
   /** What becomes durable soon after is acknowledged together: each answer costs both sides more than an entry does. */
   #acknowledge(): void {
-    const { index } = this.#parts.store;
+    const { index } = this.#received.cursor;
     const credit = BigInt(this.#owed);
     this.#owed = 0;
     this.#outbox.push({ start: null, ack: { received: index, durable: index, credit } });
@@ -228,74 +226,12 @@ export class LogFollower {
       if (this.#owed > 0) this.#acknowledge();
     });
   }
-
-  /** Those that are not here yet. What is here already must be the same. */
-  #unknown({ entries }: Batch): Uint8Array[] {
-    const { store } = this.#parts;
-    if (entries.length === 0 || entries.length > BATCH_ENTRIES) throw protocolBroken("no entries");
-    const found: Uint8Array[] = [];
-    for (const entry of entries) {
-      const index = indexOf(entry);
-      this.#progress.announce(index);
-      if (index > store.index) found.push(entry);
-      else if (!this.#isKnown(index, entry)) {
-        throw protocolBroken(`another entry ${index} than the one that is here`);
-      }
-    }
-    return found;
-  }
-
-  #isKnown(index: bigint, entry: Uint8Array): boolean {
-    const [row] = this.#parts.store.logs(index, 1);
-    return row?.index !== index || equalBytes(row.entry, entry); // trimmed: nobody can say
-  }
-
-  async #apply(entries: readonly Uint8Array[]): Promise<void> {
-    const { store, timers, ports } = this.#parts;
-    const { link } = this.#connection;
-    const signal = this.#signal;
-    const apply = () => store.apply(entries.map((entry) => ({ entry })));
-    try {
-      await patiently({ timers, progress: this.#progress }, signal, apply);
-    } catch (error) {
-      if (hasCode(error, "log-group-too-large") && entries.length > 1) {
-        const half = Math.ceil(entries.length / 2);
-        await this.#apply(entries.slice(0, half));
-        return await this.#apply(entries.slice(half));
-      }
-      if (!hasCode(error, "log-control-unreadable")) throw error;
-      await ports.keys(link);
-      await patiently({ timers, progress: this.#progress }, signal, apply);
-    }
-    this.#progress.well();
-  }
-
-  /** All that was read later than it should be has come: the rows are of one index. */
-  async #pastMark(): Promise<void> {
-    const { store, ports } = this.#parts;
-    const mark = ports.marks.read();
-    if (mark !== null && store.index >= mark) await ports.marks.write(null);
-  }
-
-  #compare(head: Uint8Array): StreamEnd | null {
-    const { store, ports } = this.#parts;
-    const { index } = readHead(head);
-    this.#progress.announce(index);
-    if (store.index !== index || ports.marks.read() !== null) return null;
-    const parts = store.differsFrom(head);
-    if (parts.some((part) => part !== "shared" && part !== "local")) return { kind: "diverged" };
-    if (parts.length > 0) return { kind: "differs", head };
-    this.#progress.rounds = 0;
-    this.#progress.isUnmended = false;
-    ports.compared?.(true);
-    this.#progress.well();
-    return null;
-  }
 }
 
 /** Null where something else is said, or nothing. */
 function entriesOf(message: ToReceiver | undefined): Batch | null {
   if (message === undefined || message.goodbye !== "") return null;
+  if (message.skipped.length > 0 || message.skip !== null) return null;
   return message.trimmed > 0n || message.isDiverged || message.hasNews ? null : message.batch;
 }
 
@@ -307,28 +243,12 @@ function sizeOf({ entries }: Batch): number {
   return entries.reduce((sum, entry) => sum + entry.length, 0);
 }
 
-function besideOf({ batch, checkpoint, goodbye, final, heal }: ToReceiver): number {
+function besideOf(message: ToReceiver): number {
+  const { batch, checkpoint, goodbye, final, heal, skipped, shared } = message;
   const keys = heal?.keys ?? [];
   const parts = 1 + (batch?.entries.length ?? 0) + keys.length;
-  const own = checkpoint.length + goodbye.length + (final?.chain.length ?? 0);
+  const heads = checkpoint.length + (shared?.sum.length ?? 0);
+  const own = heads + goodbye.length + (final?.chain.length ?? 0) + skipped.length;
   const question = keys.reduce((sum, key) => sum + key.length, heal?.slots.length ?? 0);
   return EACH * parts + own + question;
-}
-
-function indexOf(entry: Uint8Array): bigint {
-  try {
-    return decodeEntryHeader(entry).index;
-  } catch (error) {
-    if (error instanceof MalformedBytes) throw protocolBroken("what is no entry");
-    throw error;
-  }
-}
-
-function readHead(bytes: Uint8Array) {
-  try {
-    return decodeHead(bytes);
-  } catch (error) {
-    if (error instanceof MalformedBytes) throw protocolBroken("what is no head");
-    throw error;
-  }
 }

@@ -7,7 +7,7 @@ import { madeStore } from "../../../tests/support/made/made-store.ts";
 import type { Cursor, Hello } from "../../cluster/hello.ts";
 import type { Store } from "../../storage/store.ts";
 import { chainAt } from "./decision.ts";
-import { LogSession } from "./log-session.ts";
+import { GATHERED, GATHERED_ENOUGH, LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member } from "./members.ts";
 import { CREDIT, type Place, type ToReceiver, type ToSender } from "./messages.ts";
@@ -82,12 +82,12 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 20; i++) await nextTurn();
 }
 
-test("an entry leaves at once; those that come within three milliseconds after a message wait for one that comes later, and leave with it", async (t) => {
+test("an entry leaves at once; those that come soon after a message wait for one that comes later, and leave with it", async (t) => {
   const { timers, sizes, write } = await begun(t);
   await write(10);
   assert.deepEqual(sizes(), [1]);
   await write(10);
-  await timers.advance(3n * MILLISECOND - MICROSECOND);
+  await timers.advance(GATHERED_ENOUGH - MICROSECOND);
   await write(10);
   assert.deepEqual(sizes(), [1], "more may come");
   await timers.advance(MICROSECOND);
@@ -99,17 +99,17 @@ test("an entry leaves at once; those that come within three milliseconds after a
   assert.deepEqual(sizes(), [1, 3], "the next wait as long");
 });
 
-test("what nothing comes after leaves after five milliseconds", async (t) => {
+test("what nothing comes after leaves by itself", async (t) => {
   const { timers, sizes, write } = await begun(t);
   await write(10);
   await write(10);
-  await timers.advance(5n * MILLISECOND - MICROSECOND);
+  await timers.advance(GATHERED - MICROSECOND);
   await turns();
   assert.deepEqual(sizes(), [1]);
   await timers.advance(MICROSECOND);
   await turns();
   assert.deepEqual(sizes(), [1, 1]);
-  await timers.advance(5n * MILLISECOND);
+  await timers.advance(GATHERED);
   await write(10);
   assert.deepEqual(sizes(), [1, 1, 1], "after that time one leaves at once again");
 });
@@ -120,7 +120,7 @@ test("an answer does not end the waiting", async (t) => {
   await write(10);
   await answer(bytes());
   assert.deepEqual(sizes(), [1]);
-  await timers.advance(5n * MILLISECOND);
+  await timers.advance(GATHERED);
   await turns();
   assert.deepEqual(sizes(), [1, 1]);
 });
@@ -146,7 +146,7 @@ test("64 KiB do not wait, and less does", async (t) => {
 test("what is under way is bounded by the credit and one message, and an answer makes room for as much as it names", async (t) => {
   const { timers, bytes, write, answer } = await begun(t);
   const settled = async () => {
-    await timers.advance(6n * MILLISECOND);
+    await timers.advance(GATHERED + MILLISECOND);
     await turns();
   };
   await write(MIB - 400, 24);
@@ -181,7 +181,7 @@ test("a question goes after the entries that are to be applied before it is answ
   await turns();
   assert.equal(kinds().length, 4, "that one is not written yet");
   await write(10);
-  await timers.advance(5n * MILLISECOND);
+  await timers.advance(GATHERED);
   await turns();
   assert.deepEqual(kinds().slice(4), ["entries", "question"]);
 });
@@ -191,7 +191,7 @@ test("which entry was the last is said after it, and an answer counts for that f
   const place = ({ head }: Store) => (isFinal ? { index: head!.index, chain: head!.chain } : null);
   const { timers, session, finals, bytes, write, answer } = await begun(t, place);
   const settled = async () => {
-    await timers.advance(6n * MILLISECOND);
+    await timers.advance(GATHERED + MILLISECOND);
     await turns();
   };
   await write(MIB - 400, 20);

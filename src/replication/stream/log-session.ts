@@ -13,6 +13,7 @@ import {
   BATCH_ENTRIES,
   CHUNK_BYTES,
   CREDIT,
+  creditOf,
   type Heal,
   NO_WORDS,
   type Place,
@@ -20,14 +21,17 @@ import {
   type ToReceiver,
   type ToSender,
 } from "./messages.ts";
+import { SharedLog } from "../sending/shared-log.ts";
 
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
 const CHECKPOINT_ENTRIES = 10_000;
 /** What comes so soon after a message goes together: each costs both sides, and the disk there, more than what is in it. */
-const GATHERED: Nanos = 5n * MILLISECOND;
+export const GATHERED: Nanos = 8n * MILLISECOND;
 /** After so long what is committed goes with the commit that has waited least: nobody is woken for it. */
-const GATHERED_ENOUGH: Nanos = 3n * MILLISECOND;
+export const GATHERED_ENOUGH: Nanos = 4n * MILLISECOND;
 const ENOUGH = { entries: 64, bytes: 64 * 1024 };
+/** How far the log is where it has nothing for the other side is told so often: each time costs a commit there. */
+export const SKIPPED_EVERY: Nanos = 250n * MILLISECOND;
 /** How long somebody has to leave who was told to. */
 export const LEAVING: Nanos = SECOND / 2n;
 
@@ -43,6 +47,8 @@ export interface LogSessionParts {
   readonly acknowledged: () => void;
   /** The last entry of all, where there is one. */
   readonly final: () => Place | null;
+  /** Only what is shared is sent. Default: everything is. */
+  readonly sharedOnly?: boolean;
 }
 
 export class LogSession implements Ended {
@@ -57,9 +63,11 @@ export class LogSession implements Ended {
   readonly #ended = Promise.withResolvers<void>();
   #wake: (() => void) | null = null;
   #isDueSoon: Timer | null = null; // a checkpoint
-  #gathering: Timer | null = null; // since the last message
-  #gatheredAt: Nanos = 0n;
+  #sentAt: Nanos | null = null; // the last entries
+  #gathering: Timer | null = null; // while some wait
   #follower: Follower | null = null;
+  #shared: SharedLog | null = null; // where nothing else is sent
+  #skipping: Timer | "over" | null = null; // until it is told what has nothing for the other side
   #hasNews = false;
   readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
@@ -143,6 +151,7 @@ export class LogSession implements Ended {
       follower.end();
       this.#isDueSoon?.cancel();
       this.#gathering?.cancel();
+      this.#endSkipping();
       signal.removeEventListener("abort", stop);
       if (member.stream === this) {
         member.stream = null;
@@ -155,7 +164,7 @@ export class LogSession implements Ended {
 
   /** Null where the log goes on after the cursor; otherwise what is said instead. */
   #begin({ epoch, cursor }: Start): ToReceiver | null {
-    const { store, member, admit } = this.#parts;
+    const { store, member, admit, sharedOnly = false } = this.#parts;
     admit(epoch);
     if (cursor === null) throw new StatusError(Status.invalidArgument, "it has no cursor");
     const { head, tail } = store;
@@ -166,6 +175,7 @@ export class LogSession implements Ended {
       return { ...NO_WORDS, isDiverged: true };
     }
     this.#next = cursor.index + 1n;
+    if (sharedOnly) this.#shared = new SharedLog(cursor.index);
     member.begin(cursor.index);
     return null;
   }
@@ -209,16 +219,27 @@ export class LogSession implements Ended {
     }
     const isDue = this.#isDue();
     const head = isDue ? this.#headNow() : null;
-    if (head !== null) {
+    const hasSkipped = this.#shared?.hasSkipped === true;
+    if (head !== null && (!hasSkipped || this.#credit > 0)) {
       this.#sinceCheckpoint = 0;
       this.#checkedAt = this.#parts.clock.elapsed();
-      return { ...NO_WORDS, checkpoint: head };
+      if (this.#shared === null) return { ...NO_WORDS, checkpoint: head };
+      return this.#spend(this.#shared.compare(head));
     }
+    return this.#entriesOrEnd(isDue);
+  }
+
+  #entriesOrEnd(isDue: boolean): ToReceiver | null {
     const final = this.#parts.final();
     const mayWait = !isDue && final === null && this.#questions.length === 0;
     if (this.#credit > 0 && !(mayWait && this.#gathers())) {
       const batch = this.#batch(isDue);
       if (batch !== null) return batch;
+    }
+    if (this.#shared?.hasSkipped === true) {
+      return this.#credit > 0 && this.#tellsSkipped(final)
+        ? this.#spend(this.#shared.tell())
+        : null;
     }
     if (final !== null && !this.#isFinal && this.#next > final.index) {
       this.#isFinal = true;
@@ -227,20 +248,25 @@ export class LogSession implements Ended {
     return null;
   }
 
-  /** Whether more may come before the next message goes. */
+  /** Whether more may come before the next message goes. Where nothing waits for it there is no timer: at a steady pace
+   *  the next commit comes first, and to set and clear one takes as long as to encode a message. */
   #gathers(): boolean {
-    if (this.#gathering === null) return false;
-    const { clock, tail } = this.#parts;
-    return clock.elapsed() < this.#gatheredAt && !tail.has(this.#next, ENOUGH);
+    if (this.#sentAt === null) return false;
+    const { clock, timers, tail, store } = this.#parts;
+    const passed = clock.elapsed() - this.#sentAt;
+    if (passed >= GATHERED_ENOUGH || tail.has(this.#next, ENOUGH)) return false;
+    if (store.index < this.#next) return true;
+    this.#gathering ??= timers.after(GATHERED - passed, () => {
+      this.#gathering = null;
+      this.wake();
+    });
+    return true;
   }
 
   #gather(): void {
     this.#gathering?.cancel();
-    this.#gatheredAt = this.#parts.clock.elapsed() + GATHERED_ENOUGH;
-    this.#gathering = this.#parts.timers.after(GATHERED, () => {
-      this.#gathering = null;
-      if (this.#parts.store.index >= this.#next) this.wake();
-    });
+    this.#gathering = null;
+    this.#sentAt = this.#parts.clock.elapsed();
   }
 
   /** The next entries; `toHead`: they end where a head is known, so that it can be compared. */
@@ -256,8 +282,31 @@ export class LogSession implements Ended {
     this.#next += BigInt(entries.length);
     this.#follower?.sent(this.#next);
     this.#sinceCheckpoint += entries.length;
-    for (const entry of entries) this.#credit -= entry.length;
-    return { ...NO_WORDS, batch: { entries } };
+    if (this.#shared === null) return this.#spend({ ...NO_WORDS, batch: { entries } });
+    const message = this.#shared.take(entries);
+    return message === null ? null : this.#spend(message);
+  }
+
+  #spend(message: ToReceiver): ToReceiver {
+    this.#credit -= creditOf(message);
+    if (this.#shared?.hasSkipped === false) this.#endSkipping();
+    return message;
+  }
+
+  /** At once where more waits behind it, or nothing comes after it; else now and then. */
+  #tellsSkipped(final: Place | null): boolean {
+    const { store, timers } = this.#parts;
+    if (this.#skipping === "over" || final !== null || store.index >= this.#next) return true;
+    this.#skipping ??= timers.after(SKIPPED_EVERY, () => {
+      this.#skipping = "over";
+      this.wake();
+    });
+    return false;
+  }
+
+  #endSkipping(): void {
+    if (this.#skipping !== "over") this.#skipping?.cancel();
+    this.#skipping = null;
   }
 
   #isDue(): boolean {

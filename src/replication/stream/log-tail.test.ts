@@ -2,8 +2,12 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { hex } from "@holdfast/shared/bytes";
+import type { LogRow } from "../../storage/engines/engine.ts";
 import type { Store } from "../../storage/store.ts";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeStore } from "../../../tests/support/made/made-store.ts";
 import { LogTail } from "./log-tail.ts";
 
@@ -91,4 +95,47 @@ test("once it is closed nothing is kept", async () => {
   await write("1");
   assert.equal(tail.read(store.index, MAX)?.length, 1);
   assert.ok(reads() > 0);
+});
+
+test("who comes after all have gone reads what is committed from then on without a look at the disk", async () => {
+  const { store, tail, write, stored, kept, reads } = await stage();
+  const before = tail.follow(store.index + 1n);
+  for (let i = 0; i < 10; i++) await write(String(i));
+  before.sent(store.index - 2n);
+  before.end();
+  const from = store.index + 1n;
+  tail.follow(from);
+  for (const value of ["1", "2", "3"]) await write(value);
+  assert.deepEqual(kept(from), stored(from));
+  assert.equal(reads(), 0);
+});
+
+test("of what everybody was sent nothing stays in memory, though its place does", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  let commit: (rows: readonly LogRow[]) => void = () => {};
+  const world = {
+    index: 2n,
+    headBytes: null,
+    onLog: (watcher: typeof commit) => {
+      commit = watcher;
+      return () => {};
+    },
+    onCommit: () => () => {},
+  };
+  const tail = new LogTail(world as unknown as Store);
+  const follower = tail.follow(1n);
+  const kept = (() => {
+    const entries = [1n, 2n].map((index) => ({ index, entry: new Uint8Array(1 << 20) }));
+    commit(entries);
+    return entries.map(({ entry }) => new WeakRef(entry));
+  })();
+  follower.sent(2n);
+  await nextTurn(); // what was looked at in this turn is kept until it ends
+  collect();
+  assert.deepEqual(
+    kept.map((entry) => entry.deref() !== undefined),
+    [false, true],
+  );
+  assert.equal(tail.read(2n, MAX)?.length, 1);
 });

@@ -4,7 +4,7 @@
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { Tx, ViewReads } from "../../barrier/view.ts";
 
-/** Below core/replication/dr/. */
+/** Below core/replication/<kind>/. */
 const MARK = "mark";
 const markCodec = jsonCodec<{ readonly index: string }>();
 

@@ -7,7 +7,13 @@ import { ReplicatedPair } from "../../../tests/support/replication/replicated-pa
 import { until } from "../../../tests/support/until.ts";
 import type { Sibling } from "./messages.ts";
 
-const LYON: Sibling = { id: "lyon", cluster: "c", serials: ["5b"], addresses: ["c:8201"] };
+const LYON: Sibling = {
+  id: "lyon",
+  cluster: "c",
+  serials: ["5b"],
+  addresses: ["c:8201"],
+  digests: [],
+};
 
 test("of one that has come, of one that is elsewhere, and of one that is gone; and of nothing else", async (t) => {
   let members: readonly Sibling[] = [];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { quietEcho } from "../../../tests/support/replication/quiet-echo.ts";
 import { type Hello, NO_STANDING } from "../../cluster/hello.ts";
 import { leftIds, Member } from "./members.ts";
-import type { EchoSent } from "./messages.ts";
 
 const HELLO: Hello = {
   ...NO_STANDING,
@@ -15,30 +15,13 @@ const HELLO: Hello = {
   version: "1",
 };
 
-function echoOf(instance: string): EchoSent {
-  return {
-    epoch: 1,
-    t0: 0n,
-    before: null,
-    state: "stream-wals",
-    applied: 0n,
-    durable: 0n,
-    apiAddress: "",
-    clusterAddresses: [],
-    version: "1",
-    keysVersion: "1",
-    encryptions: 0n,
-    instance,
-  };
-}
-
 test("two that come by turns are two; one that comes in the place of another is one", () => {
   const member = new Member("paris", HELLO, 0n);
   let now = 0n;
   const status = () => member.status(now, 0n, () => 0n);
   const doubled = (instance: string) => {
     now += 5n * SECOND;
-    member.echo(echoOf(instance), null, now, instance === "one" ? "10.0.0.9" : "10.0.0.1");
+    member.echo(quietEcho(instance), null, now, instance === "one" ? "10.0.0.9" : "10.0.0.1");
     return status().isDoubled;
   };
   assert.equal(doubled("one"), false);
@@ -60,7 +43,7 @@ test("what a member says of itself is shown in printable characters, and not wit
   const member = new Member("paris", HELLO, 0n);
   const text = `\u001b[31mrun this\n\u202e${"x".repeat(1000)}`;
   const said = { state: text, apiAddress: text, clusterAddresses: [text], version: text };
-  member.echo({ ...echoOf("one"), ...said, keysVersion: text }, null, 0n);
+  member.echo({ ...quietEcho("one"), ...said, keysVersion: text }, null, 0n);
   const { state, apiAddress, clusterAddresses, version, keysVersion } = member.status(
     0n,
     0n,

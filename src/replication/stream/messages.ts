@@ -35,6 +35,7 @@ export const MAX_HEALED_SLOTS = 64;
 export const HEALED_BYTES: number = 32 * MIB;
 /** What a sender may have sent and not heard to be durable. */
 export const CREDIT: number = 8 * MIB;
+const SKIP_BYTES = 64; // so that it is answered like entries are
 
 const LARGEST_ROWS = 16 * MIB; // a chunk, and a value beyond it
 const LARGEST_KEYS = MIB;
@@ -57,12 +58,30 @@ function rowsAt(number: number): Field<readonly SentRow[]> {
   return list(part(number, row), CHUNK_ROWS);
 }
 
-/** Where the log stands, and with it the hashes of all pages: of the shared tree, then of the local one. */
+/** Where a log stands, and what of its rows is shared: the sum of their leaves, and how many there are. */
+const sharedHead = message({
+  lineage: bytes(1),
+  epoch: uint32(2),
+  index: uint64(3),
+  chain: bytes(4),
+  sum: bytes(5),
+  count: uint64(6),
+});
+export type SharedHead = MessageOf<typeof sharedHead>;
+
+/** Where the log stands, and with it the hashes of all pages: of the shared tree, then of the local one. Whoever is sent shared
+ *  rows alone is told `shared` in the place of the head, and the pages of that tree. */
 export const beginDiff = method(
   "unary",
   `${SERVICE}/BeginDiff`,
   message({ epoch: uint32(1), isCopy: flag(2) }),
-  message({ head: bytes(1), timeline: bytes(2), pages: bytes(3), keysVersion: text(4) }),
+  message({
+    head: bytes(1),
+    timeline: bytes(2),
+    pages: bytes(3),
+    keysVersion: text(4),
+    shared: part(5, sharedHead),
+  }),
   { maxRequest: KIB, maxResponse: 2 * MIB, atOnce: 2 },
 );
 export type Begun = MessageOf<(typeof beginDiff)["response"]>;
@@ -139,8 +158,21 @@ const toReceiver = message({
   heal: part(7, heal),
   /** There are other members than the last echo has told, or elsewhere: another echo is due. */
   hasNews: flag(8),
+  /** Where shared rows alone are sent: before each entry of the batch, how many have nothing for it; four bytes each. */
+  skipped: bytes(9),
+  /** There too: after the batch, entries up to this place have nothing for it. */
+  skip: part(10, place),
+  /** There too, in the place of a checkpoint. */
+  shared: part(11, sharedHead),
 });
 export type ToReceiver = MessageOf<typeof toReceiver>;
+
+/** What of the credit a message takes. */
+export function creditOf({ batch, skip }: ToReceiver): number {
+  let bytes = skip === null ? 0 : SKIP_BYTES;
+  for (const entry of batch?.entries ?? []) bytes += entry.length;
+  return bytes;
+}
 
 export const NO_WORDS: ToReceiver = {
   batch: null,
@@ -151,6 +183,9 @@ export const NO_WORDS: ToReceiver = {
   final: null,
   heal: null,
   hasNews: false,
+  skipped: new Uint8Array(0),
+  skip: null,
+  shared: null,
 };
 
 export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSender, toReceiver, {
@@ -188,6 +223,7 @@ export const sibling = message({
   serials: list(text(2), 16),
   id: text(3),
   cluster: text(4),
+  digests: list(text(5), 16), // of those certificates; none where they are not all known
 });
 export type Sibling = MessageOf<typeof sibling>;
 

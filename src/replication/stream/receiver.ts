@@ -2,46 +2,39 @@
 // log, takes over rows, or stays as it is. It begins anew for as long as it is open, whatever happens.
 
 import { hex } from "@holdfast/shared/bytes";
-import { explain } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
-import { type HelloAnswer, isRevokedThere } from "../../cluster/hello.ts";
-import type { PeerLink, Self } from "../../cluster/peer-link.ts";
+import type { HelloAnswer } from "../../cluster/hello.ts";
+import type { Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
-import { encodeTimeline } from "../../storage/rows/head.ts";
+import { AppliedLog, type AppliedParts } from "../applied/applied-log.ts";
+import { outcomeOf, PrimaryCalls, refusal } from "./calling.ts";
 import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";
 import { measure } from "./echo-times.ts";
-import {
-  endedByPrimary,
-  revokedByPrimary,
-  noAddress,
-  protocolBroken,
-  refusedByPrimary,
-  waitsForKeys,
-} from "./failures.ts";
+import { endedByPrimary, protocolBroken, waitsForKeys } from "./failures.ts";
 import { LogFollower } from "./following-log.ts";
 import { REVOKED } from "./goodbyes.ts";
 import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
+import { OwnLog } from "../following/own-log.ts";
 import {
-  type CallOutcome,
   type Connection,
   type ConnectionState,
-  cursorOf,
   EVENT,
   hasCode,
+  type LinkParts,
   Progress,
+  type ReceivedLog,
   type ReceiverParts,
   type ReceiverState,
 } from "./receiving.ts";
-import { isCopied } from "./taking-rows.ts";
-import { CatchingUp } from "./catching-up.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
+/** A connection that was there for so long has stood: what ends it is news. */
+const STOOD: Nanos = 5n * SECOND;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 const ECHO_WITHIN: Nanos = 10n * SECOND;
-const LOOK_WITHIN: Nanos = SECOND;
 
 /** A secondary as it sees itself. */
 export interface ReceiverStatus {
@@ -66,20 +59,26 @@ export interface ReceiverStatus {
 }
 
 export class Receiver {
-  readonly #parts: ReceiverParts;
+  readonly #parts: LinkParts;
+  readonly #received: ReceivedLog;
+  readonly #calls: PrimaryCalls;
   readonly #random: Random;
   readonly #instance: string;
   readonly #progress = new Progress();
   #open: AbortController | null = null;
   #running: Promise<void> | null = null;
   #wake: (() => void) | null = null;
+  #isFresh = false; // somebody has said that it is there
+  #readySince: Nanos | null = null;
   #startedAt: Instant | null = null;
   #follower: LogFollower | null = null;
   #news: (() => void) | null = null; // something has changed that the primary should hear
   #isEchoDue = false; // or the primary has something to tell
 
-  constructor(parts: ReceiverParts & { readonly random: Random }) {
+  constructor(parts: LinkParts & { readonly random: Random }, received: ReceivedLog) {
     this.#parts = parts;
+    this.#received = received;
+    this.#calls = new PrimaryCalls(parts, () => this.#self());
     this.#random = parts.random;
     this.#instance = hex(parts.random.bytes(8));
     this.#progress.announce(parts.announced ?? 0n);
@@ -116,35 +115,16 @@ export class Receiver {
     this.#wake?.();
   }
 
-  /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
-  async look(): Promise<void> {
-    const { ports, timers } = this.#parts;
-    const open = this.#open?.signal;
-    if (open === undefined) return;
-    const late = new AbortController();
-    const timer = timers.after(LOOK_WITHIN, () =>
-      late.abort(new StatusError(Status.deadlineExceeded, "the primary does not answer in time")),
-    );
-    const signal = AbortSignal.any([open, late.signal]);
-    const all = await Promise.all(ports.addresses().map((one) => this.#call(one, signal)));
-    timer.cancel();
-    if (open.aborted) return;
-    const takes = all.find(({ kind }) => kind === "takes");
-    ports.called?.(takes ?? all.find(({ kind }) => kind === "refuses") ?? NOBODY);
-    if (takes !== undefined) this.retry();
+  /** The primary is back, or about to be: it tries again at once, and soon where that is in vain. */
+  expect(): void {
+    this.#isFresh = true;
+    this.retry();
   }
 
-  async #call(address: string, signal: AbortSignal): Promise<CallOutcome> {
-    let link: PeerLink | null = null;
-    try {
-      link = this.#parts.ports.open(address);
-      const { decision } = await link.open({ ...this.#self(), isTrial: true }, signal);
-      return outcomeOf(readDecision(decision));
-    } catch (error) {
-      return link?.hasMet === true ? refusal(this.#reasonOf(error)) : NOBODY;
-    } finally {
-      await link?.close();
-    }
+  /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
+  async look(): Promise<void> {
+    const open = this.#open?.signal;
+    if (open !== undefined && (await this.#calls.look(open))) this.retry();
   }
 
   /** Something here was found to be damaged: leaves and sums are made from the rows again, and what differs from the
@@ -156,7 +136,6 @@ export class Receiver {
   }
 
   get status(): ReceiverStatus {
-    const { store, ports } = this.#parts;
     const progress = this.#progress;
     return {
       state: progress.state,
@@ -166,7 +145,7 @@ export class Receiver {
       highestAnnounced: progress.announced,
       final: progress.final,
       syncProgress: progress.state === "merkle-sync" ? { ...progress.rows } : null,
-      isConsistent: store.adopting === null && ports.marks.read() === null,
+      isConsistent: this.#received.isConsistent,
       isUnmended: progress.isUnmended,
       startedAt: this.#startedAt,
       lastHeartbeat: progress.heard,
@@ -176,11 +155,15 @@ export class Receiver {
     };
   }
 
+  /** Of the primary's log, as far as it is here. */
+  get #index(): bigint {
+    return this.#received.cursor.index;
+  }
+
   #behindFor(): Nanos | null {
-    const { clock, store } = this.#parts;
     const { announced, completeAt } = this.#progress;
-    if (announced <= store.index) return null;
-    return completeAt === null ? 0n : clock.elapsed() - completeAt;
+    if (announced <= this.#index) return null;
+    return completeAt === null ? 0n : this.#parts.clock.elapsed() - completeAt;
   }
 
   /** As those outside see it: to connect is to be idle. */
@@ -191,7 +174,7 @@ export class Receiver {
     log.info("replication changed", { event: `${EVENT}.state-changed`, state, was });
     if (isSync(state) === isSync(was)) return;
     const { error, rows } = this.#progress;
-    const fields = { rows: rows.done, index: String(this.#parts.store.index) };
+    const fields = { rows: rows.done, index: String(this.#index) };
     if (isSync(state)) log.info("rows are compared or copied", { event: `${EVENT}.sync-started` });
     else if (state === "stream-wals") {
       log.info("rows are those of the primary", { event: `${EVENT}.sync-finished`, ...fields });
@@ -206,6 +189,7 @@ export class Receiver {
     for (let pause = FIRST_PAUSE; !signal.aborted;) {
       let wait: Nanos | null = null;
       progress.isGetting = false;
+      this.#readySince = null;
       try {
         await this.#session(signal);
       } catch (error) {
@@ -213,20 +197,24 @@ export class Receiver {
         progress.fail(error);
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
-        if (error === this.#revoked) wait = -1n;
+        if (error === this.#calls.revoked) wait = -1n;
         const isOver = hasCode(error, "replication-ended-there");
-        if (isOver || error === this.#revoked) {
+        if (isOver || error === this.#calls.revoked) {
           this.#parts.ports.called?.({ ...refusal(error), forGood: true, isOver });
         }
       }
       progress.state = "idle";
-      if (progress.isGetting) pause = FIRST_PAUSE;
+      if (progress.isGetting || this.#isFresh || this.#hasStood) pause = FIRST_PAUSE;
+      this.#isFresh = false;
       await this.#pause(wait ?? this.#jittered(pause), signal);
       pause = pause * 2n < LONGEST_PAUSE ? pause * 2n : LONGEST_PAUSE;
     }
   }
 
-  readonly #revoked = revokedByPrimary();
+  get #hasStood(): boolean {
+    const since = this.#readySince;
+    return since !== null && this.#parts.clock.elapsed() - since >= STOOD;
+  }
 
   /** From the hello to the end of the link. */
   async #session(outer: AbortSignal): Promise<void> {
@@ -235,7 +223,7 @@ export class Receiver {
     const progress = this.#progress;
     progress.state = "connecting";
     progress.connection = "connecting";
-    const { link, answer } = await this.#dial(outer);
+    const { link, answer } = await this.#calls.dial(outer);
     const lost = new AbortController();
     const signal = AbortSignal.any([outer, lost.signal]);
     void link.closed?.then(() =>
@@ -247,6 +235,7 @@ export class Receiver {
       const refuses = readDecision(answer.decision)?.kind === "refuse";
       if (!refuses && answer.time > 0n) this.#hear(answer.head, answer.time);
       progress.connection = "ready";
+      this.#readySince = this.#parts.clock.elapsed();
       const connection: Connection = { link, epoch: answer.epoch, signal };
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
       ports.met?.(connection);
@@ -279,46 +268,14 @@ export class Receiver {
     }
   }
 
-  async #dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
-    const { ports } = this.#parts;
-    let failed: unknown = noAddress();
-    let outcome: CallOutcome = NOBODY;
-    for (const address of ports.addresses()) {
-      signal.throwIfAborted();
-      let link: PeerLink | null = null;
-      try {
-        link = ports.open(address); // one that cannot be dialled keeps nobody from the next
-        return { link, answer: await link.open(this.#self(), signal) };
-      } catch (error) {
-        const isAnswer = link?.hasMet === true;
-        // What one address has answered says more than that nobody is at the next.
-        if (isAnswer || outcome.kind === "nobody") failed = this.#reasonOf(error);
-        if (isAnswer) outcome = refusal(failed);
-        await link?.close();
-      }
-    }
-    if (!signal.aborted) ports.called?.(outcome);
-    throw failed;
-  }
-
-  #reasonOf(error: unknown): unknown {
-    return isRevokedThere(error) ? this.#revoked : error;
-  }
-
   #self(): Self {
-    const { store, ports } = this.#parts;
-    const { head, timeline, adopting, limits } = store;
-    const { shared, local } = head!;
+    const { ports } = this.#parts;
     return {
       ...ports.self(),
       epoch: ports.epoch(),
-      timeline: encodeTimeline(timeline!),
-      cursor: cursorOf(store),
+      cursor: this.#received.cursor,
       storageFormat: STORAGE_FORMAT,
-      limits: { operations: limits.operations, bytes: BigInt(limits.bytes) },
-      // A rewind goes on by its log, which is whole until it ends.
-      half: adopting?.kind === "adopt" ? { isCopy: isCopied(store), head: adopting.head } : null,
-      isEmpty: shared.count + local.count === 0,
+      ...this.#received.standing(),
     };
   }
 
@@ -329,31 +286,31 @@ export class Receiver {
   ): Promise<void> {
     if (decision === null) throw protocolBroken("no decision");
     this.#parts.figures?.met(decision);
-    const catchingUp = new CatchingUp(this.#parts, this.#progress, connection);
-    await catchingUp.begin(decision, timeline);
-    const { store, ports } = this.#parts;
-    // It is on the primary's log now: what comes later is given up by another permission.
-    if (ports.mayRewind()) await ports.rewound(store.index);
+    const received = this.#received;
+    const session = received.session(this.#progress, connection);
+    await session.begin(decision, timeline);
     for (;;) {
       this.#progress.state = "stream-wals";
-      this.#progress.lastRemote = this.#parts.store.index;
-      this.#follower = new LogFollower(this.#parts, this.#progress, connection);
+      this.#progress.lastRemote = this.#index;
+      const ends = { received, session };
+      this.#follower = new LogFollower(this.#parts, this.#progress, connection, ends);
       const end = await this.#follower.run();
       connection.signal.throwIfAborted();
-      if (end.kind === "goodbye" && end.reason === REVOKED) throw this.#revoked;
-      await catchingUp.after(end);
+      if (end.kind === "goodbye" && end.reason === REVOKED) throw this.#calls.revoked;
+      await session.after(end);
     }
   }
 
   /** Tells how we are, hears how the primary is, and notices when nobody answers. */
   async #echoes({ link, epoch, signal }: Connection): Promise<void> {
-    const { clock, store, ports } = this.#parts;
+    const { clock, ports } = this.#parts;
     const progress = this.#progress;
     let sent = progress.state;
     for (let before: EchoTimes | null = null; ; await this.#untilEcho(sent, signal)) {
       sent = progress.state;
       const { version, apiAddress = "", clusterAddresses = [] } = ports.self();
       const t0 = clock.now();
+      const index = this.#index;
       const answer: EchoAnswer = await link.call(
         echo,
         {
@@ -361,8 +318,8 @@ export class Receiver {
           t0,
           before,
           state: sent,
-          applied: store.index,
-          durable: store.index,
+          applied: index,
+          durable: index,
           apiAddress,
           clusterAddresses,
           version,
@@ -385,11 +342,11 @@ export class Receiver {
 
   /** How far the primary is, and how late it is there. */
   #hear(head: bigint, time: Instant): void {
-    const { clock, store, ports } = this.#parts;
+    const { clock, ports } = this.#parts;
     const progress = this.#progress;
     progress.announce(head);
     ports.heard?.(time);
-    if (store.index >= progress.announced) progress.completeAt = clock.elapsed();
+    if (this.#index >= progress.announced) progress.completeAt = clock.elapsed();
   }
 
   /** Until the next is due, or the state is another than was told: then others need not wait to see it. */
@@ -433,16 +390,14 @@ export class Receiver {
   }
 }
 
-const NOBODY: CallOutcome = { kind: "nobody" };
-
-function outcomeOf(decision: Decision | null): CallOutcome {
-  return decision?.kind === "refuse"
-    ? refusal(refusedByPrimary(decision.reason))
-    : { kind: "takes" };
+/** One whose log is that of its primary: it can stand in for it. */
+export function logReceiver(parts: ReceiverParts & { readonly random: Random }): Receiver {
+  return new Receiver(parts, new OwnLog(parts));
 }
 
-function refusal(error: unknown) {
-  return { kind: "refuses", reason: explain(error), forGood: false } as const;
+/** One that has the shared rows of its primary beside a log of its own: it answers beside it. */
+export function sharedReceiver(parts: AppliedParts & { readonly random: Random }): Receiver {
+  return new Receiver(parts, new AppliedLog(parts));
 }
 
 function wireState(state: ReceiverState): ReceiverState {

@@ -5,23 +5,27 @@ import { explain, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
-import type { Cursor, HelloAnswer } from "../../cluster/hello.ts";
+import type { Cursor, HelloAnswer, Standing } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
+import type { Decision } from "./decision.ts";
 import type { Measured } from "./echo-times.ts";
-import type { EchoAnswer, Place } from "./messages.ts";
+import type { EchoAnswer, Heal, Place, ToReceiver } from "./messages.ts";
 
 /** Begins the names of events. */
 export const EVENT = "replication";
 
-/** What a receiver is told, and what it asks for. */
-export interface ReceiverPorts {
+/** What every receiver is told, and what it asks for. */
+export interface LinkPorts {
   /** A link to an address; it is not open yet. */
   readonly open: (address: string) => PeerLink;
   /** In the order in which they are tried. */
   readonly addresses: () => readonly string[];
-  readonly self: () => Pick<Self, "clusterId" | "version" | "apiAddress" | "clusterAddresses">;
+  readonly self: () => Pick<
+    Self,
+    "clusterId" | "version" | "apiAddress" | "clusterAddresses" | "region"
+  >;
   /** Of the set, as it is known here. */
   readonly epoch: () => number;
   /** Whether whoever answers is followed; throws where not, and keeps a later epoch. */
@@ -31,6 +35,27 @@ export interface ReceiverPorts {
   readonly keysVersion: () => string;
   /** Under the keys that all members share. */
   readonly encryptions: () => bigint;
+  /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
+  readonly met?: (connection: Connection | null) => void;
+  /** How late it is at the primary, as it has just said. Default: nobody wants to know. */
+  readonly heard?: (time: Instant) => void;
+  /** What came of calling the primary. Default: nobody wants to know. */
+  readonly called?: (outcome: CallOutcome) => void;
+  /** Whether a comparison with the primary found the same; false where what differs cannot be mended. Default: nobody wants to
+   *  know. */
+  readonly compared?: (isEqual: boolean) => void;
+  /** The primary has given up its place, and everything that it wrote is here. */
+  readonly ended: (final: Place) => Promise<void>;
+  /** Where the primary says that it can be found, and its other secondaries. */
+  readonly learned: (
+    apiAddress: string,
+    clusterAddresses: readonly string[],
+    others: Pick<EchoAnswer, "siblings" | "revoked">,
+  ) => void;
+}
+
+/** The same where the log here is that of the primary. */
+export interface ReceiverPorts extends LinkPorts {
   /** Up to which index the log must be applied before the rows here are of one index. It outlives a crash, and is no
    *  part of what is replicated. */
   readonly marks: {
@@ -43,30 +68,21 @@ export interface ReceiverPorts {
   readonly giveUp: (surplus: Surplus) => Promise<void>;
   /** The same, where the entries are not in the log any more: nobody knows what they have changed. Default: nothing. */
   readonly giveUpAll?: () => Promise<void>;
-  /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
-  readonly met?: (connection: Connection | null) => void;
-  /** How late it is at the primary, as it has just said. Default: nobody wants to know. */
-  readonly heard?: (time: Instant) => void;
-  /** What came of calling the primary. Default: nobody wants to know. */
-  readonly called?: (outcome: CallOutcome) => void;
-  /** Whether a comparison with the primary found the same; false where what differs cannot be mended. Default: nobody wants to
-   *  know. */
-  readonly compared?: (isEqual: boolean) => void;
   /** The rewind is over, and its permission used up. */
   readonly rewound: (fork: bigint) => Promise<void>;
-  /** The primary has given up its place, and everything that it wrote is here. */
-  readonly ended: (final: Place) => Promise<void>;
-  /** Where the primary says that it can be found, and its other secondaries. */
-  readonly learned: (
-    apiAddress: string,
-    clusterAddresses: readonly string[],
-    others: Pick<EchoAnswer, "siblings" | "revoked">,
-  ) => void;
+}
+
+/** What answers where a primary is looked for, and does not prove to be it. */
+export interface Sighting {
+  readonly kind: "sealed" | "other";
+  readonly address: string;
+  readonly text: string;
 }
 
 /** Whether a primary that was called is there. */
 export type CallOutcome =
-  | { readonly kind: "nobody" }
+  /** `seen`: not the primary as such, but something at its address. `isLate`: nobody waited longer, which tells nothing of that. */
+  | { readonly kind: "nobody"; readonly seen?: Sighting; readonly isLate?: boolean }
   | { readonly kind: "takes" }
   /** It is, and does not take this cluster; `forGood`: it has said that it never will; `isOver`: nor anybody else. */
   | {
@@ -76,15 +92,19 @@ export type CallOutcome =
       readonly isOver?: boolean;
     };
 
-export interface ReceiverParts {
+export interface LinkParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
-  readonly ports: ReceiverPorts;
+  readonly ports: LinkPorts;
   readonly figures?: ReplicationFigures;
   /** The highest index that the primary is known to have told of. Default: none is. */
   readonly announced?: bigint;
+}
+
+export interface ReceiverParts extends LinkParts {
+  readonly ports: ReceiverPorts;
 }
 
 export type ReceiverState = "idle" | "connecting" | "stream-wals" | "merkle-diff" | "merkle-sync";
@@ -97,6 +117,39 @@ export interface Connection {
   readonly epoch: number;
   readonly signal: AbortSignal;
 }
+
+/** What is kept here of the log of a primary: that log itself, or what is shared beside a log of its own. */
+export interface ReceivedLog {
+  /** Up to here everything is durable. */
+  readonly cursor: Cursor;
+  /** Whether the rows here are those of one index. */
+  readonly isConsistent: boolean;
+  /** What a hello says of it beside the cursor. */
+  standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits">;
+  session(progress: Progress, connection: Connection): ReceivedSession;
+}
+
+/** The same while there is a primary to ask. */
+export interface ReceivedSession {
+  /** Until the log of the primary goes on from where this one ends. */
+  begin(decision: Decision, timeline: Uint8Array): Promise<void>;
+  /** Whatever has to be written where nothing may come meanwhile: before a stream of the log, and after each message of it. */
+  settle(): Promise<void>;
+  /** Takes the entries of a message. Resolves when they are durable. */
+  apply(message: ToReceiver, signal: AbortSignal): Promise<void>;
+  /** With a head that a message has; null where all is well. */
+  compare(message: ToReceiver): StreamEnd | null;
+  answer(heal: Heal): Promise<void>;
+  /** How the log goes on after a stream of it has ended. Throws where the session is over. */
+  after(end: StreamEnd): Promise<void>;
+}
+
+/** How a stream of the log ends. */
+export type StreamEnd =
+  | { readonly kind: "trimmed" | "suspect" }
+  | { readonly kind: "diverged" | "closed" }
+  | { readonly kind: "differs"; readonly head: Uint8Array }
+  | { readonly kind: "goodbye"; readonly reason: string };
 
 /** What is shown of a receiver; its parts write it down as they go. */
 export class Progress {

@@ -6,24 +6,22 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { Greeting, Hello } from "../../cluster/hello.ts";
 import { PROTOCOL } from "../../cluster/hello.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import {
   type Call,
   serveBidirectional,
-  serveStream,
   serveUnary,
   type ServiceTable,
   serviceTable,
 } from "../../grpc/method.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
-import { Slices } from "../../storage/commit/slices.ts";
-import { classOf, isLegalKey } from "../../storage/key.ts";
-import { decodeHead, encodeTimeline } from "../../storage/rows/head.ts";
+import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import { PerMinute } from "../per-minute.ts";
-import { decide, type Decision, factsOf, sentDecision } from "./decision.ts";
+import { type Decision, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
 import { CommitTimes } from "./commit-times.ts";
@@ -31,14 +29,8 @@ import { LogTail } from "./log-tail.ts";
 import { leftIds, Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
 import { Questions } from "./questions.ts";
-import {
-  readChunk,
-  readKeys,
-  readLeaves,
-  readPages,
-  pagesNow,
-  readSubpages,
-} from "./reading-rows.ts";
+import { type SentPart, sentTo } from "../sending/sent-part.ts";
+import { servedRows } from "../sending/serving-rows.ts";
 
 const FINISH: Nanos = 10n * SECOND;
 const MAX_MEMBERS = 128; // of those that came since we lead: some have been revoked since
@@ -77,6 +69,8 @@ export interface SenderPorts {
 }
 
 export interface SenderParts {
+  /** Of the members. Default: they stand in for this cluster, and are sent everything. */
+  readonly kind?: ReplicationKind;
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -96,6 +90,8 @@ export class Sender {
   readonly #store: Store;
   readonly #parts: SenderParts;
   readonly #ports: SenderPorts;
+  readonly #sent: SentPart;
+  readonly #isShared: boolean;
   readonly #tail: LogTail;
   readonly #times: CommitTimes;
   readonly #members = new Map<string, Member>();
@@ -112,6 +108,9 @@ export class Sender {
     this.#parts = parts;
     this.#store = parts.store;
     this.#ports = parts.ports;
+    const { kind = "dr" } = parts;
+    this.#sent = sentTo(kind);
+    this.#isShared = kind === "performance";
     this.#tail = new LogTail(parts.store);
     this.#questions = new Questions(parts.timers);
     this.#lines = new PerMinute(parts.clock, 1);
@@ -126,7 +125,7 @@ export class Sender {
     if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch, peer);
     await ports.confirm(hello, peer);
     this.#assertKnown(peer); // it took its time
-    const decision = decide(hello, factsOf(this.#store));
+    const decision = this.#sent.decide(hello, factsOf(this.#store));
     if (!hello.isTrial) this.#take(hello, peer, decision);
     return {
       epoch: ports.epoch(),
@@ -151,7 +150,7 @@ export class Sender {
     if (decision.kind === "resume") member.acknowledge(hello.cursor!.index);
     // A copy goes on: it will need the log from where it began.
     if (decision.kind === "copy" && hello.half !== null) {
-      member.pin(decodeHead(hello.half.head).index + 1n);
+      member.pin(this.#sent.anchorOf(hello) + 1n);
     }
   }
 
@@ -177,8 +176,10 @@ export class Sender {
     }
   }
 
-  /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. */
+  /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. Who has a log of its own is
+   *  never asked. */
   replicas(): Replica[] {
+    if (this.#isShared) return [];
     const found = [...this.#members.values()].flatMap((member) => {
       const { stream, id } = member;
       const isAble = stream instanceof LogSession && this.#ports.isKnown(id);
@@ -220,21 +221,22 @@ export class Sender {
 
   /** The first index that a known secondary still needs; null where there is none. One that has not come yet needs
    *  all there is: how long the log is kept at all is not decided here. */
-  needed(): bigint | null {
+  needed(ids = this.#awaited()): bigint | null {
     const first = this.#store.tail?.first ?? 0n;
-    return least(this.#awaited().map((id) => this.#members.get(id)?.needed ?? first));
+    return least(ids.map((id) => this.#members.get(id)?.needed ?? first));
   }
 
   /** The first index that somebody needs who takes over rows just now; null where nobody does. */
-  pinned(): bigint | null {
-    const known = this.#awaited().map((id) => this.#members.get(id)?.pinned ?? null);
+  pinned(ids = this.#awaited()): bigint | null {
+    const known = ids.map((id) => this.#members.get(id)?.pinned ?? null);
     return least(known.filter((pin) => pin !== null));
   }
 
   /** What the trimmer is to keep for them. */
   get retention(): { readonly acknowledged: bigint | null; readonly pinned: bigint | null } {
-    const needed = this.needed();
-    return { acknowledged: needed === null ? null : needed - 1n, pinned: this.pinned() };
+    const ids = this.#awaited();
+    const needed = this.needed(ids);
+    return { acknowledged: needed === null ? null : needed - 1n, pinned: this.pinned(ids) };
   }
 
   /** Tells it why, and sends it nothing more; resolves when it has heard. That it does not come again is not decided
@@ -302,26 +304,12 @@ export class Sender {
   }
 
   #served(): ServiceTable<Peer> {
-    const store = this.#store;
     return serviceTable<Peer>([
-      serveUnary(messages.beginDiff, (request, call) => this.#begin(request, call)),
-      serveUnary(messages.copyScope, async ({ epoch, after }, call) => {
-        this.#admit(epoch, call);
-        return readChunk(store, after);
-      }),
-      serveUnary(messages.subpages, async ({ epoch, pages }, call) => {
-        this.#admit(epoch, call);
-        return { sums: readSubpages(store, numbersIn(pages, 2, messages.MAX_PAGES, 512)) };
-      }),
-      serveStream(messages.leaves, ({ epoch, slots }, call) => {
-        this.#admit(epoch, call);
-        return this.#turns(readLeaves(store, numbersIn(slots, 4, messages.MAX_SLOTS, 512 * 256)));
-      }),
-      serveStream(messages.fetchKeys, ({ epoch, keys }, call) => {
-        this.#admit(epoch, call);
-        const isRight = keys.every((key) => isLegalKey(key) && classOf(key) !== "ignored");
-        if (!isRight) throw new StatusError(Status.invalidArgument, "a key that never leaves");
-        return this.#turns(readKeys(store, keys));
+      ...servedRows({
+        ...this.#parts,
+        sent: this.#sent,
+        keysVersion: this.#ports.keysVersion,
+        admit: (epoch, call) => this.#admit(epoch, call),
       }),
       serveBidirectional(messages.streamLog, (requests, call) => this.#stream(requests, call)),
       serveUnary(messages.healed, async (request, call) => {
@@ -330,25 +318,6 @@ export class Sender {
       }),
       serveUnary(messages.echo, async (request, call) => this.#echo(request, call)),
     ]);
-  }
-
-  /** Where it begins to take over rows: from here on it needs the log, until it is sent it. */
-  async #begin(
-    { epoch, isCopy }: { readonly epoch: number; readonly isCopy: boolean },
-    call: Call<Peer>,
-  ): Promise<messages.Begun> {
-    const member = this.#admit(epoch, call);
-    const store = this.#store;
-    if (!isCopy) await readPages(store, new Slices(this.#parts, call.signal));
-    // At once: head and hashes are of one moment, and nothing after it goes.
-    const pages = isCopy ? new Uint8Array(0) : pagesNow(store);
-    member.pin(store.index + 1n);
-    return {
-      head: store.headBytes!,
-      timeline: encodeTimeline(store.timeline!),
-      pages,
-      keysVersion: this.#ports.keysVersion(),
-    };
   }
 
   #stream(
@@ -366,6 +335,7 @@ export class Sender {
       admit: (epoch) => void this.#admit(epoch, call),
       acknowledged: () => this.#waiting.forEach((look) => look()),
       final: () => this.#final,
+      sharedOnly: this.#isShared,
     });
     return session.run(requests, call.signal);
   }
@@ -383,11 +353,12 @@ export class Sender {
       });
     }
     member.echo(request, measured, t1, call.peer.from);
+    const from = member.doubledFrom(t1);
     if (member.isDoubled(t1) && this.#lines.take(`double ${member.id}`) === 0) {
       log.error("two clusters come by turns as one secondary: one is a copy of the other", {
         event: "replication.secondary-duplicated",
         secondary: member.id,
-        from: member.doubledFrom(t1).join(),
+        ...(from.length === 0 ? {} : { from: from.join() }),
         remedy: "stop the copy; it joins with an empty data directory and a token of its own",
       });
     }
@@ -404,15 +375,6 @@ export class Sender {
       siblings: this.#siblingsOf(member.id),
       revoked: this.#ports.revoked?.() ?? [],
     };
-  }
-
-  /** A chunk at a time, and others have their turn in between. */
-  async *#turns<T>(chunks: Iterable<T>): AsyncGenerator<T> {
-    const slices = new Slices(this.#parts);
-    for (const chunk of chunks) {
-      yield chunk;
-      await slices.pause();
-    }
   }
 
   #admit(epoch: number, call: Call<Peer>): Member {
@@ -463,16 +425,4 @@ export class Sender {
 
 function least(indexes: readonly bigint[]): bigint | null {
   return indexes.reduce<bigint | null>((min, one) => (min === null || one < min ? one : min), null);
-}
-
-/** Numbers of so many bytes each, below a bound. */
-function numbersIn(bytes: Uint8Array, width: 2 | 4, max: number, below: number): number[] {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const count = bytes.length / width;
-  const numbers = Array.from({ length: Math.floor(count) }, (_, i) =>
-    view.readUIntBE(i * width, width),
-  );
-  const isRight = Number.isInteger(count) && count <= max && numbers.every((one) => one < below);
-  if (!isRight) throw new StatusError(Status.invalidArgument, "what it names is not there");
-  return numbers;
 }

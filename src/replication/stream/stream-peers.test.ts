@@ -49,7 +49,7 @@ describe("a secondary and its primary", BOUND, () => {
       { ...member, connectedSince: 0n, lastHeartbeat: 0n },
       {
         id: "paris",
-        clusterId: "cluster-b",
+        clusterId: "0b8e2f3e-0000-4000-8000-00000000000b",
         version: "0.1.0",
         apiAddress: "https://b:8200",
         clusterAddresses: ["https://b:8201"],
@@ -128,7 +128,7 @@ describe("a secondary and its primary", BOUND, () => {
     });
     const link = pair.link("primary");
     await assert.rejects(
-      link.open({ clusterId: "cluster-b", version: "", epoch: 1 }),
+      link.open({ clusterId: "0b8e2f3e-0000-4000-8000-00000000000b", version: "", epoch: 1 }),
       refused(Status.permissionDenied),
     );
     assert.deepEqual(pair.sender.members(), [], "nothing of it is in the book");
@@ -145,7 +145,8 @@ describe("a secondary and its primary", BOUND, () => {
     const lines = pair.world.lines.filter((line) => line.includes("the clock of a secondary"));
     assert.ok(lines.length >= 4 && lines.length <= 6, `${lines.length} lines in five minutes`);
     const link = pair.link("primary");
-    const later = () => link.open({ clusterId: "cluster-b", version: "", epoch: 9 });
+    const later = () =>
+      link.open({ clusterId: "0b8e2f3e-0000-4000-8000-00000000000b", version: "", epoch: 9 });
     for (let i = 0; i < 10; i++) await assert.rejects(later());
     assert.deepEqual(pair.superseded, [9]);
     await pair.world.timers.advance(60n * SECOND);
@@ -163,9 +164,9 @@ describe("a secondary and its primary", BOUND, () => {
     pair = await filled();
     pair.receiver.open();
     await pair.atRest();
-    void pair.sender.drop("paris", "too slow");
+    void pair.sender.drop("paris", "too slow\u001b[2J\n");
     await until(() => pair.receiver.status.lastSyncError !== null);
-    assert.match(pair.receiver.status.lastSyncError!, /too slow/);
+    assert.match(pair.receiver.status.lastSyncError!, /too slow\?\[2J\?/, "it is printable");
     await pair.atRest();
     void pair.sender.drop("paris", "revoked");
     pair.known = [];
@@ -229,6 +230,53 @@ describe("a secondary and its primary", BOUND, () => {
     await pair.atRest();
   });
 
+  test("after a connection that stood, and when the primary says that it is there, attempts begin again at the first pause", async () => {
+    let isDeaf = false;
+    pair = await filled({
+      way: {
+        pass: (to) => (to === "client" && isDeaf ? new Promise(() => {}) : Promise.resolve()),
+      },
+      receiver: { accept: async () => void (isDeaf = true) },
+    });
+    const { clock, timers } = pair.world;
+    const at: bigint[] = [];
+    const open = pair.link.bind(pair);
+    pair.link = (address) => {
+      at.push(clock.elapsed());
+      return open(address);
+    };
+    const untilAttempts = async (count: number) => {
+      const before = at.length;
+      for (let i = 0; i < 400 && at.length < before + count; i++) {
+        await timers.advance(SECOND / 4n);
+        await turns(3);
+      }
+      assert.equal(at.length, before + count);
+    };
+    const waited = () => Number(at.at(-1)! - at.at(-2)!) / 1e9;
+    pair.addresses = ["nowhere"];
+    pair.receiver.open();
+    await turns();
+    await untilAttempts(5);
+    assert.ok(waited() > 12, `${waited()}`);
+
+    pair.addresses = ["primary"];
+    await untilAttempts(1);
+    pair.addresses = ["nowhere"];
+    const connected = clock.elapsed();
+    await untilAttempts(1); // nobody answered the first echo for ten seconds
+    assert.ok(clock.elapsed() - connected < 13n * SECOND, String(clock.elapsed() - connected));
+
+    await untilAttempts(5);
+    assert.ok(waited() > 12, `${waited()}`);
+    const { length } = at;
+    pair.receiver.expect();
+    await turns();
+    assert.equal(at.length, length + 1);
+    await untilAttempts(1);
+    assert.ok(waited() < 2, `${waited()}`);
+  });
+
   test("a later epoch at a member is told to whoever leads, and it is sent nothing", async () => {
     pair = await filled();
     pair.epoch.secondary = 2;
@@ -288,6 +336,7 @@ describe("a secondary and its primary", BOUND, () => {
       () => link.call(messages.subpages, { epoch, pages: Buffer.alloc(34) }),
       () => link.call(messages.subpages, { epoch, pages: Buffer.alloc(1) }),
       () => first(link.stream(messages.leaves, { epoch, slots: Buffer.from([0, 2, 0, 0]) })),
+      () => first(link.stream(messages.leaves, { epoch, slots: Buffer.alloc(4 * 1025) })),
       () => first(link.stream(messages.fetchKeys, { epoch, keys: ["core/own"] })),
       () => first(link.stream(messages.fetchKeys, { epoch, keys: ["shared//x"] })),
       () => first(link.stream(messages.streamLog, only({ start: null, ack: null }))),
@@ -396,6 +445,7 @@ describe("a secondary and its primary", BOUND, () => {
         timeline: Buffer.from('{"lineage":"x","epochs":[]}'),
         pages: Buffer.alloc(0),
         keysVersion: "1",
+        shared: null,
       })),
     ],
   ] as const) {

@@ -229,13 +229,16 @@ describe("rows without entries", BOUND, () => {
         await nextTurn();
       }
     })();
-    pair.receive();
-    pair.receiver.open();
-    await until(
-      () => pair.receiver.status.state === "stream-wals" && pair.receiver.status.isConsistent,
-    );
-    await turns(100);
-    isWriting = false;
+    try {
+      pair.receive();
+      pair.receiver.open();
+      await until(
+        () => pair.receiver.status.state === "stream-wals" && pair.receiver.status.isConsistent,
+      );
+      await turns(100);
+    } finally {
+      isWriting = false;
+    }
     await writing;
     await pair.atRest();
     assert.equal(pair.calls.get("BeginDiff"), 1);

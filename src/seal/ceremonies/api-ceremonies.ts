@@ -126,7 +126,8 @@ function generateRootApi({ path, suffix, family }: Form) {
       method: "POST",
       path: `${path}/update`,
       summary: "Give one share to the running root generation",
-      belongs: "shared", // the token that the last one makes is global
+      // The token that the last one makes is global, but where another cluster writes those.
+      belongs: ({ keeper }) => (keeper.sharedElsewhere ? "local" : "shared"),
       rateLimited: false,
       input: { key: share, nonce },
       output: attemptOutput,

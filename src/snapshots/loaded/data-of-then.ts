@@ -34,6 +34,7 @@ export function openedData(store: Store, opening: StoredKeys): OpenedData {
     seal: () => {
       invariant(false, "nothing is written to a snapshot");
     },
+    hasKeyOf: () => true,
     holds: () => false,
     assertUnsealed: () => void current(),
   };

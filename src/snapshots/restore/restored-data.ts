@@ -105,7 +105,7 @@ export function restoredData(
         );
       }
       const cluster = treeKey === null ? archive.meta.clusterId : clusterId();
-      const beginning = beginningAfter(archive.head, store.head, { cluster, random });
+      const beginning = beginningAfter(archive.head, store, { cluster, random });
       await filler.finish(beginning, archive.headRow);
       filler.wipe();
       if (treeKey === null) return null;
@@ -141,7 +141,7 @@ async function putAll(rows: AsyncIterable<CarriedRow>, filler: Filler): Promise<
 /** Above everything that either of the two logs ever told. */
 function beginningAfter(
   restored: Head,
-  now: Head | null,
+  { head: now, timeline }: Pick<Store, "head" | "timeline">,
   { cluster, random }: { readonly cluster: string; readonly random: Random },
 ): Beginning {
   const index = now === null || restored.index > now.index ? restored.index : now.index;
@@ -150,7 +150,13 @@ function beginningAfter(
     epoch: Math.max(restored.epoch, now?.epoch ?? 0) + 1,
     index: index + 1n,
     cluster,
-    origin: { restored: placeOf(restored), replaced: now === null ? null : placeOf(now) },
+    origin: {
+      restored: placeOf(restored),
+      replaced:
+        now === null
+          ? null
+          : { ...placeOf(now), ...(timeline === null ? {} : { epochs: timeline.epochs }) },
+    },
   };
 }
 

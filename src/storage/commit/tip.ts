@@ -102,6 +102,12 @@ export class Tip {
     return { log, head: this.#head };
   }
 
+  /** The next entry has the index behind this one; what is there in between nobody has written. */
+  skipTo(index: bigint): Head {
+    invariant(index >= this.#head.index, "indexes never go back");
+    return this.#withTotals({ ...this.#head, index });
+  }
+
   /**
    * Entries that somebody else has made and that follow from the head: what is written besides their
    * data rows is what the maker wrote. `check` sees the head after the last of them. A throw, there or

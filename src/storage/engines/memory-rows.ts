@@ -1,9 +1,20 @@
 // The rows of one store in memory: five ordered families, their reads, and the application of one
 // batch. Whether the batch may be applied, and when, is the engine's business.
 
+import { hex } from "@holdfast/shared/bytes";
 import { OrderedMap } from "./ordered-map.ts";
 import { EngineError } from "./engine.ts";
-import type { Batch, Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
+import type {
+  Batch,
+  Leaf,
+  LeafRow,
+  LogRow,
+  Range,
+  Reads,
+  Row,
+  ScopeRow,
+  SumRow,
+} from "./engine.ts";
 
 export class MemoryRows implements Reads {
   #data = new OrderedMap<Uint8Array>();
@@ -49,6 +60,14 @@ export class MemoryRows implements Reads {
       ...row,
       hash: new Uint8Array(row.hash),
       scope: new Uint8Array(row.scope),
+    }));
+  }
+
+  scopes(after: { slot: number; key: string } | null, limit: number): ScopeRow[] {
+    return this.leaves(after, limit).map(({ slot, key, scope }) => ({
+      slot,
+      key,
+      scope: hex(scope),
     }));
   }
 

@@ -1,7 +1,17 @@
 // Reads that are answered by another object, which may be a different one from call to call: what
 // engines and the views they hand out have in common.
 
-import type { Leaf, LeafRow, LogRow, Range, Reads, ReadView, Row, SumRow } from "./engine.ts";
+import type {
+  Leaf,
+  LeafRow,
+  LogRow,
+  Range,
+  Reads,
+  ReadView,
+  Row,
+  ScopeRow,
+  SumRow,
+} from "./engine.ts";
 import { invariant } from "@holdfast/shared/invariant";
 
 export abstract class ReadsBehind implements Reads {
@@ -26,6 +36,10 @@ export abstract class ReadsBehind implements Reads {
 
   leaves(after: { slot: number; key: string } | null, limit: number): LeafRow[] {
     return this.source().leaves(after, limit);
+  }
+
+  scopes(after: { slot: number; key: string } | null, limit: number): ScopeRow[] {
+    return this.source().scopes(after, limit);
   }
 
   sums(from?: number, limit?: number): SumRow[] {

@@ -9,7 +9,7 @@ import { EngineError } from "./engine.ts";
 import { connect, pragma } from "./sqlite-format.ts";
 import { inOrderOfSlots, latestSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
+import type { Leaf, LeafRow, LogRow, Range, Reads, Row, ScopeRow, SumRow } from "./engine.ts";
 import type { WriterFailure } from "./sqlite-failure.ts";
 
 // SQLite drops this cache whenever it sees that another connection has committed. Reading 100,000 rows
@@ -32,6 +32,7 @@ export class SqliteReader implements Reads {
   readonly #keys: RangeStatements;
   readonly #leaf: StatementSync;
   readonly #leaves: StatementSync;
+  readonly #scopes: StatementSync;
   readonly #sums: StatementSync;
   readonly #recent: StatementSync;
   readonly #logs: StatementSync;
@@ -55,6 +56,9 @@ export class SqliteReader implements Reads {
     this.#leaf = prepare("SELECT hash, scope FROM leaf WHERE slot = ? AND key = ?");
     this.#leaves = prepare(
       "SELECT slot, key, hash, scope FROM leaf WHERE (slot, key) > (?, ?) ORDER BY slot, key LIMIT ?",
+    );
+    this.#scopes = prepare(
+      "SELECT slot, key, lower(hex(scope)) FROM leaf WHERE (slot, key) > (?, ?) ORDER BY slot, key LIMIT ?",
     );
     this.#sums = prepare("SELECT slot, sum, count FROM sum WHERE slot >= ? ORDER BY slot LIMIT ?");
     this.#recent = prepare("SELECT sums FROM recent ORDER BY id");
@@ -131,6 +135,16 @@ export class SqliteReader implements Reads {
         hash: bytes(row[2]),
         scope: bytes(row[3]),
       }));
+      return inOrder(rows, (a, b) => a.slot - b.slot || compareKeys(a.key, b.key), { slot, key });
+    });
+  }
+
+  scopes(after: { slot: number; key: string } | null, limit: number): ScopeRow[] {
+    const { slot, key } = after ?? { slot: -1, key: "" };
+    return this.#guard(() => {
+      const rows = this.#scopes
+        .all(slot, key, Math.min(limit, MAX_ROWS))
+        .map((row) => ({ slot: Number(row[0]), key: text(row[1]), scope: text(row[2]) }));
       return inOrder(rows, (a, b) => a.slot - b.slot || compareKeys(a.key, b.key), { slot, key });
     });
   }

@@ -3,6 +3,7 @@
 
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
+import { concat } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import { RecordReading } from "../record-reading.ts";
 import type { PackedRecords } from "../rows/packed-records.ts";
@@ -34,7 +35,7 @@ function next(): ViewReply {
     waiting = null;
     if (found === null) break;
     if (length + found.bytes.length > piece.length) {
-      if (length === 0) return { kind: "done", records: found };
+      if (length === 0) return { kind: "done", records: { ...found, bytes: concat(found.bytes) } };
       waiting = found;
       break;
     }

@@ -201,7 +201,7 @@ test("a signal ends it between two steps, and what was done so far stands", asyn
   await tamper(engine.inner, { data: [{ key: VICTIM, value: null }] });
   const stop = new AbortController();
   const world = hurrying();
-  const reindexing = reindexStore(store, world, stop.signal);
+  const reindexing = reindexStore(store, world, { signal: stop.signal });
   await nextTurn();
   stop.abort();
   await assert.rejects(reindexing, { name: "AbortError" });

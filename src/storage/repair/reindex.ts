@@ -9,7 +9,7 @@ import { wrongSlots } from "./check.ts";
 import type { Leaf, LeafRow, SumRow } from "../engines/engine.ts";
 import { afterKey, afterPrefix, classOf, hasClass } from "../key.ts";
 import { LOST_SCOPE } from "../rows/log-entry.ts";
-import { ALL_SLOTS, sha256, slotOf, sumOf } from "../rows/merkle.ts";
+import { ALL_SLOTS, sha256, slotOf, sumOf, type TreeName, TREES } from "../rows/merkle.ts";
 import { Slices } from "../commit/slices.ts";
 import type { Mending, Store } from "../store.ts";
 import type { LeafChange } from "../commit/tip.ts";
@@ -39,12 +39,19 @@ export interface ReindexStage {
   readonly done: number;
 }
 
+export interface ReindexOptions {
+  readonly signal?: AbortSignal;
+  readonly see?: (stage: ReindexStage) => void;
+  /** Next to each other, in their order. Default: both. */
+  readonly trees?: readonly TreeName[];
+}
+
 export async function reindexStore(
   store: Reindexed,
   world: { readonly clock: Clock; readonly timers: Timers },
-  signal?: AbortSignal,
-  see: (stage: ReindexStage) => void = () => {},
+  how: ReindexOptions = {},
 ): Promise<ReindexReport> {
+  const { signal, see = () => {}, trees = TREES } = how;
   const slices = new Slices(world, signal);
   see({ stage: "scanning", done: 0 });
   const mended = new Named();
@@ -52,11 +59,14 @@ export async function reindexStore(
   let sums = 0;
   const stored = new Set(await store.viewing((view) => wrongSlots(view, slices)));
   // Sums first: replacing a leaf subtracts the old one from its sum, which has to hold it.
-  for (let first = 0; first < ALL_SLOTS; await slices.pause()) {
+  const { begin, end } = slotsOf(trees);
+  for (let first = begin; first < end; await slices.pause()) {
     const start = first;
     see({ stage: "building", done: start });
     await store.mend((mending) => {
-      const { bySlot, next } = mending.leavesFrom(start);
+      const found = mending.leavesFrom(start);
+      const next = Math.min(found.next, end);
+      const bySlot = new Map([...found.bySlot].filter(([slot]) => slot < end));
       const wrong = wrongSums(mending, start, next, bySlot, stored);
       const gone = [...bySlot.values()].flat().filter((leaf) => !hasRow(mending, leaf));
       for (const { key } of gone) removed.add(key);
@@ -67,12 +77,13 @@ export async function reindexStore(
     });
   }
   let looked = 0;
-  await mendLeaves(store, slices, (mending, key, value) => {
+  const look = (mending: Mending, key: string, value: Uint8Array) => {
     see({ stage: "building", done: ALL_SLOTS + ++looked });
     const mends = wrongLeaf(mending, key, value);
     if (mends.length > 0) mended.add(key);
     return mends;
-  });
+  };
+  await mendLeaves(store, slices, look, trees);
   return { mended: mended.report(), removed: removed.report(), sums };
 }
 
@@ -81,8 +92,9 @@ export async function mendLeaves(
   store: Pick<Store, "mend">,
   slices: Slices,
   look: (mending: Mending, key: string, value: Uint8Array) => Mend[],
+  trees: readonly TreeName[] = TREES,
 ): Promise<void> {
-  for (const root of ["shared/", "local/"]) {
+  for (const root of trees.map((name) => `${name}/`)) {
     for (let from: string | null = root; from !== null; await slices.pause()) {
       const start: string = from;
       const step: { next: string | null } = { next: null };
@@ -96,6 +108,13 @@ export async function mendLeaves(
       from = step.next;
     }
   }
+}
+
+function slotsOf(trees: readonly TreeName[]): { begin: number; end: number } {
+  const each = ALL_SLOTS / TREES.length;
+  const [first = "shared"] = trees;
+  const begin = TREES.indexOf(first) * each;
+  return { begin, end: begin + trees.length * each };
 }
 
 function placeOf({ slot, key }: LeafRow): { slot: number; key: string } {

@@ -128,6 +128,10 @@ test("the first timeline names lineage, cluster and the chain before the first e
   assert.deepEqual(heads.decodeTimeline(heads.encodeTimeline(timeline)), timeline);
 });
 
+/** Right but for its number. */
+const withEpoch = (number: string) =>
+  `{"lineage":"a","epochs":[{"epoch":${number},"first":"1","chain":"${"0".repeat(64)}","cluster":"b"}]}`;
+
 test("a damaged timeline is refused without quoting it", () => {
   for (const bad of [
     "{hunter2",
@@ -136,11 +140,13 @@ test("a damaged timeline is refused without quoting it", () => {
     '{"lineage":1,"epochs":[]}',
     '{"lineage":"a"}',
     "",
+    ...["null", '"1"', "1.5", "9007199254740992"].map(withEpoch),
   ]) {
     const refused = (error: unknown) =>
       error instanceof MalformedBytes && !error.message.includes("hunter2");
     assert.throws(() => heads.decodeTimeline(Buffer.from(bad)), refused, bad);
   }
+  assert.equal(heads.decodeTimeline(Buffer.from(withEpoch("1"))).epochs[0]?.epoch, 1);
 });
 
 test("head and tail have the pinned bytes", () => {
@@ -166,4 +172,23 @@ test("head and tail have the pinned bytes", () => {
     logBytesBefore: BigInt(vectors.tail.fields.logBytesBefore),
   };
   assert.equal(hex(heads.encodeTail(tail)), vectors.tail.encoded);
+});
+
+test("the log that a restore replaced is read only where it is whole: it may come from another cluster", () => {
+  const chain = "ab".repeat(32);
+  const epochs = [{ epoch: 1, first: "1", chain, cluster: "a" }];
+  const replaced = { lineage: "l1", epoch: 1, index: "7", epochs };
+  const of = (changed: object | null) =>
+    heads.replacedLog({
+      lineage: "l2",
+      epochs,
+      origin: {
+        restored: { lineage: "l0", epoch: 1, index: "3" },
+        replaced: changed === null ? null : ({ ...replaced, ...changed } as never),
+      },
+    });
+  assert.deepEqual(of({}), { timeline: { lineage: "l1", epochs }, index: 7n });
+  const broken = [{ index: "x" }, { index: 7 }, { lineage: 1 }, { epochs: "x" }, { epochs: [{}] }];
+  for (const one of [null, { epochs: undefined }, ...broken]) assert.equal(of(one), null);
+  assert.equal(heads.replacedLog({ lineage: "l2", epochs }), null);
 });

@@ -148,7 +148,13 @@ export interface Timeline {
 /** An archive that was restored, and the log that was here before: both end where this one begins. */
 export interface Origin {
   readonly restored: LogPlace;
-  readonly replaced: LogPlace | null;
+  readonly replaced: ReplacedLog | null;
+}
+
+/** A log that ended here, and who had written it: others go by that to find where theirs parted from it. */
+export interface ReplacedLog extends LogPlace {
+  /** Earlier versions did not keep them. */
+  readonly epochs?: Timeline["epochs"];
 }
 
 export interface LogPlace {
@@ -184,6 +190,21 @@ export function decodeTimeline(bytes: Uint8Array): Timeline {
     throw new MalformedBytes("timeline of another form");
   }
   return value as Timeline;
+}
+
+/** The log that was replaced where this one begins, with its last index; null where there was none, or nobody kept who wrote it. It may
+ *  come from another cluster. */
+export function replacedLog({
+  origin,
+}: Timeline): { readonly timeline: Timeline; readonly index: bigint } | null {
+  const { lineage, index, epochs } = (origin?.replaced ?? {}) as Partial<ReplacedLog>;
+  const isWhole =
+    typeof lineage === "string" &&
+    typeof index === "string" &&
+    /^[0-9]{1,20}$/.test(index) &&
+    Array.isArray(epochs) &&
+    epochs.every(isEpoch);
+  return isWhole ? { timeline: { lineage, epochs }, index: BigInt(index) } : null;
 }
 
 function isEpoch(row: unknown): boolean {

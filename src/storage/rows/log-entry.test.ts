@@ -328,3 +328,39 @@ test("a scope of another length is not written", () => {
   const entry = { ...draft, sharedDigest: digest, localDigest: digest, chain: digest };
   assert.throws(() => log.encodeEntry(entry), InvariantError);
 });
+
+test("the shared part of an entry has its place and its shared operations, and not a byte of anything else", () => {
+  fc.assert(
+    fc.property(draft, (made) => {
+      const value = Buffer.from("only here");
+      const hidden = { value, valueDigest: sha256(value) };
+      const marked = made.operations.map((op) =>
+        op.class === "shared" ? op : { ...op, key: `${op.key} only here`, ...hidden },
+      );
+      const control = { type: 1, body: Buffer.from("only here") };
+      const entry = log.chainEntry({ ...made, operations: marked, control }, FIRST);
+      const part = log.sharedPart(log.encodeEntry(entry));
+      const shared = marked.filter((op) => op.class === "shared");
+      if (shared.length === 0) return assert.equal(part, null);
+      const { index, epoch, chain, operations, ...rest } = log.decodeSharedPart(part!);
+      assert.deepEqual([index, epoch, chain], [entry.index, entry.epoch, entry.chain]);
+      assert.deepEqual(
+        operations.map(({ key }) => key),
+        shared.map(({ key }) => key),
+      );
+      assert.equal(rest.control, null);
+      assert.ok(!part!.includes("only here") && !part!.includes(entry.localDigest));
+      const { operations: all, ...header } = log.decodeEntry(part!);
+      const less = log.encodeEntry({ ...header, operations: all.slice(1) });
+      assert.throws(() => log.decodeSharedPart(less), MalformedBytes);
+      assert.throws(() => log.decodeSharedPart(log.encodeEntry(entry)), MalformedBytes);
+    }),
+  );
+});
+
+test("an entry without anything shared has no such part", () => {
+  const made = { epoch: 1, index: 1n, time: 0n, operations: [], control: null };
+  assert.equal(log.sharedPart(log.encodeEntry(log.chainEntry(made, FIRST))), null);
+});
+
+const FIRST = log.firstChain(Buffer.alloc(16, 1));

@@ -1,6 +1,6 @@
 // One entry of the write log: what one transaction changed, in full, chained to the entry before.
-// The digests let a reader that was sent only part of the operations (a performance secondary, a
-// filtered one) still follow the chain. Byte layout: docs/formats/log-entry.md.
+// The digest of each class lets a reader that was sent one alone (a performance secondary) see that nothing of it
+// is missing. Byte layout: docs/formats/log-entry.md.
 
 import { concat, EMPTY, equalBytes, utf8 } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
@@ -11,6 +11,7 @@ import { HASH_BYTES, sha256, sha256Text } from "./merkle.ts";
 const VERSION = 1;
 const CLASS_CODES = { shared: 1, local: 2 } as const;
 const NO_VALUE = Buffer.alloc(32);
+const NO_DIGEST = Buffer.alloc(HASH_BYTES);
 const TAG_OPS = utf8("holdfast log operations 1");
 const TAG_ENTRY = utf8("holdfast log entry 1");
 const HEADER_BYTES = 1 + 4 + 8 + 8 + 3 * 32;
@@ -178,6 +179,26 @@ export function decodeEntry(bytes: Uint8Array): LogEntry {
   for (let left = reader.u32(); left > 0; left--) operations.push(decodeOperation(reader));
   reader.end();
   return { ...header, operations, control };
+}
+
+/** What of an entry is shared: with its place, and without anything of what is local, or of the log's own world. Null where nothing is. */
+export function sharedPart(bytes: Uint8Array): Buffer | null {
+  if (equalBytes(decodeEntryHeader(bytes).sharedDigest, NO_OPERATIONS.shared)) return null;
+  const entry = decodeEntry(bytes);
+  const operations = entry.operations.filter((operation) => operation.class === "shared");
+  return encodeEntry({ ...entry, operations, control: null, localDigest: NO_DIGEST });
+}
+
+/** Of what sharedPart has left. Strict: throws MalformedBytes where it is not all that the entry had. */
+export function decodeSharedPart(bytes: Uint8Array): LogEntry {
+  const entry = decodeEntry(bytes);
+  const { operations, sharedDigest, localDigest, control } = entry;
+  const isWhole = equalBytes(digestOperations(operations, "shared"), sharedDigest);
+  const isOnly = operations.every((operation) => operation.class === "shared");
+  if (!isWhole || !isOnly || control !== null || !equalBytes(localDigest, NO_DIGEST)) {
+    throw new MalformedBytes("not the shared part of an entry");
+  }
+  return entry;
 }
 
 /** Only what stands before the operations, which are neither read nor hashed. */

@@ -28,17 +28,21 @@ export interface WhichRecords {
   readonly without: readonly string[];
 }
 
+/** Memory that is used again for as many bytes as come together; more than these have some of their own. */
+const ROOM = 128 * 1024;
+
 export class RecordPacker {
   #before: Buffer = alloc(0);
+  #room: Buffer = alloc(0);
 
-  /** Several at once, in memory that is theirs: one by one they would cost more than reading them does. */
+  /** Several at once: one by one they would cost more than reading them does. The bytes are there until more are packed. */
   pack(records: readonly ScopedRow[]): PackedRecords {
     const keys = records.map(({ key }) => utf8(key));
     let length = 0;
     records.forEach(({ value }, i) => {
       length += KEY_PART + keys[i]!.length + SCOPE_BYTES + 4 + value.length;
     });
-    const out = alloc(length);
+    const out = this.#roomFor(length);
     let at = 0;
     records.forEach(({ scope, value }, i) => {
       const key = keys[i]!;
@@ -53,6 +57,12 @@ export class RecordPacker {
       this.#before = key;
     });
     return { bytes: out.subarray(0, at), count: records.length };
+  }
+
+  #roomFor(length: number): Buffer {
+    if (length > ROOM) return alloc(length);
+    if (this.#room.length === 0) this.#room = alloc(ROOM);
+    return this.#room;
   }
 }
 

@@ -1,7 +1,7 @@
 // What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
-import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../../endpoint/acl-query.ts";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { AddressLimit } from "../address-limit.ts";
@@ -22,8 +22,20 @@ export interface AclTokensOptions {
   readonly random: Random;
   /** Name of the own region. */
   readonly region: () => string;
+  /** Where global tokens and policies come from; null: they are written here. Default: they always are. */
+  readonly source?: () => TokenSource | null;
   /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
+}
+
+/** The region that global tokens and policies come from. */
+export interface TokenSource {
+  readonly region: string;
+  readonly isRunning: boolean;
+  /** Up to which of its indexes they have come. */
+  readonly applied: bigint;
+  readonly lastSuccess: Instant | null;
+  readonly lastError: { readonly at: Instant; readonly message: string } | null;
 }
 
 /** As of an index: that of the table where there is no token. */
@@ -35,15 +47,18 @@ export interface Found<T> {
 export class AclTokens {
   readonly tokens: Tokens;
   readonly anonymousSelf: boolean;
+  readonly source: () => TokenSource | null;
   readonly #region: () => string;
   readonly #listing: Listing;
   readonly #parked: BlockingQueries;
   readonly #exchanges: AddressLimit;
 
-  constructor({ tokens, clock, timers, turns, random, region, anonymousSelf }: AclTokensOptions) {
+  constructor(options: AclTokensOptions) {
+    const { tokens, clock, timers, turns, random, region, anonymousSelf } = options;
     const tableIndex = (namespaceId: string) => tokens.tableIndex(namespaceId);
     this.tokens = tokens;
     this.anonymousSelf = anonymousSelf;
+    this.source = options.source ?? (() => null);
     this.#region = region;
     this.#listing = new Listing({
       ranges: tokens.ranges,
@@ -75,7 +90,7 @@ export class AclTokens {
     this.#listing.forget();
   }
 
-  /** There is one region, which is the authoritative one too. */
+  /** What names the authoritative region is answered there, and comes no further than the pipeline. */
   checkRegion(name: string): void {
     checkRegion(name, this.#region());
   }

@@ -10,11 +10,12 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import type { InputOf } from "@holdfast/shared/endpoint/field";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { tokenFields } from "./body-fields.ts";
-import { accessorMismatch } from "../failures.ts";
+import { accessorMismatch, tokenModified } from "../failures.ts";
 
 import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "../token.ts";
-import type { AclTokens } from "./acl-tokens.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import type { AclTokens, TokenSource } from "./acl-tokens.ts";
 import {
   ANONYMOUS,
   oneTimeRecord,
@@ -117,6 +118,11 @@ export const tokensApi = [
     access: access.management,
     belongs: ({ tokens }, { accessor: id = "", global }, { namespace }) =>
       tokens.belongs(namespace.id, id, global),
+    sentOn: {
+      query: (room, { accessor: id = "", cas }, { namespace }) =>
+        comparedThere(room, namespace.id, id, cas),
+      answer: (room, made, { namespace }) => asHere(room, namespace.id, made),
+    },
     family: "acl",
     bodyMissing: BODY_MISSING,
     folderText: "Missing Token Accessor",
@@ -147,6 +153,10 @@ export const tokensApi = [
     access: access.management,
     belongs: ({ tokens }, { path, global }, { namespace }) =>
       tokens.belongs(namespace.id, path, global),
+    sentOn: {
+      query: (room, { path, cas }, { namespace }) => comparedThere(room, namespace.id, path, cas),
+      answer: (room, made, { namespace }) => asHere(room, namespace.id, made),
+    },
     family: "acl",
     bodyMissing: BODY_MISSING,
     input: {
@@ -217,6 +227,11 @@ export const tokensApi = [
     summary: "Delete a token. It lets nobody in from here on.",
     access: access.management,
     belongs: ({ tokens }, { accessor: id }, { namespace }) => tokens.belongs(namespace.id, id),
+    sentOn: {
+      query: (room, { accessor: id, cas }, { namespace }) =>
+        comparedThere(room, namespace.id, id, cas),
+      answer: () => undefined,
+    },
     family: "acl",
     input: { accessor, cas: query.cas, region },
     output: out.nothing,
@@ -280,9 +295,10 @@ export const tokensApi = [
     method: "POST",
     path: "/acl/gc",
     summary: "Remove expired tokens and one-time tokens now.",
-    description: "Of all namespaces, and however short ago they expired.",
+    description:
+      "Of all namespaces, and however short ago they expired. Global tokens are left to the region that writes them.",
     access: access.management,
-    belongs: "shared",
+    belongs: ({ source }) => (source() === null ? "shared" : "local"),
     rootOnly: true,
     family: "acl",
     input: { region },
@@ -319,12 +335,48 @@ export const tokensApi = [
     }),
     handler: (room, input, { caller }) => {
       room.checkRegion(input.region);
-      const alone = { Enabled: false, Running: false };
-      const rest = caller?.type === "management" ? NOTHING_REPLICATED : {};
-      return reply({ ...alone, ...rest }, { headers: READ_HEADERS });
+      const source = room.source();
+      const known = { Enabled: source !== null, Running: source?.isRunning ?? false };
+      const rest = caller?.type === "management" ? replicated(source) : {};
+      return reply({ ...known, ...rest }, { headers: READ_HEADERS });
     },
   }),
 ];
+
+/** Compared with the index that the token has in this region, which is what its clients know, and sent with that of its record. */
+function comparedThere(
+  { tokens }: AclTokens,
+  namespaceId: string,
+  id: string,
+  cas: bigint | null,
+): Readonly<Record<string, string>> {
+  const token = cas === null ? null : tokens.byAccessor(namespaceId, id);
+  if (token === null) return {};
+  if (token.modifyIndex !== cas) throw tokenModified(token.modifyIndex);
+  return { cas: String(token.written?.modify ?? token.modifyIndex) };
+}
+
+/** With the indexes that it has in this region, where it has come and nobody has changed it since. */
+function asHere({ tokens }: AclTokens, namespaceId: string, made: TokenRecord): TokenRecord {
+  const token = tokens.byAccessor(namespaceId, made.AccessorID);
+  if (token?.written?.modify !== BigInt(made.ModifyIndex)) return made;
+  const { CreateIndex, ModifyIndex } = recordOf(token);
+  return { ...made, CreateIndex, ModifyIndex };
+}
+
+/** Tokens and policies come in one log. */
+function replicated(source: TokenSource | null) {
+  if (source === null) return NOTHING_REPLICATED;
+  const { region: from, applied, lastSuccess, lastError } = source;
+  return {
+    SourceRegion: from,
+    ReplicatedPolicyIndex: Number(applied),
+    ReplicatedTokenIndex: Number(applied),
+    LastSuccess: lastSuccess === null ? null : showTime(lastSuccess),
+    LastError: lastError === null ? null : showTime(lastError.at),
+    LastErrorMessage: lastError?.message ?? "",
+  };
+}
 
 /** The answer to a read, with its secret or without. */
 function showToken(token: Token, secret: boolean, index: bigint) {

@@ -54,13 +54,15 @@ export class FirstTokenMint implements FirstTokens {
     putBootstrap(tx.on(this.#rows.shared), { open: true, resetIndex: null });
   }
 
+  /** Good in all clusters where this one writes what they share; else in this one. */
   mintGenerated(tx: Tx): string {
-    return this.#mint(tx, "generated root", undefined).secret.reveal();
+    const global = !this.#rows.shared.writtenElsewhere;
+    return this.#mint(tx, "generated root", undefined, global).secret.reveal();
   }
 
-  #mint(tx: Tx, name: string, secret: Secret<string> | undefined): Token {
+  #mint(tx: Tx, name: string, secret: Secret<string> | undefined, global = true): Token {
     const namespaceId = ROOT_NAMESPACE.id;
-    const spec = { type: "management", namespaceId, name, global: true };
+    const spec = { type: "management", namespaceId, name, global };
     return this.#withSalt(tx, (salt) =>
       this.#minting.mint(tx, salt, spec, { secret, lifetimes: null }),
     );

@@ -15,7 +15,9 @@ import {
   turns,
 } from "../../../tests/support/made/made-tokens.ts";
 import { type Token, tokenCodec } from "../token.ts";
+import { recordKey } from "../rows/token-keys.ts";
 import type { TokenTerms } from "../token-terms.ts";
+import { until } from "../../../tests/support/until.ts";
 
 const TERMS: TokenTerms = {
   parent: null,
@@ -26,10 +28,14 @@ const TERMS: TokenTerms = {
   usesLeft: null,
 };
 
-function childOf(made: MadeTokens, parent: Token, terms: Partial<TokenTerms> = {}): Promise<Token> {
-  const { namespaceId, accessor, global } = parent;
-  const place = { namespaceId, accessor, global };
-  return made.tokens.writes.create({ ...CLIENT, terms: { ...TERMS, parent: place, ...terms } });
+function childOf(
+  made: MadeTokens,
+  { namespaceId, accessor, global: isGlobal }: Token,
+  more: Partial<TokenTerms> = {},
+  global = false,
+): Promise<Token> {
+  const terms = { ...TERMS, parent: { namespaceId, accessor, global: isGlobal }, ...more };
+  return made.tokens.writes.create({ ...CLIENT, global, terms });
 }
 
 function callerOf({ tokens }: MadeTokens, token: Token): Caller {
@@ -95,6 +101,24 @@ test("a token that is deleted alone leaves its children, which do not come back 
   assert.deepEqual(made.ended, [`root/${root.accessor}`]);
   await tokens.writes.delete("root", first.accessor); // although its record still names its parent
   assert.equal(tokens.find(secretOf(first)), null);
+});
+
+test("a token that is deleted alone leaves the records of global children to who writes them", async () => {
+  const made = await madeTokens();
+  const { tokens, store, world } = made;
+  const root = await tokens.writes.create(CLIENT);
+  const global = await childOf(made, root, {}, true);
+  const own = await childOf(made, root);
+  store.leaveShared(true);
+  await tokens.deleteAlone(root);
+  assert.equal(tokens.find(secretOf(root)), null);
+  for (const child of [global, own]) assert.ok(tokens.find(secretOf(child)) !== null);
+  assert.deepEqual(
+    world.lines.filter((line) => line.includes("shared-write-refused")),
+    [],
+  );
+  await turns();
+  assert.ok(tokens.find(secretOf(global)) !== null, "nor does it end by itself");
 });
 
 test("no token begins after its parent has ended", async () => {
@@ -166,4 +190,69 @@ test("T-B03: terms that are half understood let nobody in", async () => {
   }
   await view.write((tx) => tx.put(token.accessor, { ...stored, terms: null }, jsonCodec()));
   assert.equal(made.tokens.find(secretOf(token)), null);
+});
+
+// --- where another cluster writes shared rows ---
+
+const DESCENTS = "local/tokens/descents/";
+const alarmsOf = ({ world }: MadeTokens) =>
+  world.lines.filter((line) => /shared-write-refused|could not end/.test(line));
+
+/** What another cluster's deletion of a global token brings, as whoever applies it does. */
+function appliedDeletion(made: MadeTokens, token: Token): Promise<void> {
+  const key = recordKey(token);
+  return made.store.writeApplied((raw) => {
+    const shared = made.barrier.view("shared/").within(raw);
+    shared.delete(key);
+    made.tokens.follower.follow(shared, key, token, null);
+  });
+}
+
+test("where another cluster writes shared rows, local children go, however many global ones lie before them, and those stay", async () => {
+  const made = await madeTokens();
+  const { tokens, store } = made;
+  const parents = [await tokens.writes.create(CLIENT), await tokens.writes.create(CLIENT)];
+  const [locals, globals]: Token[][] = [[], []];
+  for (const parent of parents) {
+    for (let i = 0; i < 40; i++) globals?.push(await childOf(made, parent, {}, true));
+    for (let i = 0; i < 20; i++) {
+      const child = await childOf(made, parent);
+      locals?.push(child, await childOf(made, child));
+    }
+  }
+  store.leaveShared(true);
+  for (const { accessor } of parents) await tokens.deleteTree("root", accessor);
+  for (const child of locals ?? []) assert.equal(tokens.byAccessor("root", child.accessor), null);
+  for (const child of globals ?? []) assert.ok(tokens.find(secretOf(child)) !== null);
+  assert.equal(keysBelow(made, DESCENTS).length, 2, "their marks stay while they are there");
+  assert.deepEqual(alarmsOf(made), []);
+  const other = await tokens.writes.create(CLIENT);
+  const child = await childOf(made, other);
+  await tokens.deleteTree("root", other.accessor); // does not wait for those
+  assert.equal(tokens.byAccessor("root", child.accessor), null);
+});
+
+test("the mark goes with the last of the children that another cluster ends; a cluster that takes over ends them itself", async () => {
+  const made = await madeTokens();
+  const { tokens, store } = made;
+  const family = async () => {
+    const parent = await tokens.writes.create(CLIENT);
+    const children = [];
+    for (let i = 0; i < 20; i++) children.push(await childOf(made, parent, {}, true));
+    return { parent, children };
+  };
+  const [one, two] = [await family(), await family()];
+  store.leaveShared(true);
+  for (const { parent } of [one, two]) await tokens.deleteTree("root", parent.accessor);
+  for (const child of one.children) {
+    assert.equal(keysBelow(made, DESCENTS).length, 2);
+    await appliedDeletion(made, child);
+  }
+  await until(() => keysBelow(made, DESCENTS).length === 1);
+  assert.deepEqual(alarmsOf(made), []);
+  const taking = await restarted(made); // shared rows are its own
+  await until(() => keysBelow(taking, DESCENTS).length === 0);
+  for (const { accessor } of two.children) {
+    assert.equal(taking.tokens.byAccessor("root", accessor), null);
+  }
 });

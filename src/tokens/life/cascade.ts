@@ -1,6 +1,9 @@
 // Tokens made by a token end with it. When one ends, a mark is written with it; its
 // children, and theirs, then go a few at a time, also after a restart. Where no time may pass, settled()
 // waits for that. A token that is let go keeps nothing of its parent.
+//
+// Where another cluster writes shared rows, global children are left to it: the mark stays while there are any, in
+// case that this cluster takes over before they have gone, and is passed over.
 
 import { EMPTY } from "@holdfast/shared/bytes";
 import { bytesCodec } from "@holdfast/shared/codec";
@@ -14,6 +17,7 @@ import * as keys from "../rows/token-keys.ts";
 import type { TokenPlace, TokenRows } from "../rows/token-rows.ts";
 
 const BATCH = 16; // see expiry.ts
+const LOOKED_AT = 64; // keys alone
 
 export interface CascadeParts {
   readonly rows: TokenRows;
@@ -31,7 +35,8 @@ export class Cascade implements TokenEnding {
   readonly #parts: CascadeParts;
   readonly #job: Recurring;
   #open = false;
-  #unwatch = () => {};
+  #left = false; // marks stay for others
+  #unwatch: (() => void)[] = [];
 
   constructor(parts: CascadeParts) {
     this.#parts = parts;
@@ -45,13 +50,17 @@ export class Cascade implements TokenEnding {
 
   open(): void {
     this.#open = true;
-    this.#unwatch = this.#parts.rows.local.watch(keys.DESCENTS, () => this.#job.wake());
+    const { local } = this.#parts.rows;
+    this.#unwatch = [
+      local.watch(keys.DESCENTS, () => this.#job.wake()),
+      local.watch(keys.CHILDREN, () => this.#left && this.#job.wake()), // the last may have gone
+    ];
     this.#job.open();
   }
 
   async close(): Promise<void> {
     this.#open = false;
-    this.#unwatch();
+    for (const unwatch of this.#unwatch.splice(0)) unwatch();
     await this.#job.close();
   }
 
@@ -66,10 +75,12 @@ export class Cascade implements TokenEnding {
     return this.#parts.rows.local.keys(keys.childrenOf(place), { limit: 1 }).length > 0;
   }
 
-  /** When the children of whatever has ended so far are gone. Rejects when that does not work now; it
-   *  is tried again all the same. */
+  /** When the children of whatever has ended so far are gone, but for those that another cluster ends. Rejects
+   *  when that does not work now; it is tried again all the same. */
   async settled(): Promise<void> {
-    while (this.#open && this.#next() !== undefined) await this.#job.now();
+    do {
+      await this.#job.now(); // also a run that has done everything and is about to end
+    } while (this.#open && this.#hasWork());
   }
 
   /** Deletes a token and leaves its children to themselves. */
@@ -90,7 +101,8 @@ export class Cascade implements TokenEnding {
   /** Its record says so too, since rows follow from records. */
   #letGo(tx: Tx, place: TokenPlace, key: string): void {
     const { rows, readable } = this.#parts;
-    const child = readable(place, tx);
+    const isLeft = place.global && rows.shared.writtenElsewhere; // its record is another cluster's
+    const child = isLeft ? null : readable(place, tx);
     const terms = child?.terms;
     if (child !== null && terms !== undefined && terms.parent !== null) {
       rows.replace(tx, child, { ...child, terms: { ...terms, parent: null } });
@@ -98,30 +110,73 @@ export class Cascade implements TokenEnding {
     tx.on(rows.local).delete(key); // also of one that cannot be read
   }
 
-  #next(): string | undefined {
-    return this.#parts.rows.local.keys(keys.DESCENTS, { limit: 1 })[0];
+  #next(after?: string): string | undefined {
+    return this.#parts.rows.local.keys(keys.DESCENTS, { limit: 1, ...from(after) })[0];
   }
 
-  async #run(isOpen: () => boolean): Promise<void> {
-    const { rows, timers } = this.#parts;
-    for (let key = this.#next(); isOpen() && key !== undefined; key = this.#next()) {
-      const mark = key;
-      await rows.shared.write((tx) => this.#step(tx, mark), { essential: true });
-      await timers.turn();
+  #hasWork(): boolean {
+    if (!this.#parts.rows.shared.writtenElsewhere) return this.#next() !== undefined;
+    for (let mark = this.#next(); mark !== undefined; mark = this.#next(mark)) {
+      if (!this.#isLeft(keys.descentParent(mark))) return true;
+    }
+    return false;
+  }
+
+  /** Whether there are children, and all of them are for another cluster to end. */
+  #isLeft(parent: keys.RecordPlace): boolean {
+    const { local } = this.#parts.rows;
+    for (let after: string | undefined; ;) {
+      const page = local.keys(keys.childrenOf(parent), { limit: LOOKED_AT, ...from(after) });
+      if (page.length === 0) return after !== undefined;
+      if (page.some((key) => !keys.childPlace(parent, key).global)) return false;
+      after = page.at(-1);
     }
   }
 
-  /** Each child that goes leaves a mark of its own if it has children. */
-  #step(tx: Tx, mark: string): void {
+  /** Marks that are written meanwhile wake it again. */
+  async #run(isOpen: () => boolean): Promise<void> {
+    const { rows } = this.#parts;
+    this.#left = rows.shared.writtenElsewhere;
+    let mark = this.#next();
+    while (isOpen() && mark !== undefined) {
+      const isPassed = rows.shared.writtenElsewhere;
+      if (!isPassed || !this.#isLeft(keys.descentParent(mark))) await this.#descend(mark, isOpen);
+      mark = this.#next(isPassed ? mark : undefined);
+    }
+    this.#left &&= this.#next() !== undefined;
+  }
+
+  async #descend(mark: string, isOpen: () => boolean): Promise<void> {
+    const { rows, timers } = this.#parts;
+    let after: string | undefined;
+    do {
+      const start = after;
+      after = await rows.shared.write((tx) => this.#step(tx, mark, start), { essential: true });
+      await timers.turn();
+    } while (isOpen() && after !== undefined);
+  }
+
+  /** The key to go on after, while there may be more. Each child that goes leaves a mark of its own if it has
+   *  children. */
+  #step(tx: Tx, mark: string, after: string | undefined): string | undefined {
     const { rows, readable, remove } = this.#parts;
     const local = tx.on(rows.local);
     const parent = keys.descentParent(mark);
-    const children = local.keys(keys.childrenOf(parent), { limit: BATCH });
-    for (const key of children) {
-      const token = readable(keys.childPlace(parent, key), tx);
+    const folder = keys.childrenOf(parent);
+    const page = local.keys(folder, { limit: BATCH, ...from(after) });
+    for (const key of page) {
+      const place = keys.childPlace(parent, key);
+      if (place.global && rows.shared.writtenElsewhere) continue;
+      const token = readable(place, tx);
       if (token !== null) remove(tx, token);
       local.delete(key);
     }
-    if (children.length < BATCH) local.delete(mark);
+    if (page.length === BATCH) return page.at(-1);
+    if (local.keys(folder, { limit: 1 }).length === 0) local.delete(mark);
+    return undefined;
   }
+}
+
+function from(after: string | undefined): { readonly after?: string } {
+  return after === undefined ? {} : { after };
 }

@@ -69,6 +69,12 @@ export class Closing {
     }
   }
 
+  /** Whether there is a token of the mount. */
+  has(tx: Tx, mount: string): boolean {
+    const folder = keys.loginsBelow({ mount, login: "" });
+    return tx.on(this.#parts.rows.local).keys(folder, { limit: 1 }).length > 0;
+  }
+
   /** Of every login that the path of a mount, or one below or above it, stands for. */
   async endBelow(namespace: NamespaceRef, prefix: string, how: EndOptions): Promise<void> {
     const path = prefix.replace(/\/$/, "");
@@ -121,9 +127,11 @@ export class Closing {
     const local = tx.on(rows.local);
     const page = local.keys(keys.loginsBelow(place), { limit: BATCH, ...from(after) });
     for (const key of page) {
-      const token = readable(keys.loginPlace(key), tx);
+      const at = keys.loginPlace(key);
+      if (at.global && rows.shared.writtenElsewhere) continue; // who writes them ends them
+      const token = readable(at, tx);
       if (token === null) {
-        rows.removeUnread(tx, keys.loginPlace(key));
+        rows.removeUnread(tx, at);
         local.delete(key);
       } else if (token.origin !== undefined && isThrough(token.origin, place)) remove(tx, token);
     }

@@ -9,8 +9,9 @@ import type { Follower } from "../../barrier/followers.ts";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import { RECORD_UNUSABLE } from "../failures.ts";
 import type { TokenEnding } from "../life/expiry.ts";
-import { type Token, tokenCodec } from "../token.ts";
+import { type Indexes, type Token, tokenCodec } from "../token.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
+import { isOneToken, OwnIndexes, withIndexes } from "./own-indexes.ts";
 import * as keys from "./token-keys.ts";
 
 export const tableCodec = jsonCodec<{ readonly index: string }>();
@@ -41,10 +42,12 @@ export interface DerivingParts {
 /** Whoever changes a record has it write what follows. */
 export class TokenFollower implements Follower<Token> {
   readonly folder = keys.recordsOf("*");
+  readonly indexes: OwnIndexes;
   readonly #parts: DerivingParts;
 
   constructor(parts: DerivingParts) {
     this.#parts = parts;
+    this.indexes = new OwnIndexes(parts.local);
   }
 
   decode(stored: Uint8Array): Token | null {
@@ -57,10 +60,14 @@ export class TokenFollower implements Follower<Token> {
   }
 
   follow(tx: Tx, key: string, before: Token | null, after: Token | null): void {
-    this.derive(tx, keys.recordPlace(key), before, after);
+    const place = keys.recordPlace(key);
+    const known = this.indexes.of(tx.on(this.#parts.local), place);
+    const old = before === null ? null : withIndexes(before, known);
+    const own = after === null ? null : indexesHere(tx, known, before, after);
+    this.derive(tx, place, old, after === null ? null : withIndexes(after, own));
   }
 
-  /** Also from the records of local tokens. `drawn`: no row of the new one can be there. */
+  /** Also from the records of local tokens, each with the indexes of this cluster. `drawn`: no row of the new one can be there. */
   derive(
     tx: Tx,
     place: keys.RecordPlace,
@@ -69,7 +76,7 @@ export class TokenFollower implements Follower<Token> {
     drawn = false,
   ): void {
     const local = tx.on(this.#parts.local);
-    if (before !== null && after !== null && before.createIndex === after.createIndex) {
+    if (before !== null && after !== null && isOneToken(before, after)) {
       return this.#change(local, before, after);
     }
     // It may be another token with the same accessor, where not every change is sent.
@@ -79,6 +86,7 @@ export class TokenFollower implements Follower<Token> {
       if (drawn) local.add(key, EMPTY, bytesCodec);
       else local.put(key, EMPTY, bytesCodec);
     }
+    if (after.written !== undefined) this.#keepIndexes(local, after);
   }
 
   /** Without a new ModifyIndex it is a change that no list shows: the table stays. */
@@ -87,7 +95,14 @@ export class TokenFollower implements Follower<Token> {
     for (const key of old) if (!now.includes(key)) local.delete(key);
     for (const key of now) if (!old.includes(key)) local.put(key, EMPTY, bytesCodec);
     if (before.expires !== after.expires) dropEnded(local, before); // the clock here may be ahead
-    if (before.modifyIndex !== after.modifyIndex) this.#touch(local, after);
+    if (before.modifyIndex === after.modifyIndex) return;
+    this.#touch(local, after);
+    if (after.written !== undefined) this.#keepIndexes(local, after);
+  }
+
+  #keepIndexes(local: Tx, token: Token): void {
+    const { createIndex: create, modifyIndex: modify } = token;
+    this.indexes.put(local, token, { create, modify });
   }
 
   /** Null: one that cannot be read, and so does not say which rows it has. */
@@ -99,6 +114,7 @@ export class TokenFollower implements Follower<Token> {
       dropEnded(local, token);
     }
     this.#touch(local, place);
+    this.indexes.drop(local, place);
     oneTime.removeOf(local, place);
     if (!ended) ending.ends(local, place);
   }
@@ -106,6 +122,20 @@ export class TokenFollower implements Follower<Token> {
   #touch(local: Tx, { namespaceId }: keys.RecordPlace): void {
     local.put(keys.tableKey(namespaceId), { index: String(local.index) }, tableCodec);
   }
+}
+
+/** Of a record that another cluster has written; null: those that it has. */
+function indexesHere(
+  { index }: Tx,
+  known: Indexes | null,
+  before: Token | null,
+  after: Token,
+): Indexes | null {
+  const isOther = before !== null && !isOneToken(before, after);
+  if (isOther || (before === null && known === null)) return { create: index, modify: index };
+  const isSame = before !== null && before.modifyIndex === after.modifyIndex;
+  if (isSame) return known;
+  return { create: known?.create ?? after.createIndex, modify: index };
 }
 
 /** Whether it was ended here when its time was over. */

@@ -161,6 +161,15 @@ export function tableKey(namespaceId: string): string {
   return `ns/${namespaceId}/tokens/table`;
 }
 
+/** What CreateIndex and ModifyIndex are in this cluster, of records that another one has written. */
+export function indexesOf(namespaceId: string): string {
+  return `ns/${namespaceId}/tokens/indexes/`;
+}
+
+export function indexesKey({ namespaceId, accessor }: RecordPlace): string {
+  return indexesOf(namespaceId) + accessor;
+}
+
 function className(global: boolean): "global" | "local" {
   return global ? "global" : "local";
 }

@@ -66,20 +66,22 @@ export class TokenRanges {
     const read = (view: View) =>
       view
         .records(folder + prefix, tokenCodec, { limit, reverse, ...after })
-        .map(({ value }) => value);
+        .map(({ value }) => this.#rows.withOwnIndexes(value));
     const shared = read(this.#rows.shared);
     if (global) return shared;
     return merged(shared, read(this.#rows.local), reverse).slice(0, limit);
   }
 
-  /** Places of a namespace, in each class, in no order. */
-  places(namespaceId: string, limit: number): TokenPlace[] {
+  /** Places of a namespace, in no order: in each class that this cluster writes. */
+  ownPlaces(namespaceId: string, limit: number): TokenPlace[] {
     const folder = keys.recordsOf(namespaceId);
     const of = (view: View, global: boolean) =>
       view
         .keys(folder, { limit })
         .map((key) => ({ namespaceId, accessor: key.slice(folder.length), global }));
-    return [...of(this.#rows.shared, true), ...of(this.#rows.local, false)].slice(0, limit);
+    const { shared, local } = this.#rows;
+    const global = shared.writtenElsewhere ? [] : of(shared, true);
+    return [...global, ...of(local, false)].slice(0, limit);
   }
 }
 

@@ -7,6 +7,7 @@
 //
 //   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
+//   ns/<namespace>/tokens/indexes/<accessor>                                 own-indexes.ts
 //   ns/<namespace>/tokens/table                                              index of the last change that
 //                                                                            was not a creation
 //   tokens/unending/<namespace>/<accessor>/<class>                           management tokens that never end
@@ -64,8 +65,11 @@ export class TokenRows {
 
   /** The same token otherwise: its place, secret and CreateIndex are as before. */
   replace(tx: Tx, before: Token, after: Token): void {
-    tx.on(this.#home(after)).put(keys.recordKey(after), after, tokenCodec);
-    this.#follower.derive(tx, after, before, after);
+    const { written, modifyIndex: modify } = after;
+    const isNew = written !== undefined && modify !== before.modifyIndex;
+    const record = isNew ? { ...after, written: { ...written, modify } } : after;
+    tx.on(this.#home(record)).put(keys.recordKey(record), record, tokenCodec);
+    this.#follower.derive(tx, record, before, record);
   }
 
   /** With all that hangs on it. */
@@ -119,12 +123,19 @@ export class TokenRows {
 
   at(place: TokenPlace, tx?: Tx): Token | null {
     const reads = place.global ? this.#shared(tx) : this.#local(tx);
-    return reads.get(keys.recordKey(place), tokenCodec);
+    const token = reads.get(keys.recordKey(place), tokenCodec);
+    return token === null ? null : this.withOwnIndexes(token, tx);
   }
 
   byAccessor(namespaceId: string, accessor: string, tx?: Tx): Token | null {
     const key = keys.recordKey({ namespaceId, accessor });
-    return this.#shared(tx).get(key, tokenCodec) ?? this.#local(tx).get(key, tokenCodec);
+    const token = this.#shared(tx).get(key, tokenCodec);
+    return token === null ? this.#local(tx).get(key, tokenCodec) : this.withOwnIndexes(token, tx);
+  }
+
+  /** A record with the indexes that it has in this cluster. */
+  withOwnIndexes(record: Token, tx?: Tx): Token {
+    return this.#follower.indexes.applyTo(this.#local(tx), record);
   }
 
   /** Those whose time is over and who were not ended yet, the longest over first. */

@@ -211,8 +211,8 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   );
   stage.seen.add("replication.duplicated").add("replication.conflict"); // replication/rivals.test.ts
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
-  // Other clusters: replication/divergence.test.ts and orphans.test.ts.
-  for (const code of ["fenced", "divergent", "orphans", "lag"])
+  // Other clusters: replication/divergence.test.ts, orphans.test.ts and awaited.test.ts.
+  for (const code of ["fenced", "divergent", "orphans", "lag", "awaited"])
     stage.seen.add(`replication.${code}`);
   // Rotations need a cloud: attention-rotations.test.ts.
   for (const code of ["rotation.failed", "rotation.overdue"]) stage.seen.add(code);

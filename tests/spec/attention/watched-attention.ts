@@ -78,6 +78,7 @@ export function facts(change: Partial<Facts> = {}): Facts {
       divergent: 0,
       orphans: { waiting: 0, left: 0 },
       behind: [],
+      awaited: [],
     }),
     ...change,
   };

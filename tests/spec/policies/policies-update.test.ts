@@ -41,15 +41,18 @@ class Hammering {
 
   /** Makes the changes in turn, each when enough requests were sent after the one before. */
   async change(changes: readonly (() => Promise<void>)[]): Promise<void> {
-    for (const make of changes) {
+    try {
+      for (const make of changes) {
+        await this.#request();
+        this.#begun += 1;
+        await make();
+        this.#acknowledged = this.#begun;
+        this.#since = 0;
+      }
       await this.#request();
-      this.#begun += 1;
-      await make();
-      this.#acknowledged = this.#begun;
-      this.#since = 0;
+    } finally {
+      this.#done = true;
     }
-    await this.#request();
-    this.#done = true;
   }
 
   async #request(): Promise<void> {

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Address, Net } from "@holdfast/shared/world";
+import type { Joined } from "../../../src/replication/roles/role.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
@@ -63,6 +64,24 @@ test("R-14: a token for a key that another has replaced does not open, and one f
   is(await other.dr("secondary/enable", { token: before }), 400);
   await hasItsData(other);
   is(await other.dr("secondary/enable", { token: after }), 200);
+  await inSync(primary, other);
+});
+
+test("a cluster whose data is being exchanged for that of a primary does not become one itself meanwhile", async (t) => {
+  const primary = await startPrimary(t);
+  const other = await startCluster(t);
+  const token = await sealedToken(primary, other);
+  const { replication } = other;
+  const join = replication.join.bind(replication);
+  let meanwhile: Answer | null = null;
+  t.mock.method(replication, "join", (joining: Joined, exchange: () => Promise<void>) =>
+    join(joining, async () => {
+      meanwhile = await other.dr("primary/enable", {});
+      await exchange();
+    }),
+  );
+  is(await other.dr("secondary/enable", { token }), 200);
+  is(meanwhile!, 503, "replication_role_changing");
   await inSync(primary, other);
 });
 

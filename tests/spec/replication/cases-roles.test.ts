@@ -164,7 +164,7 @@ test("R-62: a primary that was cut off while another was promoted is fenced when
     assert.match(answer.text, /another one of its set leads/);
   }
   const revocation = await a.dr("primary/revoke-secondary", { id: "site-b" });
-  is(revocation, 400, "replication_fenced_revocation");
+  is(revocation, 503, "replication_fenced_revocation");
   assert.match(revocation.text, /at the cluster that leads .*by the same id/);
   is(await read(a, a.token, "x"), 200);
   const health = await a.server.call("GET", "/v1/sys/health?perfstandbyok=true&standbyok=true");

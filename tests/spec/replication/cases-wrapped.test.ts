@@ -57,6 +57,16 @@ test("R-9: a primary whose own address is not https makes no token that nobody c
   assert.equal(at(sealed, "warnings"), null);
 });
 
+test("R-9: a cluster that is no primary says so, whatever token it is to make, and for whom", async (t) => {
+  const settings = { api_addr: "http://primary.example:8200" };
+  const cluster = await startCluster(t, { settings });
+  for (const body of [{ id: "site-b" }, { id: "no/id" }, { id: "b", secondary_public_key: "x" }]) {
+    const answer = await cluster.dr("primary/secondary-token", body);
+    is(answer, 400);
+    assert.equal(answer.headers["x-service-error"], "replication_not_primary", answer.text);
+  }
+});
+
 test("R-9: a wrapped token is a JWT for half an hour that says where it is unwrapped; its jti is no credential", async (t) => {
   const api_addr = "https://primary.example:8200";
   const primary = await startPrimary(t, { settings: { api_addr } });

@@ -180,7 +180,7 @@ test("they are not taken later either, where the cluster goes on after its rest"
 test("keys of a primary that was reached, and is superseded by then, are not taken: who is followed is followed on", async (t) => {
   const { a, b } = await pair(t);
   const { barrier } = b.server.server;
-  const upstream = storedUpstream(barrier.view("core/replication/dr/"));
+  const upstream = storedUpstream(barrier.view("core/replication/dr/"), "dr");
   const { role } = b.replication;
   assert.ok(upstream !== null && role.mode === "secondary");
   const taking = t.mock.method(barrier, "takeOver", async () => false);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { startFakeCloudA } from "../../fakes/clouda/fake.ts";
-import { type Cluster, inSync } from "../../support/replication/clusters.ts";
+import type { Cluster } from "../../support/replication/clusters.ts";
 import { ask, leasesOf, OutsideSite } from "../../support/replication/outside-site.ts";
 import { cloudaCredentialsIn, READ_ONLY } from "../../support/servers/cloud-server.ts";
 
@@ -65,7 +65,7 @@ test("after a forced promotion and the rejoin the cloud holds exactly what lease
   for (const user of fake.control.state().users) assert.equal(user.keys.length, 1, user.name);
   // Nothing waits to be undone, and nothing to be taken over.
   await site.passUntil(() => recordsOf(b).length === 0, 5n * SECOND);
-  await inSync(b, a);
+  await site.inSync(b, a);
   assert.equal((await a.status())["orphans_waiting"], 0);
   assert.equal((await b.status())["orphans_left"], 0);
   // What is kept goes on: it ends when somebody says so, and not before.

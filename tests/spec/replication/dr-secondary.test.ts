@@ -115,7 +115,10 @@ test("R-26: health is 472, or what the caller asks for", async (t) => {
 test("R-28: a sealed one is sealed before it is anything else", async (t) => {
   const { server, shares } = await secondary(t);
   await server.server.keeper.seal();
-  assert.equal((await server.call("GET", "/v1/sys/health")).status, 503);
+  const health = await server.call("GET", "/v1/sys/health");
+  assert.equal(health.status, 503);
+  const modes = ["replication_dr_mode", "replication_performance_mode"];
+  for (const mode of modes) assert.equal(at(health, mode), "unknown", mode);
   const answer = await server.call("GET", "/v1/kv/data/x");
   assert.deepEqual(answer.json, { errors: ["service is sealed"] });
   await server.unseal(shares);

@@ -187,6 +187,10 @@ test("with accept_fence off a primary goes on beside another one, and its log sa
   await until(() => a.server.lines.some((line) => line.includes("accept_fence is off")));
   await a.put("y", { n: "1" });
   assert.equal((await a.status())["state"], "running");
+  is(await a.server.call("POST", "/v1/sys/seal", { token: a.token }), 204);
+  await a.server.unseal(a.opened.shares);
+  await a.put("z", { n: "1" });
+  assert.equal((await a.status())["state"], "running", "also when it is unsealed");
 });
 
 test("wal_retention_bytes bounds the log that is kept for one who does not come", async (t) => {

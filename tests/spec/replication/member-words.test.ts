@@ -42,8 +42,8 @@ test("a secondary of a new primary that says to be where the old one is does not
   await inSync(b, d);
   const { length } = b.server.lines;
   const isTried = () => b.server.lines.slice(length).some((line) => line.includes(UNHEARD));
-  await until(() => storedFormer(viewOf(b))?.isHeard === true || isTried());
-  assert.equal(storedFormer(viewOf(b))?.isHeard, false);
+  await until(() => storedFormer(viewOf(b), "dr")?.isHeard === true || isTried());
+  assert.equal(storedFormer(viewOf(b), "dr")?.isHeard, false);
   way.heal();
   await until(() => isFenced(a.replication.role));
 });

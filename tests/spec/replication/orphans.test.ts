@@ -15,7 +15,7 @@ import { storedUpstream } from "../../../src/replication/links/upstream.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { SystemRandom } from "../../../src/system/random.ts";
 import { at } from "../../support/http-client.ts";
-import { Cluster, inSync, rejoined } from "../../support/replication/clusters.ts";
+import { Cluster, rejoined } from "../../support/replication/clusters.ts";
 import {
   ask,
   issued,
@@ -72,7 +72,7 @@ test("leases and write-ahead records of a tail that is given up are taken over b
     new Set(leases.map((name) => `count/creds/r/${name}`)),
     new Set([kept.id, late.id]),
   );
-  await inSync(b, a);
+  await site.inSync(b, a);
   const { orphans_waiting: waiting } = await a.status();
   const { orphans_adopted: adopted, orphans_left: left } = await b.status();
   assert.deepEqual([waiting, adopted, left], [0, 3, 1]);
@@ -122,7 +122,7 @@ test("where the log does not reach back to the fork, everything is compared, and
   await site.followed(a, b);
   await site.passUntil(() => !site.outside.has(since.object));
   assert.ok(site.outside.has(kept.object));
-  await inSync(b, a);
+  await site.inSync(b, a);
   assert.deepEqual(
     (await leasesOf(b, a.token, "count/creds/r")).map((name) => `count/creds/r/${name}`),
     [kept.id],
@@ -150,7 +150,7 @@ test("one that has never led brings nothing back: what the primary has ended whi
   // With a token of the primary: that one says that what only this cluster has is given up.
   await rejoined(a, b, "site-b2", a.opened.shares, a.token);
   await site.passUntil(async () => (await b.status())["state"] === "stream-wals");
-  await inSync(a, b);
+  await site.inSync(a, b);
   await site.passUntil(async () => (await b.status())["orphans_waiting"] === 0);
   assert.equal((await a.status())["orphans_adopted"], 0);
   assert.equal(site.outside.removals(gone.object), 1);
@@ -167,7 +167,7 @@ test("who leads again before anybody has taken them over takes over its own", as
   await site.forced(a, b);
   await filled(site, b, a.token, generations);
   await site.followed(a, b);
-  await inSync(b, a);
+  await site.inSync(b, a);
   assert.equal((await a.status())["orphans_waiting"], 1);
   const token = await a.operationToken(a.opened.shares);
   const demoted = await b.dr("primary/demote", {}, a.token);
@@ -255,7 +255,7 @@ test("a member that brings what it likes changes no lease of the primary, no oth
 /** With the certificate and the keys of a secondary, over its own link. */
 async function handOver(site: OutsideSite, member: Cluster, rows: readonly BroughtRow[]) {
   const { barrier } = member.server.server;
-  const upstream = storedUpstream(barrier.view("core/replication/dr/"));
+  const upstream = storedUpstream(barrier.view("core/replication/dr/"), "dr");
   const { role } = member.replication;
   assert.ok(upstream !== null && role.mode === "secondary");
   const world = { clock: site.time.clock, timers: site.time, net: new SystemNet() };

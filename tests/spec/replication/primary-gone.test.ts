@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
@@ -168,6 +169,21 @@ test("a primary that is back while its secondary still waits to call it is not g
     assert.match(answer.text, /the primary (was heard of|is alive)/);
     await inSync(a, b); // it has connected at once
   }
+});
+
+test("a primary that was started again is followed within seconds, however long its secondary would wait", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t, { world: HURRIED });
+  const b = await joined(t, a, "site-b", { world: HURRIED });
+  await inSync(a, b);
+  await a.server.server.keeper.seal();
+  const { accepted } = way;
+  await until(() => way.accepted >= accepted + 6); // the next is half a minute away
+  const { clock } = HURRIED;
+  const began = clock.elapsed();
+  await a.server.unseal(a.opened.shares);
+  await inSync(a, b);
+  const took = clock.elapsed() - began;
+  assert.ok(took < 12n * SECOND, String(took));
 });
 
 for (const how of ["cut off", "mute"]) {

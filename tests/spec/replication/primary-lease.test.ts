@@ -110,8 +110,17 @@ for (const how of ["sealed", "crashed"]) {
     if (sealed) is(await before.server.call("POST", "/v1/sys/seal", { token: before.token }), 204);
     const a = sealed ? before : await crash();
     clock.ahead += 31n * SECOND;
+    const { store } = a.server.server;
+    const meanwhile: Answer[] = [];
+    const follow = store.follow.bind(store);
+    t.mock.method(store, "follow", async (...why: Parameters<typeof follow>) => {
+      meanwhile.push(await write(a, "w"));
+      await follow(...why);
+    });
     await a.server.unseal(a.opened.shares);
     assert.equal(await stateOf(a), "lapsed");
+    assert.equal(meanwhile.length, 1);
+    is(meanwhile[0]!, 503, "sealed");
     is(await write(a, "z"), 503, "replication_lease_lapsed");
     is(await read(a, "x"), 200);
     way.heal();

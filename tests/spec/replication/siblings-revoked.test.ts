@@ -5,9 +5,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Random } from "@holdfast/shared/world";
 import { issueMember } from "../../../src/cluster/authority.ts";
-import { storedMaterial } from "../../../src/replication/joining/primary-rows.ts";
 import {
+  putRevokedClusters,
+  storedMaterial,
+  storedRefused,
+} from "../../../src/replication/joining/primary-rows.ts";
+import { formerPlace, isItself } from "../../../src/replication/joining/whose-id.ts";
+import {
+  knownBefore,
   putSiblings,
+  putSiblingsRevoked,
   storedFormer,
   storedSiblings,
   storedUpstream,
@@ -57,7 +64,7 @@ async function tokenFor(
 }
 
 test("a new primary revokes one that has followed the old one beside it: nobody hears that one any more", async (t) => {
-  const { a, b, c, way } = await threeInSync(t);
+  const { a, b, c, way, clusterPort } = await threeInSync(t);
   const d = await joined(t, a, "site-d", WORLD);
   await inSync(a, d);
   for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
@@ -69,7 +76,7 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   }
   const { token } = a;
   assert.equal((await b.dr("primary/revoke-secondary", { id: "site-c" }, token)).status, 204);
-  const { serial } = storedUpstream(viewOf(c))!.member;
+  const { serial } = storedUpstream(viewOf(c), "dr")!.member;
   const isKnown = (one: Cluster) =>
     storedSiblings(viewOf(one)).some(({ serials }) => serials.includes(serial));
   assert.equal(isKnown(b), false);
@@ -83,8 +90,19 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   assert.equal((await d.status())["conflicting_primary"], leader);
   way.heal(); // the old primary hears it too
   await until(() => isFenced(a.replication.role));
-  const known = () => viewOf(a).list("secondaries/", { limit: 10 });
-  await until(() => !known().includes("site-c"));
+  const to = [`https://127.0.0.1:${clusterPort}`];
+  await until(() => storedRefused(viewOf(a), leader).includes(serial));
+  assert.equal(await saidBy(c, later, cluster, { to }), null);
+  await a.server.server.keeper.seal();
+  await a.server.unseal(a.opened.shares);
+  assert.equal(await saidBy(c, later, cluster, { to }), null, "also after a start");
+  const { role } = a.replication;
+  assert.equal(role.mode === "primary" && role.fenced?.cluster, leader);
+  // Where it leads again, it is its operators' word who is a member.
+  assert.ok(viewOf(a).list("secondaries/", { limit: 10 }).includes("site-c"));
+  assert.equal((await a.dr("primary/demote", {}, token)).status, 200);
+  await a.replication.promote(FORCED);
+  assert.notEqual(await saidBy(c, { ...later, number: 1 }, cluster, { to }), null);
 });
 
 test("one that was revoked stops nobody by way of the old primary, which has not heard of it", async (t) => {
@@ -118,6 +136,30 @@ test("one that was revoked stops nobody by way of the old primary, which has not
   await leadsOn(); // it has come again, and has not said so itself
 });
 
+test("nor does a secondary of the old primary believe it by way of that one", async (t) => {
+  const { a, b, c, way, clusterPort } = await threeInSync(t);
+  const d = await joined(t, a, "site-d", WORLD);
+  await inSync(a, d);
+  for (const one of [b, c, d]) await until(() => knownTo(one) === 2);
+  way.cut();
+  await b.replication.promote(FORCED);
+  const leader = await b.clusterId();
+  await until(async () => (await d.status())["conflicting_primary"] === leader);
+  await revoke(b, "site-c", a.token);
+  await until(() => storedSiblings(viewOf(d)).every(({ id }) => id !== "site-c"));
+  const cluster = await c.clusterId();
+  const later = { number: 3, cluster, first: String(c.index + 1n) };
+  const to = [`https://127.0.0.1:${clusterPort}`];
+  assert.deepEqual(await saidBy(c, later, cluster, { to }), later, "it is heard there");
+  way.heal();
+  await d.replication.recover(); // it is refused, and asks who leads
+  const refused = "another cluster of the set was promoted";
+  await until(async () => JSON.stringify(await d.status()).includes(refused));
+  await d.replication.rest(); // when it has heard it
+  const { role } = d.replication;
+  assert.equal(role.mode === "secondary" && role.epoch.cluster, leader);
+});
+
 test("one that was revoked keeps nobody from being promoted by way of a sibling that has not heard of it", async (t) => {
   const { a, b, c, way } = await threeInSync(t);
   const d = await joined(t, a, "site-d", WORLD);
@@ -128,7 +170,13 @@ test("one that was revoked keeps nobody from being promoted by way of a sibling 
   for (const one of [b, c]) await until(() => knownTo(one) === 1);
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
   way.cut();
-  await viewOf(c).write((tx) => putSiblings(tx, before)); // as one that was away
+  const gone = await d.clusterId();
+  await viewOf(c).write((tx) => {
+    putSiblings(tx, before); // as one that was away
+    putSiblingsRevoked(tx, []);
+    putRevokedClusters(tx, [], [gone]);
+  });
+  await c.replication.recover();
   const sibling = storedSiblings(viewOf(d)).find(({ id }) => id === "site-c");
   assert.ok(sibling !== undefined && d.replication.role.mode === "secondary");
   const words = { candidacy: "stands" } as const;
@@ -142,7 +190,7 @@ test("one that was revoked keeps nobody from being promoted by way of a sibling 
 
 test("one that follows the new primary is revoked with the certificate that it had of the old one", async (t) => {
   const { a, b, c, way } = await threeInSync(t);
-  const { member } = storedUpstream(viewOf(c))!;
+  const { member } = storedUpstream(viewOf(c), "dr")!;
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
   way.cut();
   await b.replication.promote(PLAIN);
@@ -168,7 +216,7 @@ test("it is revoked by the name that the old primary knew it by, also where a to
 
 test("one that follows the new primary under another name is revoked by the old one too", async (t) => {
   const { a, b, c } = await demotedAway(t);
-  const { member } = storedUpstream(viewOf(c))!;
+  const { member } = storedUpstream(viewOf(c), "dr")!;
   const [sibling] = storedSiblings(viewOf(c));
   assert.ok(sibling !== undefined);
   await b.replication.promote(PLAIN);
@@ -205,9 +253,9 @@ test("an id that a cluster has left is revoked alone: it is heard under the othe
   await rejoined(b, a, "back-again", a.opened.shares, a.token);
   await inSync(b, a);
   await revoke(b, "back", a.token);
-  assert.equal(storedFormer(viewOf(b))?.isDisowned, false);
+  assert.equal(storedFormer(viewOf(b), "dr")?.isDisowned, false);
   await revoke(b, "back-again", a.token);
-  assert.equal(storedFormer(viewOf(b))?.isDisowned, true);
+  assert.equal(storedFormer(viewOf(b), "dr")?.isDisowned, true);
 });
 
 /** Whose next serial is this one. */
@@ -220,7 +268,7 @@ function drawing(serial: string): Random {
 test("with a primary of before that is revoked nobody is heard any more that has a certificate of it, whichever it issues", async (t) => {
   const { a, b, c } = await threeInSync(t);
   const material = storedMaterial(viewOf(a), "dr");
-  const { member } = storedUpstream(viewOf(c))!;
+  const { member } = storedUpstream(viewOf(c), "dr")!;
   const [sibling] = storedSiblings(viewOf(c));
   assert.ok(material !== null && sibling !== undefined);
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
@@ -241,6 +289,33 @@ test("with a primary of before that is revoked nobody is heard any more that has
   assert.equal(await saidBy(a, later, cluster, forged), null, "also when it begins anew");
   assert.equal(isFenced(b.replication.role), false);
   await inSync(b, c);
+});
+
+test("an old primary speaks for none of its secondaries by a certificate with the serial of one, nor comes as it with a token", async (t) => {
+  const { a, b, c } = await threeInSync(t);
+  const material = storedMaterial(viewOf(a), "dr");
+  const { member } = storedUpstream(viewOf(c), "dr")!;
+  const [sibling] = storedSiblings(viewOf(c));
+  assert.ok(material !== null && sibling !== undefined);
+  assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
+  await b.replication.promote(PLAIN);
+  const world = { ...HURRIED, random: drawing(member.serial) };
+  const issued = await issueMember(material.authority, member.id, world);
+  assert.equal(issued.serial, member.serial);
+  const cluster = await c.clusterId();
+  const later = { number: 3, cluster, first: String(c.index + 1n) };
+  assert.equal(
+    await saidBy(a, later, cluster, { member: { ...member, ...issued }, sibling }),
+    null,
+  );
+  assert.equal(isFenced(b.replication.role), false);
+  const known = knownBefore(viewOf(b), cluster, "dr");
+  assert.ok(known !== null);
+  const place = { set: member.set, kind: "dr", serial: "5a", clusterId: cluster } as const;
+  const comes = (former: Parameters<typeof formerPlace>[0]) =>
+    isItself(known, [formerPlace(former, place)], place, HURRIED.clock.now());
+  assert.deepEqual([comes(member), comes(issued)], [true, false]);
+  assert.deepEqual(await saidBy(c, later, cluster, { sibling }), later, "it speaks for itself");
 });
 
 test("a primary of before that never came back is revoked by the id of its cluster, and still hears who leads", async (t) => {

@@ -45,7 +45,7 @@ test("a secondary hears from its sibling that this one leads, and takes nothing 
   const operation = await c.operationToken(a.opened.shares);
   assert.equal((await b.dr("secondary/promote", { force: true }, ticket)).status, 200);
   const leader = await b.clusterId();
-  const former = storedFormer(viewOf(b))?.addresses ?? [];
+  const former = storedFormer(viewOf(b), "dr")?.addresses ?? [];
   assert.deepEqual([...new Set(former)], former, "each is called once");
   await until(async () => (await c.status())["conflicting_primary"] === leader);
   assert.equal((await c.status())["epoch"], 2);
@@ -192,7 +192,7 @@ test("a sibling names others that are not known here: they are called too", asyn
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
   way.cut();
   await losesAddresses(c);
-  const { serial } = storedUpstream(viewOf(c))!.member;
+  const { serial } = storedUpstream(viewOf(c), "dr")!.member;
   const others = storedSiblings(viewOf(b)).filter(({ serials }) => !serials.includes(serial));
   await viewOf(b).write((tx) => putSiblings(tx, others));
   await c.replication.promote(PLAIN);
@@ -298,6 +298,24 @@ test("an epoch that nobody leads in is given up by an operator's hand, with a to
   await inSync(a, c);
   assert.equal((await c.status())["conflicting_primary"], undefined);
   assert.equal((await c.status())["epoch"], 1);
+});
+
+test("one that was cut off, and has believed a cluster that its primary has revoked, follows that primary again by itself", async (t) => {
+  const { a, b, c, way } = await threeInSync(t);
+  const { role: before } = c.replication;
+  const cluster = await b.clusterId();
+  way.cut();
+  const claimed = { number: 900, cluster, first: "1" };
+  await believed(b, claimed, cluster);
+  way.heal();
+  const knows = async () => JSON.stringify(await a.status()).includes("900");
+  await until(knows); // it is told so, and goes on
+  assert.equal((await c.status())["conflicting_primary"], cluster, "it may be true");
+  assert.equal((await a.dr("primary/revoke-secondary", { id: "site-b" })).status, 204);
+  await a.put("later", { n: "1" });
+  await inSync(a, c);
+  assert.deepEqual(c.replication.role, before);
+  assert.ok(c.server.lines.some((line) => line.includes("replication.epoch-given-up")));
 });
 
 test("who has followed the one that was promoted takes its place in the same minute, also where that one is gone", async (t) => {

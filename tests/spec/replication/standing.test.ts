@@ -150,8 +150,8 @@ test("one that is followed does not stand any more, also where nobody has said t
 test("who takes the place of a primary that was demoted waits for no answer of it; else it does", async (t) => {
   const { b } = await demotedAway(t);
   await b.replication.promote(PLAIN);
-  assert.equal(storedFormer(viewOf(b))?.isHeard, true);
+  assert.equal(storedFormer(viewOf(b), "dr")?.isHeard, true);
   const lost = await parted(t);
   await lost.b.replication.promote(FORCED);
-  assert.equal(storedFormer(viewOf(lost.b))?.isHeard, false);
+  assert.equal(storedFormer(viewOf(lost.b), "dr")?.isHeard, false);
 });

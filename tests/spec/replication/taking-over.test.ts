@@ -7,7 +7,7 @@ import { anyEngine, type Leading } from "@holdfast/plugin-sdk/engine";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import { at } from "../../support/http-client.ts";
-import { type Cluster, inSync } from "../../support/replication/clusters.ts";
+import type { Cluster } from "../../support/replication/clusters.ts";
 import { ask, issued, OutsideSite } from "../../support/replication/outside-site.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { countingEngine } from "../../support/stores/counting-engine.ts";
@@ -55,7 +55,7 @@ async function goesOn(t: TestContext, write: (a: Cluster) => Promise<void>): Pro
   await write(a);
   // Nothing is written after that: what has passed counts.
   await site.passUntil(passed(site, 10n * MINUTE), STEP);
-  await inSync(a, b);
+  await site.inSync(a, b);
   const demoted = await a.dr("primary/demote");
   assert.equal(demoted.status, 200, demoted.text);
   const took = now();
@@ -86,7 +86,7 @@ test("a write-ahead record that is old enough is undone at once; a young one has
     outside.fail("made", () => new Error("the provider hangs up"), 1);
     await ask(a, a.token, "GET", "count/creds/r");
     assert.equal(outside.objects.length, 1);
-    await inSync(a, b);
+    await site.inSync(a, b);
     await a.server.crash();
     await site.passUntil(passed(site, age), STEP);
     await promoted(b, a.opened.shares);

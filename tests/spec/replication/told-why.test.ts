@@ -118,8 +118,30 @@ test("a wrapped token that nobody could unwrap is not made, and takes no name", 
   const a = await startPrimary(t, { settings: { api_addr: "http://a.example:8200" } });
   const wrapped = await a.dr("primary/secondary-token", { id: "site-b" });
   refusedAs(wrapped, 400, "joining_api_address_plain", /give secondary_public_key/);
+  // What is wrong with the name is said first: another address would not mend it.
+  const unnamed = await a.dr("primary/secondary-token", { id: "no/id" });
+  refusedAs(unnamed, 400, "joining_id_invalid", /./);
   assert.deepEqual((await a.status())["known_secondaries"], []);
   await sealedToken(a, await startCluster(t));
+});
+
+test("a token that was used is told as that, and nobody is sent to revoke its id", async (t) => {
+  const a = await startPrimary(t);
+  const b = await startCluster(t);
+  const token = await sealedToken(a, b);
+  assert.equal((await b.dr("secondary/enable", { token })).status, 200);
+  await inSync(a, b);
+  const operator = await b.operationToken(a.opened.shares);
+  const key = await b.dr("secondary/generate-public-key", {}, operator);
+  const secondary_public_key = at(key, "data", "secondary_public_key");
+  const made = await a.dr("primary/secondary-token", { id: "other", secondary_public_key });
+  const other = { token: at(made, "data", "token") };
+  assert.equal((await b.dr("secondary/update-primary", other, operator)).status, 200);
+  const again = await b.dr("secondary/update-primary", other, operator);
+  assert.ok(again.status >= 400, again.text);
+  assert.match(again.text, /this token was used before, and counts once: make another one/);
+  assert.doesNotMatch(again.text, /revoke/);
+  await inSync(a, b);
 });
 
 test("one that follows nobody any more is in conflict with nobody, and says who leads where it is to be promoted", async (t) => {
@@ -129,6 +151,7 @@ test("one that follows nobody any more is in conflict with nobody, and says who 
   const operator = await b.operationToken(a.opened.shares);
   const forgotten = await b.dr("secondary/update-primary", { token: "" }, operator);
   assert.equal(forgotten.status, 200, forgotten.text);
+  assert.match(forgotten.text, /its certificate is given up too.*revoke it there first/);
   const { secondary_id, conflicting_primary } = await b.status();
   assert.deepEqual([secondary_id, conflicting_primary], ["", undefined]);
   const promotion = await b.dr("secondary/promote", {}, operator);

@@ -67,8 +67,8 @@ test("nobody comes as the primary that it comes to, nor as a cluster that is kno
 test("a cluster that is known proves it by its own certificate, for this one place", async (t) => {
   const { b, c, comes, place, isUsed } = await threeOf(t);
   const clusterId = await c.clusterId();
-  const own = storedUpstream(viewOf(c))!.member;
-  const other = storedUpstream(viewOf(b))!.member;
+  const own = storedUpstream(viewOf(c), "dr")!.member;
+  const other = storedUpstream(viewOf(b), "dr")!.member;
   const by = (member: typeof own, where = { ...place, clusterId }) => formerPlace(member, where);
   const wrong: readonly FormerPlace[] = [
     by(other), // another member
@@ -99,7 +99,7 @@ async function ledAnew(t: TestContext) {
   const { a, b, c, way } = await demotedAway(t);
   await b.replication.promote(PLAIN);
   const [formerly, authority] = [
-    storedUpstream(viewOf(c))!.member,
+    storedUpstream(viewOf(c), "dr")!.member,
     storedMaterial(viewOf(a), "dr")!.authority,
   ];
   return { a, b, c, way, formerly, authority, ...(await comer(b)) };

@@ -87,6 +87,7 @@ export async function mountsOver(
   const local = barrier.view("local/");
   const namespaces: Namespaces = new Namespaces({
     view: barrier.view("shared/namespaces/"),
+    local: barrier.view("local/"),
     spaces: [barrier.view("shared/ns/"), barrier.view("local/ns/")],
     contents: [{ name: "mounts", wipe: (id) => mounts.wipe(id) }],
     pathsTaken: [{ takenBy: (tx, place, name) => mounts.takenBy(tx, place, name) }],

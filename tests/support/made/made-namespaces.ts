@@ -45,6 +45,7 @@ function withRoom(made: MadeBarrier, options: Options): MadeNamespaces {
   const { barrier, world } = made;
   const namespaces = new Namespaces({
     view: barrier.view("shared/namespaces/"),
+    local: barrier.view("local/"),
     spaces: [barrier.view("shared/ns/"), barrier.view("local/ns/")],
     random: world.random,
     timers: world.timers,

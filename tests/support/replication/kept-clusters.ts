@@ -7,7 +7,9 @@ import { EngineError } from "../../../src/storage/engines/engine.ts";
 import type { NextGeneration } from "../../../src/storage/generations/generations.ts";
 import { startServer } from "../servers/test-server.ts";
 import { KeptGenerations } from "../stores/kept-generations.ts";
-import { Cluster } from "./clusters.ts";
+import { at } from "../http-client.ts";
+import { until } from "../until.ts";
+import { Cluster, inSync } from "./clusters.ts";
 import { HURRIED } from "./hurried-world.ts";
 import { freePort } from "./tcp-proxy.ts";
 
@@ -101,4 +103,55 @@ export class KeptCluster {
       config: (config) => ({ ...config, clusterPort }),
     });
   }
+}
+
+export interface Pair {
+  readonly a: KeptCluster;
+  readonly b: KeptCluster;
+}
+
+export async function put(cluster: Cluster, token: string, path: string): Promise<number> {
+  const body = { data: { n: "1" } };
+  return (await cluster.server.call("POST", `/v1/secret/data/${path}`, { token, body })).status;
+}
+
+export async function must(answering: Promise<{ status: number; text: string }>): Promise<void> {
+  const { status, text } = await answering;
+  assert.ok(status < 300, text);
+}
+
+export async function primaryIn(t: TestContext): Promise<KeptCluster> {
+  const a = await KeptCluster.start(t);
+  const { token } = a;
+  const body = { type: "kv", options: { version: "2" } };
+  await must(a.now.server.call("POST", "/v1/sys/mounts/secret", { token, body }));
+  await must(a.now.dr("primary/enable"));
+  assert.equal(await put(a.now, token, "before"), 200);
+  return a;
+}
+
+export async function tokenFor(primary: Cluster, root: string, key: unknown, id: string) {
+  const body = { id, secondary_public_key: key };
+  const made = await primary.dr("primary/secondary-token", body, root);
+  assert.equal(made.status, 200, made.text);
+  return String(at(made, "data", "token"));
+}
+
+/** A primary and a cluster with a token for it. */
+export async function acquainted(t: TestContext): Promise<Pair & { readonly joining: string }> {
+  const a = await primaryIn(t);
+  const b = await KeptCluster.start(t);
+  const key = await b.now.dr("secondary/generate-public-key");
+  const joining = await tokenFor(a.now, a.token, at(key, "data", "secondary_public_key"), "site-b");
+  return { a, b, joining };
+}
+
+/** A primary and its secondary, equal. */
+export async function replicated(t: TestContext): Promise<Pair> {
+  const { a, b, joining } = await acquainted(t);
+  // Time is short where the machine has none for us.
+  await until(async () => (await b.now.dr("secondary/enable", { token: joining })).status === 200);
+  b.opened = a.opened;
+  await inSync(a.now, b.now);
+  return { a, b };
 }

@@ -49,8 +49,13 @@ export class OutsideSite {
 
   async secondary(primary: Cluster, more: ClusterOptions = {}): Promise<Cluster> {
     const secondary = await joined(this.#t, primary, "site-b", this.options(more));
-    await inSync(primary, secondary);
+    await this.inSync(primary, secondary);
     return secondary;
+  }
+
+  /** What was written last may wait for time to pass before it leaves. */
+  inSync(primary: Cluster, secondary: Cluster): Promise<void> {
+    return this.timed(inSync(primary, secondary));
   }
 
   /** The second takes the place of the first, which has not told it of its last entries. */

@@ -2,22 +2,30 @@
 // memory that can be late, lose its order among streams, and be cut. Power fails on either side whenever a test says so.
 
 import assert from "node:assert/strict";
+import type { Followers } from "../../../src/barrier/followers.ts";
 import type { Hello } from "../../../src/cluster/hello.ts";
 import { MemoryCarrier, type Way } from "../../../src/cluster/memory-carrier.ts";
 import { CarriedLink, type PeerLink } from "../../../src/cluster/peer-link.ts";
+import type { ReplicationKind } from "../../../src/cluster/names.ts";
 import type { Peer } from "../../../src/cluster/verify.ts";
 import { type Served, serviceTable, type ServiceTable } from "../../../src/grpc/method.ts";
-import { Receiver } from "../../../src/replication/stream/receiver.ts";
+import {
+  logReceiver,
+  type Receiver,
+  sharedReceiver,
+} from "../../../src/replication/stream/receiver.ts";
 import type { ReceiverPorts } from "../../../src/replication/stream/receiving.ts";
 import { Sender, type SenderPorts } from "../../../src/replication/stream/sender.ts";
 import { storeLocked } from "../../../src/storage/failures.ts";
 import { EngineError, type Limits } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import { sameTotal } from "../../../src/storage/rows/head.ts";
 import { Store, type Surplus } from "../../../src/storage/store.ts";
 import { type FakeWorld, fakeWorld, nextTurn } from "../fake-world.ts";
 import { TREE_KEY } from "../made/made-store.ts";
 import { assertSameRows } from "../stores/followed-store.ts";
 import { WatchedEngine } from "../stores/watched-engine.ts";
+import { assertSameShared, FOLLOWERS, rawPlaces } from "./shared-side.ts";
 
 export const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
 const MARK = "core/replication/mark";
@@ -60,9 +68,13 @@ export class TestNode {
 export type Instead = (real: Served<Peer>) => Served<Peer>;
 
 export interface PairOptions {
+  /** Default: the secondary stands in for the primary. */
+  readonly kind?: ReplicationKind;
   readonly way?: Partial<Way>;
   readonly sender?: Partial<SenderPorts>;
   readonly receiver?: Partial<ReceiverPorts>;
+  /** Of a secondary that is sent shared rows alone. Default: every row has one that follows from it. */
+  readonly followers?: Pick<Followers, "apply">;
   /** How far the primary's clock is ahead. */
   readonly ahead?: bigint;
 }
@@ -103,10 +115,21 @@ export class ReplicatedPair {
     const lineage = (byte: number) => Buffer.alloc(16, byte);
     await primary.store.create(TREE_KEY, { lineage: lineage(3), cluster: "a" }, () => {});
     await secondary.store.create(TREE_KEY, { lineage: lineage(9), cluster: "b" }, () => {});
-    await secondary.store.follow();
+    await pair.#begin();
     pair.serve();
     pair.receive();
     return pair;
+  }
+
+  get kind(): ReplicationKind {
+    return this.#options.kind ?? "dr";
+  }
+
+  /** What the store of the secondary is before it is unlocked. */
+  async #begin(): Promise<void> {
+    const { store } = this.secondary;
+    if (this.kind === "dr") await store.follow();
+    else store.leaveShared(true);
   }
 
   /** The secondary has everything and then leads by itself: what it writes there nobody else has. Neither side speaks after that. */
@@ -125,6 +148,7 @@ export class ReplicatedPair {
     const { clock } = this.world;
     const { ahead = 0n } = this.#options;
     this.sender = new Sender({
+      kind: this.kind,
       store: this.primary.store,
       ...this.world,
       clock: { now: () => clock.now() + ahead, elapsed: () => clock.elapsed() },
@@ -134,7 +158,12 @@ export class ReplicatedPair {
 
   receive(): void {
     const { store } = this.secondary;
-    this.receiver = new Receiver({ store, ...this.world, ports: this.#receiving(store) });
+    const { followers = FOLLOWERS } = this.#options;
+    const parts = { store, ...this.world, ports: this.#receiving(store) };
+    this.receiver =
+      this.kind === "dr"
+        ? logReceiver(parts)
+        : sharedReceiver({ ...parts, followers, places: rawPlaces(store) });
   }
 
   #sending(): SenderPorts {
@@ -143,7 +172,7 @@ export class ReplicatedPair {
       epochFirst: () => "1",
       epochProof: () => Buffer.from("proof"),
       keysVersion: () => this.keysVersion.primary,
-      clusterId: "cluster-a",
+      clusterId: "0b8e2f3e-0000-4000-8000-00000000000a",
       version: "0.1.0",
       apiAddress: () => "https://a:8200",
       clusterAddresses: () => ["https://a:8201"],
@@ -161,7 +190,7 @@ export class ReplicatedPair {
       open: (address) => this.link(address),
       addresses: () => this.addresses,
       self: () => ({
-        clusterId: "cluster-b",
+        clusterId: "0b8e2f3e-0000-4000-8000-00000000000b",
         version: "0.1.0",
         apiAddress: "https://b:8200",
         clusterAddresses: ["https://b:8201"],
@@ -200,7 +229,13 @@ export class ReplicatedPair {
 
   /** A link to whoever serves now. */
   link(address: string, id = "paris"): PeerLink {
-    const peer: Peer = { ...SET, id, serial: "4a", expires: this.world.clock.now() + 10n ** 18n };
+    const peer: Peer = {
+      ...SET,
+      kind: this.kind,
+      id,
+      serial: "4a",
+      expires: this.world.clock.now() + 10n ** 18n,
+    };
     const way: Way = {
       connect: async () => {
         if (address !== "primary") throw new Error("there is nobody");
@@ -239,7 +274,7 @@ export class ReplicatedPair {
     await this.secondary.crash();
     await gone.close();
     this.secondary.power();
-    await this.secondary.store.follow();
+    await this.#begin();
     this.secondary.store.unlock(TREE_KEY);
     this.receive();
     this.receiver.open();
@@ -273,6 +308,9 @@ export class ReplicatedPair {
       this.isAtRest,
       `${JSON.stringify(status, (_, v: unknown) => (typeof v === "bigint" ? String(v) : v))}`,
     );
+    if (this.kind === "performance") {
+      return assertSameShared(this.secondary.engine, this.primary.engine);
+    }
     assertSameRows(this.secondary.engine, this.primary.engine);
     assert.deepEqual(this.secondary.store.differsFrom(this.primary.store.headBytes!), []);
   }
@@ -280,16 +318,12 @@ export class ReplicatedPair {
   get isAtRest(): boolean {
     const { state, isConsistent, lastSyncError } = this.receiver.status;
     const { store } = this.secondary;
-    const index = this.primary.store.index;
+    const { index, head, headBytes } = this.primary.store;
     const [member] = this.sender.members();
-    return (
-      state === "stream-wals" &&
-      isConsistent &&
-      lastSyncError === null &&
-      store.index === index &&
-      member?.acknowledged === index &&
-      store.differsFrom(this.primary.store.headBytes!).length === 0
-    );
+    const isFollowing = state === "stream-wals" && isConsistent && lastSyncError === null;
+    if (!isFollowing || member?.acknowledged !== index) return false;
+    if (this.kind === "performance") return sameTotal(store.head!.shared, head!.shared);
+    return store.index === index && store.differsFrom(headBytes!).length === 0;
   }
 
   async close(): Promise<void> {

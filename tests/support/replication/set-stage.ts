@@ -14,7 +14,7 @@ import { FakeClock } from "../fake-world.ts";
 import { type MadeBarrier, madeBarrier, sealedBarrier, unsealed } from "../made/made-barrier.ts";
 
 export const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
-export const EPOCH = { number: 3, cluster: "cluster-a", first: "41" };
+export const EPOCH = { number: 3, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "41" };
 export const ADDRESS = "https://primary.example:8201";
 
 export class SetStage {

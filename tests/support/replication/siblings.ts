@@ -66,7 +66,7 @@ export async function answerTo(
   later: Epoch,
   from: string,
   {
-    member = storedUpstream(viewOf(by))?.member,
+    member = storedUpstream(viewOf(by), "dr")?.member,
     keysOf = by,
     to,
     sibling = storedSiblings(viewOf(by))[0],

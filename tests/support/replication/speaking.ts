@@ -33,12 +33,12 @@ export async function withSiblings(t: TestContext, ids: readonly string[]) {
 
 /** To the primary, or where `to` serves its siblings. */
 export function placeOf(by: Cluster, to?: Cluster): DialledMember & { readonly address: string } {
-  const upstream = storedUpstream(viewOf(by));
+  const upstream = storedUpstream(viewOf(by), "dr");
   assert.ok(upstream !== null);
   const { role } = by.replication;
   assert.ok(role.mode === "secondary");
   if (to === undefined) return { ...upstream.member, address: role.address };
-  const serial = storedUpstream(viewOf(to))?.member.serial ?? "";
+  const serial = storedUpstream(viewOf(to), "dr")?.member.serial ?? "";
   const sibling = storedSiblings(viewOf(by)).find(({ serials }) => serials.includes(serial));
   const { addresses = [], serials = [] } = sibling ?? {};
   return { ...upstream.member, beside: true, serials, address: addresses[0] ?? "" };

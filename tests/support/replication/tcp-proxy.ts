@@ -48,9 +48,14 @@ export class TcpProxy {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** What is sent in this direction does not arrive, and nobody is told. */
-  hold(direction: Direction): void {
-    this.#ways[direction].isHeld = true;
+  /** What is sent in this direction does not arrive, and nobody is told. `after`: but for so many bytes, which do. */
+  hold(direction: Direction, { after = 0 } = {}): void {
+    this.#ways[direction].left = after;
+  }
+
+  /** What is sent arrives so much later, each way. */
+  delay(milliseconds: number): void {
+    for (const way of Object.values(this.#ways)) way.delay = milliseconds;
   }
 
   /** So many bytes in a second, of all connections together, each way. */
@@ -63,7 +68,8 @@ export class TcpProxy {
     this.#cut = false;
     for (const way of Object.values(this.#ways)) {
       way.rate = Infinity;
-      way.isHeld = false;
+      way.delay = 0;
+      way.left = Infinity;
       way.look();
     }
   }
@@ -91,35 +97,68 @@ export class TcpProxy {
 }
 
 class Way {
-  isHeld = false;
+  /** So many bytes pass; whatever comes then is held. */
+  left = Infinity;
   rate = Infinity;
+  delay = 0;
   /** When the bytes so far have all gone. */
   #free = 0;
   readonly #waiting = new Set<() => void>();
 
   gate(): Transform {
-    return new Transform({
+    const late = new Late();
+    const gate = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         const pass = () => {
-          if (this.isHeld) return;
+          if (this.left <= 0) return;
           const now = performance.now();
           if (this.rate !== Infinity && this.#free > now) {
             setTimeout(pass, this.#free - now).unref();
             return;
           }
           this.#waiting.delete(pass);
+          this.left -= chunk.length;
           this.#free = now + (chunk.length * 1000) / this.rate;
-          done(null, chunk);
+          if (this.delay === 0 && late.isEmpty) return done(null, chunk);
+          late.add(this.delay, () => gate.push(chunk));
+          done();
         };
         this.#waiting.add(pass);
         pass();
       },
+      flush: (done) => (late.isEmpty ? done() : late.add(0, done)),
     });
+    return gate;
   }
 
   /** Something has changed. */
   look(): void {
     for (const pass of this.#waiting) pass();
+  }
+}
+
+/** What comes in its order, each at its time. */
+class Late {
+  readonly #coming: { readonly due: number; readonly arrive: () => void }[] = [];
+
+  get isEmpty(): boolean {
+    return this.#coming.length === 0;
+  }
+
+  add(milliseconds: number, arrive: () => void): void {
+    const due = performance.now() + milliseconds;
+    if (this.#coming.push({ due, arrive }) === 1) this.#wait();
+  }
+
+  #wait(): void {
+    const [next] = this.#coming;
+    if (next === undefined) return;
+    const arrive = () => {
+      this.#coming.shift();
+      next.arrive();
+      this.#wait();
+    };
+    setTimeout(arrive, Math.max(0, next.due - performance.now())).unref();
   }
 }
 

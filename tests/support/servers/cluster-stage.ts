@@ -25,7 +25,7 @@ import { SystemNet } from "../../../src/system/net.ts";
 import { FakeClock, FakeTimers, fakeWorld } from "../fake-world.ts";
 
 export const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
-export const SELF = { clusterId: "cluster-b", version: "0.1.0" };
+export const SELF = { clusterId: "0b8e2f3e-0000-4000-8000-00000000000b", version: "0.1.0" };
 
 const line = message({ text: text(1) });
 /** What is served where a test serves nothing else: it says who calls. */
@@ -55,7 +55,7 @@ export class ClusterStage {
   address!: Address;
   /** What becomes of a hello. */
   greet: (hello: Hello, peer: Peer) => Promise<Greeting> = async ({ protocol }) => ({
-    clusterId: "cluster-a",
+    clusterId: "0b8e2f3e-0000-4000-8000-00000000000a",
     protocol,
     version: "0.1.0",
   });

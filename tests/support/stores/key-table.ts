@@ -15,44 +15,78 @@ type Owner =
   | "some mount"
   | "none"; // below core/: in no tree
 
-const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
+/** The shared records from which a row of this cluster's own follows, or with which it goes: their room has a
+ *  follower, since they may be another cluster's. "own": neither. */
+type Follows = "own" | `${"?" | "shared"}/${string}`;
+
+type Row =
+  | readonly [key: `${"shared" | "core"}/${string}`, owner: Owner]
+  | readonly [key: `${"local" | "?"}/${string}`, owner: Owner, follows: Follows];
+
+const TOKENS = "?/ns/:ns/tokens/by-accessor/:x";
+const MOUNTS = "?/mounts/:mount";
+const SPACES = "shared/namespaces/tree/:x/:x";
+
+const TABLE: readonly Row[] = [
   // shared/ and local/: what mounts and namespaces have
-  ["?/ns/:ns/mounts/:mount/*", "mount"],
-  ["?/ns/:ns/mount-table/:mount", "mount"],
-  ["?/ns/:ns/mount-paths/*", "some mount"],
-  ["?/mounts/:mount", "mount"],
+  ["?/ns/:ns/mounts/:mount/*", "mount", MOUNTS],
+  ["?/ns/:ns/mount-table/:mount", "mount", "own"],
+  ["?/ns/:ns/mount-paths/*", "some mount", "own"],
+  ["?/mounts/:mount", "mount", "own"],
   ["shared/namespaces/ids/:ns", "ns"],
   ["shared/namespaces/tree/:x/:x", "some ns"],
   ["shared/ns/:ns/policies/*", "ns"],
-  ["?/ns/:ns/tokens/by-accessor/:x", "ns"],
-  ["?/tokens/by-hash/:x", "some ns"],
+  ["?/ns/:ns/tokens/by-accessor/:x", "ns", "own"],
+  ["?/tokens/by-hash/:x", "some ns", "own"],
   // local/: orders of tokens, leases, wrappings
-  ["local/ns/:ns/tokens/*", "ns"],
-  ["local/tokens/by-expiry/:x/:ns/:x/:x", "ns"],
-  ["local/tokens/ended/:x/:ns/:x/:x", "ns"],
-  ["local/tokens/children/:x/:x/:ns/:x/:x", "ns"],
-  ["local/tokens/descents/:ns/:x", "ns"],
-  ["local/tokens/unending/:ns/:x/:x", "ns"],
-  ["local/tokens/by-login/:mount/*", "mount"],
-  ["local/tokens/one-time/*", "some ns"],
-  ["local/leases/records/:ns/*", "ns"],
-  ["local/leases/by-time/:mount/*", "mount"],
-  ["local/leases/by-owner/:x/:x/:ns/*", "ns"],
-  ["local/leases/irrevocable/:x/:mount/*", "mount"],
-  ["local/leases/counts/:mount", "mount"],
-  ["local/leases/sweeps/*", "core"],
-  ["local/ns/:ns/*", "ns"],
+  ["local/ns/:ns/tokens/*", "ns", TOKENS],
+  ["local/tokens/by-expiry/:x/:ns/:x/:x", "ns", TOKENS],
+  ["local/tokens/ended/:x/:ns/:x/:x", "ns", TOKENS],
+  ["local/tokens/children/:x/:x/:ns/:x/:x", "ns", TOKENS],
+  ["local/tokens/descents/:ns/:x", "ns", TOKENS],
+  ["local/tokens/unending/:ns/:x/:x", "ns", TOKENS],
+  ["local/tokens/by-login/:mount/*", "mount", TOKENS],
+  ["local/tokens/one-time/*", "some ns", TOKENS],
+  ["local/leases/records/:ns/*", "ns", SPACES],
+  ["local/leases/by-time/:mount/*", "mount", "own"],
+  ["local/leases/by-owner/:x/:x/:ns/*", "ns", "own"],
+  ["local/leases/irrevocable/:x/:mount/*", "mount", "own"],
+  ["local/leases/counts/:mount", "mount", "own"],
+  ["local/leases/sweeps/*", "core", TOKENS],
+  ["local/ns/:ns/*", "ns", SPACES],
+  // what is left of shared ones that are gone
+  ["local/remains/mounts/:mount/:x", "mount", MOUNTS],
+  ["local/remains/namespaces/:ns", "ns", SPACES],
   // of the cluster as a whole
-  ["?/mount-moves/:x", "core"],
+  ["?/mount-moves/:x", "core", "own"],
   ["shared/tokens/bootstrap", "core"],
   ["shared/tokens/salt", "core"],
   ["shared/wrapping/signing-key", "core"],
   ["shared/quotas/*", "core"],
   ["shared/identity/*", "core"],
   ["shared/audit/*", "core"],
-  ["local/audit/*", "core"],
-  ["local/cluster/region", "core"],
+  ["local/audit/*", "core", "own"],
+  ["local/cluster/region", "core", "own"],
   ["shared/browser/*", "core"],
+  // what this cluster is among those that share data: for who stands in for it
+  ["local/replication/performance/role", "core", "own"],
+  ["local/replication/performance/rotation-due", "core", "own"],
+  ["local/replication/performance/authority", "core", "own"],
+  ["local/replication/performance/server", "core", "own"],
+  ["local/replication/performance/secondaries/:x", "core", "own"],
+  ["local/replication/performance/revoked/:x", "core", "own"],
+  ["local/replication/performance/revoked-clusters", "core", "own"],
+  ["local/replication/performance/membership", "core", "own"],
+  ["local/replication/performance/member-key", "core", "own"],
+  ["local/replication/performance/joining-key", "core", "own"],
+  ["local/replication/performance/activation-key", "core", "own"],
+  ["local/replication/performance/former", "core", "own"],
+  ["local/replication/performance/former-heard", "core", "own"],
+  ["local/replication/performance/former-cluster", "core", "own"],
+  ["local/replication/performance/former-disowned", "core", "own"],
+  ["local/replication/performance/former-revoked", "core", "own"],
+  ["local/replication/performance/siblings", "core", "own"],
+  ["local/replication/performance/siblings-revoked", "core", "own"],
   // core/: this node and this cluster; they are sent to nobody
   ["core/keyring", "none"],
   ["core/unseal-key-copy", "none"],
@@ -69,13 +103,43 @@ const TABLE: readonly (readonly [key: string, owner: Owner])[] = [
   ["core/upgrade/:x", "none"],
   ["core/audit/*", "none"],
   ["core/attention/*", "none"],
-  ["local/snapshots/*", "core"],
+  ["local/snapshots/*", "core", "own"],
   ["core/evidence/*", "none"],
   ["core/carried/*", "none"],
   ["core/carried-counts", "none"],
   ["core/snapshots/*", "none"],
   ["core/control/:x", "none"],
-  ["core/replication/*", "none"],
+  ["core/replication/performance/applied", "none"],
+  ["core/replication/dr/role", "none"],
+  ["core/replication/dr/lease", "none"],
+  ["core/replication/dr/heard", "none"],
+  ["core/replication/dr/mark", "none"],
+  ["core/replication/dr/trees", "none"],
+  ["core/replication/dr/rotation-due", "none"],
+  ["core/replication/dr/authority", "none"],
+  ["core/replication/dr/server", "none"],
+  ["core/replication/dr/secondaries/:x", "none"],
+  ["core/replication/dr/revoked/:x", "none"],
+  ["core/replication/dr/revoked-clusters", "none"],
+  ["core/replication/dr/refused", "none"],
+  ["core/replication/dr/membership", "none"],
+  ["core/replication/dr/member-key", "none"],
+  ["core/replication/dr/joining-key", "none"],
+  ["core/replication/dr/activation-key", "none"],
+  ["core/replication/dr/adopted", "none"],
+  ["core/replication/dr/orphans/:x", "none"],
+  ["core/replication/dr/divergent/*", "none"],
+  ["core/replication/dr/former", "none"],
+  ["core/replication/dr/former-heard", "none"],
+  ["core/replication/dr/former-cluster", "none"],
+  ["core/replication/dr/former-disowned", "none"],
+  ["core/replication/dr/former-revoked", "none"],
+  ["core/replication/dr/siblings", "none"],
+  ["core/replication/dr/siblings-revoked", "none"],
+  ["core/replication/performance/heard", "none"],
+  ["core/replication/operation-tokens/live/*", "none"],
+  ["core/replication/operation-tokens/spent/*", "none"],
+  ["core/replication/operation-tokens/tickets-from", "none"],
   ["core/control/:x", "none"],
 ];
 
@@ -98,6 +162,32 @@ export function rowOf(key: string): string | null {
 }
 
 export const KEYS: readonly string[] = TABLE.map(([key]) => key);
+
+/** Rows that follow from shared records for which there is no follower, and followers from whose records nothing
+ *  follows, in words. */
+export function withoutFollower(
+  folders: readonly string[],
+  table: readonly Row[] = TABLE,
+): string[] {
+  const known = new Set(table.map(([key]) => key as string));
+  const follows = table.flatMap(([key, , from = "own"]) => (from === "own" ? [] : [{ key, from }]));
+  const missing = follows.flatMap(({ key, from }) => {
+    if (!known.has(from)) return [`${key}: there are no records ${from}`];
+    return folders.includes(folderOf(from)) ? [] : [`${key}: nobody follows ${folderOf(from)}`];
+  });
+  const used = new Set(follows.map(({ from }) => folderOf(from)));
+  const idle = folders.filter((folder) => !used.has(folder));
+  return [...missing, ...idle.map((folder) => `${folder}: nothing follows from it`)];
+}
+
+/** As followers name it. */
+function folderOf(key: string): string {
+  const [, ...path] = key.split("/");
+  return `${path
+    .slice(0, -1)
+    .map((part) => (part.startsWith(":") ? "*" : part))
+    .join("/")}/`;
+}
 
 /** What a commit writes against the table, in words. */
 export function againstTable({ data, leaves }: Pick<Batch, "data" | "leaves">): string[] {

@@ -396,7 +396,7 @@ const SUDO = [
   / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,
-  / \/sys\/replication\/(?:dr\/primary\/(?:secondary-token|operator-ticket)|reindex|divergent(?:\/:id)?)$/,
+  / \/sys\/replication\/(?:dr\/primary\/(?:secondary-token|operator-ticket)|performance\/primary\/secondary-token|reindex|divergent(?:\/:id)?)$/,
 ];
 /** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;

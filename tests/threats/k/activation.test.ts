@@ -47,7 +47,11 @@ class Primary {
         assert.ok(error instanceof Failure);
         throw new StatusError(Status.permissionDenied, error.message);
       }
-      return { clusterId: "cluster-a", protocol: hello.protocol, version: "0.1.0" };
+      return {
+        clusterId: "0b8e2f3e-0000-4000-8000-00000000000a",
+        protocol: hello.protocol,
+        version: "0.1.0",
+      };
     };
     return new Primary(stage, secondaries);
   }
@@ -100,7 +104,11 @@ describe("activation", BOUND, () => {
     const late = await primary.activated("late", SECOND);
     assert.equal(await primary.takes(berlin, { id: "paris" }), false, "another id");
     assert.ok(await primary.takes(berlin));
-    assert.equal(await primary.takes(berlin, { clusterId: "cluster-c" }), false, "a second use");
+    assert.equal(
+      await primary.takes(berlin, { clusterId: "0b8e2f3e-0000-4000-8000-00000000000c" }),
+      false,
+      "a second use",
+    );
     clock.pass(2n * SECOND);
     assert.equal(await primary.takes(late), false, "after its time");
     clock.pass(HOUR);

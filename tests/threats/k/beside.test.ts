@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { DAY } from "@holdfast/shared/text/duration";
+import type { Random } from "@holdfast/shared/world";
 import {
   type IssuedPair,
   issueMember,
@@ -13,8 +14,17 @@ import {
 import { CarriedLink } from "../../../src/cluster/peer-link.ts";
 import { TlsCarrier } from "../../../src/cluster/tls-carrier.ts";
 import { serviceTable } from "../../../src/grpc/method.ts";
+import { digestOf } from "../../../src/cluster/verify.ts";
+import { SystemRandom } from "../../../src/system/random.ts";
 import { FakeClock } from "../../support/fake-world.ts";
 import { ClusterStage, SELF, SET } from "../../support/servers/cluster-stage.ts";
+
+/** Whose next serial is this one. */
+function drawing(serial: string): Random {
+  const random = new SystemRandom();
+  random.bytes = () => Buffer.from(serial, "hex");
+  return random;
+}
 
 const BESIDE = { ...SET, beside: true } as const;
 
@@ -28,6 +38,7 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
   const dial = async (
     served: Pick<IssuedPair, "certificate" | "key">,
     meant: readonly string[] = serials,
+    digests: readonly string[] = [],
   ): Promise<boolean> => {
     port.serve({
       ...BESIDE,
@@ -39,7 +50,8 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
       revoked: [],
     });
     const { certificate, key } = rome;
-    const own = { ...BESIDE, serials: meant, authority: authority.certificate, certificate, key };
+    const trusted = { authority: authority.certificate, certificate, key };
+    const own = { ...BESIDE, serials: meant, digests, ...trusted };
     const link = new CarriedLink(new TlsCarrier(world, address, own), { ...SET, id: "rome" });
     try {
       await link.open(SELF);
@@ -52,6 +64,11 @@ test("T-K03: a member that dials another takes nothing but a certificate of a me
   };
   assert.ok(await dial(paris), "the harness");
   assert.equal(await dial(paris, []), false, "nobody was meant");
+  const known = [digestOf(paris.certificate)];
+  assert.ok(await dial(paris, serials, known));
+  const twin = await issueMember(authority, "paris", { ...world, random: drawing(paris.serial) });
+  assert.equal(twin.serial, paris.serial);
+  assert.equal(await dial(twin, serials, known), false, "who signs chooses the serial");
   const late = { ...world, clock: new FakeClock(world.clock.now() - 366n * DAY) };
   const impostors = {
     "one that was revoked, by our authority": await stage.member("oslo"),

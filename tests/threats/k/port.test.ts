@@ -222,9 +222,14 @@ describe("the cluster port", BOUND, () => {
     stage.tcp("127.0.0.7"); // another one, who is still there
     await until(() => stage.port.unproven === 1);
     const other = stage.tcp("127.0.0.3");
-    await stage.handshake(null, { socket: other, servername: "nobody.repl" });
+    await stage.handshake(null, { socket: other });
     await until(() => lines().length === 2);
     assert.match(lines()[1]!, /from=127\.0\.0\.3\b.*handshake failed/);
+    await stage.world.timers.advance(61n * SECOND);
+    await stage.handshake(null, { socket: stage.tcp("127.0.0.4"), servername: "nobody.repl" });
+    await until(() => lines().length === 3);
+    assert.match(lines()[2]!, /from=127\.0\.0\.4\b.*no such set/);
+    await until(() => stage.port.unproven === 0);
   });
 
   test("T-K04: with all places held, a member from elsewhere comes in", async () => {
@@ -307,6 +312,13 @@ describe("the cluster port", BOUND, () => {
     await going;
     await assert.rejects(stage.link("rome", rome).open(SELF), /certificate is revoked/);
     assert.ok(aborted >= 3);
+    // Where others are refused in their place, those are cut off, and these heard again.
+    const back = stage.link("paris", paris);
+    await back.open(SELF);
+    stage.port.refuseOnly(SET, [paris.serial]);
+    await back.closed;
+    await assert.rejects(stage.link("paris", paris).open(SELF), /certificate is revoked/);
+    await stage.link("rome", rome).open(SELF);
   });
 
   test("T-K03, R-108: a certificate that expires while its session is open is refused with its next call", async () => {

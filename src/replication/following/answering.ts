@@ -5,10 +5,10 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { classOf, isLegalKey } from "../../storage/key.ts";
 import { isSlot } from "../../storage/rows/merkle.ts";
-import { protocolBroken } from "./failures.ts";
-import { type Heal, type Healed, healed, MAX_HEALED_SLOTS } from "./messages.ts";
-import { readLeaves, readWhole } from "./reading-rows.ts";
-import type { Connection, ReceiverParts } from "./receiving.ts";
+import { protocolBroken } from "../stream/failures.ts";
+import { type Heal, type Healed, healed, MAX_HEALED_SLOTS } from "../stream/messages.ts";
+import { readLeaves, readWhole } from "../sending/reading-rows.ts";
+import type { Connection, ReceiverParts } from "../stream/receiving.ts";
 
 const WITHIN: Nanos = 10n * SECOND;
 

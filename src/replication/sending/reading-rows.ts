@@ -7,7 +7,7 @@ import { entryMissing } from "../../storage/failures.ts";
 import { afterKey, afterPrefix, classOf, compareKeys } from "../../storage/key.ts";
 import type { Slices } from "../../storage/commit/slices.ts";
 import { decodeHead, HEAD_ROW } from "../../storage/rows/head.ts";
-import { isSlot, slotOf, TREES } from "../../storage/rows/merkle.ts";
+import { slotOf, type TreeName, TREES } from "../../storage/rows/merkle.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
 import {
@@ -18,20 +18,25 @@ import {
   HEALED_BYTES,
   type SentLeaf,
   type SentRow,
-} from "./messages.ts";
+} from "../stream/messages.ts";
 
-const ROOTS = ["local/", "shared/"]; // in the order of keys; all else never leaves a cluster
+const ROOTS = ["local", "shared"] as const; // in the order of keys; all else never leaves a cluster
 const PAGE_ROWS = 16; // read at once: a value may have megabytes
 const PAGE_LEAVES = 64;
 export const PAGES_OF_TREE = 256;
 const SUBPAGES = 256;
 
 /** Rows after a key. Whoever asks keeps the place: nothing is kept here. */
-export function readChunk(store: Store, after: string): CopiedChunk {
+export function readChunk(
+  store: Store,
+  after: string,
+  trees: readonly TreeName[] = TREES,
+): CopiedChunk {
+  const roots = ROOTS.filter((one) => trees.includes(one)).map((one) => `${one}/`);
   return viewed(store, (view) => {
     const rows: SentRow[] = [];
     let left = CHUNK_BYTES;
-    for (const root of ROOTS) {
+    for (const root of roots) {
       const end = afterPrefix(root);
       let from: string = compareKeys(after, root) > 0 ? afterKey(after) : root;
       while (end === null || compareKeys(from, end) < 0) {
@@ -51,21 +56,24 @@ export function readChunk(store: Store, after: string): CopiedChunk {
   });
 }
 
-/** The hashes of all pages, as of the head that is durable when it ends. */
-export async function readPages(store: Store, slices: Slices): Promise<Buffer> {
-  // What changes meanwhile is hashed again below, at once: few pages, if any.
-  for (const name of TREES) {
+/** Has the pages hashed, so that it takes little to tell what they are. */
+export async function readPages(
+  store: Store,
+  slices: Slices,
+  names: readonly TreeName[] = TREES,
+): Promise<void> {
+  // What changes meanwhile is hashed again by pagesNow, at once: few pages, if any.
+  for (const name of names) {
     for (let page = 0; page < PAGES_OF_TREE; page++) {
       store.trees[name].pageHash(page);
       await slices.pause();
     }
   }
-  return pagesNow(store);
 }
 
-export function pagesNow({ trees }: Store): Buffer {
+export function pagesNow({ trees }: Store, names: readonly TreeName[] = TREES): Buffer {
   const numbers = Array.from({ length: PAGES_OF_TREE }, (_, page) => page);
-  return concat(...TREES.flatMap((name) => numbers.map((page) => trees[name].pageHash(page))));
+  return concat(...names.flatMap((name) => numbers.map((page) => trees[name].pageHash(page))));
 }
 
 /** 36 bytes for each subpage of these pages. */
@@ -87,7 +95,7 @@ export function* readLeaves(
 ): Generator<{ leaves: SentLeaf[]; index: bigint }> {
   let leaves: SentLeaf[] = [];
   let index = store.index;
-  for (const slot of slots.filter(isSlot)) {
+  for (const slot of slots) {
     let after = "";
     for (let isWhole = false; !isWhole;) {
       const page = viewed(store, (view) => {

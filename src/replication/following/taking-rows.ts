@@ -2,44 +2,27 @@
 // changed which the primary does not have. Each way the anchor comes first and the rows after it, so that the log from the
 // anchor on makes up for whatever was written there meanwhile; until it has, the mark says that the rows are of no index.
 
-import { asBuffer, concat, equalBytes } from "@holdfast/shared/bytes";
-import { Slices } from "../../storage/commit/slices.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
 import type { ReadView } from "../../storage/engines/engine.ts";
-import { classOf, compareKeys, isLegalKey } from "../../storage/key.ts";
+import { compareKeys } from "../../storage/key.ts";
 import { reindexStore } from "../../storage/repair/reindex.ts";
 import { decodeHead, decodeTimeline, type Head, type Timeline } from "../../storage/rows/head.ts";
-import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
-import { HASH_BYTES, slotOf, TREES } from "../../storage/rows/merkle.ts";
-import { MalformedBytes, u16, u32 } from "../../storage/rows/row-bytes.ts";
+import { TREES } from "../../storage/rows/merkle.ts";
+import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import type { AdoptedRow, Store, Surplus } from "../../storage/store.ts";
-import { protocolBroken, unrelated } from "./failures.ts";
-import {
-  beginDiff,
-  type CopiedChunk,
-  copyScope,
-  fetchKeys,
-  leaves,
-  MAX_KEYS,
-  MAX_PAGES,
-  MAX_SLOTS,
-  type SentRow,
-  subpages,
-} from "./messages.ts";
-import { PAGES_OF_TREE } from "./reading-rows.ts";
+import { protocolBroken, unrelated } from "../stream/failures.ts";
+import { MAX_KEYS } from "../stream/messages.ts";
+import { absent, groupsOf, inOrder, PrimaryRows, type Slot } from "../stream/primary-rows.ts";
 import {
   type Connection,
   hasCode,
   patiently,
   type Progress,
   type ReceiverParts,
-} from "./receiving.ts";
+} from "../stream/receiving.ts";
 
 const COPY = "copy:"; // before the last key, in the cursor
 const DIFF = "diff:";
-const SUBPAGES = 256;
-const SUM_BYTES = HASH_BYTES + 4;
-const LEAVES_AT_ONCE = 16_384; // about as many are in memory
-const KEYS_BYTES = 256 * 1024; // of keys in one request
 
 interface Begun {
   readonly bytes: Uint8Array;
@@ -51,11 +34,13 @@ export class RowTaker {
   readonly #parts: ReceiverParts;
   readonly #progress: Progress;
   readonly #connection: Connection;
+  readonly #theirs: PrimaryRows;
 
   constructor(parts: ReceiverParts, progress: Progress, connection: Connection) {
     this.#parts = parts;
     this.#progress = progress;
     this.#connection = connection;
+    this.#theirs = new PrimaryRows(parts, connection);
   }
 
   /** Everything, in the order of keys. Goes on after the cursor where a copy of this log has begun. */
@@ -67,14 +52,13 @@ export class RowTaker {
     const anchor = goesOn ? decodeHead(half.head) : (await this.#begin(true)).head;
     this.#progress.rows = { total: anchor.shared.count + anchor.local.count, done: 0 };
     let after = goesOn ? half.cursor.slice(COPY.length) : "";
-    let next = this.#chunk(after);
+    let next = this.#theirs.chunk(after);
     for (;;) {
       const chunk = await next;
-      const rows = this.#copied(chunk.rows, after);
+      const rows = inOrder(chunk, after);
       after = rows.at(-1)?.key ?? after;
       if (!chunk.isDone) {
-        if (rows.length === 0) throw protocolBroken("a chunk without rows");
-        next = this.#chunk(after); // while these are written
+        next = this.#theirs.chunk(after); // while these are written
         next.catch(() => {}); // whoever waits for it hears of it
       }
       await this.#adopt(rows, (last) => COPY + last);
@@ -85,25 +69,10 @@ export class RowTaker {
 
   /** What differs: by the hashes of pages, the sums of subpages, the leaves, and last the rows themselves. */
   async diff(): Promise<void> {
-    const { trees } = this.#parts.store;
     this.#progress.state = "merkle-diff";
     this.#progress.rows = { total: null, done: 0 };
     const { head, pages } = await this.#begin(false);
-    if (pages.length !== TREES.length * PAGES_OF_TREE * HASH_BYTES) {
-      throw protocolBroken("hashes of other pages");
-    }
-    const differing: number[] = [];
-    const slices = new Slices(this.#parts, this.#connection.signal);
-    for (let page = 0; page < TREES.length * PAGES_OF_TREE; page++) {
-      const own = trees[TREES[Math.floor(page / PAGES_OF_TREE)]!].pageHash(page % PAGES_OF_TREE);
-      const theirs = pages.subarray(page * HASH_BYTES, (page + 1) * HASH_BYTES);
-      if (!equalBytes(own, theirs)) differing.push(page);
-      await slices.pause();
-    }
-    const slots: Slot[] = [];
-    for (let at = 0; at < differing.length; at += MAX_PAGES) {
-      slots.push(...(await this.#slots(differing.slice(at, at + MAX_PAGES))));
-    }
+    const slots = await this.#theirs.differing(pages, TREES);
     this.#progress.state = "merkle-sync";
     let index = head.index;
     for (const group of groupsOf(slots)) {
@@ -124,7 +93,7 @@ export class RowTaker {
     this.#progress.rows = { total: left.length, done: 0 };
     // Kept beforehand: the rows of each step may be as new as this, or newer, and then the mark is written again.
     let pending: AdoptedRow[] = [];
-    for await (const { rows, index } of this.#fetched(left)) {
+    for await (const { rows, index } of this.#theirs.fetched(left)) {
       pending = rows;
       await ports.marks.write(index);
       await this.#split(pending, (some) => store.rewind(surplus, some));
@@ -141,11 +110,8 @@ export class RowTaker {
       viewing: <T>(run: (view: ReadView) => Promise<T>) => store.viewing(run),
       mend: (fn: Parameters<typeof store.mend>[0]) => store.mend(fn, { following: true }),
     };
-    const { mended, removed, sums } = await reindexStore(
-      mending,
-      this.#parts,
-      this.#connection.signal,
-    );
+    const { signal } = this.#connection;
+    const { mended, removed, sums } = await reindexStore(mending, this.#parts, { signal });
     if (mended.count + removed.count + sums === 0) return;
     log.error("damage in storage", {
       mended: `${mended.count} leaves, ${removed.count} without a row, ${sums} sums`,
@@ -156,12 +122,8 @@ export class RowTaker {
 
   async #begin(copy: boolean): Promise<Begun> {
     const { store, ports } = this.#parts;
-    const { link, epoch, signal } = this.#connection;
-    const { head, timeline, pages, keysVersion } = await link.call(
-      beginDiff,
-      { epoch, isCopy: copy },
-      { signal },
-    );
+    const { link } = this.#connection;
+    const { head, timeline, pages, keysVersion } = await this.#theirs.begin(copy);
     // What the log says of keys before the anchor is not going to be read.
     if (keysVersion !== ports.keysVersion()) await ports.keys(link);
     const anchor = { head, timeline: readTimeline(timeline) };
@@ -182,118 +144,22 @@ export class RowTaker {
     this.#progress.lastRemote = store.index;
   }
 
-  #chunk(after: string): Promise<CopiedChunk> {
-    const { link, epoch, signal } = this.#connection;
-    return link.call(copyScope, { epoch, after }, { signal });
-  }
-
-  /** In order, and after the one before: otherwise something would be left out. */
-  #copied(sent: readonly SentRow[], after: string): AdoptedRow[] {
-    let last = after;
-    return sent.map((row) => {
-      if (row.isAbsent || compareKeys(row.key, last) <= 0)
-        throw protocolBroken("rows out of order");
-      last = row.key;
-      return adopted(row);
-    });
-  }
-
-  /** The slots of some pages whose sums differ, with the number of leaves that the primary has there. */
-  async #slots(pages: readonly number[]): Promise<Slot[]> {
-    const { link, epoch, signal } = this.#connection;
-    const { trees } = this.#parts.store;
-    const named = concat(...pages.map((page) => u16(page)));
-    const { sums } = await link.call(subpages, { epoch, pages: named }, { signal });
-    if (sums.length !== pages.length * SUBPAGES * SUM_BYTES) throw protocolBroken("other sums");
-    const found: Slot[] = [];
-    for (const [i, page] of pages.entries()) {
-      for (let sub = 0; sub < SUBPAGES; sub++) {
-        const slot = page * SUBPAGES + sub;
-        const at = (i * SUBPAGES + sub) * SUM_BYTES;
-        const count = asBuffer(sums).readUInt32BE(at + HASH_BYTES);
-        const own = trees.of(slot).row(slot);
-        const isSame = equalBytes(own.sum, sums.subarray(at, at + HASH_BYTES));
-        if (!isSame || own.count !== count) found.push({ slot, count });
-      }
-    }
-    return found;
-  }
-
   /** Makes the rows of some slots those of the primary; gives the index at which they were read there. */
   async #mendSlots(group: readonly Slot[]): Promise<bigint> {
-    const { link, epoch, signal } = this.#connection;
-    const slots = new Set(group.map(({ slot }) => slot));
-    const theirs = new Map<string, Uint8Array>();
-    let index = 0n;
-    const named = concat(...group.map(({ slot }) => u32(slot)));
-    for await (const sent of link.stream(leaves, { epoch, slots: named }, { signal })) {
-      if (sent.index > index) index = sent.index;
-      for (const { slot, key, hash } of sent.leaves) {
-        if (!slots.has(slot) || !leavesCluster(key) || slotOf(classOf(key), key) !== slot) {
-          throw protocolBroken("leaves of another place");
-        }
-        theirs.set(key, hash);
-      }
-    }
-    const own = this.#ownLeaves(group);
-    const gone = [...own.keys()].filter((key) => !theirs.has(key)).toSorted(compareKeys);
-    const wanted = [...theirs]
-      .filter(([key, hash]) => !equalBytes(own.get(key) ?? NO_LEAF, hash))
-      .map(([key]) => key)
-      .toSorted(compareKeys);
+    const { gone, wanted, index: seen } = await this.#theirs.differences(group);
+    let index = seen;
     this.#progress.rows.total = (this.#progress.rows.total ?? 0) + gone.length + wanted.length;
     for (let at = 0; at < gone.length; at += MAX_KEYS) {
       await this.#adopt(gone.slice(at, at + MAX_KEYS).map(absent), () => DIFF);
     }
     this.#took(gone.length);
-    for await (const sent of this.#fetched(wanted)) {
+    for await (const sent of this.#theirs.fetched(wanted)) {
       if (sent.index > index) index = sent.index;
       await this.#adopt(sent.rows, () => DIFF);
       this.#took(sent.rows.length);
     }
     this.#progress.announce(index);
     return index;
-  }
-
-  #ownLeaves(group: readonly Slot[]): Map<string, Uint8Array> {
-    const found = new Map<string, Uint8Array>();
-    const view = this.#parts.store.view();
-    try {
-      for (const { slot } of group) {
-        for (let after: string | null = ""; after !== null;) {
-          const page = view.leaves({ slot, key: after }, 64);
-          const own = page.filter((leaf) => leaf.slot === slot);
-          for (const { key, hash } of own) found.set(key, hash);
-          after = own.length === 64 ? own.at(-1)!.key : null;
-        }
-      }
-    } finally {
-      view.close();
-    }
-    return found;
-  }
-
-  /** Rows of some keys as the primary has them now, in their order. */
-  async *#fetched(
-    keys: readonly string[],
-  ): AsyncGenerator<{ readonly rows: AdoptedRow[]; readonly index: bigint }> {
-    const { link, epoch, signal } = this.#connection;
-    for (let at = 0; at < keys.length;) {
-      const some = firstOf(keys, at);
-      let next = 0;
-      for await (const { rows, index } of link.stream(
-        fetchKeys,
-        { epoch, keys: some },
-        { signal },
-      )) {
-        const isRight = rows.every(({ key }, i) => key === some[next + i]);
-        if (!isRight) throw protocolBroken("rows of other keys");
-        next += rows.length;
-        yield { rows: rows.map(adopted), index };
-      }
-      if (next !== some.length) throw protocolBroken("fewer rows than keys");
-      at += some.length;
-    }
   }
 
   #took(rows: number): void {
@@ -326,47 +192,11 @@ export class RowTaker {
   }
 }
 
-interface Slot {
-  readonly slot: number;
-  /** Leaves that the primary has there. */
-  readonly count: number;
-}
-
-const NO_LEAF = new Uint8Array(0);
-
 /** Whether what is half taken over is a copy, which goes on after its cursor; also before its first row. */
 export function isCopied({ adopting, head }: Store): boolean {
   if (adopting?.kind !== "adopt" || head === null) return false;
   const isEmpty = head.shared.count + head.local.count === 0;
   return adopting.cursor.startsWith(COPY) || (adopting.cursor === "" && isEmpty);
-}
-
-/** So many slots at a time that their leaves fit. */
-function* groupsOf(slots: readonly Slot[]): Generator<Slot[]> {
-  let group: Slot[] = [];
-  let count = 0;
-  for (const slot of slots) {
-    if (group.length === MAX_SLOTS || (group.length > 0 && count + slot.count > LEAVES_AT_ONCE)) {
-      yield group;
-      group = [];
-      count = 0;
-    }
-    group.push(slot);
-    count += slot.count;
-  }
-  if (group.length > 0) yield group;
-}
-
-/** As many keys as one request may name. */
-function firstOf(keys: readonly string[], from: number): string[] {
-  const some: string[] = [];
-  for (let bytes = 0; from + some.length < keys.length && some.length < MAX_KEYS;) {
-    const key = keys[from + some.length]!;
-    bytes += Buffer.byteLength(key);
-    if (some.length > 0 && bytes > KEYS_BYTES) break;
-    some.push(key);
-  }
-  return some;
 }
 
 /** The surplus keys that a rewind before a crash has not reached. */
@@ -376,19 +206,6 @@ function leftOf(
 ): readonly string[] {
   if (half?.kind !== "rewind" || decodeHead(half.head).index !== fork) return keys;
   return keys.filter((key) => compareKeys(key, half.cursor) > 0);
-}
-
-function adopted({ key, scope, value, isAbsent }: SentRow): AdoptedRow {
-  if (isAbsent) return absent(key);
-  return { key, scope, value };
-}
-
-function absent(key: string): AdoptedRow {
-  return { key, scope: CORE_SCOPE, value: null };
-}
-
-function leavesCluster(key: string): boolean {
-  return isLegalKey(key) && classOf(key) !== "ignored";
 }
 
 function readTimeline(bytes: Uint8Array): Timeline {

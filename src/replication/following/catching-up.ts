@@ -1,25 +1,22 @@
 // What lies between a hello and the log, and between one stream of the log and the next: rows are copied or compared, entries given
 // up, damage mended, until the log of the primary goes on from where this one ends.
 
-import { Status, StatusError } from "../../grpc/status.ts";
-import { decodeTimeline, type Timeline } from "../../storage/rows/head.ts";
+import { decodeTimeline, replacedLog, type Timeline } from "../../storage/rows/head.ts";
 import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
-import { type Decision, forkOf } from "./decision.ts";
+import { type Decision, forkOf } from "../stream/decision.ts";
+import { divergent, protocolBroken, refusedByPrimary } from "../stream/failures.ts";
 import {
-  disabledByPrimary,
-  divergent,
-  endedByPrimary,
-  protocolBroken,
-  refusedByPrimary,
-  unmended,
-} from "./failures.ts";
-import type { StreamEnd } from "./following-log.ts";
-import { DISABLED } from "./goodbyes.ts";
-import { type Connection, EVENT, hasCode, type Progress, type ReceiverParts } from "./receiving.ts";
+  type Connection,
+  EVENT,
+  hasCode,
+  type Progress,
+  type ReceiverParts,
+  type StreamEnd,
+} from "../stream/receiving.ts";
+import { assertGoesOn, inRounds } from "../stream/rounds.ts";
 import { RowTaker } from "./taking-rows.ts";
 
-const ROUNDS = 3;
 const ANY_INDEX = 2n ** 63n;
 
 export class CatchingUp {
@@ -47,7 +44,7 @@ export class CatchingUp {
         const theirs = timelineOf(timeline);
         const fork = forkFrom(store, theirs);
         if (fork !== null) return await this.#goBack(fork, () => this.#compareAll(fork));
-        await this.#giveUpOwn({ isOtherLog: theirs.lineage !== store.timeline?.lineage });
+        await this.#giveUpOwn(theirs);
         if (decision.kind === "copy" && (await this.#addsUp(this.#taker.copy()))) return;
         return await this.#diff();
       }
@@ -61,16 +58,30 @@ export class CatchingUp {
     }
   }
 
-  /** Before a log of another lineage takes the place of this one: nobody can tell where the two parted, so that everything is handed
-   *  over that was written here since this cluster led last, as far as it is kept. */
-  async #giveUpOwn({ isOtherLog }: { readonly isOtherLog: boolean }): Promise<void> {
-    const { store, ports } = this.#parts;
+  /** Before a log of another lineage takes the place of this one: what was written here since this cluster led last is handed over, as
+   *  far as it is kept and the primary had not the same before its restore. */
+  async #giveUpOwn(theirs: Timeline): Promise<void> {
+    const { store, ports, log } = this.#parts;
     if (!ports.mayRewind() || store.adopting !== null) return;
-    const fork = isOtherLog ? ledSince(store, ports.self().clusterId) : null;
-    if (fork !== null) {
+    const isOtherLog = theirs.lineage !== store.timeline?.lineage;
+    const led = isOtherLog ? ledSince(store, ports.self().clusterId) : null;
+    if (led !== null) {
+      const parted = forkBeforeRestore(store, theirs);
+      const fork = parted !== null && parted > led ? parted : led;
       this.#progress.state = "merkle-diff"; // it may take its time
-      this.#tellDivergent(fork);
-      await ports.giveUp(await store.surplus(fork));
+      if (fork < store.index) {
+        this.#tellDivergent(fork);
+        if (parted === null) {
+          log.warn(
+            "it is not known what of these the primary had before its data was restored: all are kept",
+            {
+              fork: String(fork),
+              head: String(store.index),
+            },
+          );
+        }
+        await ports.giveUp(await store.surplus(fork));
+      }
     }
     await ports.giveUpAll?.();
   }
@@ -106,13 +117,8 @@ export class CatchingUp {
   /** How the log goes on after a stream of it has ended. Throws where the session is over. */
   async after(end: StreamEnd): Promise<void> {
     const { store, log, figures } = this.#parts;
+    assertGoesOn(end);
     switch (end.kind) {
-      case "closed":
-        throw new StatusError(Status.unavailable, "the primary has ended the stream");
-      case "goodbye":
-        throw end.reason === DISABLED ? disabledByPrimary() : endedByPrimary(end.reason);
-      case "diverged":
-        throw protocolBroken("another log than it said");
       case "trimmed":
         figures?.resumed("trimmed");
         return await this.#diff();
@@ -132,27 +138,11 @@ export class CatchingUp {
     }
   }
 
-  /** Once more where what came in the end does not add up, so that no damage that cannot be mended is compared for
-   *  ever. A comparison that was cut off does not count. */
-  async #diff(): Promise<void> {
-    const progress = this.#progress;
-    const { clock, figures } = this.#parts;
-    for (let isWhole = false; !isWhole; progress.rounds++) {
-      if (progress.rounds >= ROUNDS) {
-        progress.rounds = 0;
-        progress.isUnmended = true;
-        this.#parts.ports.compared?.(false);
-        this.#parts.log.error("the data here differs from the primary's, and cannot be mended", {
-          event: "replication.corruption-detected",
-        });
-        throw unmended();
-      }
-      // Rows may have come and gone by leaves that were damaged: then sums are wrong that no comparison mends.
-      if (progress.rounds > 0) await this.#taker.mendOwn();
-      const begun = clock.elapsed();
-      isWhole = await this.#addsUp(this.#taker.diff());
-      figures?.compared(Number(clock.elapsed() - begun) / 1e9);
-    }
+  #diff(): Promise<void> {
+    return inRounds(this.#parts, this.#progress, {
+      mendOwn: () => this.#taker.mendOwn(),
+      compare: () => this.#addsUp(this.#taker.diff()),
+    });
   }
 
   /** False where the rows that were taken over are not those that they should be: then something is wrong here or there. */
@@ -176,13 +166,20 @@ function forkFrom({ timeline: own, index }: Store, timeline: Timeline): bigint |
   return fork !== null && fork < index ? fork : null;
 }
 
+/** The last index in common with the log that a restore there has replaced; null where nobody can tell. */
+function forkBeforeRestore({ timeline: own, index }: Store, theirs: Timeline): bigint | null {
+  const replaced = replacedLog(theirs);
+  if (own === null || replaced === null || replaced.timeline.lineage !== own.lineage) return null;
+  return forkOf({ timeline: own, index }, replaced);
+}
+
 /** Before the first entry that is kept of those that this cluster has written since nobody else did; null where there are none. */
 function ledSince({ timeline, tail, index }: Store, cluster: string): bigint | null {
   const epochs = timeline?.epochs ?? [];
   const own = epochs.slice(epochs.findLastIndex((one) => one.cluster !== cluster) + 1);
   const [first] = own;
-  if (first === undefined || tail === null) return null;
-  const [begun, kept] = [BigInt(first.first), tail.first];
+  if (first === undefined) return null;
+  const [begun, kept] = [BigInt(first.first), tail!.first];
   const before = (begun > kept ? begun : kept) - 1n;
   return before < index ? before : null;
 }

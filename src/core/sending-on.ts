@@ -1,0 +1,152 @@
+// What a request does on a cluster that leaves shared data to another one: whether it goes there, and as whose.
+
+import { EMPTY, utf8 } from "@holdfast/shared/bytes";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Reply } from "@holdfast/shared/endpoint/reply";
+import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import * as failures from "./failures.ts";
+import { targetWith } from "./finding.ts";
+import type { RequestState } from "./request-state.ts";
+import type { PipelineParts, PrimaryCluster, SentRequest } from "./seams.ts";
+
+type Parts = Pick<PipelineParts, "elsewhere" | "governance" | "region" | "node">;
+
+/** A little more than a query may wait in another region. */
+const LONGEST: Nanos = 6n * MINUTE;
+
+/** The parameter of the ACL API that names a region. */
+const REGION = "region";
+
+export class SendingOn {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get #primary(): PrimaryCluster | null {
+    return this.#parts.elsewhere?.primary ?? null;
+  }
+
+  /** What one cluster has sent on another one does not. */
+  check({ incoming }: RequestState): void {
+    if ((incoming.forwarded ?? null) !== null && this.#primary !== null) {
+      throw failures.forwardedTwice();
+    }
+  }
+
+  /** Whether it names the region that is not this one and is known: then that one decides who may do it. */
+  namesPrimary({ endpoint, query }: RequestState): boolean {
+    const primary = this.#primary;
+    if (primary === null || query.size === 0 || !takesRegion(endpoint)) return false;
+    const named = query.get(REGION);
+    if (typeof named !== "string" || named === "") return false;
+    return named === primary.region && named !== this.#parts.region?.();
+  }
+
+  /** Where what it writes is another cluster's: that one. Null at once where there is nothing to look at. */
+  to(
+    { incoming }: RequestState,
+    endpoint: Served,
+    input: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+  ): Promise<PrimaryCluster | null> | null {
+    const isAttested = (incoming.forwarded?.attested ?? null) !== null;
+    if (this.#primary === null && !isAttested) return null;
+    return this.#look(endpoint, input, context, isAttested);
+  }
+
+  /** Leases are local wherever they are made. */
+  async #look(
+    endpoint: Served,
+    input: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+    isAttested: boolean,
+  ): Promise<PrimaryCluster | null> {
+    const writes = endpoint.issues ? null : ((await endpoint.belongs?.(input, context)) ?? null);
+    // Anything else that has an owner would be that of whoever is claimed to ask.
+    if (isAttested && writes !== "shared") throw failures.notAttested();
+    return writes === "shared" ? this.#primary : null;
+  }
+
+  /** As it was judged here. */
+  async send(
+    state: RequestState,
+    primary: PrimaryCluster,
+    input: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+  ): Promise<Reply> {
+    const { incoming, caller, mount, endpoint } = state;
+    const sentOn = endpoint?.sentOn ?? null;
+    const reply = await this.#sent(state, primary, {
+      incoming,
+      target: targetOf(state, sentOn?.query(input, context)),
+      ...asWhom(caller, incoming.credential),
+      body: await bodyOf(state),
+      headers: [
+        ...new Set([...this.#parts.governance.headers(), ...(mount?.headers?.request ?? [])]),
+      ],
+      wrapsItself: true,
+    });
+    // Lists that wait go by the index of this cluster.
+    const seen = reply.index === null ? reply : reply.with({ index: this.#parts.node.index });
+    if (sentOn === null || seen.data === undefined) return seen;
+    return seen.withData(sentOn.answer(seen.data, context) as Reply["data"]);
+  }
+
+  async #sent(state: RequestState, primary: PrimaryCluster, request: SentRequest): Promise<Reply> {
+    const { reply, written } = await primary.send(request);
+    state.writtenThere = written;
+    return reply;
+  }
+
+  /** As it came: who may do it, and everything else, is for the region that it names. */
+  async pass(state: RequestState): Promise<Reply> {
+    const { incoming } = state;
+    const primary = this.#primary;
+    if (primary === null) throw failures.placeChanged(); // it has taken over meanwhile
+    incoming.allow(LONGEST); // there it may wait for a change
+    return this.#sent(state, primary, {
+      incoming,
+      target: targetOf(state),
+      credential: incoming.credential,
+      attested: null,
+      body: await bodyOf(state),
+      headers: this.#parts.governance.headers(),
+      wrapsItself: false,
+    });
+  }
+}
+
+/** By its secret where the primary knows that, by the word of this cluster where it cannot. */
+function asWhom(
+  caller: Caller | null,
+  credential: string | null,
+): { readonly credential: string | null; readonly attested: Caller | null } {
+  if (caller === null) return { credential: null, attested: null };
+  if (caller.global) return { credential, attested: null };
+  if (caller.type === "management") throw failures.localManagement();
+  return { credential: null, attested: caller };
+}
+
+async function bodyOf({ recalled, body, incoming, meant }: RequestState): Promise<Uint8Array> {
+  if (recalled) return utf8(JSON.stringify(body)); // its snapshot is loaded here alone
+  const sends = meant?.method !== "GET" && meant?.method !== "LIST";
+  return sends && incoming.hasBody ? incoming.body(incoming.listener.maxBody) : EMPTY;
+}
+
+function takesRegion(endpoint: Served | null): boolean {
+  return endpoint?.family === "acl" && endpoint.byName.get(REGION)?.source === "query";
+}
+
+/** Which region was named says where it goes, and is said no more there. */
+function targetOf(
+  { incoming: { target }, endpoint, query }: RequestState,
+  putIn: Readonly<Record<string, string>> = {},
+): string {
+  const leftOut = query.has(REGION) && takesRegion(endpoint) ? [REGION] : [];
+  const isAsItCame = leftOut.length === 0 && Object.keys(putIn).length === 0;
+  return isAsItCame ? target : targetWith(target, leftOut, putIn);
+}

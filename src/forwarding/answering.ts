@@ -1,0 +1,110 @@
+// The side of the primary: a request that a secondary has sent on passes the whole pipeline once more, as one that came
+// to a listener of its own.
+
+import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Peer } from "../cluster/verify.ts";
+import type { Core, Incoming } from "../core/incoming.ts";
+import { type Served, serveUnary } from "../grpc/method.ts";
+import { malformed, tooLarge } from "./failures.ts";
+import {
+  ask,
+  forward,
+  type ForwardAnswer,
+  type ForwardedRequest,
+  MAX_SENT_BODY,
+} from "./messages.ts";
+import { sentAnswer } from "./sent-answer.ts";
+import { attestedBy } from "./sent-caller.ts";
+
+/** As the listeners of others are judged: nobody comes from this machine, and no key is handed in this way. */
+const LISTENER: ListenerTraits = {
+  keyCeremonies: "off",
+  openings: { metrics: false },
+  maxBody: MAX_SENT_BODY,
+  metricsOnly: false,
+};
+
+export interface ForwardedRequests {
+  readonly core: Pick<Core, "handle">;
+  /** The last index with anything shared. */
+  readonly shared: () => bigint;
+}
+
+/** For the table of a set of performance secondaries. */
+export function forwardServices(requests: ForwardedRequests): readonly Served<Peer>[] {
+  return [forward, ask].map((method) =>
+    serveUnary(method, (request, { peer, signal }) =>
+      answerForwarded(requests, request, peer.id, signal),
+    ),
+  );
+}
+
+/** `member`: who has sent it, as its certificate proves. */
+export async function answerForwarded(
+  { core, shared }: ForwardedRequests,
+  request: ForwardedRequest,
+  member: string,
+  signal: AbortSignal,
+): Promise<ForwardAnswer> {
+  const { result } = await core.handle(incomingOf(request, member, signal));
+  return sentAnswer(result, shared());
+}
+
+function incomingOf(
+  {
+    id,
+    verb,
+    target,
+    namespace,
+    credential,
+    attested,
+    body,
+    contentType,
+    headers,
+    address,
+    port,
+    wrapTtl,
+    isWrappedAsJwt,
+    wrapsItself,
+    policyOverride,
+    clusterId,
+  }: ForwardedRequest,
+  member: string,
+  signal: AbortSignal,
+): Incoming {
+  const isOneOf = credential === "" || attested === null;
+  if (!isUuid(id) || !isOneOf || port > 65_535) throw malformed();
+  const named = new Map(headers.map(({ name, value }) => [name, value]));
+  return {
+    id,
+    verb,
+    target,
+    credential: credential === "" ? null : credential,
+    namespace: namespace === "" ? null : namespace,
+    wrapTtl: wrapTtl === 0n ? null : wrapTtl,
+    wrapForm: isWrappedAsJwt ? "jwt" : "token",
+    policyOverride,
+    contentType: contentType === "" ? null : contentType,
+    hasBody: body.length > 0,
+    header: (name) => named.get(name),
+    remote: { address, port, loopback: false },
+    listener: LISTENER,
+    signal,
+    allow: () => {}, // the sender says how long it waits
+    body: async (limit) => {
+      if (body.length > limit) throw tooLarge(limit);
+      return body;
+    },
+    stream: () => {
+      throw malformed(); // what takes its body as it comes is not sent on
+    },
+    wipe: () => void body.fill(0),
+    forwarded: {
+      member,
+      clusterId,
+      attested: attested === null ? null : attestedBy(attested),
+      wrapsItself,
+    },
+  };
+}

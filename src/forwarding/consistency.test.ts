@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
+import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { fakeWorld } from "../../tests/support/fake-world.ts";
+import type { Head, Timeline } from "../storage/rows/head.ts";
+import { StateMarks } from "./consistency.ts";
+import type { Primary } from "./primary.ts";
+
+const KEY = createSecretKey(Buffer.alloc(32, 7));
+const none = new AbortController().signal;
+
+interface Stage {
+  lineage: number;
+  epoch: number;
+  index: bigint;
+  /** Null: this one is the primary. */
+  applied: bigint | null;
+  /** First indexes of epochs, from the first on. */
+  epochs: readonly bigint[];
+}
+
+function staged(stage: Partial<Stage> = {}, key = KEY) {
+  const at: Stage = { lineage: 1, epoch: 1, index: 10n, applied: null, epochs: [1n], ...stage };
+  const waiting = new Set<() => void>();
+  const world = fakeWorld();
+  const marks = new StateMarks({
+    log: {
+      get head() {
+        return {
+          lineage: Buffer.alloc(16, at.lineage),
+          epoch: at.epoch,
+          index: at.index,
+        } as unknown as Head;
+      },
+      get timeline() {
+        const epochs = at.epochs.map((first, i) => ({
+          epoch: i + 1,
+          first: String(first),
+          chain: "",
+          cluster: "",
+        }));
+        return { lineage: "", epochs } satisfies Timeline;
+      },
+      onIndex: (index, call) => {
+        const look = () => {
+          if (at.index >= index) call();
+        };
+        waiting.add(look);
+        return () => waiting.delete(look);
+      },
+    },
+    primary: () => {
+      const { applied } = at;
+      if (applied === null) return null;
+      const appliedUpTo = async (index: bigint) => applied >= index;
+      return { applied, appliedUpTo } as unknown as Primary;
+    },
+    timers: world.timers,
+  });
+  marks.open(key);
+  const write = (index: bigint) => {
+    at.index = index;
+    for (const look of waiting) look();
+  };
+  return { at, marks, world, write, mark: (written = 0n) => marks.mark(written) ?? assert.fail() };
+}
+
+test("what was seen of a cluster is reached there when its own log is so far", () => {
+  const { at, marks, mark } = staged();
+  const seen = mark();
+  assert.equal(marks.judge(seen), "reached");
+  at.index = 9n;
+  assert.equal(marks.judge(seen), "behind");
+  at.index = 11n;
+  assert.equal(marks.judge(seen), "reached");
+  assert.notEqual(mark(), seen);
+});
+
+test("a mark is the same until something is written", () => {
+  const { at, mark } = staged();
+  const first = mark();
+  assert.equal(mark(), first);
+  at.index = 11n;
+  assert.notEqual(mark(), first);
+});
+
+test("what was seen of the primary is reached elsewhere when that is applied, whatever the index is there", () => {
+  const primary = staged({ lineage: 1, index: 50n });
+  const other = staged({ lineage: 2, index: 7n, applied: 49n });
+  assert.equal(other.marks.judge(primary.mark()), "behind");
+  other.at.applied = 50n;
+  assert.equal(other.marks.judge(primary.mark()), "reached");
+});
+
+test("what was seen of a secondary is reached at the primary, and at a third by what both have of it", () => {
+  const primary = staged({ lineage: 1, index: 50n });
+  const second = staged({ lineage: 2, index: 700n, applied: 49n });
+  const third = staged({ lineage: 3, index: 1n, applied: 48n });
+  assert.equal(primary.marks.judge(second.mark()), "reached");
+  assert.equal(third.marks.judge(second.mark()), "behind");
+  third.at.applied = 49n;
+  assert.equal(third.marks.judge(second.mark()), "reached");
+});
+
+test("what was sent on and has not come back is not reached where it was asked", () => {
+  const second = staged({ lineage: 2, index: 7n, applied: 49n });
+  const seen = second.mark(50n);
+  assert.equal(second.marks.judge(seen), "behind");
+  second.at.applied = 50n;
+  assert.equal(second.marks.judge(seen), "reached");
+});
+
+test("R-89: what a former primary has written before the fork is reached; what it wrote after it never is", () => {
+  const before = staged({ index: 20n });
+  const [below, above] = [before.mark(), ((before.at.index = 21n), before.mark())];
+  const after = staged({ epoch: 2, epochs: [1n, 21n], index: 30n });
+  assert.equal(after.marks.judge(below), "reached");
+  assert.equal(after.marks.judge(above), "lost");
+  assert.equal(before.marks.judge(after.mark()), "behind", "the former one has not seen the later");
+  before.at.index = 40n;
+  assert.equal(before.marks.judge(after.mark()), "behind", "nor by writing on");
+});
+
+test("R-87: what is no mark of the set is told from one", () => {
+  const { marks, mark } = staged();
+  const text = mark();
+  const other = text.startsWith("A") ? "B" : "A";
+  const forged = [
+    "",
+    "x",
+    `${text}A`,
+    text.slice(0, -1),
+    other + text.slice(1),
+    `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
+    staged({}, createSecretKey(Buffer.alloc(32, 8))).mark(),
+  ];
+  for (const one of forged) assert.equal(marks.judge(one), "unknown");
+  marks.close();
+  assert.equal(marks.judge(text), "unknown");
+  assert.equal(marks.mark(0n), null);
+});
+
+test("who waits is answered when it is reached, and not after its time", async () => {
+  const { at, marks, mark, world, write } = staged();
+  const seen = mark();
+  at.index = 9n;
+  const waiting = marks.reaches(seen, 2n * SECOND, none);
+  write(10n);
+  assert.equal(await waiting, true);
+  at.index = 9n;
+  const inVain = marks.reaches(seen, 2n * SECOND, none);
+  await world.timers.advance(2n * SECOND);
+  assert.equal(await inVain, false);
+});

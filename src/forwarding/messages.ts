@@ -1,0 +1,123 @@
+// A request that one cluster sends another, and what that answers. The numbers stand in docs/formats/cluster.md.
+
+import {
+  bytes,
+  flag,
+  list,
+  message,
+  type MessageOf,
+  part,
+  text,
+  uint32,
+  uint64,
+} from "../grpc/message.ts";
+import { LARGEST_MESSAGE, method } from "../grpc/method.ts";
+
+const MIB = 1024 * 1024;
+/** Everything around a body, and more. */
+const AROUND = 2 * MIB;
+/** What a body may have at most; a listener may let less pass. */
+export const MAX_SENT_BODY: number = LARGEST_MESSAGE - AROUND;
+const MAX_HEADERS = 256;
+const MAX_WARNINGS = 1024;
+export const MAX_POLICIES = 4096;
+const MAX_METADATA = 1024;
+/** For each session. */
+const AT_ONCE = 64;
+
+const pair = message({ name: text(1), value: text(2) });
+export type Pair = MessageOf<typeof pair>;
+
+const origin = message({
+  namespaceId: text(1),
+  mount: text(2),
+  login: text(3),
+  name: text(4),
+  metadata: list(part(5, pair), MAX_METADATA),
+  owner: list(part(6, pair), MAX_METADATA),
+  hasOwner: flag(7),
+  first: text(8),
+});
+
+const terms = message({
+  period: uint64(1),
+  longest: uint64(2),
+  path: text(3),
+  usesLeft: uint64(4),
+});
+
+/** Whose token the sender alone knows. */
+const attested = message({
+  accessor: text(1),
+  name: text(2),
+  policies: list(text(3), MAX_POLICIES),
+  namespaceId: text(4),
+  namespacePath: text(5),
+  created: uint64(6),
+  expires: uint64(7), // 0: never
+  isWithoutDefault: flag(8),
+  origin: part(9, origin),
+  terms: part(10, terms),
+});
+export type SentCaller = MessageOf<typeof attested>;
+
+const request = message({
+  id: text(1),
+  verb: text(2),
+  target: text(3),
+  namespace: text(4),
+  credential: text(5),
+  attested: part(6, attested),
+  body: bytes(7),
+  contentType: text(8),
+  headers: list(part(9, pair), MAX_HEADERS),
+  address: text(10), // of the client
+  port: uint32(11),
+  wrapTtl: uint64(12), // in nanoseconds; 0: not wrapped
+  isWrappedAsJwt: flag(13),
+  wrapsItself: flag(14), // the sender wraps the answer
+  policyOverride: flag(15),
+  clusterId: text(16), // of the sender
+});
+export type ForwardedRequest = MessageOf<typeof request>;
+
+/** Values of JSON stand as its text; empty where there is none. */
+const done = message({
+  status: uint32(1), // 0: the usual one
+  data: text(2),
+  contentType: text(3), // of what is no JSON
+  warnings: list(text(4), MAX_WARNINGS),
+  headers: list(part(5, pair), MAX_HEADERS),
+  index: uint64(6), // 0: none of its own
+  auth: text(7),
+  leased: text(8),
+  wrapInfo: text(9),
+});
+export type SentReply = MessageOf<typeof done>;
+
+const refused = message({
+  kind: text(1),
+  code: text(2),
+  message: text(3),
+  texts: list(text(4), MAX_WARNINGS),
+  retryAfter: uint32(5), // in seconds; 0: as usual
+  headers: list(part(6, pair), MAX_HEADERS),
+});
+export type SentRefusal = MessageOf<typeof refused>;
+
+const answer = message({
+  done: part(1, done),
+  refused: part(2, refused),
+  /** The last index with anything shared, when it was answered. */
+  shared: uint64(3),
+});
+export type ForwardAnswer = MessageOf<typeof answer>;
+
+const SERVICE = "/holdfast.cluster.v1.Forwarding";
+const BOUNDS = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE, atOnce: AT_ONCE };
+
+/** What was judged where it was asked, and is written at the primary. */
+export const forward = method("unary", `${SERVICE}/Forward`, request, answer, BOUNDS);
+
+/** What names the region of the primary: it may wait there for minutes, and takes no place of what is written. */
+export const ask = method("unary", `${SERVICE}/Ask`, request, answer, BOUNDS);

@@ -1,0 +1,50 @@
+// What a cluster that leaves shared data to another one has of that one. Whoever holds the link and takes the rows
+// offers it.
+
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { PeerLink } from "../cluster/peer-link.ts";
+import { Status, StatusError } from "../grpc/status.ts";
+import { primaryLost, primaryUnreachable } from "./failures.ts";
+import { ask, forward, type ForwardAnswer, type ForwardedRequest } from "./messages.ts";
+
+export interface Primary {
+  /** Name of its region; empty while it is not known. */
+  readonly region: string;
+  /** Throws a Failure: `primaryUnreachable` where nothing can have been done there, else `primaryLost`. Asks once. */
+  call(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardAnswer>;
+  /** Whether what it writes comes here now. */
+  readonly isRunning: boolean;
+  /** When something came last; null: never. */
+  readonly lastSuccess: Instant | null;
+  /** When that failed last, and why; null: never. */
+  readonly lastError: { readonly at: Instant; readonly message: string } | null;
+  /** Its last index that is applied here. */
+  readonly applied: bigint;
+  /** Whether it is applied up to there, as soon as it is, and false when the time is over. */
+  appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean>;
+}
+
+/** These are said before a request is looked at. */
+const NOT_TAKEN: ReadonlySet<number> = new Set([
+  Status.unimplemented, // by a primary of an earlier version, which has no such method
+  Status.permissionDenied,
+  Status.unauthenticated,
+  Status.resourceExhausted,
+  Status.invalidArgument,
+  Status.failedPrecondition,
+]);
+
+/** Over the link that there is at that moment; null where there is none. */
+export function callsOver(link: () => PeerLink | null): Primary["call"] {
+  return async (request, signal) => {
+    const open = link();
+    if (open === null || open.closed === null) throw primaryUnreachable();
+    try {
+      return await open.call(request.wrapsItself ? forward : ask, request, { signal });
+    } catch (error) {
+      signal.throwIfAborted(); // who asked has gone
+      const isRefused = error instanceof StatusError && NOT_TAKEN.has(error.status);
+      throw isRefused ? primaryUnreachable(error) : primaryLost(error);
+    }
+  };
+}

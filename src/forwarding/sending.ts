@@ -1,0 +1,78 @@
+// The side of the cluster that leaves shared data to another one: a request goes there once, and its answer is given
+// when what it wrote is here.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { PrimaryCluster, Sent, SentRequest } from "../core/seams.ts";
+import { tooLarge } from "./failures.ts";
+import { type ForwardedRequest, MAX_SENT_BODY } from "./messages.ts";
+import type { Primary } from "./primary.ts";
+import { sentCaller } from "./sent-caller.ts";
+import { replyIn } from "./sent-answer.ts";
+
+/** How long an answer waits for what it has written. */
+const WAIT: Nanos = 2n * SECOND;
+const STALE =
+  "it was done by the primary, and is not to be seen here yet: what is read in the next moments may be older";
+
+export class SendingToPrimary implements PrimaryCluster {
+  readonly #primary: Primary;
+  readonly #clusterId: () => string;
+  readonly #wait: Nanos;
+
+  constructor(primary: Primary, clusterId: () => string, wait: Nanos = WAIT) {
+    this.#primary = primary;
+    this.#clusterId = clusterId;
+    this.#wait = wait;
+  }
+
+  get region(): string {
+    return this.#primary.region;
+  }
+
+  async send(request: SentRequest): Promise<Sent> {
+    const { signal } = request.incoming;
+    if (request.body.length > MAX_SENT_BODY) throw tooLarge(MAX_SENT_BODY);
+    const answer = await this.#primary.call(this.#messageOf(request), signal);
+    const reply = replyIn(answer);
+    const isSeen = await this.#primary.appliedUpTo(answer.shared, this.#wait, signal);
+    return {
+      reply: isSeen ? reply : reply.with({ warnings: [STALE] }),
+      written: answer.shared,
+    };
+  }
+
+  #messageOf({
+    incoming,
+    target,
+    credential,
+    attested,
+    body,
+    headers,
+    wrapsItself,
+  }: SentRequest): ForwardedRequest {
+    const { id, verb, namespace, contentType, wrapTtl, wrapForm, policyOverride, remote } =
+      incoming;
+    return {
+      id,
+      verb,
+      target,
+      namespace: namespace ?? "",
+      credential: credential ?? "",
+      attested: attested === null ? null : sentCaller(attested),
+      body,
+      contentType: contentType ?? "",
+      headers: headers.flatMap((name) => {
+        const value = incoming.header(name);
+        return value === undefined ? [] : [{ name, value }];
+      }),
+      address: remote.address,
+      port: remote.port,
+      wrapTtl: wrapTtl ?? 0n,
+      isWrappedAsJwt: wrapForm === "jwt",
+      wrapsItself,
+      policyOverride,
+      clusterId: this.#clusterId(),
+    };
+  }
+}

@@ -1,0 +1,16 @@
+// Another member of the set, as somebody has named it: who sends it may write what it likes.
+
+import { isClusterId, isDigest, isMemberId, isSerial } from "../../cluster/names.ts";
+import { usableAddresses } from "../addresses.ts";
+import type { Sibling } from "../stream/messages.ts";
+
+/** What people read and others are called and known by is an id, a cluster, serials and addresses, or nothing. */
+export function readable({ id, cluster, serials, addresses, digests }: Sibling): Sibling {
+  return {
+    serials: serials.filter(isSerial),
+    id: isMemberId(id) ? id : "",
+    cluster: isClusterId(cluster) ? cluster : "",
+    addresses: usableAddresses(addresses),
+    digests: digests.filter(isDigest),
+  };
+}

@@ -1,0 +1,59 @@
+// What a rehearsal says to do next, and in which order.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { PromotionFacts } from "./checks.ts";
+import { rehearsed } from "./rehearsal.ts";
+
+const FACTS: PromotionFacts = {
+  opens: true,
+  copied: true,
+  between: null,
+  equal: null,
+  applied: 90n,
+  announced: 90n,
+  final: null,
+  silentFor: null,
+  unheardFor: null,
+  isHeard: true,
+  refusal: null,
+  hasPrimary: true,
+  superseded: false,
+  leader: { number: 3, cluster: "0b8e2f3e-0000-4000-8000-000000000001" },
+  nameOf: () => "",
+  hasPort: true,
+  audits: true,
+  changing: false,
+  siblings: null,
+};
+const API = "https://a.example:8200";
+
+test("a primary that is there is demoted first; one that is silent cannot be, and is waited for", () => {
+  const [first] = rehearsed(FACTS, API).next;
+  assert.equal(first, `on the primary (${API}): holdfast replication demote`);
+  const silent = rehearsed({ ...FACTS, silentFor: 3, unheardFor: 3 }, API).next;
+  assert.match(
+    silent[0] ?? "",
+    /^here: wait until the primary was silent for 15 seconds; where it/,
+  );
+  const gone = rehearsed({ ...FACTS, silentFor: 15, unheardFor: 15 }, API);
+  assert.equal(gone.ready, true);
+  assert.equal(gone.next[0], "here: holdfast replication promote -dr-token FILE");
+});
+
+test("who is to follow makes its key first, with an operation token, before a token is made for it", () => {
+  const { next } = rehearsed({ ...FACTS, final: 90n }, API);
+  assert.deepEqual(next.slice(1), [
+    "there, on each cluster that is to follow: holdfast replication public-key -dr-token FILE",
+    "here: holdfast replication token -public-key KEY ID",
+    "there: holdfast replication update-primary -dr-token FILE @TOKEN",
+  ]);
+});
+
+test("one second is a second", () => {
+  const text = (silentFor: number) =>
+    rehearsed({ ...FACTS, silentFor, unheardFor: silentFor }, API).checks.find(({ ok }) => !ok)
+      ?.text;
+  assert.match(text(1) ?? "", /heard of 1 second ago: .* wait 14 seconds more/);
+  assert.match(text(14) ?? "", /heard of 14 seconds ago: .* wait 1 second more/);
+});

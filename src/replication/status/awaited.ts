@@ -1,0 +1,62 @@
+// Who was in the set before this primary took over, and does not follow it yet. Pure.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import type { KnownSecondary } from "../joining/primary-rows.ts";
+import type { Former } from "../links/upstream.ts";
+import type { Sibling } from "../stream/messages.ts";
+
+export interface Awaited {
+  /** As which the primary of before knew it; empty for that one itself, and where nobody knows. */
+  readonly id: string;
+  readonly cluster: string;
+  readonly addresses: readonly string[];
+  readonly was: "primary" | "secondary";
+  /** Whether it has heard who leads. */
+  readonly hasHeard: boolean;
+}
+
+/** All that are known from before, whether they have come or not. `isReached`: those that have heard who leads. */
+export function membersBefore(
+  former: Pick<Former, "addresses" | "isHeard" | "cluster" | "isDisowned"> | null,
+  siblings: readonly Sibling[],
+  isReached: (sibling: Sibling) => boolean,
+): readonly Awaited[] {
+  if (former === null) return [];
+  const { addresses, cluster, isHeard: hasHeard, isDisowned } = former;
+  const primary = { id: "", cluster, addresses, was: "primary", hasHeard } as const;
+  const others = siblings.map((one): Awaited => {
+    const { id, cluster: of, addresses: where } = one;
+    return { id, cluster: of, addresses: where, was: "secondary", hasHeard: isReached(one) };
+  });
+  // Of one whose cluster is not known nobody could tell that it has come.
+  return [...(isDisowned ? [] : [primary]), ...others].filter((one) => one.cluster !== "");
+}
+
+export function awaitedOf(
+  before: readonly Awaited[],
+  known: readonly Pick<KnownSecondary, "clusterId" | "used">[],
+): readonly Awaited[] {
+  const came = new Set(known.flatMap(({ clusterId, used }) => (used === null ? [] : [clusterId])));
+  return before.filter(({ cluster }) => !came.has(cluster));
+}
+
+/** `since`: when this cluster took over; null where its log does not reach back so far. */
+export function awaitedStatus(
+  awaited: readonly Awaited[],
+  since: Instant | null,
+  nameOf: (cluster: string) => string,
+): JsonObject {
+  if (awaited.length === 0) return {};
+  return {
+    awaited_members: awaited.map(({ id, cluster, addresses, was, hasHeard }) => ({
+      node_id: id || nameOf(cluster),
+      cluster_id: cluster,
+      cluster_address: addresses[0] ?? "",
+      was,
+      informed: hasHeard,
+      since: since === null ? null : showTime(since),
+    })),
+  };
+}

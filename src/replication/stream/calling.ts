@@ -1,0 +1,116 @@
+// How a secondary calls its primary: at one address after the other until one answers, or at all of them to find out whether it is there.
+
+import { explain } from "@holdfast/shared/failure";
+import { type HelloAnswer, isRevokedThere } from "../../cluster/hello.ts";
+import type { PeerLink, Self } from "../../cluster/peer-link.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
+import { ANSWERS_WITHIN, unlessSilent } from "../silence.ts";
+import { type Decision, readDecision } from "./decision.ts";
+import { noAddress, refusedByPrimary, revokedByPrimary } from "./failures.ts";
+import { type CallOutcome, hasCode, type LinkParts } from "./receiving.ts";
+
+export class PrimaryCalls {
+  readonly #parts: LinkParts;
+  readonly #self: () => Self;
+  /** Thrown where the primary has said so. */
+  readonly revoked = revokedByPrimary();
+
+  constructor(parts: LinkParts, self: () => Self) {
+    this.#parts = parts;
+    this.#self = self;
+  }
+
+  /** Calls the primary at all its addresses, and keeps nothing of it. True where it takes this cluster. */
+  async look(open: AbortSignal): Promise<boolean> {
+    const { ports, timers } = this.#parts;
+    const late = new AbortController();
+    const timer = timers.after(ANSWERS_WITHIN, () => late.abort(tooLate()));
+    const signal = AbortSignal.any([open, late.signal]);
+    const all = await Promise.all(ports.addresses().map((one) => this.#call(one, signal)));
+    timer.cancel();
+    if (open.aborted) return false;
+    const takes = all.find(({ kind }) => kind === "takes");
+    ports.called?.(takes ?? all.find(({ kind }) => kind === "refuses") ?? nobodyOf(all));
+    return takes !== undefined;
+  }
+
+  async #call(address: string, signal: AbortSignal): Promise<CallOutcome> {
+    let link: PeerLink | null = null;
+    const dead = new AbortController();
+    const timer = unlessSilent(
+      this.#parts.timers,
+      () => link,
+      () => dead.abort(tooLate()),
+    );
+    const over = AbortSignal.any([signal, dead.signal]);
+    try {
+      link = this.#parts.ports.open(address);
+      const { decision } = await link.open({ ...this.#self(), isTrial: true }, over);
+      return outcomeOf(readDecision(decision));
+    } catch (error) {
+      if (link?.hasMet === true) return refusal(this.#reasonOf(error));
+      return over.aborted ? { kind: "nobody", isLate: true } : nobodyAt(address, error);
+    } finally {
+      timer.cancel();
+      await link?.close();
+    }
+  }
+
+  async dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
+    const { ports } = this.#parts;
+    let failed: unknown = noAddress();
+    const outcomes: CallOutcome[] = [];
+    for (const address of ports.addresses()) {
+      signal.throwIfAborted();
+      let link: PeerLink | null = null;
+      try {
+        link = ports.open(address); // one that cannot be dialled keeps nobody from the next
+        return { link, answer: await link.open(this.#self(), signal) };
+      } catch (error) {
+        const isAnswer = link?.hasMet === true;
+        // What one address has answered says more than that nobody is at the next.
+        const isFirst = outcomes.every(({ kind }) => kind === "nobody");
+        if (isAnswer || isFirst) failed = this.#reasonOf(error);
+        outcomes.push(isAnswer ? refusal(failed) : nobodyAt(address, error));
+        await link?.close();
+      }
+    }
+    const refuses = outcomes.findLast(({ kind }) => kind === "refuses");
+    if (!signal.aborted) ports.called?.(refuses ?? nobodyOf(outcomes));
+    throw failed;
+  }
+
+  #reasonOf(error: unknown): unknown {
+    return isRevokedThere(error) ? this.revoked : error;
+  }
+}
+
+function nobodyAt(address: string, error: unknown): CallOutcome {
+  const kind = hasCode(error, "peer-sealed") ? "sealed" : "other";
+  if (kind === "other" && !hasCode(error, "peer-other")) return { kind: "nobody" };
+  return { kind: "nobody", seen: { kind, address, text: explain(error) } };
+}
+
+/** Of several addresses: a sealed cluster says more than another server, and that more than nobody. */
+function nobodyOf(all: readonly CallOutcome[]): CallOutcome {
+  const seen = all.flatMap((one) =>
+    one.kind === "nobody" && one.seen !== undefined ? [one.seen] : [],
+  );
+  const [first] = [...seen.filter(({ kind }) => kind === "sealed"), ...seen];
+  if (first !== undefined) return { kind: "nobody", seen: first };
+  return all.find((one) => one.kind === "nobody" && one.isLate === true) ?? { kind: "nobody" };
+}
+
+function tooLate(): StatusError {
+  return new StatusError(Status.deadlineExceeded, "the primary does not answer in time");
+}
+
+export function outcomeOf(decision: Decision | null): CallOutcome {
+  return decision?.kind === "refuse"
+    ? refusal(refusedByPrimary(decision.reason))
+    : { kind: "takes" };
+}
+
+export function refusal(error: unknown) {
+  return { kind: "refuses", reason: explain(error), forGood: false } as const;
+}

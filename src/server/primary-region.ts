@@ -1,0 +1,63 @@
+// The cluster that writes what is shared, as requests of this one are sent on to it: over the link by which its rows come.
+
+import type { Instant, Nanos, Timers } from "@holdfast/shared/world";
+import { callsOver, type Primary } from "../forwarding/primary.ts";
+import type { Replication } from "../replication/replication.ts";
+import type { Store } from "../storage/store.ts";
+
+type Followed = Pick<Replication, "upstream" | "applied">;
+
+export class PrimaryRegion implements Primary {
+  readonly #performance: Followed;
+  readonly #store: Pick<Store, "onCommit">;
+  readonly #timers: Timers;
+  readonly call: Primary["call"];
+
+  constructor(
+    performance: Followed,
+    { store, timers }: { readonly store: Pick<Store, "onCommit">; readonly timers: Timers },
+  ) {
+    this.#performance = performance;
+    this.#store = store;
+    this.#timers = timers;
+    this.call = callsOver(() => performance.upstream?.link ?? null);
+  }
+
+  get region(): string {
+    return this.#performance.upstream?.region ?? "";
+  }
+
+  get isRunning(): boolean {
+    return this.#performance.upstream?.status.state === "stream-wals";
+  }
+
+  get lastSuccess(): Instant | null {
+    return this.#performance.upstream?.status.lastHeartbeat ?? null;
+  }
+
+  get lastError(): Primary["lastError"] {
+    return this.#performance.upstream?.lastFailure ?? null;
+  }
+
+  get applied(): bigint {
+    return this.#performance.applied;
+  }
+
+  async appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean> {
+    const isHere = () => this.applied >= index;
+    if (isHere()) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => resolve();
+    const unwatch = this.#store.onCommit(() => {
+      if (isHere()) end();
+    });
+    const timer = this.#timers.after(within, end);
+    signal.addEventListener("abort", end, { once: true });
+    if (isHere()) end(); // meanwhile
+    await promise;
+    unwatch();
+    timer.cancel();
+    signal.removeEventListener("abort", end);
+    return isHere();
+  }
+}
