@@ -15,6 +15,7 @@ import { openedServer } from "../stores/fill-server.ts";
 import type { KeptStore } from "../stores/kept-store.ts";
 import { keysFrom, type NodeKeys } from "../stores/tokens-node.ts";
 import { type Applied, appliedAfter, noting } from "./applied.ts";
+import { BareLink } from "./bare-link.ts";
 import { CountedWay } from "./counted-way.ts";
 import { Neighbour } from "./neighbour.ts";
 
@@ -160,6 +161,13 @@ export class Pair {
     return neighbour;
   }
 
+  /** To somebody on the secondary's core. It is closed by the caller. */
+  async bareLink(): Promise<BareLink> {
+    const link = await BareLink.open();
+    if (this.#isApart) runOn(1, link.pid);
+    return link;
+  }
+
   async #start(): Promise<void> {
     const directory = join(this.#directory, "process");
     const args = ["--config", join(this.#directory, "secondary.hcl")];
@@ -259,17 +267,19 @@ export class Pair {
     return issued;
   }
 
-  /** So many at once, again and again, so that commits have as many entries whoever else is busy. */
+  /** So many at once, again and again, so that commits have as many entries whoever else is busy. `burst` is called behind each. */
   async inBursts(
     { count, everyMillis }: { readonly count: number; readonly everyMillis: number },
     goesOn: () => boolean,
     written: (took: number) => void,
+    burst: () => void = () => {},
   ): Promise<void> {
     let due = performance.now();
     while (goesOn()) {
       const at = performance.now();
       const one = () => this.write().then(() => written(performance.now() - at));
       await Promise.all(Array.from({ length: count }, one));
+      burst();
       due = Math.max(due + everyMillis, performance.now() - everyMillis);
       while (performance.now() < due) await pause(POLL_MS);
     }

@@ -240,16 +240,17 @@ async function changedApart(context: Context, pair: Pair) {
 }
 
 /** What entries of a primary cost it with a secondary that follows and without, by turns, so that what changes slowly is in
- *  both. Besides, without it on a machine that is as busy: a neighbour takes what the secondary took. */
+ *  both. Besides, without it on a machine that is as busy: a neighbour takes what the secondary took; and with its
+ *  bytes over a connection that is nothing else. */
 async function cost(context: Context): Promise<Figures> {
   const measured = async (pair: Pair): Promise<Figures> => {
     await pair.join();
     await pair.streams();
     await warm(context, pair);
-    const once = async () => {
-      await burstsFor(pair, roundMillis(context, 500)); // what came before leaves nothing behind
+    const once = async (burst?: () => void) => {
+      await burstsFor(pair, roundMillis(context, 500), burst); // what came before leaves nothing behind
       const before = process.cpuUsage();
-      const commits = await burstsFor(pair, roundMillis(context, 2000));
+      const commits = await burstsFor(pair, roundMillis(context, 2000), burst);
       const { user, system } = process.cpuUsage(before);
       return {
         micros: (user + system) / commits.length,
@@ -260,9 +261,18 @@ async function cost(context: Context): Promise<Figures> {
     const learning = roundMillis(context, 3000);
     const share = await shareOf(pair.secondaryPid, () => burstsFor(pair, learning));
     const neighbour = await pair.neighbour(BURSTS.everyMillis);
+    const link = await pair.bareLink();
+    let logged = 0; // bytes, since the last message
+    const unwatch = pair.server.store.onLog((rows) => {
+      for (const { entry } of rows) logged += entry.length;
+    });
+    const sendBare = () => {
+      link.send(logged);
+      logged = 0;
+    };
     try {
       await neighbour.learn(share, learning);
-      const [beside, busy, idle]: [Turn[], Turn[], Turn[]] = [[], [], []];
+      const [beside, busy, idle, bare]: [Turn[], Turn[], Turn[], Turn[]] = [[], [], [], []];
       for (let i = 0; i < (context.quick ? 1 : COST_TURNS); i++) {
         await pair.streams();
         await pair.durable();
@@ -273,10 +283,12 @@ async function cost(context: Context): Promise<Figures> {
         busy.push(await once());
         neighbour.rest();
         idle.push(await once());
+        logged = 0;
+        bare.push(await once(sendBare));
         await pair.back();
       }
-      const beyond = (others: readonly Turn[], name: keyof Turn) =>
-        beside.map((one, i) => one[name] - others[i]![name]);
+      const beyond = (others: readonly Turn[], name: keyof Turn, some = beside) =>
+        some.map((one, i) => one[name] - others[i]![name]);
       return {
         samples: beyond(idle, "micros"),
         also: [
@@ -284,6 +296,11 @@ async function cost(context: Context): Promise<Figures> {
             what: "of it without a secondary",
             unit: "µs",
             samples: idle.map((one) => one.micros),
+          },
+          {
+            what: "of the same bytes over a bare connection",
+            unit: "µs",
+            samples: beyond(idle, "micros", bare),
           },
           {
             what: "more than beside a neighbour that is as busy",
@@ -310,6 +327,8 @@ async function cost(context: Context): Promise<Figures> {
         ],
       };
     } finally {
+      unwatch();
+      await link.close();
       await neighbour.stop();
     }
   };
@@ -322,13 +341,14 @@ interface Turn {
   readonly resident: number;
 }
 
-async function burstsFor(pair: Pair, millis: number): Promise<number[]> {
+async function burstsFor(pair: Pair, millis: number, burst?: () => void): Promise<number[]> {
   const commits: number[] = [];
   const end = performance.now() + millis;
   await pair.inBursts(
     BURSTS,
     () => performance.now() < end,
     (took) => commits.push(took),
+    burst,
   );
   return commits;
 }
