@@ -270,6 +270,8 @@ export type HealthAnswer = {
   readonly replication_dr_fenced: boolean;
   /** disabled, bootstrapping, primary or secondary; unknown while sealed */
   readonly replication_performance_mode: string;
+  /** Whether it is a primary that writes nothing of what is shared: another was promoted */
+  readonly replication_performance_fenced: boolean;
   /** The server's clock, in seconds since 1970 */
   readonly server_time_utc: number;
   /** Version of the server */

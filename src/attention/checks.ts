@@ -62,8 +62,9 @@ export interface Facts {
       readonly error: string;
     }[];
   };
-  /** Of this cluster among others. */
-  readonly replication: () => {
+  /** Of this cluster among others, by kind of replication. */
+  readonly replication: () => readonly {
+    readonly kind: "dr" | "performance";
     /** Another cluster leads its set. */
     readonly fenced: boolean;
     /** Who leads the set besides, as far as is known here: by the secondary that says so; the name of this one itself is empty. */
@@ -78,7 +79,7 @@ export interface Facts {
     readonly behind: readonly { readonly name: string; readonly text: string }[];
     /** Who was in the set before this cluster led it, and does not follow it. */
     readonly awaited: readonly { readonly name: string; readonly text: string }[];
-  };
+  }[];
   /** What restores could not take over: leases and write-ahead records, and evidence. */
   readonly leftByRestores: () => {
     readonly count: number;
@@ -175,12 +176,14 @@ export const CHECKS: readonly Check[] = [
   {
     code: "replication.fenced",
     severity: "act",
-    remedy: "holdfast replication demote, then update-primary with a token of the new primary",
+    remedy:
+      "holdfast replication demote (with -kind performance for that kind), then update-primary with a token of the new primary",
     find: (facts) =>
-      server(
-        facts.replication().fenced,
-        "another cluster of the set was promoted: this one writes nothing any more",
-      ),
+      facts
+        .replication()
+        .flatMap(({ kind, fenced }) =>
+          fenced ? [{ ...amongOthers(kind), text: FENCED[kind] }] : [],
+        ),
   },
   {
     code: "replication.conflict",
@@ -188,22 +191,21 @@ export const CHECKS: readonly Check[] = [
     remedy:
       "holdfast replication status, here and there; then holdfast replication demote on one of the two",
     find: (facts) =>
-      facts.replication().rivals.map(({ name, text }) => ({
-        subject: name,
-        namespace: ROOT_NAMESPACE,
-        seenBy: "sys/replication/dr/status",
-        text,
-      })),
+      facts
+        .replication()
+        .flatMap(({ kind, rivals }) =>
+          rivals.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
   },
   {
     code: "replication.divergent",
     severity: "act",
     remedy: "holdfast read sys/replication/divergent",
-    find: (facts) => {
-      const { divergent } = facts.replication();
-      const text = `${divergent} entries that only this cluster had were given up for another primary`;
-      return server(divergent > 0, text);
-    },
+    find: (facts) =>
+      facts.replication().flatMap(({ kind, divergent }) => {
+        const text = `${divergent} entries that only this cluster had were given up for another primary`;
+        return divergent > 0 ? [{ ...amongOthers(kind), text }] : [];
+      }),
   },
   {
     code: "replication.duplicated",
@@ -211,27 +213,27 @@ export const CHECKS: readonly Check[] = [
     remedy:
       "holdfast replication status; stop the copy: a second secondary begins empty, with a token of its own",
     find: (facts) =>
-      facts.replication().doubled.map(({ name, from }) => ({
-        subject: name,
-        namespace: ROOT_NAMESPACE,
-        seenBy: "sys/replication/dr/status",
-        text: "two clusters come as this secondary: a copy of its disk was started beside it",
-        ...(from.length === 0 ? {} : { detail: `they come from ${from.join(" and ")}` }),
-      })),
+      facts.replication().flatMap(({ kind, doubled }) =>
+        doubled.map(({ name, from }) => ({
+          ...amongOthers(kind, name),
+          text: "two clusters come as this secondary: a copy of its disk was started beside it",
+          ...(from.length === 0 ? {} : { detail: `they come from ${from.join(" and ")}` }),
+        })),
+      ),
   },
   {
     code: "replication.orphans",
     severity: "act",
     remedy:
       "holdfast replication status; look at the provider for what begins with cloud_name_prefix",
-    find: (facts) => {
-      const { waiting, left } = facts.replication().orphans;
-      const text =
-        left > 0
-          ? `${left} leases and write-ahead records of a primary of before could not be taken over: nobody ends what they stand for`
-          : `${waiting} leases and write-ahead records that were given up here wait to be taken over by the primary`;
-      return server(waiting + left > 0, text);
-    },
+    find: (facts) =>
+      facts.replication().flatMap(({ kind, orphans: { waiting, left } }) => {
+        const text =
+          left > 0
+            ? `${left} leases and write-ahead records of a primary of before could not be taken over: nobody ends what they stand for`
+            : `${waiting} leases and write-ahead records that were given up here wait to be taken over by the primary`;
+        return waiting + left > 0 ? [{ ...amongOthers(kind), text }] : [];
+      }),
   },
   {
     code: "disk.reserve",
@@ -413,24 +415,22 @@ export const CHECKS: readonly Check[] = [
     severity: "soon",
     remedy: "holdfast replication status",
     find: (facts) =>
-      facts.replication().behind.map(({ name, text }) => ({
-        subject: name,
-        namespace: ROOT_NAMESPACE,
-        seenBy: "sys/replication/dr/status",
-        text,
-      })),
+      facts
+        .replication()
+        .flatMap(({ kind, behind }) =>
+          behind.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
   },
   {
     code: "replication.awaited",
     severity: "soon",
     remedy: "holdfast replication status: it names what to do there and here",
     find: (facts) =>
-      facts.replication().awaited.map(({ name, text }) => ({
-        subject: name,
-        namespace: ROOT_NAMESPACE,
-        seenBy: "sys/replication/dr/status",
-        text,
-      })),
+      facts
+        .replication()
+        .flatMap(({ kind, awaited }) =>
+          awaited.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
   },
   {
     code: "drill.late",
@@ -480,6 +480,21 @@ export const CHECKS: readonly Check[] = [
 
 function server(applies: boolean, text: string): Found[] {
   return applies ? [{ subject: "", namespace: ROOT_NAMESPACE, seenBy: "", text }] : [];
+}
+
+type Kind = ReturnType<Facts["replication"]>[number]["kind"];
+
+const FENCED: Readonly<Record<Kind, string>> = {
+  dr: "another cluster of the set was promoted: this one writes nothing any more",
+  performance:
+    "another performance primary was promoted: this one writes nothing that is shared any more",
+};
+
+/** A secondary by its name, or this cluster itself. A name may be one in both kinds. */
+function amongOthers(kind: Kind, name = ""): Omit<Found, "text"> {
+  const own = kind === "dr" ? [] : [kind];
+  const subject = [...own, name].filter((part) => part !== "").join("/");
+  return { subject, namespace: ROOT_NAMESPACE, seenBy: `sys/replication/${kind}/status` };
 }
 
 function statusOf(name: string): Omit<Found, "text"> {

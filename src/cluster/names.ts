@@ -32,6 +32,7 @@ export interface MemberName extends SetName {
 const SET = /^[0-9a-f-]{1,63}$/; // an id of ours, and a label of a name
 const SERIAL = /^[1-9a-f][0-9a-f]{0,39}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
+const REGION = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const ID = /^\w(?:[\w.-]{0,62}\w)?$/; // what fits into the common name of a certificate
 
 export function isSetId(text: string): boolean {
@@ -45,6 +46,11 @@ export function isMemberId(text: string): boolean {
 /** As every cluster makes its own: in one form, so that no two texts are one cluster. */
 export function isClusterId(text: string): boolean {
   return isUuid(text) && text === text.toLowerCase();
+}
+
+/** As configurations name regions. */
+export function isRegionName(text: string): boolean {
+  return REGION.test(text);
 }
 
 /** Of a certificate, as it is compared. */

@@ -46,8 +46,9 @@ export interface PeerReading {
   readonly heartbeatAge: number | null;
 }
 
-/** Of disaster-recovery replication. */
+/** Of one kind of replication. */
 export interface ReplicationReading {
+  readonly kind: "dr" | "performance";
   readonly role: "disabled" | "primary" | "secondary" | "fenced";
   readonly peers: readonly PeerReading[];
   /** Since the start: how logs were gone on with when clusters met. */
@@ -90,5 +91,5 @@ export interface Readings {
   readonly snapshots: () => readonly SnapshotReading[];
   readonly automatedSnapshots: () => AutomatedReading | null;
   readonly drills: () => DrillReading | null;
-  readonly replication: () => ReplicationReading | null;
+  readonly replication: () => readonly ReplicationReading[] | null;
 }

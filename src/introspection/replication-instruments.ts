@@ -2,9 +2,9 @@
 // has to know which of them it is, and there are few.
 
 import type { Registry } from "../base/metrics.ts";
-import type { PeerReading, Readings } from "../house/readings.ts";
+import type { PeerReading, Readings, ReplicationReading } from "../house/readings.ts";
 
-const KIND = "dr";
+const KIND = { name: "kind", values: ["dr", "performance"] };
 const ROLES = ["disabled", "primary", "secondary", "fenced"] as const;
 const ROLE = { name: "role", values: ROLES };
 const RESUMED = { name: "result", values: ["ok", "trimmed", "diverged"] };
@@ -13,27 +13,29 @@ const MAX_SECONDARIES = 128;
 export function readReplication(
   registry: Registry,
   {
-    replication = () => null,
+    replication: read = () => null,
     storageIndexes,
   }: Pick<Readings, "storageIndexes"> & Partial<Pick<Readings, "replication">>,
 ): void {
+  const replication = (): readonly ReplicationReading[] => read() ?? [];
   readLog(registry, storageIndexes);
   registry.readsEach(
     { name: "holdfast_replication_role", help: "1 for what this cluster is, else 0." },
     "gauge",
-    [ROLE],
-    () => {
-      const reading = replication();
-      if (reading === null) return [];
-      return ROLES.map((role) => ({ at: [role] as const, value: Number(role === reading.role) }));
-    },
+    [KIND, ROLE],
+    () =>
+      replication().flatMap(({ kind, role: own }) =>
+        ROLES.map((role) => ({ at: [kind, role] as const, value: Number(role === own) })),
+      ),
   );
   const ofPeers = (name: string, help: string, pick: (peer: PeerReading) => number | null) =>
     registry.readsPairs({ name, help }, ["kind", "secondary"], () =>
-      (replication()?.peers ?? []).slice(0, MAX_SECONDARIES).flatMap((peer) => {
-        const value = pick(peer);
-        return value === null ? [] : [{ at: [KIND, peer.id], value }];
-      }),
+      replication().flatMap(({ kind, peers }) =>
+        peers.slice(0, MAX_SECONDARIES).flatMap((peer) => {
+          const value = pick(peer);
+          return value === null ? [] : [{ at: [kind, peer.id], value }];
+        }),
+      ),
     );
   ofPeers(
     "holdfast_replication_connected",
@@ -66,24 +68,32 @@ export function readReplication(
       help: "Logs that went on where they were, had to be compared, or had gone apart.",
     },
     "counter",
-    [RESUMED],
-    () => replication()?.resumed.map(({ result, count }) => ({ at: [result], value: count })) ?? [],
+    [KIND, RESUMED],
+    () =>
+      replication().flatMap(({ kind, resumed }) =>
+        resumed.map(({ result, count }) => ({ at: [kind, result] as const, value: count })),
+      ),
   );
-  registry.reads(
+  registry.readsEach(
     {
       name: "holdfast_replication_diff_seconds",
       help: "Time that the last comparison with the primary took.",
     },
     "gauge",
-    () => replication()?.diffSeconds ?? null,
+    [KIND],
+    () =>
+      replication().flatMap(({ kind, diffSeconds: value }) =>
+        value === null ? [] : [{ at: [kind] as const, value }],
+      ),
   );
-  registry.reads(
+  registry.readsEach(
     {
       name: "holdfast_replication_sync_rows_total",
       help: "Rows that were copied from the primary without their entries.",
     },
     "counter",
-    () => replication()?.rows ?? null,
+    [KIND],
+    () => replication().map(({ kind, rows: value }) => ({ at: [kind] as const, value })),
   );
   registry.reads(
     {
@@ -91,7 +101,7 @@ export function readReplication(
       help: "Checks and comparisons in which the trees did not add up.",
     },
     "counter",
-    () => replication()?.checkFailures ?? null,
+    () => read()?.reduce((sum, { checkFailures }) => sum + checkFailures, 0) ?? null,
   );
 }
 

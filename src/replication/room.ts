@@ -98,7 +98,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       rest: () => kinds.rest(),
       metrics: {
         recordsHealed: () => replication.trees.healed,
-        replication: () => replication.status.reading,
+        replication: () => [replication.status.reading, performance.status.reading],
       },
     };
   },

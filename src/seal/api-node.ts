@@ -67,6 +67,9 @@ export const nodeApi = [
       replication_performance_mode: out.string(
         "disabled, bootstrapping, primary or secondary; unknown while sealed",
       ),
+      replication_performance_fenced: out.boolean(
+        "Whether it is a primary that writes nothing of what is shared: another was promoted",
+      ),
       server_time_utc: out.integer("The server's clock, in seconds since 1970"),
       version: out.string("Version of the server"),
       cluster_name: out.optional(out.string("Name of the cluster; only while unsealed")),
@@ -97,8 +100,9 @@ export const nodeApi = [
           standby: facts.role !== "active",
           performance_standby: facts.role === "performance-standby",
           replication_dr_mode: facts.drMode,
-          replication_dr_fenced: facts.fenced,
+          replication_dr_fenced: facts.drFenced,
           replication_performance_mode: facts.performanceMode,
+          replication_performance_fenced: facts.performanceFenced,
           server_time_utc: Number(clock.now() / 1_000_000_000n),
           version,
           cluster_name: clusterName,

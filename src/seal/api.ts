@@ -24,6 +24,9 @@ export interface SealServices {
   readonly health: () => HealthFacts & {
     readonly drMode: string;
     readonly performanceMode: string;
+    /** Of these two kinds of replication: whether it is a primary of it that writes nothing. */
+    readonly drFenced: boolean;
+    readonly performanceFenced: boolean;
     readonly region: string;
     readonly lastWal: bigint;
     readonly bootstrapOpen: boolean;

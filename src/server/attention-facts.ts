@@ -52,7 +52,10 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
         return namespace === null ? [] : [{ namespace, accessor }];
       });
     },
-    replication: () => rooms.replication.replication.status.attention,
+    replication: () => {
+      const { replication, performance } = rooms.replication;
+      return [replication.status.attention, performance.status.attention];
+    },
     disk: () => store.room,
     certificates: () => certificates.now(),
     // Of the barrier: it is open before the seal says so, when the first look is taken.

@@ -63,11 +63,23 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
   const performanceMode = () =>
     drMode() === "secondary" ? "disabled" : rooms.replication.performance.mode;
   /** Whether it reads alone, or not even that. */
-  const isStopped = () => {
+  const stopped = () => {
     const { replication, performance, kinds } = rooms.replication;
-    return replication.status.isStopped || performance.status.isStopped || kinds.isCopying;
+    const drFenced = replication.status.isStopped;
+    const performanceFenced = performance.status.isStopped;
+    return {
+      fenced: drFenced || performanceFenced || kinds.isCopying,
+      drFenced,
+      performanceFenced,
+    };
   };
+  const nowhereFenced = { fenced: false, drFenced: false, performanceFenced: false };
   const isOpen = () => drMode() !== "secondary" && !rooms.replication.kinds.isCopying;
+  /** Of the primary that all data is of, else of that of what is shared. */
+  const heartbeat = () => {
+    const { replication, performance } = rooms.replication;
+    return replication.status.heartbeat ?? performance.status.heartbeat;
+  };
 
   return {
     seal: () => ({
@@ -97,13 +109,13 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         removed: false,
         role: host.standing.role,
         drSecondary: drMode() === "secondary",
-        fenced: !sealed && isStopped(),
+        ...(sealed ? nowhereFenced : stopped()),
         activeReachable: true,
         // What a sealed cluster is lies behind the seal.
         drMode: sealed && store.initialised ? "unknown" : drMode(),
         performanceMode: sealed && store.initialised ? "unknown" : performanceMode(),
         bootstrapOpen: !sealed && isOpen() && rooms.tokens.tokens.bootstrapOpen,
-        heartbeat: sealed ? null : rooms.replication.replication.status.heartbeat,
+        heartbeat: sealed ? null : heartbeat(),
         lastProvenRestore: sealed ? null : rooms.snapshots.drills.lastProven,
       }),
     }),

@@ -115,23 +115,26 @@ function troubled(): string {
       seconds: 1,
       counts: [{ result: "failed", count: 1 }],
     }),
-    replication: () => ({
-      role: "fenced",
-      peers: [
-        {
-          id: "site-b",
-          connected: false,
-          remoteIndex: 1,
-          lagEntries: 1,
-          lagSeconds: 100,
-          heartbeatAge: 100,
-        },
-      ],
-      resumed: [],
-      rows: 0,
-      diffSeconds: null,
-      checkFailures: 1,
-    }),
+    replication: () => [
+      {
+        kind: "dr",
+        role: "fenced",
+        peers: [
+          {
+            id: "site-b",
+            connected: false,
+            remoteIndex: 1,
+            lagEntries: 1,
+            lagSeconds: 100,
+            heartbeatAge: 100,
+          },
+        ],
+        resumed: [],
+        rows: 0,
+        diffSeconds: null,
+        checkFailures: 1,
+      },
+    ],
   });
   instruments.requestDone("read", "kv", 500, 1);
   instruments.auditWritten("file", "failed", 1);

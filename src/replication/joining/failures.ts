@@ -126,14 +126,16 @@ export function clusterKnownBefore(id: string): Failure {
 }
 
 /**
- * @code replication-region-taken The cluster that comes to follow has the name of the primary's region.
- * @remedy Set region in its configuration to a name that no other cluster of the set has, restart it, and join again.
+ * @code replication-region-taken The cluster that comes to follow has the name of the primary's region, or of another secondary's.
+ * @remedy Set region in its configuration to a name that no other cluster of the set has, restart it, and join again. Where the other one is gone for good, revoke it.
  */
-export function regionTaken(): Failure {
+export function regionTaken(by: { readonly id: string } | null = null): Failure {
+  const whose =
+    by === null ? "the primary's" : `the secondary ${by.id}, which is to be revoked if it is gone`;
   return new Failure(
     "invalid",
     "replication-region-taken",
-    "its region has the name of the primary's: set region in its configuration to a name of its own, and restart it",
+    `its region has the name of ${whose}: set region in its configuration to a name of its own, and restart it`,
   );
 }
 

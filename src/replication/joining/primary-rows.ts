@@ -55,6 +55,8 @@ export interface KnownSecondary {
   readonly transactionBytes: number | null;
   /** Of its cluster port, as it has said last; empty until then. */
   readonly addresses: readonly string[];
+  /** The name of its region, where it shares data; not there until it has said so. */
+  readonly region?: string;
 }
 
 // --- authority and port ---
@@ -113,6 +115,7 @@ interface StoredSecondary {
   readonly public_key: string | null;
   readonly transaction_bytes?: number;
   readonly addresses?: readonly string[];
+  readonly region?: string;
 }
 
 const stored = jsonCodec<StoredSecondary>();
@@ -128,6 +131,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
     publicKey,
     transactionBytes: bytes,
     addresses,
+    region,
   }) =>
     stored.encode({
       certificates: certificates.map(({ serial, expires, digest: sha256 }) => ({
@@ -142,6 +146,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       public_key: publicKey === null ? null : base64(publicKey),
       ...(bytes === null ? {} : { transaction_bytes: bytes }),
       ...(addresses.length === 0 ? {} : { addresses }),
+      ...(region === undefined ? {} : { region }),
     }),
   decode: (bytes) => {
     const row = stored.decode(bytes);
@@ -158,6 +163,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       publicKey: row.public_key === null ? null : fromBase64(row.public_key),
       transactionBytes: row.transaction_bytes ?? null,
       addresses: row.addresses ?? [],
+      ...(row.region === undefined ? {} : { region: row.region }),
     };
   },
 };

@@ -87,6 +87,8 @@ export interface Said {
   /** Of its cluster port. */
   readonly addresses: readonly string[];
   readonly formers: readonly FormerPlace[];
+  /** Of those that share data; empty where it says none. */
+  readonly region: string;
 }
 
 /** A member that may come from now on, and the certificate that is to be handed to it. */
@@ -231,22 +233,24 @@ export class Secondaries {
   async confirm(
     peer: Peer,
     clusterId: string,
-    { transactionBytes = null, addresses = [], formers = [] }: Partial<Said> = {},
+    { transactionBytes = null, addresses = [], formers = [], region = "" }: Partial<Said> = {},
   ): Promise<KnownSecondary> {
-    const known = this.#mayCome(this.#view, peer, clusterId, formers);
+    const known = this.#mayCome(this.#view, peer, clusterId, { formers, region });
     if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
     const where = addresses.length === 0 ? known.addresses : addresses;
+    const named = region === "" ? known.region : region;
     const { certificates } = known;
     const isDigested = certificates.some((one) => one.serial === peer.serial && one.digest);
     const isSame =
       (isDigested || peer.digest === undefined) &&
       known.clusterId === clusterId &&
       known.transactionBytes === bytes &&
-      known.addresses.join() === where.join();
+      known.addresses.join() === where.join() &&
+      known.region === named;
     if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
-      const member = this.#mayCome(tx, peer, clusterId, formers);
+      const member = this.#mayCome(tx, peer, clusterId, { formers, region });
       const used = member.used ?? this.#now();
       const next = {
         ...member,
@@ -255,6 +259,7 @@ export class Secondaries {
         clusterId,
         transactionBytes: bytes,
         addresses: where,
+        ...(named === undefined ? {} : { region: named }),
       };
       putSecondary(tx, next);
       return next;
@@ -279,15 +284,19 @@ export class Secondaries {
   }
 
   /** Throws where `confirm` would; nothing is kept of it. */
-  mayCome(peer: Peer, clusterId: string, formers: readonly FormerPlace[] = []): void {
-    this.#mayCome(this.#view, peer, clusterId, formers);
+  mayCome(
+    peer: Peer,
+    clusterId: string,
+    { formers = [], region = "" }: Partial<Pick<Said, "formers" | "region">> = {},
+  ): void {
+    this.#mayCome(this.#view, peer, clusterId, { formers, region });
   }
 
   #mayCome(
     reads: View | Tx,
     peer: Peer,
     clusterId: string,
-    formers: readonly FormerPlace[],
+    { formers, region }: Pick<Said, "formers" | "region">,
   ): KnownSecondary {
     if (!isClusterId(clusterId)) throw failures.clusterIdInvalid();
     const member = this.#memberOf(reads, peer);
@@ -295,7 +304,17 @@ export class Secondaries {
     if (used === null && activateBy < this.#now()) throw failures.activationExpired();
     if (used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
     if (used === null) this.#assertItself(reads, peer, clusterId, formers);
+    this.#assertRegionFree(reads, region, clusterId);
     return member;
+  }
+
+  /** Two clusters of one name could not be told apart by who names a region. One that has come by several ids is one. */
+  #assertRegionFree(reads: View | Tx, region: string, clusterId: string): void {
+    if (region === "") return;
+    const other = storedSecondaries(reads).find(
+      (one) => one.used !== null && one.clusterId !== clusterId && one.region === region,
+    );
+    if (other !== undefined) throw failures.regionTaken(other);
   }
 
   /** It says itself which cluster it is. What was known before counts for one that is not known here. */

@@ -10,7 +10,7 @@ import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { HelloAnswer } from "../../cluster/hello.ts";
-import { isClusterId, isSerial, type ReplicationKind } from "../../cluster/names.ts";
+import { isClusterId, isRegionName, isSerial, type ReplicationKind } from "../../cluster/names.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
 import { parseClusterAddress, usableApiAddress } from "../addresses.ts";
@@ -263,6 +263,11 @@ export class Receiving {
     return this.#connection?.link ?? null;
   }
 
+  /** Whether requests can be sent on to it now. */
+  get takesRequests(): boolean {
+    return (this.link?.closed ?? null) !== null;
+  }
+
   /** When it was last called in vain, and why; null where it never was. */
   get lastFailure(): LinkFailure | null {
     return this.#lastFailure;
@@ -328,7 +333,7 @@ export class Receiving {
     const { set, kind } = this.#upstream.member;
     const known = this.#role.epoch;
     const epoch = epochOf(answer);
-    this.#region = answer.region;
+    this.#region = isRegionName(answer.region) ? answer.region : "";
     // One that refuses sends nothing, and its reason says more.
     if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
     after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older

@@ -7,7 +7,7 @@ import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { Greeting, Hello } from "../../cluster/hello.ts";
-import type { ReplicationKind, SetName } from "../../cluster/names.ts";
+import { isRegionName, type ReplicationKind, type SetName } from "../../cluster/names.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import type { Served, ServiceTable } from "../../grpc/method.ts";
@@ -119,14 +119,16 @@ export class Serving {
         const { clusterId, isTrial, formers, region } = hello;
         if (clusterId === world.clusterId()) throw primaryItself();
         if (kind === "performance" && region === world.region()) throw regionTaken();
+        const named = kind === "performance" && isRegionName(region) ? region : "";
         if (isTrial) {
-          this.#secondaries.mayCome(peer, clusterId, formers);
+          this.#secondaries.mayCome(peer, clusterId, { formers, region: named });
           return;
         }
         await this.#secondaries.confirm(peer, clusterId, {
           transactionBytes: transactionBytesOf(hello.limits),
           addresses: usableAddresses(hello.clusterAddresses).slice(0, SIBLING_ADDRESSES),
           formers,
+          region: named,
         });
         this.#transactionBytes = this.#leastBytes();
       },

@@ -46,6 +46,7 @@ export interface ClusterStatusOptions {
   readonly log: Log;
   readonly clusterId: () => string;
   readonly clusterAddress: () => string;
+  readonly region: () => string;
   /** The other kind of replication of this cluster. */
   readonly beside?: () => Pick<Beside, "mode">;
   /** What somebody without a token is told: everything, mode and state, or nothing. */
@@ -76,6 +77,22 @@ export interface AtWork {
   /** Which checks keep this secondary from being promoted now. */
   readonly unpromotable: () => readonly string[];
 }
+
+/** What somebody should look at, in words. */
+const TEXTS: Readonly<
+  Record<ReplicationKind, Readonly<Record<"away" | "alone" | "stands", string>>>
+> = {
+  dr: {
+    away: "a secondary is not connected: it falls behind",
+    alone: "this secondary has no primary: it follows nobody",
+    stands: "this secondary does not stream",
+  },
+  performance: {
+    away: "a performance secondary is not connected: it falls behind, and what its clients write is refused",
+    alone: "this performance secondary has no primary: what is shared is not written, and gets old",
+    stands: "this performance secondary does not stream: what is shared gets old",
+  },
+};
 
 export interface Heartbeat {
   readonly clockSkew: Nanos;
@@ -114,8 +131,9 @@ export class ClusterStatus {
 
   /** For a scrape, and for the history. */
   get reading(): ReplicationReading {
-    const { clock } = this.#options;
+    const { kind, clock } = this.#options;
     const facts = {
+      kind,
       role: this.#work.role(),
       index: this.#work.applied(),
       now: clock.now(),
@@ -147,14 +165,13 @@ export class ClusterStatus {
 
   /** What somebody should look at. */
   get attention() {
+    const { kind } = this.#options;
     const { divergent, orphans, adopted } = this.#work;
     const role = this.#work.role();
+    const texts = TEXTS[kind];
     const { present, absent } = followersOf(this.#work.serving());
     const gone = present.flatMap(({ id, isConnected }) => (isConnected ? [] : [id]));
-    const away = [...gone, ...absent].map((name) => ({
-      name,
-      text: "a secondary is not connected: it falls behind",
-    }));
+    const away = [...gone, ...absent].map((name) => ({ name, text: texts.away }));
     const doubled = present.flatMap(({ id: name, isDoubled, doubledFrom: from }) =>
       isDoubled ? [{ name, from }] : [],
     );
@@ -163,11 +180,12 @@ export class ClusterStatus {
     const isAlone = role.mode === "secondary" && role.id === "";
     const stands = trouble !== null && status?.state !== "stream-wals";
     const own = isAlone
-      ? [{ name: "", text: "this secondary has no primary: it follows nobody" }]
+      ? [{ name: "", text: texts.alone }]
       : stands
-        ? [{ name: "", text: `this secondary does not stream: ${trouble}` }]
+        ? [{ name: "", text: `${texts.stands}: ${trouble}` }]
         : [];
     return {
+      kind,
       fenced: isFenced(role),
       rivals: rivalsOf(role, present, this.#work.nameOf),
       doubled,
@@ -214,7 +232,7 @@ export class ClusterStatus {
 
   async #facts(withHistory: boolean): Promise<StatusFacts> {
     this.#assertUnsealed();
-    const { kind, store, clock, clusterId, clusterAddress } = this.#options;
+    const { kind, store, clock, clusterId, clusterAddress, region } = this.#options;
     const { trees, divergent, orphans, adopted, heard } = this.#work;
     const serving = this.#work.serving();
     const followers = followersOf(serving);
@@ -236,6 +254,7 @@ export class ClusterStatus {
       },
       clusterId: clusterId(),
       clusterAddress: clusterAddress(),
+      region: region(),
       divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
       lapsed: this.isStopped,
@@ -278,6 +297,8 @@ export class ClusterStatus {
         clockSkew: status.clockSkew,
       },
       progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
+      region: receiving.region,
+      takesRequests: receiving.takesRequests,
     };
   }
 

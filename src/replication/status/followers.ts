@@ -26,7 +26,11 @@ export function followersOf(
   return {
     present: members
       .filter(({ id }) => !left.has(id))
-      .map((one) => ({ ...one, later: secondaries.laterKnownBy(one.id) })),
+      .map((one) => ({
+        ...one,
+        later: secondaries.laterKnownBy(one.id),
+        region: used.find(({ id }) => id === one.id)?.region ?? "",
+      })),
     absent: serving.absent().filter((id) => !left.has(id)),
     left: [...left],
   };

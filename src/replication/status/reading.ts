@@ -14,6 +14,7 @@ import {
 } from "./status.ts";
 
 export interface ReadingFacts {
+  readonly kind: ReplicationReading["kind"];
   readonly role: Role;
   /** The last index that is here. */
   readonly index: bigint;
@@ -23,8 +24,9 @@ export interface ReadingFacts {
 }
 
 export function readingOf(facts: ReadingFacts, figures: ReplicationFigures): ReplicationReading {
-  const { role } = facts;
+  const { kind, role } = facts;
   return {
+    kind,
     role: role.mode === "demoting" ? "primary" : isFenced(role) ? "fenced" : role.mode,
     peers: role.mode === "disabled" ? [] : peersOf(facts),
     ...figures.reading,

@@ -33,6 +33,8 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
     lastSyncError: "",
     primary: { ...peer, lastHeartbeat, echoDuration: null, clockSkew: null },
     progress: null,
+    region: "",
+    takesRequests: false,
     ...facts,
   };
   const store = {
@@ -53,6 +55,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
       store,
       clusterId: "b",
       clusterAddress: "https://b:8201",
+      region: "b",
       lapsed: false,
       divergent: 0,
       orphans: { waiting: 0, adopted: 0, left: 0 },

@@ -35,6 +35,8 @@ export interface SecondaryFacts extends PeerFacts {
   readonly doubledFrom: readonly string[];
   /** A later primary that it knows of, and does not follow this one for; null or not there where there is none. */
   readonly later?: Pick<Epoch, "number" | "cluster"> | null;
+  /** Of those that share data; empty or not there where it is not known. */
+  readonly region?: string;
 }
 
 /** Of the side that receives. */
@@ -51,6 +53,10 @@ export interface ReceivingFacts {
   readonly lastSyncError: string;
   readonly primary: PeerFacts | null;
   readonly progress: { readonly total: number; readonly done: number } | null;
+  /** Of the primary; empty where it is not known. */
+  readonly region: string;
+  /** Whether requests can be sent on to it now. */
+  readonly takesRequests: boolean;
 }
 
 export interface StoreFacts {
@@ -77,6 +83,8 @@ export interface StatusFacts {
   readonly role: Role;
   readonly store: StoreFacts;
   readonly clusterId: string;
+  /** The name of this region. */
+  readonly region: string;
   /** Of the cluster port, for others: as configured, or that of the listener; empty where there is none. */
   readonly clusterAddress: string;
   /** Entries that were given up for another primary, and are kept. */
@@ -133,6 +141,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
+    ...(facts.kind === "performance" ? { region: facts.region } : {}),
     state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
     ...(instead === null ? {} : leader(instead, facts)),
     primary_cluster_addr: role.address,
@@ -144,6 +153,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
       cluster_id: one.clusterId,
+      ...(facts.kind === "performance" ? { region: one.region ?? "" } : {}),
       ...peerStatus(one, now, canaryAge(one, one.behindFor, now)),
       last_remote_wal: Number(one.acknowledged ?? 0n),
       wal_lag: Number(one.lag ?? 0n),
@@ -193,6 +203,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
+    ...(facts.kind === "performance" ? regionStatus(role, facts) : {}),
     state: receiving?.state ?? "idle",
     ...(hasPrimary ? { connection_state: receiving?.connectionState ?? "idle" } : {}),
     known_primary_cluster_addrs: role.known === null ? null : [...role.known],
@@ -223,6 +234,16 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     promotable_reasons: [...unpromotable],
     ...(history === null ? {} : { lag_history: history(role.id) }),
     ...treeStatus(store),
+  };
+}
+
+/** Where writes of what is shared go from here, and whether they get there now. */
+function regionStatus(role: Secondary, { region, receiving }: StatusFacts): JsonObject {
+  const there = receiving?.region ?? "";
+  return {
+    region,
+    ...(there === "" ? {} : { primary_region: there }),
+    forwards_writes: role.superseded !== true && receiving?.takesRequests === true,
   };
 }
 

@@ -195,20 +195,34 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   assert.equal(ending?.find(certificate(20n * DAY), 0n)?.length, 1);
   assert.equal(ending?.find(certificate(31n * DAY), 0n)?.length, 0);
   const doubled = CHECKS.find(({ code }) => code === "replication.duplicated");
-  const among = facts().replication();
-  const twice = facts({
-    replication: () => ({
-      ...among,
-      doubled: [{ name: "site-b", from: ["10.0.0.1", "10.0.0.2"] }],
-    }),
+  const among = {
+    fenced: true,
+    rivals: [],
+    doubled: [{ name: "site-b", from: ["10.0.0.1", "10.0.0.2"] }],
+    divergent: 0,
+    orphans: { waiting: 0, left: 0 },
+    behind: [{ name: "", text: "x" }],
+    awaited: [],
+  };
+  const both = facts({
+    replication: () => [
+      { ...among, kind: "dr" },
+      { ...among, kind: "performance" },
+    ],
   });
-  assert.match(doubled?.find(twice, 0n)?.[0]?.detail ?? "", /from 10\.0\.0\.1 and 10\.0\.0\.2$/);
-  assert.deepEqual(
-    [among, twice.replication()].map(
-      (one) => doubled?.find(facts({ replication: () => one }), 0n)?.length,
-    ),
-    [0, 1],
-  );
+  assert.match(doubled?.find(both, 0n)?.[0]?.detail ?? "", /from 10\.0\.0\.1 and 10\.0\.0\.2$/);
+  assert.deepEqual(doubled?.find(facts(), 0n), []);
+  const subjects = (name: string) =>
+    CHECKS.find(({ code }) => code === name)
+      ?.find(both, 0n)
+      ?.map(({ subject, seenBy }) => `${subject} ${seenBy}`);
+  assert.deepEqual(subjects("replication.duplicated"), [
+    "site-b sys/replication/dr/status",
+    "performance/site-b sys/replication/performance/status",
+  ]);
+  const own = [" sys/replication/dr/status", "performance sys/replication/performance/status"];
+  assert.deepEqual(subjects("replication.fenced"), own);
+  assert.deepEqual(subjects("replication.lag"), own);
   stage.seen.add("replication.duplicated").add("replication.conflict"); // replication/rivals.test.ts
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
   // Other clusters: replication/divergence.test.ts, orphans.test.ts and awaited.test.ts.

@@ -71,15 +71,7 @@ export function facts(change: Partial<Facts> = {}): Facts {
     snapshots: () => ({ configured: 1, late: [], failing: [] }),
     leftByRestores: () => ({ count: 0, isKnown: true, evidence: "whole" }),
     drills: () => ({ late: [], failed: [] }),
-    replication: () => ({
-      fenced: false,
-      rivals: [],
-      doubled: [],
-      divergent: 0,
-      orphans: { waiting: 0, left: 0 },
-      behind: [],
-      awaited: [],
-    }),
+    replication: () => [],
     ...change,
   };
 }

@@ -50,12 +50,12 @@ test("both sides tell how far a secondary is, and the log names what has happene
   const own = `{kind="dr",secondary="site-b"}`;
   await until(async () => /lag_entries\{[^}]*\} 0\n/.test(await scraped(a, a.token)));
   const here = await scraped(a, a.token);
-  assert.match(here, /^holdfast_replication_role\{role="primary"\} 1$/m);
-  assert.match(here, /^holdfast_replication_role\{role="secondary"\} 0$/m);
+  assert.match(here, /^holdfast_replication_role\{kind="dr",role="primary"\} 1$/m);
+  assert.match(here, /^holdfast_replication_role\{kind="dr",role="secondary"\} 0$/m);
   assert.match(here, /^holdfast_log_retained_bytes [1-9]/m);
   const there = await scraped(b, await b.operationToken(a.opened.shares));
-  assert.match(there, /^holdfast_replication_role\{role="secondary"\} 1$/m);
-  assert.match(there, /^holdfast_replication_sync_rows_total [1-9]/m);
+  assert.match(there, /^holdfast_replication_role\{kind="dr",role="secondary"\} 1$/m);
+  assert.match(there, /^holdfast_replication_sync_rows_total\{kind="dr"\} [1-9]/m);
   for (const text of [here, there]) {
     for (const line of [
       `holdfast_replication_connected${own} 1`,
