@@ -2,7 +2,7 @@
 // npm run sim -- --seed S [--trace] [--follow] [--plant NAME]                 runs one, and shows what happened
 //
 // With --follow a second machine follows the first, and is compared with it. With --clusters [--steps N] each seed is a walk of
-// two or three whole clusters that replicate.
+// two or three whole clusters that replicate; with --regions, of clusters that share data and have some of their own.
 //
 // Exit code 1 when a seed is red; with a planted bug, when none is.
 
@@ -28,12 +28,14 @@ async function main(): Promise<number> {
       plant: { type: "string" },
       follow: { type: "boolean", default: false },
       clusters: { type: "boolean", default: false },
+      regions: { type: "boolean", default: false },
       steps: { type: "string", default: "1000" },
       trace: { type: "boolean", default: false },
       "expect-red": { type: "boolean", default: false },
     },
   });
-  const { plant, trace, follow, clusters } = values;
+  const { plant, trace, follow, regions } = values;
+  const clusters = values.clusters || regions;
   const plants = Object.keys(clusters ? CLUSTER_PLANTS : PLANTS);
   if (plant !== undefined && !plants.includes(plant)) {
     console.error(`no planted bug is called ${plant}; there are: ${plants.join(", ")}`);
@@ -50,13 +52,15 @@ async function main(): Promise<number> {
   const expectsRed = values["expect-red"] || plant !== undefined;
   const planted = plant === undefined ? {} : { plant };
   const print = trace ? { print: (line: string) => void process.stdout.write(line) } : {};
-  const options = { ...planted, ...print, follow, clusters, steps };
+  const set = regions ? { kind: "performance" as const } : {};
+  const options = { ...planted, ...print, ...set, follow, clusters, steps };
 
   const began = performance.now();
   const outcomes = await runAll({ from, count, jobs, options, untilRed: expectsRed });
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
-  const kind = clusters ? ` --clusters --steps ${steps}` : follow ? " --follow" : "";
+  const walk = regions ? "--regions" : "--clusters";
+  const kind = clusters ? ` ${walk} --steps ${steps}` : follow ? " --follow" : "";
   const how = kind + (plant === undefined ? "" : ` --plant ${plant}`);
   red.slice(0, MAX_DETAILED).forEach((outcome) => report(outcome, how));
   if (red.length > MAX_DETAILED) {

@@ -2,12 +2,15 @@
 
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
+import type { ReplicationKind } from "../src/cluster/names.ts";
 import { runWalk } from "./clusters/walk.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./scenario.ts";
 
 /** A machine, or with `clusters` whole clusters. */
 export interface RunOptions extends SeedOptions {
   readonly clusters?: boolean;
+  /** Of the set that they are in. */
+  readonly kind?: ReplicationKind;
   /** Of a walk of clusters. */
   readonly steps?: number;
 }

@@ -23,6 +23,7 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
+import { onSecondary } from "./regions/on-secondary.ts";
 import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
@@ -63,6 +64,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   failover       histories of clients over failovers  --rounds N (20)  --clients N (16)
   replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
   replication-port   strangers at the cluster port of a primary   --n N (100000)
+  on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
   properties     random cases of tests, more often  --n N (20 times)
@@ -100,6 +102,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   failover: ["rounds", "clients", "seed", "plant"],
   "replication-kills": ["stride", "only"],
   "replication-port": ["n"],
+  "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
   properties: ["n"],
@@ -223,6 +226,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     failover({ rounds, clients, seed, say, ...(plant ? { plant: failoverPlant(seed) } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
+  "on-secondary": ({ only }, plant) =>
+    onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
   properties: ({ n = 20 }) => properties({ times: n }),

@@ -36,6 +36,13 @@ export const SHORT: Readonly<Record<string, Short>> = {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],
   },
+  "on-secondary": {
+    green: [
+      "--only",
+      "acl-policies,acl-tokens-update,acl-tokens-read-delete,kv-data,kv-places,leases-api,mounts-table,wrapping-answers",
+    ],
+    red: "tested",
+  },
   fsyncfail: { green: ["--stride", "61"], red: ["--stride", "12"] },
   powerloss: { green: ["--images", "35"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "8"], red: "tested" },
@@ -109,4 +116,5 @@ const UNSEEDED = new Set([
   "login-flood",
   "cluster-port",
   "replication-port",
+  "on-secondary",
 ]);

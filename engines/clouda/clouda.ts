@@ -21,6 +21,7 @@ import { credsApi } from "./api/api-creds.ts";
 import { rolesApi } from "./api/api-roles.ts";
 import { staticApi } from "./api/api-static.ts";
 import { CloudA } from "./engine.ts";
+import { ROOT_CONFIG } from "./keys/root-config.ts";
 
 /** Of what unmounting leaves behind: a text is no list of thousands. */
 const MAX_NAMED = 50;
@@ -81,7 +82,10 @@ export const cloudaType: EngineType<CloudA> = {
   lead: ({ staticRoles }, leading) => staticRoles.lead(leading),
   rest: ({ staticRoles }) => staticRoles.rest(),
   close: (engine) => engine.close(),
-  invalidate: (engine, keys) => engine.staticRoles.invalidate(keys),
+  invalidate: (engine, keys) => {
+    engine.staticRoles.invalidate(keys);
+    if (keys.includes(ROOT_CONFIG)) engine.configuredElsewhere();
+  },
 };
 
 /** The provider has no way to end them: they end by themselves, and the record goes. */

@@ -49,11 +49,24 @@ export class CloudA {
   }
 
   async open(): Promise<void> {
+    await this.#knowRoot();
+    for (const what of halfPairs(this.needs.environment)) this.needs.log.warn(what);
+    await this.staticRoles.open();
+  }
+
+  async #knowRoot(): Promise<void> {
     const root = await this.rootConfig.read();
     showRootRotated(this.needs.metrics, root?.rootKeyCreated ?? null);
     if (root !== null) this.concerns.knowRoot(ROOT_PLACE, root.standing);
-    for (const what of halfPairs(this.needs.environment)) this.needs.log.warn(what);
-    await this.staticRoles.open();
+  }
+
+  /** What could not be revoked with the key of before perhaps can with this one. */
+  configuredElsewhere(): void {
+    this.clients.changed();
+    const { leases, log } = this.needs;
+    Promise.all([this.#knowRoot(), leases.retryStuck()]).catch(() =>
+      log.error("the root configuration that another cluster has written could not be read"),
+    );
   }
 
   close(): void {

@@ -79,8 +79,8 @@ export const cloudbType: EngineType<CloudB> = {
   },
   leave: ({ rotationCleanup }, signal) => asFailure(rotationCleanup.leave(signal)),
   close: (engine) => engine.close(),
-  invalidate: ({ connections }, keys) => {
-    if (keys.includes(CONFIG)) connections.drop();
+  invalidate: (engine, keys) => {
+    if (keys.includes(CONFIG)) engine.configuredElsewhere();
   },
 };
 

@@ -60,6 +60,17 @@ export class CloudB {
     this.rotation = new RootRotation({ ...common, config, cleanup, concerns });
   }
 
+  /** What could not be revoked with the account of before perhaps can with this one. */
+  configuredElsewhere(): void {
+    this.connections.drop();
+    const { leases, log } = this.needs;
+    leases
+      .retryStuck()
+      .catch(() =>
+        log.error("leases that are stuck could not be looked at for a new configuration"),
+      );
+  }
+
   /** What still runs is cut off; its write-ahead records tell what it has made. */
   close(): void {
     this.#closing.abort();

@@ -58,7 +58,7 @@ async function open(needs: EngineNeeds): Promise<Kv> {
   const plain = new Plain(storage);
   if (needs.options["version"] !== "1") {
     await versioned.load();
-    await plain.upgrade(versioned);
+    if (storage.writtenElsewhere !== true) await plain.upgrade(versioned); // or it comes from there
   }
   const bin = new RecycleBin({ storage, clock }, () => versioned.settings);
   return { versioned, bin, plain, storage, clock, cursors: new Cursors(random), mount };

@@ -2,10 +2,11 @@
 
 import { bytesCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
+import type { Store } from "../../src/storage/store.ts";
 import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
 import type { Running, SimCluster } from "./cluster.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger, Spot } from "./ledger.ts";
 
 const KEYS = 40;
 
@@ -39,13 +40,41 @@ export class Clients {
       tx.put("last", Buffer.from(`last ${number}`), bytesCodec); // so that it has an entry
     });
     await answered(running, request);
-    const [row] = store.logs(index, 1);
-    if (row?.index !== index) return true; // trimmed already
-    const spot = ledger.at(this.#cluster.seen.spot!, index);
-    if (spot === null) throw new Violation(`an answer of ${name} is in no log`);
+    const spot = this.#spotOf(store, index);
+    if (spot === null) return true; // trimmed already
     ledger.ended(number, spot);
     if (inSet) ledger.answered.push({ ...spot, by: name });
     return true;
+  }
+
+  #spotOf(store: Store, index: bigint): Spot | null {
+    const [row] = store.logs(index, 1);
+    if (row?.index !== index) return null;
+    const { seen, name } = this.#cluster;
+    const spot = this.#ledger.at(seen.spot!, index);
+    if (spot === null) throw new Violation(`an answer of ${name} is in no log`);
+    return spot;
+  }
+
+  /** Makes, changes or removes a record that rows of every cluster follow from. */
+  async record(number: number, prng: Prng): Promise<void> {
+    const { running, isPrimary } = this.#cluster;
+    if (running === null || !isPrimary) return;
+    await this.#kept(running, running.records.change(number, prng));
+  }
+
+  /** Writes what is this cluster's own, whoever writes shared data: with what hangs on a record, where that is there. */
+  async writeOwn(number: number, prng: Prng): Promise<void> {
+    const { running, role } = this.#cluster;
+    if (running === null || role?.mode === "disabled" || running.store.locked) return;
+    await this.#kept(running, running.records.writeOwn(number, prng));
+  }
+
+  async #kept(running: Running, request: Promise<bigint>): Promise<void> {
+    const index = await answered(running, request);
+    const spot = this.#spotOf(running.store, index);
+    const { name: by, logs: log } = this.#cluster;
+    if (spot !== null) this.#ledger.answered.push({ ...spot, by, log });
   }
 
   /** Something is made outside. */

@@ -8,7 +8,9 @@ import type { Fields, Log } from "@holdfast/shared/log";
 import { Secret } from "@holdfast/shared/secret";
 import type { Instant, Nanos, Net } from "@holdfast/shared/world";
 import { Barrier } from "../../src/barrier/barrier.ts";
+import { type Follower, Followers } from "../../src/barrier/followers.ts";
 import type { View } from "../../src/barrier/view.ts";
+import type { ReplicationKind } from "../../src/cluster/names.ts";
 import { secretKey } from "../../src/crypto/aead.ts";
 import { Admission, type JoinedData } from "../../src/replication/admission.ts";
 import { takeKeys } from "../../src/replication/joining/joined-keys.ts";
@@ -32,6 +34,7 @@ import { type EngineWorld, PowerDisk, PowerEngine } from "./disk.ts";
 import { Leases } from "./leases.ts";
 import type { Ledger, Seen, Spot } from "./ledger.ts";
 import { type Host, type PortWatch, type SimNetwork, SimPort } from "./network.ts";
+import { Records } from "./regions/records.ts";
 
 /** A known bug, in the parts of one cluster that the simulator makes. */
 export interface ClusterPlant {
@@ -45,11 +48,15 @@ export interface ClusterPlant {
   readonly keepsEnding?: boolean;
   /** Whether nobody hears what a tail that is given up has made outside. */
   readonly forgetsOutside?: boolean;
+  /** Who stores shared rows of another cluster, in the place of those who do. */
+  readonly followers?: (shared: View, all: readonly Follower<unknown>[]) => Followers;
 }
 
 export interface ClusterOptions {
   readonly name: string;
   readonly number: number;
+  /** Of the set that it is in. Default: disaster recovery. */
+  readonly kind?: ReplicationKind;
   readonly world: SimWorld;
   readonly network: SimNetwork;
   readonly prng: Prng;
@@ -75,6 +82,7 @@ export interface Running {
   readonly admission: Admission;
   readonly timers: SimTimers;
   readonly data: View;
+  readonly records: Records;
   /** Requests of clients that are being answered. */
   readonly requests: Set<Promise<unknown>>;
   readonly leases: Leases;
@@ -96,6 +104,8 @@ export class SimCluster implements Host {
   port: SimPort | null = null;
   running: Running | null = null;
   sealed = false;
+  /** So many times another log has begun here. */
+  logs = 0;
   #lives = 0;
   #turn: Promise<unknown> = Promise.resolve();
   readonly clients: Clients;
@@ -116,6 +126,20 @@ export class SimCluster implements Host {
 
   get role(): Role | null {
     return this.running?.replication.role ?? null;
+  }
+
+  get #kind(): { readonly kind: ReplicationKind; readonly rows: string } {
+    const { kind = "dr" } = this.#options;
+    return { kind, rows: `${kind === "dr" ? "core" : "local"}/replication/${kind}/` };
+  }
+
+  get #region(): string {
+    return this.#kind.kind === "dr" ? "global" : this.name;
+  }
+
+  /** Whether all data is another cluster's. What is shared alone leaves it a log of its own. */
+  #leaves(role: Role): boolean {
+    return this.#kind.kind === "dr" && isFollowing(role);
   }
 
   /** Whether clients may write here, as far as it knows. */
@@ -210,6 +234,8 @@ export class SimCluster implements Host {
     else await this.#create(barrier, random);
     const node = barrier.view("core/");
     const data = barrier.view("shared/sim/");
+    const records = new Records(barrier.view("shared/"), barrier.view("local/"));
+    const { kind, rows } = this.#kind;
     const leases = this.#leases(barrier, timers, life);
     const requests = new Set<Promise<unknown>>();
     this.port = new SimPort([
@@ -223,11 +249,15 @@ export class SimCluster implements Host {
       sign: async () => ({ id: "" }), // evidence is another room's
       store,
       barrier,
-      kind: "dr",
-      region: () => "global",
-      configuredRegion: "global",
-      view: node.sub("replication/dr/"),
-      own: node.sub("replication/dr/"),
+      kind,
+      region: () => this.#region,
+      configuredRegion: this.#region,
+      view: barrier.view(rows),
+      own: node.sub(`replication/${kind}/`),
+      followers: () => {
+        const [shared, all] = [barrier.view("shared/"), [records]];
+        return plant.followers?.(shared, all) ?? new Followers(shared, all);
+      },
       clock: this.clock,
       timers,
       random,
@@ -265,7 +295,7 @@ export class SimCluster implements Host {
       wrapAddress: "",
       isDev: true,
       spendTicket: () => {},
-      rows: "core/replication/dr/",
+      rows,
       ...options,
       replication,
       exchange: (joined) => this.#exchange(joined, life, own),
@@ -291,13 +321,14 @@ export class SimCluster implements Host {
       admission,
       timers,
       data,
+      records,
       requests,
       leases,
     };
     if (life.ended) return;
     this.running = running;
     await replication.lead();
-    if (!following && !isFollowing(replication.role)) leases.open();
+    if (!following && !this.#leaves(replication.role)) leases.open();
     this.#checkReported();
   }
 
@@ -318,7 +349,7 @@ export class SimCluster implements Host {
       cloud,
       mayEnd: () => {
         const { running, role } = this;
-        return role === null || running!.replication.changing || !isFollowing(role);
+        return role === null || running!.replication.changing || !this.#leaves(role);
       },
       keeps: plant.keepsEnding ?? false,
       forgets: plant.forgetsOutside ?? false,
@@ -371,6 +402,7 @@ export class SimCluster implements Host {
     await running.store.close();
     this.disk = disk;
     this.seen.spot = null; // another log begins
+    this.logs++;
     this.seen.mayGoBack = true;
     this.reported = null;
     await this.#open(life, key);
@@ -386,7 +418,7 @@ export class SimCluster implements Host {
 
   observe(store: Store, role: Role, changing = false): void {
     const { ledger, report } = this.#options;
-    const leads = changing || role.mode !== "secondary" || role.promoting !== null;
+    const leads = changing || !this.#leaves(role) || isPromoting(role);
     try {
       ledger.observe(this.seen, store, leads);
     } catch (error) {
@@ -523,6 +555,10 @@ const NO_NET: Net = {
     throw new Violation("there is no network but the simulated one");
   },
 } as unknown as Net;
+
+function isPromoting(role: Role): boolean {
+  return role.mode === "secondary" && role.promoting !== null;
+}
 
 function isFollowing(role: Role): boolean {
   return role.mode === "secondary" || role.mode === "demoting" || isFenced(role);

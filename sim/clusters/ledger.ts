@@ -32,7 +32,7 @@ export class Ledger {
   readonly #indexes = new Map<number, bigint>(); // of writes, by their numbers
   readonly #numbers = new Map<string, number>(); // of writes that were answered, by their chains
   /** Clients were answered for these. */
-  readonly answered: (Spot & { readonly by: string })[] = [];
+  readonly answered: (Spot & { readonly by: string; readonly log?: number })[] = [];
 
   get size(): number {
     return this.#known.size;

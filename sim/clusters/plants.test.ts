@@ -16,6 +16,7 @@ const SOON = [
   "anchor-after-reading",
   "stale-reads",
   "outside-forgotten",
+  "delete-unfollowed",
 ];
 
 for (const plant of SOON) {

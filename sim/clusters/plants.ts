@@ -1,6 +1,7 @@
 // Known bugs of replication, kept where the simulator makes the parts of a cluster: around its disk, its store and its port.
 // Production code has none of them. A walk that never finds one proves nothing.
 
+import { Followers } from "../../src/barrier/followers.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
 import type { Served } from "../../src/grpc/method.ts";
 import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
@@ -20,6 +21,8 @@ import type { PortWatch } from "./network.ts";
 export interface PlantedWalk {
   readonly summary: string;
   readonly cluster: () => ClusterPlant;
+  /** Of which walks it is found. Default: those of disaster recovery. */
+  readonly kind?: "performance";
   /** Steps that lead to it, as often as this. Default: as in any walk. */
   readonly often?: Readonly<Record<string, number>>;
 }
@@ -132,6 +135,11 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
     often: { lease: 20, force: 4, partition: 4 },
     cluster: () => ({ forgetsOutside: true }),
   },
+  "delete-unfollowed": {
+    summary: "a performance secondary removes a record, and leaves what hangs on it",
+    kind: "performance",
+    cluster: () => ({ followers: (shared, all) => new Unfollowed(shared, all) }),
+  },
 };
 
 const LATER = 300 * MILLISECOND;
@@ -182,6 +190,14 @@ function readsFirst(running: () => Running | null, world: SimWorld): PortWatch {
 /** For one method alone. */
 function on(path: string, change: (served: Served<Peer>) => Served<Peer>) {
   return (served: Served<Peer>) => (served.shape.path === path ? change(served) : served);
+}
+
+/** Nothing follows from the end of a record. */
+class Unfollowed extends Followers {
+  override apply(...[raw, row]: Parameters<Followers["apply"]>): void {
+    if (row.value === null) raw.delete(row.key, row.scope);
+    else super.apply(raw, row);
+  }
 }
 
 /** Whatever comes is made to fit. */

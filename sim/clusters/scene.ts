@@ -2,6 +2,7 @@
 // what is under way. Actions change it, checks look at it.
 
 import { Failure } from "@holdfast/shared/failure";
+import type { ReplicationKind } from "../../src/cluster/names.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
 import { StatusError } from "../../src/grpc/status.ts";
 import { isOlder, type Primary, type Secondary } from "../../src/replication/roles/role.ts";
@@ -43,6 +44,8 @@ interface Task {
 }
 
 export interface SceneOptions {
+  /** Of the set that the clusters are in. Default: disaster recovery. */
+  readonly kind?: ReplicationKind;
   readonly plant: ClusterPlant;
   readonly print: ((line: string) => void) | null;
 }
@@ -70,8 +73,8 @@ export class Scene {
   #writes = 0;
   #leases = 0;
 
-  constructor(seed: number, { plant, print }: SceneOptions) {
-    const prng = (this.prng = new Prng(`clusters ${seed}`));
+  constructor(seed: number, { kind = "dr", plant, print }: SceneOptions) {
+    const prng = (this.prng = new Prng(`${kind === "dr" ? "clusters" : "regions"} ${seed}`));
     this.world = new SimWorld(prng, idle);
     this.trace = new Trace(this.world, print);
     this.network = new SimNetwork(this.world, prng.fork("network"));
@@ -88,6 +91,7 @@ export class Scene {
         new SimCluster({
           name,
           number: i + 1,
+          kind,
           world: this.world,
           network: this.network,
           prng: prng.fork(name),
@@ -96,7 +100,7 @@ export class Scene {
           cloud: this.cloud,
           plant,
           quorums,
-          watch: (cluster) => this.witness.watch(cluster),
+          watch: (cluster) => (kind === "dr" ? this.witness.watch(cluster) : {}),
           failed: (cluster) => this.#diskFailed(cluster),
           report: (violation) => this.report(violation),
         }),
@@ -144,7 +148,7 @@ export class Scene {
       try {
         await work();
         this.count(`${kindOf(name)} done`);
-        if (!name.startsWith("write")) this.trace.add(`${name} is done`);
+        if (!/^(?:write|record|own) /.test(name)) this.trace.add(`${name} is done`);
       } catch (error) {
         if (lives.some(({ ended }) => ended)) return;
         if (!isRefusal(error)) {
@@ -174,6 +178,24 @@ export class Scene {
     this.begin(`write ${number} at ${cluster.name}`, [cluster], async () => {
       await cluster.clients.write(number, own);
     });
+  }
+
+  /** Of a record that rows of every cluster follow from, where shared data is written. */
+  record(cluster: SimCluster, prng: Prng): void {
+    const number = ++this.#writes;
+    const own = prng.fork(`record ${number}`);
+    this.begin(`record ${number} at ${cluster.name}`, [cluster], () =>
+      cluster.clients.record(number, own),
+    );
+  }
+
+  /** Of data of its own, and of what hangs on a record there. */
+  writeOwn(cluster: SimCluster, prng: Prng): void {
+    const number = ++this.#writes;
+    const own = prng.fork(`own ${number}`);
+    this.begin(`own ${number} at ${cluster.name}`, [cluster], () =>
+      cluster.clients.writeOwn(number, own),
+    );
   }
 
   /** Something is made outside. */

@@ -2,6 +2,8 @@
 // between and under them. Now and then all is brought to rest, and there everybody must hold what was written.
 
 import { loadX509 } from "../../src/base/x509.ts";
+import type { ReplicationKind } from "../../src/cluster/names.ts";
+import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
 import { SECOND, type Tick } from "../world.ts";
 import { Actions } from "./actions.ts";
@@ -9,6 +11,7 @@ import { checkAlways } from "./checks.ts";
 import type { SimCluster } from "./cluster.ts";
 import { CLUSTER_PLANTS } from "./plants.ts";
 import { countRealWork } from "./real-work.ts";
+import { RegionActions } from "./regions/region-actions.ts";
 import { Resting } from "./resting.ts";
 import { Scene } from "./scene.ts";
 import "../../src/replication/links/links.ts";
@@ -16,6 +19,8 @@ import "../../src/replication/links/join.ts";
 import "../../src/replication/joining/activation-token.ts";
 
 export interface WalkOptions {
+  /** Of the set that the clusters are in. Default: disaster recovery, or as the planted bug wants it. */
+  readonly kind?: ReplicationKind;
   /** Default 1,000. */
   readonly steps?: number;
   /** The name of a planted bug. Default: none. */
@@ -44,11 +49,13 @@ export async function runWalk(seed: number, options: WalkOptions = {}): Promise<
   await loadX509();
   const { steps = 1000, plant, print = null } = options;
   const bug = plant === undefined ? undefined : CLUSTER_PLANTS[plant];
-  const scene = new Scene(seed, { plant: bug?.cluster() ?? {}, print });
+  const kind = options.kind ?? bug?.kind ?? "dr";
+  const scene = new Scene(seed, { kind, plant: bug?.cluster() ?? {}, print });
   const unhandled = (reason: unknown) => scene.report(reason);
   process.on("unhandledRejection", unhandled);
   try {
-    const taken = await run(scene, steps, options.often ?? bug?.often ?? {});
+    const often = options.often ?? bug?.often ?? {};
+    const taken = await run(scene, steps, stepsOf(scene, kind, often));
     return {
       seed,
       violation: scene.violation,
@@ -63,17 +70,40 @@ export async function runWalk(seed: number, options: WalkOptions = {}): Promise<
   }
 }
 
-/** Gives how many steps were taken. */
-async function run(
+/** What happens in a walk. */
+interface Steps {
+  readonly step: (number: number, prng: Prng) => void;
+  readonly rest: (prng: Prng) => Promise<void>;
+  readonly end: (prng: Prng) => Promise<void>;
+}
+
+function stepsOf(
   scene: Scene,
-  steps: number,
+  kind: ReplicationKind,
   often: Readonly<Record<string, number>>,
-): Promise<number> {
+): Steps {
+  if (kind === "performance") {
+    const actions = new RegionActions(scene, often);
+    return {
+      step: (number, prng) => actions.step(number, prng),
+      rest: (prng) => actions.rest(prng),
+      end: async () => {},
+    };
+  }
+  const actions = new Actions(scene, often);
+  const resting = new Resting(scene, actions);
+  return {
+    step: (number, prng) => actions.step(number, prng),
+    rest: (prng) => resting.rest(prng),
+    end: (prng) => resting.putBackOldDisk(prng),
+  };
+}
+
+/** Gives how many steps were taken. */
+async function run(scene: Scene, steps: number, { step, rest, end }: Steps): Promise<number> {
   let isFinished = false;
   let taken = 0;
   const walk = async () => {
-    const actions = new Actions(scene, often);
-    const resting = new Resting(scene, actions);
     await scene.sleep(1);
     for (const cluster of scene.clusters) await cluster.boot();
     const [first] = scene.clusters as [SimCluster];
@@ -82,12 +112,12 @@ async function run(
     // The others come while it is written already, or somewhat later.
     for (; taken < steps; taken++) {
       await scene.sleep(prng.chance(0.5) ? prng.int(20) : prng.int(1200));
-      actions.step(taken, prng);
+      step(taken, prng);
       checkAlways(scene);
-      if (taken % REST_EVERY === REST_EVERY - 1) await resting.rest(prng);
+      if (taken % REST_EVERY === REST_EVERY - 1) await rest(prng);
     }
-    await resting.rest(prng);
-    await resting.putBackOldDisk(prng);
+    await rest(prng);
+    await end(prng);
   };
   void walk().then(
     () => (isFinished = true),

@@ -46,6 +46,10 @@ export class SendingOn {
     return named === primary.region && named !== this.#parts.region?.();
   }
 
+  #namesThis({ query }: RequestState): boolean {
+    return query.get(REGION) === this.#parts.region?.();
+  }
+
   /** Where what it writes is another cluster's: that one. Null at once where there is nothing to look at. */
   to(
     { incoming }: RequestState,
@@ -82,7 +86,7 @@ export class SendingOn {
     const sentOn = endpoint?.sentOn ?? null;
     const reply = await this.#sent(state, primary, {
       incoming,
-      target: targetOf(state, sentOn?.query(input, context)),
+      target: targetOf(state, this.#namesThis(state), sentOn?.query(input, context)),
       ...asWhom(caller, incoming.credential),
       body: await bodyOf(state),
       headers: [
@@ -110,7 +114,7 @@ export class SendingOn {
     incoming.allow(LONGEST); // there it may wait for a change
     return this.#sent(state, primary, {
       incoming,
-      target: targetOf(state),
+      target: targetOf(state, true),
       credential: incoming.credential,
       attested: null,
       body: await bodyOf(state),
@@ -141,12 +145,13 @@ function takesRegion(endpoint: Served | null): boolean {
   return endpoint?.family === "acl" && endpoint.byName.get(REGION)?.source === "query";
 }
 
-/** Which region was named says where it goes, and is said no more there. */
+/** Which region was named says where it goes, and is said no more there. One that nobody knows is refused there. */
 function targetOf(
   { incoming: { target }, endpoint, query }: RequestState,
+  isKnown: boolean,
   putIn: Readonly<Record<string, string>> = {},
 ): string {
-  const leftOut = query.has(REGION) && takesRegion(endpoint) ? [REGION] : [];
+  const leftOut = isKnown && query.has(REGION) && takesRegion(endpoint) ? [REGION] : [];
   const isAsItCame = leftOut.length === 0 && Object.keys(putIn).length === 0;
   return isAsItCame ? target : targetWith(target, leftOut, putIn);
 }

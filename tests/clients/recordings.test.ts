@@ -18,13 +18,13 @@ for (const file of RECORDINGS) {
     // Leases come from an engine that needs no cloud.
     const server = await startServer({ engineTypes: [anyEngine(countingEngine(new Outside()))] });
     t.after(() => server.stop());
-    const { host, port } = new URL(server.url);
-    const connection = await RawClient.connect(Number(port));
-    t.after(() => connection.destroy());
     const { headers, calls } = readRecording(file);
     const { auditDirectory: audit } = server;
     // This one is for servers that run: initialising them is no part of it.
     const token = file === "nomad.txt" ? (await server.open()).token : "";
+    const { host, port } = new URL(server.url);
+    const connection = await RawClient.connect(Number(port));
+    t.after(() => connection.destroy());
     const replay = new Replay(connection, host, headers, { audit, token });
     for (const call of calls) await t.test(call.name, () => replay.play(call));
   });

@@ -23,7 +23,7 @@ import { checkTemplate } from "../roles/names.ts";
 import { checkRegion } from "../provider/region.ts";
 
 const VERSION = 1;
-const KEY = "config/root";
+export const ROOT_CONFIG = "config/root";
 const MAX_TOKEN_TTL = 24 * 3600; // as of whoever signs them
 export const DEFAULT_TOKEN_TTL = 3600;
 
@@ -105,7 +105,7 @@ export class RootConfig {
 
   /** Null where it was never written. */
   async read(): Promise<StoredRoot | null> {
-    return checked(await this.#needs.storage.get(KEY, rootCodec));
+    return checked(await this.#needs.storage.get(ROOT_CONFIG, rootCodec));
   }
 
   /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
@@ -118,10 +118,10 @@ export class RootConfig {
       await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
     }
     return storage.write((tx) => {
-      const before = checked(tx.get(KEY, rootCodec));
+      const before = checked(tx.get(ROOT_CONFIG, rootCodec));
       check?.(before !== null);
       const after = this.#changed(before, change, tx.time);
-      tx.put(KEY, after, rootCodec);
+      tx.put(ROOT_CONFIG, after, rootCodec);
       return { warnings: warningsOn(before, after, change) };
     });
   }
@@ -160,9 +160,9 @@ export class RootConfig {
     expected: string,
     make: (before: StoredRoot) => Partial<StoredRoot>,
   ): boolean {
-    const before = checked(tx.get(KEY, rootCodec));
+    const before = checked(tx.get(ROOT_CONFIG, rootCodec));
     if (before === null || before.accessKey !== expected) return false;
-    tx.put(KEY, { ...before, ...make(before) }, rootCodec);
+    tx.put(ROOT_CONFIG, { ...before, ...make(before) }, rootCodec);
     return true;
   }
 

@@ -112,6 +112,12 @@ export class Clients {
     this.#keyMade = this.#needs.clock.elapsed();
   }
 
+  /** Another cluster has written which key it is: perhaps one that it has just made. */
+  changed(): void {
+    this.drop();
+    this.#keyMade = this.#needs.clock.elapsed();
+  }
+
   /** The next call is made by new clients. What is under way ends by itself. */
   drop(): void {
     const kept = this.#kept;

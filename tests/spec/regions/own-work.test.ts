@@ -8,6 +8,7 @@ import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at } from "../../support/http-client.ts";
 import { twoRegions } from "../../support/replication/two-regions.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
+import { until } from "../../support/until.ts";
 
 const ALARM = "storage.shared-write-refused";
 
@@ -56,6 +57,24 @@ test("a role of an earlier version is read, and left to who writes it", async (t
   await storage.write((tx) => tx.put(oldRoleKey("old"), '{ "Statement": [] }', oldRoleCodec));
   const read = await done(b.call("GET", "/v1/clouda/roles/old", { token }));
   assert.equal(at(read, "data", "policy_document"), '{"Statement":[]}');
+  assert.deepEqual(
+    b.lines.filter((line) => line.includes(ALARM)),
+    [],
+  );
+});
+
+test("a mount of key/value pairs that goes to version 2 is raised by who writes it, and read everywhere", async (t) => {
+  const { a, b, root: token } = await twoRegions(t);
+  const body = { type: "kv", options: { version: "1" } };
+  await done(a.call("POST", "/v1/sys/mounts/kv", { token, body }));
+  await done(b.call("POST", "/v1/kv/a/b", { token, body: { n: 1 } }));
+  const options = { version: "2" };
+  await done(b.call("POST", "/v1/sys/mounts/kv/tune", { token, body: { options } }));
+  for (const region of [a, b]) {
+    const read = () => region.call("GET", "/v1/kv/data/a/b", { token });
+    await until(async () => (await read()).status === 200);
+    assert.deepEqual(at(await read(), "data", "data"), { n: 1 });
+  }
   assert.deepEqual(
     b.lines.filter((line) => line.includes(ALARM)),
     [],

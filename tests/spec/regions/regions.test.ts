@@ -189,6 +189,25 @@ test("A-115 of regions the own one and the authoritative one are known, and no o
   assert.equal(await ask(a, "b"), "404No path to region", "it is not the authoritative one");
 });
 
+test("A-115 a write that names a region that nobody knows is refused wherever it would be written, and one that names the own is not", async (t) => {
+  const { a, b, root: token } = await twoRegions(t);
+  const body = { Name: "p", Rules: 'path "sys/mounts" { capabilities = ["read"] }' };
+  const write = (server: TestServer, region: string) =>
+    server.call("POST", `/v1/acl/policy/p?region=${region}`, { token, body });
+  for (const server of [a, b]) {
+    const refused = await write(server, "nowhere");
+    assert.equal(refused.status, 404, refused.text);
+    assert.match(refused.text, /No path to region/);
+  }
+  assert.equal(
+    (await a.call("GET", "/v1/acl/policy/p", { token })).status,
+    404,
+    "nothing is written",
+  );
+  await done(write(b, "b"));
+  await done(a.call("GET", "/v1/acl/policy/p", { token }));
+});
+
 test("where global tokens come from is told: to everybody that they do, to management the rest", async (t) => {
   const { a, b, root: token, primary } = await twoRegions(t);
   const read = async (server: TestServer, path: string, as: object = {}) =>

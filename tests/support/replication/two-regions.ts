@@ -22,12 +22,14 @@ import { Store } from "../../../src/storage/store.ts";
 import { fakeWorld } from "../fake-world.ts";
 import {
   type Opened,
-  startServer,
+  startPlainServer,
   type TestServer,
   type TestServerOptions,
 } from "../servers/test-server.ts";
 
 export const MEMBER = "region-b";
+/** A bug that runs of many tests must find. */
+const PLANT = process.env["HOLDFAST_TESTS_PLANT"];
 const ALL = { from: "", to: null, limit: Infinity };
 const PEER: Peer = {
   set: "11111111-2222-4333-8444-555555555555",
@@ -86,7 +88,7 @@ class FirstRegion implements Primary {
 
 export class TwoRegions {
   readonly a: TestServer;
-  readonly b: TestServer;
+  b: TestServer;
   /** Of the first token, which is global. */
   readonly root: string;
   readonly shares: readonly string[];
@@ -138,7 +140,11 @@ export class TwoRegions {
       const shared = operations.filter((operation) => operation.class === "shared");
       if (shared.length > 0) {
         await store.writeApplied((tx) => {
-          for (const operation of shared) followers.apply(tx, operation);
+          for (const operation of shared) {
+            if (PLANT !== "no-followers") followers.apply(tx, operation);
+            else if (operation.value === null) tx.delete(operation.key, operation.scope);
+            else tx.put(operation.key, operation.value, operation.scope);
+          }
         });
       }
       this.primary.reach(index);
@@ -178,8 +184,38 @@ export async function twoRegions(
   { way = STRAIGHT, a: first = {}, b: second = {} }: Regions = {},
 ): Promise<TwoRegions> {
   const disk = new MemoryDisk();
-  const a = await startServer({ ...first, disk, settings: { region: "a", ...first.settings } });
+  const a = await startPlainServer({
+    ...first,
+    disk,
+    settings: { region: "a", ...first.settings },
+  });
   const opened = await a.open();
+  const prepared = await secondOf({ a, disk, opened }, new MemoryDisk(), way);
+  const b = await startPlainServer({
+    ...second,
+    ...prepared.options,
+    settings: { region: "b", ...second.settings },
+  });
+  await b.unseal(opened.shares);
+  const regions = await prepared.begin(b);
+  t.after(() => regions.stop());
+  return regions;
+}
+
+export interface Second {
+  /** What the second server is started with. */
+  readonly options: Required<Pick<TestServerOptions, "disk" | "standing">>;
+  /** When it is unsealed. */
+  begin(b: TestServer): Promise<TwoRegions>;
+}
+
+/** Fills a disk for the second region, and links it to the first. */
+export async function secondOf(
+  first: { readonly a: TestServer; readonly disk: MemoryDisk; readonly opened: Opened },
+  disk: MemoryDisk,
+  way: Way = STRAIGHT,
+): Promise<Second> {
+  const { a, opened } = first;
   const entries: LogEntry[] = [];
   const { forwarded, store, barrier } = a.server;
   const world = { clock: new SystemClock(), timers: new SystemTimers() };
@@ -193,49 +229,38 @@ export async function twoRegions(
   const link = new CarriedLink(carrier, PEER);
   await link.open({ clusterId: "b", version: "1.2.3" });
   const primary = new FirstRegion(callsOver(() => link));
-
   let begun: TwoRegions | null = null;
   const began = store.index;
   store.onLog((rows) => {
     for (const { entry } of rows) entries.push(decodeEntry(entry));
     void begun?.apply();
   });
-  const copy = await copyOf(disk, barrier.handOver().treeKey, a.server.followers.folders);
-  const b = await startServer({
-    ...second,
-    disk: copy.disk,
-    settings: { region: "b", ...second.settings },
-    standing: { role: "active", drMode: "disabled", primary: () => primary },
-  });
-  await b.unseal(opened.shares);
-  b.server.store.leaveShared(true);
-  await b.server.store.writeApplied((tx) => {
-    for (const row of copy.followed) b.server.followers.apply(tx, row);
-  });
-  primary.reach(began);
-  const regions = new TwoRegions({ a, b }, opened, primary, { carrier, link }, entries);
-  begun = regions;
-  t.after(() => regions.stop());
-  await regions.apply();
-  return regions;
+  const followed = await fill(disk, first.disk, barrier.handOver().treeKey, a.server.followers);
+  return {
+    options: {
+      disk,
+      standing: { role: "active", drMode: "disabled", primary: () => primary },
+    },
+    begin: async (b) => {
+      b.server.store.leaveShared(true);
+      await b.server.store.writeApplied((tx) => {
+        for (const row of followed) b.server.followers.apply(tx, row);
+      });
+      primary.reach(began);
+      begun = new TwoRegions({ a, b }, opened, primary, { carrier, link }, entries);
+      await begun.apply();
+      return begun;
+    },
+  };
 }
 
-interface Copied {
-  readonly disk: MemoryDisk;
-  /** Rows from which others follow: they are applied. */
-  readonly followed: readonly {
-    readonly key: string;
-    readonly value: Uint8Array;
-    readonly scope: Uint8Array;
-  }[];
-}
-
-/** A new store with the keys and the shared rows of another one. */
-async function copyOf(
+/** A new store with the keys and the shared rows of another one. Gives those from which others follow: they are applied. */
+async function fill(
+  disk: MemoryDisk,
   from: MemoryDisk,
   treeKey: KeyObject,
-  folders: readonly string[],
-): Promise<Copied> {
+  { folders }: { readonly folders: readonly string[] },
+): Promise<readonly Row[]> {
   const source = new MemoryEngine(from);
   const scopes = new Map(source.leaves(null, Infinity).map(({ key, scope }) => [key, scope]));
   const rows = source
@@ -246,11 +271,16 @@ async function copyOf(
     (folder) => new RegExp(`^shared/${folder.replace("*", "[^/]+")}[^/]+$`),
   );
   const isFollowed = ({ key }: { readonly key: string }) => follow.some((one) => one.test(key));
-  const disk = new MemoryDisk();
   const store = new Store({ engine: new MemoryEngine(disk), ...fakeWorld() });
   const identity = { lineage: Buffer.from("the second region".slice(0, 16)), cluster: "b" };
   await store.create(treeKey, identity, (tx) => {
     for (const row of rows) if (!isFollowed(row)) tx.put(row.key, row.value, row.scope);
   });
-  return { disk, followed: rows.filter(isFollowed) };
+  return rows.filter(isFollowed);
+}
+
+interface Row {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly scope: Uint8Array;
 }

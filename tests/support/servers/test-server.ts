@@ -58,17 +58,17 @@ export interface Opened {
 }
 
 export class TestServer {
-  readonly server: Server;
-  readonly url: string;
+  server: Server;
+  url: string;
   /** Every line of the log. */
-  readonly lines: string[];
+  lines: string[];
   /** Where audit files may lie, and the data directory around it. */
   readonly directory: string;
   /** What it has stored, by the table of keys. */
-  readonly keys: KeyWatch;
+  keys: KeyWatch;
   /** What its requests write, by what their endpoints declare. */
-  readonly writes: WriteWatch;
-  readonly #generations: PoweredGenerations;
+  writes: WriteWatch;
+  generations: PoweredGenerations;
 
   constructor(
     server: Server,
@@ -86,7 +86,7 @@ export class TestServer {
     this.directory = directory;
     this.keys = keys;
     this.writes = writes;
-    this.#generations = generations;
+    this.generations = generations;
   }
 
   get auditDirectory(): string {
@@ -131,7 +131,7 @@ export class TestServer {
   /** The process is gone: nothing is sealed or flushed, whichever data is in use. What was durable is on the disk, or in
    *  the generations, handed in. */
   async crash(): Promise<void> {
-    await this.#generations.fail();
+    await this.generations.fail();
     await this.server.stop().catch(() => {});
     rmSync(this.directory, { recursive: true, force: true });
     this.keys.assert();
@@ -148,7 +148,16 @@ class SeenEngine extends MemoryEngine {
   }
 }
 
+/** Where HOLDFAST_TESTS_ON says so, tests that know of no other cluster talk to a secondary instead. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  if (process.env["HOLDFAST_TESTS_ON"] === "secondary") {
+    const { isForSecondary, startOnSecondary } = await import("../replication/on-secondary.ts");
+    if (isForSecondary(options)) return await startOnSecondary(options);
+  }
+  return await startPlainServer(options);
+}
+
+export async function startPlainServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-test-"));
   const lines: string[] = [];
   const fs = new SystemFs();
