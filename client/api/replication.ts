@@ -97,17 +97,6 @@ export async function disableDrPrimary(
   );
 }
 
-/** Begin replication of this primary anew: its secondaries connect again */
-export async function recoverReplication(
-  client: Caller,
-  options?: CallOptions,
-): Promise<Answer<undefined>> {
-  return client.call(
-    { method: "POST", path: "sys/replication/recover", answer: "nothing" },
-    options,
-  );
-}
-
 export type MakeDrSecondaryTokenInput = {
   /** Name of the secondary; each is used once, and again after it was revoked */
   readonly id: string;
@@ -357,6 +346,17 @@ export async function recoverDrSecondary(
 ): Promise<Answer<undefined>> {
   return client.call(
     { method: "POST", path: "sys/replication/dr/secondary/recover", body, answer: "nothing" },
+    options,
+  );
+}
+
+/** Begin replication anew: secondaries of this primary, or its own primary, are connected to again */
+export async function recoverReplication(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: "sys/replication/recover", answer: "nothing" },
     options,
   );
 }

@@ -99,6 +99,8 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "acl token import": async () => (await import("./token/transfer.ts")).tokenImport,
   "acl token one-time create": async () => (await import("./token/holder.ts")).oneTimeCreate,
   "acl token one-time exchange": async () => (await import("./token/holder.ts")).oneTimeExchange,
+  "acl replication status": async () =>
+    (await import("./token/replication.ts")).aclReplicationStatus,
   "snapshot list": async () => (await import("./snapshot/list.ts")).snapshotList,
   "snapshot save": async () => (await import("./snapshot/save.ts")).snapshotSave,
   "snapshot restore": async () => (await import("./snapshot/restore.ts")).snapshotRestore,
@@ -167,11 +169,12 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["evidence", "Reports that the server has signed"],
   ["namespace", "Namespaces"],
   ["snapshot", "Snapshots of everything stored: save, check, open"],
-  ["replication", "A second cluster that holds everything and takes over"],
+  ["replication", "Other clusters: one that takes over, others that serve their region"],
   ["replication divergent", "What only this cluster had when another was promoted"],
   ["policy", "Policies: what tokens may do, and what governs every request"],
   ["acl", "Tokens: the first one, and all others"],
   ["acl token", "Create, list, read, change, renew and end tokens; `token` for short"],
+  ["acl replication", "Global tokens and policies of another region"],
   ["acl token one-time", "Hand over a token by a secret that works once"],
 ]);
 
@@ -234,10 +237,6 @@ function wordsAfter(before: string): string[] {
 /** What people look for who know other tools, and what is meant to come. */
 const NOT_HERE: ReadonlyMap<string, readonly [why: string, next: string]> = new Map([
   ["ui", ["there is no console to open yet", "the command line does everything: `holdfast help`"]],
-  [
-    "acl replication",
-    ["there is no replication yet: each server is a region of its own", "see `holdfast status`"],
-  ],
   [
     "acl role",
     [

@@ -22,9 +22,11 @@ export interface DevFlags {
   readonly tls: boolean;
   /** Stand-ins for the clouds beside it. */
   readonly clouds: boolean;
-  /** A second cluster that follows this one. */
-  readonly replica: "dr" | null;
+  /** A second cluster that follows this one, and how. */
+  readonly replica: DevReplicaKind | null;
 }
+
+export type DevReplicaKind = "dr" | "performance";
 
 const OPTIONS = {
   help: { type: "boolean", short: "h" },
@@ -64,8 +66,9 @@ Never for real secrets.
   --dev-tls                 TLS with a certificate made for the occasion
   --dev-clouds              with stand-ins for both clouds, and engines that use
                             them (in a checkout)
-  --dev-replica dr          with a second cluster that follows this one, and the
-                            commands of a failover
+  --dev-replica KIND        with a second cluster: dr follows this one, with the
+                            commands of a failover; performance is another
+                            region, which shares its data
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:
@@ -142,9 +145,14 @@ function devFlags(values: Parsed): DevFlags {
   return { address, rootToken, persist, tls, clouds, replica: replicaOf(values) };
 }
 
-function replicaOf({ "dev-replica": replica, "dev-persist": persist }: Parsed): "dr" | null {
+function replicaOf({
+  "dev-replica": replica,
+  "dev-persist": persist,
+}: Parsed): DevReplicaKind | null {
   if (replica === undefined) return null;
-  if (replica !== "dr") throw refused("--dev-replica takes dr: disaster recovery");
-  if (persist === undefined) return "dr";
+  if (replica !== "dr" && replica !== "performance") {
+    throw refused("--dev-replica takes dr (disaster recovery) or performance (another region)");
+  }
+  if (persist === undefined) return replica;
   throw refused("--dev-replica goes without --dev-persist: the pair lies in memory");
 }

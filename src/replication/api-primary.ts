@@ -9,6 +9,7 @@ import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import type { Failure } from "@holdfast/shared/failure";
 import type { ReplicationKind } from "../cluster/names.ts";
 import type { Admission } from "./admission.ts";
+import type { BothKinds } from "./both-kinds.ts";
 import { NAMES, promoteInstead, secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 
@@ -91,18 +92,22 @@ export const primaryApi = (kind: ReplicationKind) => [
   }),
 ];
 
+const both = endpointsOf<BothKinds>();
+
 export const recoverApi = [
-  endpoint({
+  both({
     name: "recoverReplication",
     method: "POST",
     path: "/sys/replication/recover",
-    summary: "Begin replication of this primary anew: its secondaries connect again",
+    summary:
+      "Begin replication anew: secondaries of this primary, or its own primary, are connected to again",
+    description: "Of both kinds of replication, where this cluster is something in both.",
     access: access.capability,
     belongs: "local",
     rootOnly: true,
     input: {},
     output: out.nothing,
-    handler: async (replication) => reply(undefined, await replication.recover()),
+    handler: async (kinds) => reply(undefined, await kinds.recover()),
   }),
 ];
 

@@ -7,7 +7,7 @@ import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { Entered } from "./data/data-steps.ts";
 import type { HouseSteps } from "./options.ts";
 import { Replication } from "./replication.ts";
-import { Changes } from "./roles/changes.ts";
+import { type Changed, Changes } from "./roles/changes.ts";
 import { isCopying } from "./data/shared-data.ts";
 
 /** What is of one kind. */
@@ -107,6 +107,13 @@ export class BothKinds {
   async rest(): Promise<void> {
     await this.performance.rest();
     await this.dr.rest();
+  }
+
+  /** Begins anew, in each kind in which this cluster is something. */
+  async recover(): Promise<Changed> {
+    if (this.performance.mode === "disabled") return await this.dr.recover();
+    const own = await this.performance.recover();
+    return this.dr.mode === "disabled" ? own : await this.dr.recover();
   }
 
   /** What of the log others need; null where nobody does. */

@@ -356,11 +356,11 @@ export class Following {
   }
 
   async rehearse(role: Secondary): Promise<SignedRehearsal> {
-    const { clock, sign, log } = this.#parts.options;
+    const { clock, sign, log, kind } = this.#parts.options;
     const [others] = await Promise.all([this.callOthers(role, "asks"), this.look(role)]);
     const siblings = this.standingAgainst(others);
     const facts = { ...this.facts(role), siblings };
-    const found = rehearsed(facts, this.#receiving?.apiAddress ?? "");
+    const found = rehearsed(facts, this.#receiving?.apiAddress ?? "", kind);
     try {
       const { id } = await sign(rehearsalReport(found, role, facts, clock.now()));
       return { ...found, evidence: id };

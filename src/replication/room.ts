@@ -36,11 +36,7 @@ const ofKind = (kind: ReplicationKind) => {
     kind === "dr" ? kinds.drAdmission : kinds.performanceAdmission;
   const isDr = kind === "dr";
   return [
-    declares(
-      "src/replication/api-primary.ts",
-      [...primaryApi(kind), ...(isDr ? recoverApi : [])],
-      own,
-    ),
+    declares("src/replication/api-primary.ts", primaryApi(kind), own),
     declares("src/replication/api-primary.ts", admissionApi(kind), admission),
     declares("src/replication/api-secondary.ts", joiningApi(kind), admission),
     declares(
@@ -63,6 +59,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       }),
     ),
     ...ofKind("dr"),
+    declares("src/replication/api-primary.ts", recoverApi, ({ kinds }: ReplicationParts) => kinds),
     declares(
       "src/replication/api-trees.ts",
       treesApi,

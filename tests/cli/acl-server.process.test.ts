@@ -166,7 +166,7 @@ $ holdfast acl token delete -yes {{second}}
 
 $ holdfast acl token list -region nowhere
 ! Error: GET acl/tokens: No path to region (status 404)
-! Next: check -region and HOLDFAST_REGION: this server answers for its own region alone
+! Next: check -region and HOLDFAST_REGION: this server answers for its own region and for the authoritative one
 ? 3
 
 $ holdfast token create -t {{dot}} -policy default
@@ -180,14 +180,21 @@ $ holdfast acl token create -role-name x
 ? 2
 
 $ holdfast acl token create -wait-replicated 5s -policy default
-! Error: there is no replication yet: nothing is to be waited for
+! Error: there is nothing to wait for: a token is there when the region that was asked has answered
 ! Next: leave -wait-replicated out
 ? 2
 
 $ holdfast acl replication status
-! Error: there is no replication yet: each server is a region of its own
-! Next: see \`holdfast status\`
-? 2
+Key              Value
+---              -----
+Enabled          no: this region is the authoritative one
+Running          no
+Source Region    <none>
+Policy Index     0
+Token Index      0
+Last Success     <none>
+Last Error       <none>
+Error            <none>
 
 $ holdfast ui
 ! Error: there is no console to open yet

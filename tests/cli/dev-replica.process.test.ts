@@ -1,4 +1,4 @@
-// `holdfast server --dev --dev-replica dr` as a visitor uses it: every line of the banner is pasted into a shell, in its
+// `holdfast server --dev --dev-replica …` as a visitor uses it: every line of the banner is pasted into a shell, in its
 // order, and does what it says.
 
 import assert from "node:assert/strict";
@@ -9,9 +9,9 @@ import { test, type TestContext } from "node:test";
 import { makeHome } from "./harness.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "holdfast");
-const DEV = ["server", "--dev", "--dev-replica", "dr", "--dev-listen-address", "127.0.0.1:0"];
+const DEV = ["server", "--dev", "--dev-listen-address", "127.0.0.1:0", "--dev-replica"];
 
-async function devPair(t: TestContext, more: readonly string[] = []) {
+async function devPair(t: TestContext, more: readonly string[]) {
   const home = makeHome((call) => t.after(call));
   const env = { PATH: process.env["PATH"], HOME: home };
   const child = spawn(PROGRAM, [...DEV, ...more], { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -37,7 +37,7 @@ async function devPair(t: TestContext, more: readonly string[] = []) {
 }
 
 test("five lines of the banner are a failover, and nothing is left when it ends", async (t) => {
-  const { child, ended, text, pasted, shell } = await devPair(t, ["--dev-tls"]);
+  const { child, ended, text, pasted, shell } = await devPair(t, ["dr", "--dev-tls"]);
   const steps = pasted.slice(pasted.findLastIndex((line) => line.startsWith("export")) + 1);
   assert.equal(steps.length, 5, text);
   const printed = steps.map((line) => {
@@ -53,4 +53,23 @@ test("five lines of the banner are a failover, and nothing is left when it ends"
   child.kill("SIGTERM");
   assert.equal(await ended, 0);
   assert.ok(!existsSync(dirname(ticket)), "its directory is gone");
+});
+
+test("the lines of the banner show two regions: what is written in one, and tokens of both", async (t) => {
+  const { child, ended, text, pasted, shell } = await devPair(t, ["performance"]);
+  const [, banner = ""] = /^(This is region [^]*)Stop with/m.exec(text) ?? [];
+  const prose = banner.split("\n").filter((line) => !line.startsWith("  "));
+  assert.ok(prose.length > 5 && prose.every((line) => line.length <= 80), banner);
+  const steps = pasted.slice(pasted.findIndex((line) => line.includes("kv put -address")));
+  assert.equal(steps.length, 5, text);
+  const printed = steps.map((line) => {
+    const { status, stdout, stderr } = shell(line);
+    assert.equal(status, 0, `${line}\n${stdout}${stderr}`);
+    return stdout;
+  });
+  assert.match(printed[1] ?? "", /^who +both$/m);
+  assert.match(printed[3] ?? "", /^all +management +true /m);
+  assert.match(printed[4] ?? "", /^Writes +what is shared is sent on to region a$/m);
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0);
 });

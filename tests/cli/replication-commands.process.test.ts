@@ -2,12 +2,9 @@
 // what a person on call reads on the way.
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { stripVTControlCharacters } from "node:util";
 import {
-  type Cluster,
   inSync,
   joined,
   rejoined,
@@ -17,44 +14,8 @@ import {
 import { CertificateFiles, TestAuthority } from "../support/certificates.ts";
 import { at } from "../support/http-client.ts";
 import { until } from "../support/until.ts";
-import { makeHome, type Ran, run, type RunOptions } from "./harness.ts";
-
-class Person {
-  readonly home: string;
-
-  constructor(t: TestContext) {
-    this.home = makeHome((call) => t.after(call));
-  }
-
-  /** With the token of `as`, where it is not the cluster's own. */
-  at(cluster: Cluster, line: string, options: RunOptions = {}, as = cluster): Promise<Ran> {
-    const env = {
-      HOLDFAST_ADDR: cluster.server.url,
-      HOLDFAST_TOKEN: as.token,
-      HOME: this.home,
-      ...options.env,
-    };
-    return run(["replication", ...line.split(" ")], { ...options, env });
-  }
-
-  async must(cluster: Cluster, line: string, options: RunOptions = {}, as = cluster): Promise<Ran> {
-    const ran = await this.at(cluster, line, options, as);
-    assert.equal(ran.code, 0, `${line}\n${ran.all}`);
-    return ran;
-  }
-
-  /** An operation token of this secondary in a file, by the ceremony. */
-  async operate(cluster: Cluster, share: string): Promise<string> {
-    const made = await this.must(cluster, "operation-token -field token", { typed: [share] });
-    return this.keep("dr-token", made.stdout);
-  }
-
-  keep(name: string, text: string): string {
-    const path = join(this.home, name);
-    writeFileSync(path, text, { mode: 0o600 });
-    return path;
-  }
-}
+import { run } from "./harness.ts";
+import { fits, Person, words } from "./replication-person.ts";
 
 async function pair(t: TestContext) {
   const primary = await startPrimary(t);
@@ -63,14 +24,6 @@ async function pair(t: TestContext) {
   await inSync(primary, secondary);
   return { primary, secondary, person: new Person(t), share: primary.opened.shares[0] ?? "" };
 }
-
-/** As somebody reads it on call. */
-function fits({ all }: Ran): void {
-  const plain = stripVTControlCharacters(all);
-  for (const line of plain.split(/[\n\r]/)) assert.ok(line.length <= 80, `${line.length}: ${line}`);
-}
-
-const words = ({ all }: Ran) => all.replaceAll(/\s+/g, " ");
 
 test("a cluster joins by a token that is sealed to it, fails over and back, by these commands alone", async (t) => {
   const [a, b] = [await startCluster(t), await startCluster(t)];
@@ -177,7 +130,10 @@ test("status of a secondary that is cut off, revoked or without its primary says
   );
   const json = await person.at(secondary, "status -format=json");
   assert.equal(json.code, 2);
-  assert.equal(JSON.parse(json.stdout).secondary_id, "site-b");
+  const { dr, performance } = JSON.parse(json.stdout);
+  assert.deepEqual([dr.secondary_id, performance], ["site-b", { mode: "disabled" }]);
+  const one = await person.at(secondary, "status -kind dr -format=json");
+  assert.equal(JSON.parse(one.stdout).secondary_id, "site-b");
   assert.equal(json.stderr, "");
 });
 

@@ -8,6 +8,7 @@ import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "../line/usage-error.ts";
+import { ofKind } from "../replication/secondary-advice.ts";
 
 /** How the server begins where a snapshot is named that is not loaded. */
 const NOT_LOADED = "no snapshot with that id is loaded";
@@ -155,6 +156,18 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ],
   ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
   ["replication_promotion_early", "see `holdfast replication failover -plan`"],
+  [
+    "first_copy",
+    "wait until it has everything: `holdfast replication status` here says how far it is, and what keeps it",
+  ],
+  [
+    "primary_unreachable",
+    "nothing was done: try again when the primary is reached, or send it there; `holdfast replication status` here says where that is",
+  ],
+  [
+    "primary_lost",
+    "look at the primary whether it was done before you send it again; `holdfast replication status` here says where that is",
+  ],
   ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
 ]);
 
@@ -184,15 +197,28 @@ const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** Where one is the other kind of replication is not named by a flag. */
+const OTHER_KIND: ReadonlySet<string> = new Set([
+  "replication_not_primary",
+  "replication_not_secondary",
+]);
+
+function onClusters(error: ApiError, command: string): string | null {
+  const code = error.code ?? "";
+  const onSecondary = OF_SECONDARY.has(code) ? ON_SECONDARY.get(command) : undefined;
+  const found = onSecondary ?? ON_CLUSTERS.get(code) ?? null;
+  if (found === null || !error.path.startsWith("sys/replication/")) return found;
+  if (error.path.startsWith("sys/replication/performance/")) return ofKind(found, "performance");
+  return OTHER_KIND.has(code) ? `${found}. Add -kind performance where that is meant` : found;
+}
+
 function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
-  const onSecondary = OF_SECONDARY.has(error.code ?? "") ? ON_SECONDARY.get(command) : undefined;
-  if (onSecondary !== undefined) return onSecondary;
   if (error.code === METRICS_ONLY) {
     return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
   }
-  const amongClusters = ON_CLUSTERS.get(error.code ?? "");
-  if (amongClusters !== undefined) return amongClusters;
+  const amongClusters = onClusters(error, command);
+  if (amongClusters !== null) return amongClusters;
   if (error.errors.some((text) => text.startsWith(NOT_LOADED))) {
     return "`holdfast snapshot loaded` shows which are; `holdfast snapshot load FILE` loads one";
   }
@@ -398,7 +424,7 @@ export function another(tokenFrom: string, login: string): string {
 
 function onNotFound(error: ApiError): string {
   if (error.says("No path to region")) {
-    return "check -region and HOLDFAST_REGION: this server answers for its own region alone";
+    return "check -region and HOLDFAST_REGION: this server answers for its own region and for the authoritative one";
   }
   if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
     return "check the accessor: `holdfast acl token list` shows them";

@@ -18,7 +18,8 @@ import { onGovernedDenial } from "../advice/policy-advice.ts";
 import { command, type Context } from "../command.ts";
 import { VERSION } from "../../system/version.ts";
 import { HEALTH_CODES } from "../operator/seal-status.ts";
-import { stateText, statusView } from "../replication/status-view.ts";
+import { stateText } from "../replication/status-fields.ts";
+import { statusView } from "../replication/status-view.ts";
 import { showValue } from "../terminal/value.ts";
 import { checkToken, type TokenCheck } from "../token/check.ts";
 

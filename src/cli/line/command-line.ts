@@ -95,7 +95,10 @@ const NOT_HERE: ReadonlyMap<string, readonly [why: string, next: string]> = new 
   ["role-name", ["there are no roles of tokens", "give policies: -policy NAME"]],
   [
     "wait-replicated",
-    ["there is no replication yet: nothing is to be waited for", "leave -wait-replicated out"],
+    [
+      "there is nothing to wait for: a token is there when the region that was asked has answered",
+      "leave -wait-replicated out",
+    ],
   ],
 ]);
 

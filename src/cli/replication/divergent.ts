@@ -7,7 +7,7 @@ import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { longTime } from "../terminal/relative-time.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationToken } from "./operation-secret.ts";
-import { modeOf } from "./primary.ts";
+import { modeOf } from "./kinds.ts";
 
 const NOT_FOUND = 3;
 const RIGHT = `Needs \`read\` and \`sudo\` on sys/replication/divergent. ${DR_TOKEN_HELP}`;
@@ -80,6 +80,6 @@ export const divergentExport = command({
 
 /** What is read has no body that a token could stand in. */
 async function reader(context: Context, drToken: string | undefined): Promise<Client> {
-  if ((await modeOf(context)) !== "secondary") return context.client.inRoot();
+  if ((await modeOf(context, "dr")) !== "secondary") return context.client.inRoot();
   return context.anonymous.inRoot().withToken(await operationToken(context, drToken));
 }

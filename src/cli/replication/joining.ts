@@ -19,9 +19,20 @@ import {
   DR_TOKEN_HELP,
   operationCall,
 } from "./operation-secret.ts";
-import { confirmed, modeOf } from "./primary.ts";
+import {
+  CALLS,
+  type Kind,
+  KIND_FLAG,
+  KIND_HELP,
+  modeOf,
+  secondaryCall,
+  WITH_KIND,
+} from "./kinds.ts";
+import { confirmed } from "./primary.ts";
 import { NONE } from "../terminal/value.ts";
-import { copyText, stateText, STREAMING } from "./status-view.ts";
+import { isCopying } from "./secondary-advice.ts";
+import { stateText, STREAMING } from "./status-fields.ts";
+import { copyText } from "./status-view.ts";
 
 const PACE = SECOND / 5n;
 /** The data is exchanged after the answer; when that takes longer it has failed. */
@@ -45,24 +56,35 @@ export const replicationPublicKey = command({
   summary: "Make the key that a token for this cluster is sealed to",
   description:
     "The private half stays here. Each call makes another one; the last counts. Needs `update` on " +
-    `sys/replication/dr/secondary/generate-public-key. ${DR_TOKEN_HELP}`,
-  examples: ["holdfast replication public-key"],
-  flags: DR_TOKEN_FLAG,
+    `sys/replication/dr/secondary/generate-public-key. ${KIND_HELP} ${DR_TOKEN_HELP}`,
+  examples: [
+    "holdfast replication public-key",
+    "holdfast replication public-key -kind performance",
+  ],
+  flags: { ...KIND_FLAG, ...DR_TOKEN_FLAG },
   args: {},
-  async run(context, { drToken }) {
+  async run(context, { kind, drToken }) {
     const { out } = context;
-    const { data } =
-      (await modeOf(context)) === "secondary"
-        ? await secondaryKey(context, drToken)
-        : await replication.generateDrPublicKey(context.client.inRoot());
+    const { data } = await (kind === "dr"
+      ? recoveryKey(context, drToken)
+      : regionKey(context, drToken));
     await out.show(data, { text: data.secondary_public_key });
-    out.hint("Next: `holdfast replication token -public-key KEY ID` on the primary");
+    const of = WITH_KIND[kind];
+    out.hint(`Next: \`holdfast replication token${of} -public-key KEY ID\` on the primary`);
   },
 });
 
-async function secondaryKey(context: Context, drToken: string | undefined) {
+async function recoveryKey(context: Context, drToken: string | undefined) {
+  if ((await modeOf(context, "dr")) !== "secondary") {
+    return replication.generateDrPublicKey(context.client.inRoot());
+  }
   const { client, body } = await operationCall(context, drToken);
   return replication.generateDrPublicKey(client, body);
+}
+
+async function regionKey(context: Context, drToken: string | undefined) {
+  const { client } = await secondaryCall(context, "performance", drToken);
+  return replication.generatePerformancePublicKey(client);
 }
 
 export const replicationJoin = command({
@@ -70,23 +92,25 @@ export const replicationJoin = command({
   summary: "Make this cluster a secondary: the primary's data takes the place of ALL of its own",
   description:
     "Everything that is stored here goes, secrets, tokens and key shares: afterwards it is unsealed with the shares of the primary, " +
-    "and run with operation tokens. Nothing is changed unless the token is good and the primary was reached. On a terminal it asks " +
+    "and run with operation tokens; a performance secondary serves what the primary shares, by the tokens of all regions. Nothing is changed unless the token is good and the primary was reached. On a terminal it asks " +
     "first; elsewhere it needs -yes. -dry-run changes nothing, here or at the primary, and says how far it would come. Then it shows how far the copy is until it streams; Ctrl-C leaves, and the copy goes on. Needs " +
-    "`update` on sys/replication/dr/secondary/enable.",
+    `\`update\` on sys/replication/dr/secondary/enable. ${KIND_HELP}`,
   examples: [
     "holdfast replication join",
+    "holdfast replication join -kind performance -yes @token",
     "holdfast replication join -dry-run @token",
     "holdfast replication join -yes - < token",
     "holdfast replication join -yes -primary-address https://a.example:8200 @token",
   ],
   flags: {
+    ...KIND_FLAG,
     yes: flag.switch("Do not ask"),
     dryRun: DRY_RUN,
     noWait: flag.switch("Do not wait until it streams"),
     ...UNWRAP_FLAGS,
   },
   args: { token: argument.optional(ACTIVATION_HELP) },
-  async run(context, { yes, dryRun, noWait, token: typed, ...unwrapping }) {
+  async run(context, { kind, yes, dryRun, noWait, token: typed, ...unwrapping }) {
     const { out, prompt, settings } = context;
     const { display } = settings.address.value;
     if (!yes && !dryRun && !prompt.interactive) {
@@ -99,15 +123,15 @@ export const replicationJoin = command({
     const client = context.client.inRoot();
     const input = { token: token.reveal(), ...unwrapInput(context, unwrapping) };
     if (dryRun) {
-      const { data } = await replication.enableDrSecondary(client, { ...input, dry_run: true });
-      return showTrial(context, data);
+      const { data } = await CALLS[kind].join(client, { ...input, dry_run: true });
+      return showTrial(context, data, kind);
     }
     const question = `Replace ALL data of ${display} (secrets, tokens, key shares) with the primary's?`;
     if (!(await confirmed(context, yes, question, "Nothing was replaced."))) return 1;
-    await replication.enableDrSecondary(client, input);
+    await CALLS[kind].join(client, input);
     out.done("Success! This cluster is a secondary.");
     if (noWait) out.hint("Next: `holdfast replication status` shows how far the copy is");
-    else await streaming(context, client.withToken(null));
+    else await streaming(context, client.withToken(null), kind);
     return 0;
   },
 });
@@ -120,12 +144,14 @@ export const replicationUpdatePrimary = command({
     "aside. With -at: the same primary, at the first of these addresses of cluster ports that proves to be it. With -none: nobody. " +
     "-dry-run changes nothing, here or at the primary, and says how far it would come. -force gives up a later epoch that is known " +
     "here, where nobody leads in it. " +
-    DR_TOKEN_HELP,
+    `${KIND_HELP} ${DR_TOKEN_HELP}`,
   examples: [
     "holdfast replication update-primary -dr-token dr-token @token",
+    "holdfast replication update-primary -kind performance @token",
     "holdfast replication update-primary -at https://a.example:8201",
   ],
   flags: {
+    ...KIND_FLAG,
     at: flag.string("Address of the primary's cluster port", "URL").repeated(),
     none: flag.switch("Follow nobody"),
     force: flag.switch("Also where a later primary is known here, which is given up"),
@@ -135,7 +161,8 @@ export const replicationUpdatePrimary = command({
     ...DR_TOKEN_FLAG,
   },
   args: { token: argument.optional(ACTIVATION_HELP) },
-  async run(context, { at, none, force, dryRun, noWait, drToken, token: typed, ...unwrapping }) {
+  async run(context, input) {
+    const { kind, at, none, force, dryRun, noWait, drToken, token: typed, ...unwrapping } = input;
     if ([at.length > 0, none, typed !== undefined].filter(Boolean).length > 1) {
       throw new UsageError("a token, -at and -none exclude each other");
     }
@@ -150,28 +177,25 @@ export const replicationUpdatePrimary = command({
       at.length > 0
         ? { update_primary_addrs: at }
         : { token: none ? "" : (await activationToken(context, typed)).reveal() };
-    const { client, body } = await operationCall(context, drToken);
+    const { client, body } = await secondaryCall(context, kind, drToken);
     const forced = force ? { force } : {};
-    const input = { ...named, ...forced, ...unwrapInput(context, unwrapping), ...body };
+    const sent = { ...named, ...forced, ...unwrapInput(context, unwrapping), ...body };
     if (dryRun) {
-      const { data } = await replication.updateDrPrimary(client, { ...input, dry_run: true });
-      return showTrial(context, data);
+      const { data } = await CALLS[kind].updatePrimary(client, { ...sent, dry_run: true });
+      return showTrial(context, data, kind);
     }
-    await replication.updateDrPrimary(client, input);
+    await CALLS[kind].updatePrimary(client, sent);
     out.done(none ? "Success! This cluster follows nobody." : "Success! The primary is followed.");
-    if (!none && !noWait) await streaming(context, client);
+    if (!none && !noWait) await streaming(context, client, kind);
     return 0;
   },
 });
 
 const REASON =
   "do what the primary says above; a token that it does not take any more needs another";
-const TOKEN =
-  "another token of the primary, by `holdfast replication token -public-key KEY ID` there";
 
 /** What helps, by the step at which it has ended. */
 const TRIAL_NEXT: ReadonlyMap<string, string> = new Map([
-  ["token", TOKEN],
   [
     "api",
     "-primary-address with where the primary's API is reached, -primary-ca-cert with whom to trust",
@@ -184,15 +208,19 @@ const TRIAL_NEXT: ReadonlyMap<string, string> = new Map([
 async function showTrial(
   { out }: Context,
   trial: replication.EnableDrSecondaryAnswer,
+  kind: Kind,
 ): Promise<number> {
   const { ready = false, steps = [] } = trial;
+  const last = steps.at(-1)?.step ?? "";
+  const token = `another token of the primary, by \`holdfast replication token${WITH_KIND[kind]} -public-key KEY ID\` there`;
+  const next = last === "token" ? token : (TRIAL_NEXT.get(last) ?? REASON);
   await out.show(trial, {
     columns: ["Step", "Address", "Result"],
     rows: steps.map(({ step, address, ok, cause }) => [step, address || NONE, ok ? "ok" : cause]),
     whole: ["Address"],
   });
   if (ready) out.hint("Nothing was changed, and nothing was found that is in the way.");
-  else out.hint(`Nothing was changed. Next: ${TRIAL_NEXT.get(steps.at(-1)?.step ?? "") ?? REASON}`);
+  else out.hint(`Nothing was changed. Next: ${next}`);
   return ready ? 0 : NOT_READY;
 }
 
@@ -216,29 +244,35 @@ function unwrapInput({ files }: Context, { primaryAddress, primaryCaCert }: Unwr
 // --- until it streams ---
 
 /** Shows how far it is; ends when the log is followed. */
-async function streaming(context: Context, client: Client): Promise<void> {
+async function streaming(context: Context, client: Client, kind: Kind): Promise<void> {
   const { out } = context;
-  const ended = await context.untilInterrupted((signal) => followed(context, client, signal));
+  const ended = await context.untilInterrupted((signal) => followed(context, client, kind, signal));
   if (ended === "sealed") {
     out.hint("Next: run `holdfast operator unseal` with the key shares of the primary");
+  } else if (ended === "closed") {
+    out.hint(
+      "Next: `holdfast replication status` with a token of the primary: it is not told otherwise",
+    );
   } else out.done("It has everything, and streams.");
 }
 
 async function followed(
   context: Context,
   client: Client,
+  kind: Kind,
   signal: AbortSignal,
-): Promise<"streams" | "sealed"> {
+): Promise<"streams" | "sealed" | "closed"> {
   const { clock, timers, out } = context;
   const begun = clock.elapsed();
   let complained = "";
   try {
     for (;;) {
-      const status = await statusOrNull(client);
+      const status = await statusOrNull(client, kind);
+      if (status === "closed") return status;
       if (status === null && (await isSealed(client))) return "sealed";
       const state = textOf(status, "state");
       const mode = textOf(status, "mode");
-      if (state === STREAMING) return "streams";
+      if (state === STREAMING && isServing(status, kind)) return "streams";
       if (mode === "disabled" && clock.elapsed() - begun > EXCHANGE) throw notExchanged();
       const error = textOf(status, "last_sync_error");
       if (error !== "" && error !== complained) out.warn(error);
@@ -253,9 +287,21 @@ async function followed(
   }
 }
 
-/** Null for what passes while data is exchanged. */
-async function statusOrNull(client: Client): Promise<JsonObject | null> {
-  return (await orNull(replication.readDrStatus(client)))?.data ?? null;
+/** A performance secondary serves a moment after it has everything. */
+function isServing(status: JsonObject | null, kind: Kind): boolean {
+  const reasons = status?.["promotable_reasons"];
+  const isChanging = Array.isArray(reasons) && reasons.includes("alone");
+  return kind === "dr" || (status !== null && !isCopying(status) && !isChanging);
+}
+
+/** Null for what passes while data is exchanged. A cluster that serves may tell it to those alone who have a token. */
+async function statusOrNull(client: Client, kind: Kind): Promise<JsonObject | "closed" | null> {
+  try {
+    return (await orNull(CALLS[kind].status(client)))?.data ?? null;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === "denied") return "closed";
+    throw error;
+  }
 }
 
 async function isSealed(client: Client): Promise<boolean> {

@@ -7,7 +7,18 @@ import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { plainTime } from "../terminal/relative-time.ts";
-import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
+import {
+  CALLS,
+  type Kind,
+  KIND_FLAG,
+  KIND_HELP,
+  KIND_NAMES,
+  ON_SECONDARY,
+  secondaryCall,
+  statusOf,
+  WITH_KIND,
+} from "./kinds.ts";
+import { DR_TOKEN_FLAG, DR_TOKEN_HELP } from "./operation-secret.ts";
 
 export const CLUSTER_ADDRESS_FLAG = {
   clusterAddress: flag.string("Where secondaries come, unless at the listener's own", "URL"),
@@ -19,21 +30,24 @@ export function addressInput(address: string | undefined) {
 
 export const replicationEnable = command({
   name: "replication enable",
-  summary: "Make this cluster a primary of disaster-recovery replication",
+  summary: "Make this cluster a primary that others follow",
   description:
-    "Nothing changes for those who use it. It needs a cluster port: `cluster_address` of a tcp listener. Needs `update` on " +
-    "sys/replication/dr/primary/enable.",
+    "Nothing changes for those who use it. It needs a cluster port: `cluster_address` of a tcp listener. Secondaries of disaster recovery hold everything and " +
+    "take over; those of performance replication serve their region, and send writes of what is shared here. Needs `update` on " +
+    `sys/replication/dr/primary/enable. ${KIND_HELP}`,
   examples: [
     "holdfast replication enable",
+    "holdfast replication enable -kind performance",
     "holdfast replication enable -cluster-address https://a.example:8201",
   ],
-  flags: CLUSTER_ADDRESS_FLAG,
+  flags: { ...KIND_FLAG, ...CLUSTER_ADDRESS_FLAG },
   args: {},
-  async run({ client, out }, { clusterAddress }) {
-    await replication.enableDrPrimary(client.inRoot(), addressInput(clusterAddress));
-    out.done("Success! This cluster is a primary.");
+  async run({ client, out }, { kind, clusterAddress }) {
+    await CALLS[kind].enable(client.inRoot(), addressInput(clusterAddress));
+    out.done(`Success! This cluster is a primary of ${KIND_NAMES[kind]}.`);
+    const of = WITH_KIND[kind];
     out.hint(
-      "Next: `holdfast replication public-key` on the other cluster, then `holdfast replication token -public-key KEY ID` here",
+      `Next: \`holdfast replication public-key${of}\` on the other cluster, then \`holdfast replication token${of} -public-key KEY ID\` here`,
     );
   },
 });
@@ -44,29 +58,31 @@ export const replicationToken = command({
   description:
     "ID names the secondary from then on. With -public-key the token is sealed to that cluster and of no use to anybody else; " +
     "without, it is unwrapped once, at the API of this cluster, and whoever is first has it. Needs `update` and `sudo` on " +
-    "sys/replication/dr/primary/secondary-token.",
+    `sys/replication/dr/primary/secondary-token. ${KIND_HELP}`,
   examples: [
     "holdfast replication token -public-key KEY site-b > token",
+    "holdfast replication token -kind performance -public-key KEY region-b > token",
     "holdfast replication token -ttl 10m -field token site-b",
   ],
   flags: {
+    ...KIND_FLAG,
     ttl: flag.duration("How long the token is good, 24h at most (30m)"),
     publicKey: flag.string("Key of the cluster that is to join, by its `public-key`", "KEY"),
   },
   args: { id: argument.required("Name of the secondary") },
-  async run({ client, out }, { ttl, publicKey, id }) {
+  async run({ client, out }, { kind, ttl, publicKey, id }) {
     const input = {
       id,
       ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }),
       ...(publicKey === undefined ? {} : { secondary_public_key: publicKey }),
     };
-    const { data, wrapInfo } = await replication.makeDrSecondaryToken(client.inRoot(), input);
+    const { data, wrapInfo } = await CALLS[kind].token(client.inRoot(), input);
     // A wrapped answer has no data of its own.
     const token = wrapInfo?.token.reveal() ?? data?.token ?? "";
     await out.show({ id, token }, { text: token });
     out.hint(
-      `Next, on ${id}, with this token: \`holdfast replication join -\` where it is new; where it was in the set before, ` +
-        "`holdfast replication update-primary -dr-token FILE @TOKEN`. The token is a secret until it was used.",
+      `Next, on ${id}, with this token: \`holdfast replication join${WITH_KIND[kind]} -\` where it is new; where it was in the set before, ` +
+        `\`holdfast replication update-primary${ON_SECONDARY[kind]} @TOKEN\`. The token is a secret until it was used.`,
     );
   },
 });
@@ -76,20 +92,25 @@ export const replicationRevoke = command({
   summary: "Refuse a secondary from now on",
   description:
     "Its sessions end at once. What it has it keeps, keys included. ID is its name here, the one that it had at the primary before " +
-    "this one, or the id of its cluster. On a terminal it asks first. Needs `update` on sys/replication/dr/primary/revoke-secondary.",
-  examples: ["holdfast replication revoke site-b", "holdfast replication revoke -yes site-b"],
-  flags: { yes: flag.switch("Do not ask") },
+    "this one, or the id of its cluster. On a terminal it asks first. Needs `update` on sys/replication/dr/primary/revoke-secondary. " +
+    KIND_HELP,
+  examples: [
+    "holdfast replication revoke site-b",
+    "holdfast replication revoke -yes site-b",
+    "holdfast replication revoke -kind performance region-b",
+  ],
+  flags: { ...KIND_FLAG, yes: flag.switch("Do not ask") },
   args: { id: argument.required("Name of the secondary, or id of its cluster") },
-  async run(context, { id, yes }) {
+  async run(context, { kind, id, yes }) {
     const { client, out } = context;
-    const before = await membersOf(context);
+    const before = await membersOf(context, kind);
     if (!(await confirmed(context, yes, `Revoke the secondary ${id}?`, "Nothing was revoked.")))
       return 1;
-    await replication.revokeDrSecondary(client.inRoot(), { id });
+    await CALLS[kind].revoke(client.inRoot(), { id });
     const known = before?.known ?? [];
     // The server answers alike where nobody is known by that name.
     const isRevoked =
-      before === null || known.includes(id) || (await membersOf(context))?.all !== before.all;
+      before === null || known.includes(id) || (await membersOf(context, kind))?.all !== before.all;
     if (!isRevoked) {
       const names = known.length === 0 ? "none has one" : `those are ${known.join(", ")}`;
       out.hint(
@@ -106,19 +127,31 @@ export const replicationRevoke = command({
   },
 });
 
-const FOLLOW =
-  "a ticket and a token of the cluster that leads, and `holdfast replication update-primary -dr-token FILE @TOKEN` here";
+const FOLLOW: Readonly<Record<Kind, string>> = {
+  dr: "a ticket and a token of the cluster that leads, and `holdfast replication update-primary -dr-token FILE @TOKEN` here",
+  performance:
+    "a token of the cluster that leads, and `holdfast replication update-primary -kind performance @TOKEN` here",
+};
 
 /** What is missing elsewhere is not sent any more: who has it leads again first. */
-const INCOMPLETE =
-  "Do not promote the secondary yet: it would lack what is only here. Next: an operation token by `holdfast replication " +
-  "operation-token` here, then `holdfast replication promote -dr-token FILE` here; when the secondary streams, demote again. " +
-  "`holdfast replication failover -plan -dr-token FILE` there says what it lacks.";
+function incomplete(kind: Kind): string {
+  const first =
+    kind === "dr" ? "an operation token by `holdfast replication operation-token` here, then " : "";
+  const how = ON_SECONDARY[kind];
+  return (
+    `Do not promote the secondary yet: it would lack what is only here. Next: ${first}\`holdfast replication promote${how}\` here; when the secondary streams, demote again. ` +
+    `\`holdfast replication failover -plan${how}\` there says what it lacks.`
+  );
+}
 
-export function afterDemotion(wasFenced: boolean, warnings: readonly string[]): string {
-  if (wasFenced) return `Next: ${FOLLOW}`;
-  if (warnings.some((text) => text.startsWith("NOT everything"))) return INCOMPLETE;
-  return `Next: \`holdfast replication promote -dr-token FILE\` on the secondary that takes over; then ${FOLLOW}`;
+export function afterDemotion(
+  wasFenced: boolean,
+  warnings: readonly string[],
+  kind: Kind = "dr",
+): string {
+  if (wasFenced) return `Next: ${FOLLOW[kind]}`;
+  if (warnings.some((text) => text.startsWith("NOT everything"))) return incomplete(kind);
+  return `Next: \`holdfast replication promote${ON_SECONDARY[kind]}\` on the secondary that takes over; then ${FOLLOW[kind]}`;
 }
 
 export const replicationDemote = command({
@@ -126,20 +159,27 @@ export const replicationDemote = command({
   summary: "Make this primary a secondary without a primary: the first half of a failover",
   description:
     "It takes no more requests, and waits up to ten seconds until the secondaries have the last write; warnings say who has it. " +
-    "Its tokens are of no use until a cluster of the set is promoted. On a terminal it asks first, elsewhere it does not. Needs `update` on " +
-    "sys/replication/dr/primary/demote.",
-  examples: ["holdfast replication demote", "holdfast replication demote -yes"],
-  flags: { yes: flag.switch("Do not ask") },
+    "Its tokens are of no use until a cluster of the set is promoted; a performance primary goes on with reads and what is its own, and writes nothing that is " +
+    "shared until then. On a terminal it asks first, elsewhere it does not. Needs `update` on " +
+    `sys/replication/dr/primary/demote. ${KIND_HELP}`,
+  examples: [
+    "holdfast replication demote",
+    "holdfast replication demote -yes",
+    "holdfast replication demote -kind performance",
+  ],
+  flags: { ...KIND_FLAG, yes: flag.switch("Do not ask") },
   args: {},
-  async run(context, { yes }) {
+  async run(context, { kind, yes }) {
     const { client, out, settings } = context;
     const { display } = settings.address.value;
-    const question = `Demote ${display}? Nobody is served until a secondary is promoted.`;
+    const meanwhile =
+      kind === "dr" ? "Nobody is served" : "Nothing that is shared is written in any region";
+    const question = `Demote ${display}? ${meanwhile} until a secondary is promoted.`;
     if (!(await confirmed(context, yes, question, "Nothing was demoted."))) return 1;
-    const { data: before } = await replication.readDrStatus(client.inRoot());
-    const { warnings } = await replication.demoteDrPrimary(client.inRoot());
+    const { data: before } = await CALLS[kind].status(client.inRoot());
+    const { warnings } = await CALLS[kind].demote(client.inRoot());
     out.done("Success! This cluster is a secondary without a primary.");
-    out.hint(afterDemotion(before["state"] === "fenced", warnings));
+    out.hint(afterDemotion(before["state"] === "fenced", warnings, kind));
     return 0;
   },
 });
@@ -150,29 +190,35 @@ export const replicationDisable = command({
   description:
     "A primary goes on alone; its secondaries follow nobody. A secondary becomes a cluster of its own with the data that it " +
     "has: tokens and leases are then good on both. Joining again takes the place of all data. On a terminal it asks first, elsewhere it does not. " +
-    DR_TOKEN_HELP,
+    `${KIND_HELP} ${DR_TOKEN_HELP}`,
   examples: [
     "holdfast replication disable",
     "holdfast replication disable -yes -dr-token token.txt",
+    "holdfast replication disable -kind performance",
   ],
-  flags: { yes: flag.switch("Do not ask"), ...DR_TOKEN_FLAG },
+  flags: { ...KIND_FLAG, yes: flag.switch("Do not ask"), ...DR_TOKEN_FLAG },
   args: {},
-  async run(context, { yes, drToken }) {
+  async run(context, { kind, yes, drToken }) {
     const { out, settings } = context;
-    const { mode, isFenced } = await roleOf(context);
+    const { mode, isFenced } = await roleOf(context, kind);
     const { display } = settings.address.value;
+    const loss =
+      kind === "dr"
+        ? "It no longer takes over for its primary."
+        : "It gets nothing more of what is shared, and writes that by itself.";
     const question =
       mode === "secondary"
-        ? `Make ${display} a cluster of its own? It no longer takes over for its primary.`
+        ? `Make ${display} a cluster of its own? ${loss}`
         : isFenced
           ? `End replication of ${display}? Another cluster leads, and this one would write beside it.`
           : `End replication of ${display}? Its secondaries get nothing more.`;
     if (!(await confirmed(context, yes, question, "Nothing was disabled."))) return 1;
     if (mode === "secondary") {
-      const call = await operationCall(context, drToken);
-      await replication.disableDrSecondary(call.client, call.body);
+      const { client, body } = await secondaryCall(context, kind, drToken);
+      if (kind === "dr") await replication.disableDrSecondary(client, body);
+      else await replication.disablePerformanceSecondary(client);
     } else {
-      await replication.disableDrPrimary(context.client.inRoot());
+      await CALLS[kind].disablePrimary(context.client.inRoot());
     }
     out.done("Success! This cluster is on its own.");
     return 0;
@@ -213,21 +259,16 @@ export const replicationTicket = command({
 
 // --- asking ---
 
-/** What this cluster is; an empty text where that cannot be told. */
-export async function modeOf(context: Context): Promise<string> {
-  return (await roleOf(context)).mode;
-}
-
-async function roleOf({ openly }: Context) {
-  const { data } = await replication.readDrStatus(openly.inRoot());
+async function roleOf(context: Context, kind: Kind) {
+  const data = await statusOf(context, kind);
   const mode = typeof data["mode"] === "string" ? data["mode"] : "";
   return { mode, isFenced: data["state"] === "fenced" };
 }
 
 /** Who is known, and all that the status has of members. Null where this cluster is no primary: then the refusal of the server says it
  *  better. */
-async function membersOf({ client }: Context) {
-  const { data } = await replication.readDrStatus(client.inRoot());
+async function membersOf({ client }: Context, kind: Kind) {
+  const { data } = await CALLS[kind].status(client.inRoot());
   const { known_secondaries: known, awaited_members: awaited = [] } = data;
   if (!Array.isArray(known)) return null;
   return { known: known.map(String), all: JSON.stringify([known, awaited]) };

@@ -6,7 +6,21 @@ import { MILLISECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import type { View } from "../terminal/output.ts";
 import { shortTime } from "../terminal/relative-time.ts";
-import { NONE, showValue } from "../terminal/value.ts";
+import { NONE } from "../terminal/value.ts";
+import type { Kind } from "./kinds.ts";
+import { FOLLOW, GIVEN_UP, isCopying, ofKind, secondaryAdvice } from "./secondary-advice.ts";
+import {
+  entriesText,
+  isSuperseded,
+  leaderName,
+  leaderText,
+  listOf,
+  numberOf,
+  rowsOf,
+  stateText,
+  STREAMING,
+  textOf,
+} from "./status-fields.ts";
 
 export interface StatusView {
   readonly view: View;
@@ -16,45 +30,50 @@ export interface StatusView {
   readonly advice: readonly string[];
 }
 
-export const STREAMING = "stream-wals";
-
-const STATES: ReadonlyMap<string, string> = new Map([
-  [STREAMING, "streaming"],
-  ["merkle-diff", "comparing with the primary"],
-  ["merkle-sync", "copying from the primary"],
-  ["idle", "idle: nothing is replicated"],
-  ["running", "running"],
-  ["lapsed", "STOPPED: no secondary is reached"],
-  ["fenced", "FENCED: another cluster was promoted"],
-]);
-
 const LAPSED =
   "No secondary was heard of for the time of `primary_lease`, and nothing is written here until one is. Next: look at the secondaries and the " +
   "network to them; where one was promoted, `holdfast replication demote` here; where all are lost, `holdfast replication revoke` them here.";
 
-/** Of a cluster that is, or was, in the set. */
-const FOLLOW =
-  "`holdfast replication public-key -dr-token FILE` here, `holdfast replication token -public-key KEY ID` on the cluster that leads, then `holdfast " +
-  "replication update-primary -dr-token FILE @TOKEN` here";
-
-export function statusView(status: JsonObject, now: Instant): StatusView {
+export function statusView(status: JsonObject, now: Instant, kind: Kind = "dr"): StatusView {
   const mode = textOf(status["mode"]);
-  if (mode === "primary") return primaryView(status, now);
-  if (mode === "secondary") return secondaryView(status, now);
+  if (mode !== "primary" && mode !== "secondary") return alone(kind);
+  const found =
+    mode === "primary" ? primaryView(status, now, kind) : secondaryView(status, now, kind);
+  return { ...found, advice: found.advice.map((text) => ofKind(text, kind)) };
+}
+
+function alone(kind: Kind): StatusView {
+  const next =
+    "Next: `holdfast replication enable` makes it a primary; `holdfast replication join` a secondary, in place of all " +
+    "of its data.";
   return {
     view: { pairs: [["This Cluster", "on its own: it replicates to nobody"]] },
     troubled: false,
-    advice: [
-      "Next: `holdfast replication enable` makes it a primary; `holdfast replication join` a secondary, in place of all " +
-        "of its data.",
-    ],
+    advice: [ofKind(next, kind)],
   };
 }
 
-/** A state in words, with the name that other tools know it by. */
-export function stateText(state: string): string {
-  const words = STATES.get(state);
-  return words === undefined || words === state ? state : `${words} (${state})`;
+/** What this cluster is in both kinds: each of them in which it is something. */
+export function bothView(
+  statuses: Readonly<Record<Kind, JsonObject>>,
+  now: Instant,
+  more: (status: JsonObject) => readonly View[] = () => [],
+): StatusView {
+  const kinds = (["dr", "performance"] as const).filter(
+    (kind) => textOf(statuses[kind]["mode"]) !== "disabled",
+  );
+  const found = kinds.map((kind) => statusView(statuses[kind], now, kind));
+  if (found.length === 0) {
+    const { advice, ...rest } = alone("dr");
+    const regions =
+      "With -kind performance: one that shares data with other regions, which serve it.";
+    return { ...rest, advice: [...advice, regions] };
+  }
+  return {
+    view: { parts: found.flatMap(({ view }, i) => [view, ...more(statuses[kinds[i] ?? "dr"])]) },
+    troubled: found.some(({ troubled }) => troubled),
+    advice: found.flatMap(({ advice }) => advice),
+  };
 }
 
 /** How far a copy is. */
@@ -67,7 +86,8 @@ export function copyText(status: JsonObject): string | null {
 
 // --- primary ---
 
-function primaryView(status: JsonObject, now: Instant): StatusView {
+function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
+  const isRegion = kind === "performance";
   const fenced = status["state"] === "fenced";
   const rival = !fenced && isSuperseded(status);
   const lapsed = status["state"] === "lapsed";
@@ -83,13 +103,14 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
   const orphans = numberOf(status["orphans_left"]);
   const facts: View = {
     pairs: [
-      ["This Cluster", "primary"],
+      ["This Cluster", isRegion ? "performance primary" : "primary"],
+      ...regionRow(status, kind),
       ["State", stateText(textOf(status["state"]))],
       ...(fenced ? [["Primary Now", leaderText(status)] as const] : []),
       ...(rival ? [["Primary Beside", leaderText(status)] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
-      ["Last Index", status["last_dr_wal"]],
+      ["Last Index", status[`last_${kind}_wal`]],
       ["Cluster Address", ownAddressText(status)],
       ...(orphans === 0
         ? []
@@ -97,26 +118,42 @@ function primaryView(status: JsonObject, now: Instant): StatusView {
       ...(known.length === 0 && !fenced ? [["Secondaries", "none"] as const] : []),
     ],
   };
+  const absentRow = (name: string, how: string) => [
+    name,
+    ...(isRegion ? [NONE] : []),
+    NONE,
+    how,
+    NONE,
+    NONE,
+  ];
   const secondaries: View = {
-    columns: ["Secondary", "State", "Connection", "Behind", "Heartbeat"],
+    columns: [
+      "Secondary",
+      ...(isRegion ? ["Region"] : []),
+      "State",
+      "Connection",
+      "Behind",
+      "Heartbeat",
+    ],
     rows: [
       ...members.map((member) => [
         member["node_id"],
+        ...(isRegion ? [textOf(member["region"]) || NONE] : []),
         textOf(member["state"]) || NONE,
         connectionOf(member),
         behindText(member),
         shortTime(member["last_heartbeat"], now),
       ]),
-      ...absent.map((id) => [id, NONE, "not come yet", NONE, NONE]),
-      ...awaited.map((one) => [awaitedName(one), NONE, "NOT COME OVER", NONE, NONE]),
-      ...expired.map((id) => [id, NONE, "token ended", NONE, NONE]),
-      ...left.map((id) => [id, NONE, "left", NONE, NONE]),
+      ...absent.map((id) => absentRow(id, "not come yet")),
+      ...awaited.map((one) => absentRow(awaitedName(one), "NOT COME OVER")),
+      ...expired.map((id) => absentRow(id, "token ended")),
+      ...left.map((id) => absentRow(id, "left")),
     ],
     whole: ["Secondary"],
   };
   const advice = fenced
     ? [
-        `${leaderName(status)} was promoted, and nothing is written here any more: send clients there. Next: \`holdfast replication demote\` ` +
+        `${leaderName(status)} was promoted, and nothing ${isRegion ? "that is shared is written here any more" : "is written here any more: send clients there"}. Next: \`holdfast replication demote\` ` +
           `here, then ${FOLLOW}.`,
       ]
     : lapsed
@@ -263,7 +300,7 @@ function streams(member: JsonObject): boolean {
 
 // --- secondary ---
 
-function secondaryView(status: JsonObject, now: Instant): StatusView {
+function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
   const id = textOf(status["secondary_id"]);
   const state = textOf(status["state"]);
   const [primary] = rowsOf(status["primaries"]);
@@ -273,8 +310,13 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
   const waiting = numberOf(status["orphans_waiting"]);
   const view: View = {
     pairs: [
-      ["This Cluster", id === "" ? "secondary without a primary" : `secondary ${id}`],
+      [
+        "This Cluster",
+        `${kind === "dr" ? "" : "performance "}secondary ${id || "without a primary"}`,
+      ],
+      ...regionRow(status, kind),
       ["State", stateText(state)],
+      ...(kind === "dr" ? [] : [["Writes", writesText(status)] as const]),
       ...(copy === null ? [] : [["Copied", copy] as const]),
       ...(isSuperseded(status) ? [["Primary Now", leaderText(status)] as const] : []),
       ...(id === "" ? [] : primaryRows(status, primary, now)),
@@ -291,7 +333,7 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
         : []),
       ...(error === "" ? [] : [["Last Error", error] as const]),
     ],
-    sentences: ["Last Error"],
+    sentences: ["Last Error", "Writes"],
   };
   const connected = primary?.["connection_status"] === "connected";
   const damaged = status["corrupted_merkle_tree"] === true;
@@ -299,103 +341,25 @@ function secondaryView(status: JsonObject, now: Instant): StatusView {
     view,
     troubled: state !== STREAMING || !connected || damaged,
     advice: [
-      ...secondaryAdvice(status, { hasPrimary: id !== "", connected, damaged }),
+      ...secondaryAdvice(status, { kind, hasPrimary: id !== "", connected, damaged }),
       ...(divergent === 0 ? [] : [GIVEN_UP]),
     ],
   };
 }
 
-const GIVEN_UP =
-  "What was given up is kept aside for 30 days. Next: `holdfast replication divergent list -dr-token FILE`, then `export`, says " +
-  "which keys it had changed.";
-
-function secondaryAdvice(
-  status: JsonObject,
-  {
-    hasPrimary,
-    connected,
-    damaged,
-  }: { readonly hasPrimary: boolean; readonly connected: boolean; readonly damaged: boolean },
-): string[] {
-  const state = textOf(status["state"]);
-  if (isSuperseded(status)) {
-    const who = hasPrimary
-      ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
-      : `It follows nobody, and ${textOf(status["conflicting_primary_name"]) || "another cluster"} leads the set.`;
-    return [`${who} Next: ${FOLLOW}.`];
-  }
-  if (!hasPrimary) {
-    return [
-      `It keeps its data and follows nobody. Next: ${FOLLOW}; or \`holdfast replication failover -plan -dr-token FILE\` where it is to be the ` +
-        "primary itself.",
-    ];
-  }
-  if (damaged) {
-    return [
-      "It was compared with the primary three times and still differs. Next: `holdfast replication recover -dr-token FILE`.",
-    ];
-  }
-  if (state === "merkle-sync" || state === "merkle-diff") {
-    return ["It cannot take over before it streams. Next: wait; the rows above say how far it is."];
-  }
-  if (state === STREAMING && connected) return [];
-  if (/revoked/.test(textOf(status["last_sync_error"]))) {
-    return [`The primary has revoked it. Next, where that was a mistake: ${FOLLOW}.`];
-  }
-  if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
-    return [
-      "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, stop this server for good; it joins anew with an " +
-        "empty data directory. Where this cluster is to go on in its place, stop that one for good first, then `holdfast replication promote " +
-        "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
-    ];
-  }
-  if (/another stream has begun/.test(textOf(status["last_sync_error"]))) {
-    return [
-      "Somebody else comes to the primary as this secondary. Where that stays so, a copy of its disk runs beside it: `holdfast replication " +
-        "status` on the primary names both addresses. Next: stop the copy; where it is to be a secondary of its own, begin it with an " +
-        "empty data directory, and `holdfast replication join` there with a token of its own.",
-    ];
-  }
-  if (/cluster there is sealed/.test(textOf(status["last_sync_error"]))) {
-    return [
-      "A sealed server is where the primary was. Next: `holdfast operator unseal` there, and where it is the primary it goes on. Where that cannot be done: `holdfast " +
-        "replication failover -plan -dr-token FILE` here, and keep it sealed when this cluster takes over.",
-    ];
-  }
-  if (/answers there/.test(textOf(status["last_sync_error"]))) {
-    return [
-      "Something else answers where the primary was. Next: look what runs there, and whether the primary has another address by now (`holdfast " +
-        "replication update-primary`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",
-    ];
-  }
-  if (status["promotable"] === true) {
-    return [
-      "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan -dr-token FILE` says " +
-        "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
-        "is tried again every minute.",
-    ];
-  }
-  return [
-    "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
-      "minute, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
-  ];
+function regionRow(status: JsonObject, kind: Kind): (readonly [string, string])[] {
+  return kind === "dr" ? [] : [["Region", textOf(status["region"]) || NONE]];
 }
 
-/** Whether it has heard of a later primary than the one that it follows. */
-function isSuperseded(status: JsonObject): boolean {
-  return textOf(status["conflicting_primary"]) !== "";
-}
-
-/** Under the name that people know it by, and then by its id. */
-function leaderText(status: JsonObject, first = "cluster"): string {
-  const name = textOf(status["conflicting_primary_name"]);
-  const id = textOf(status["conflicting_primary"]);
-  return name === "" ? `${first} ${id}` : `${name} (cluster ${id})`;
-}
-
-/** At the beginning of a sentence; a name stays as it is. */
-function leaderName(status: JsonObject): string {
-  return textOf(status["conflicting_primary_name"]) || "Another cluster of the set";
+/** What becomes of who writes here what is shared. */
+function writesText(status: JsonObject): string {
+  if (isCopying(status)) return "none, and no reads, until the first copy is whole";
+  const there = textOf(status["primary_region"]);
+  const where = there === "" ? "the primary" : `region ${there}`;
+  if (status["forwards_writes"] === true) return `what is shared is sent on to ${where}`;
+  const why =
+    textOf(status["secondary_id"]) === "" ? "it follows nobody" : `${where} is not reached`;
+  return `what is shared is REFUSED (503), as ${why}; the rest goes on`;
 }
 
 /** What it knows of the primary that it follows. */
@@ -450,27 +414,7 @@ function behindText(peer: JsonObject): string {
   return age === NONE || age === "0s" ? entries : `${entries}, ${age}`;
 }
 
-function entriesText(count: number): string {
-  return `${count} ${count === 1 ? "entry" : "entries"}`;
-}
-
 function millisText(value: JsonValue | undefined): string {
   const text = textOf(value);
   return /^-?\d{1,15}$/.test(text) ? showDuration(BigInt(text) * MILLISECOND) : NONE;
-}
-
-function rowsOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter((one): one is JsonObject => isObject(one)) : [];
-}
-
-function listOf(value: JsonValue | undefined): string[] {
-  return Array.isArray(value) ? value.map(textOf) : [];
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return value === undefined || value === null || value === "" ? "" : showValue(value);
-}
-
-function numberOf(value: JsonValue | undefined): number {
-  return typeof value === "number" ? value : 0;
 }

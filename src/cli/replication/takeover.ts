@@ -6,8 +6,18 @@ import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import type { View } from "../terminal/output.ts";
+import {
+  CALLS,
+  type Kind,
+  KIND_FLAG,
+  KIND_HELP,
+  modeOf,
+  secondaryCall,
+  type SecondaryCall,
+  WITH_KIND,
+} from "./kinds.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
-import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed, modeOf } from "./primary.ts";
+import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed } from "./primary.ts";
 
 // Apart from 1, for rehearsals in a pipeline: it was told what is in the way.
 const NOT_READY = 2;
@@ -33,13 +43,16 @@ export const replicationPromote = command({
   description:
     "Where the primary was demoted, or is silent and told of nothing that is missing here. -force goes on without the checks that may " +
     "be left out, and loses what they tell; -dry-run changes nothing and shows every check. Afterwards tokens of the old primary are " +
-    `good here. On a terminal -force asks first; elsewhere it needs -yes. ${DR_TOKEN_HELP}`,
+    "good here. Of performance replication: the region that writes what is shared is this one from then on. On a terminal -force asks first; elsewhere it needs -yes. " +
+    `${KIND_HELP} ${DR_TOKEN_HELP}`,
   examples: [
     "holdfast replication promote -dry-run",
+    "holdfast replication promote -kind performance",
     "holdfast replication promote -dr-token token.txt",
     "holdfast replication promote -force -yes -dr-token token.txt",
   ],
   flags: {
+    ...KIND_FLAG,
     force: flag.switch("Go on without checks, and lose what they tell"),
     dryRun: flag.switch("Change nothing; show what would happen (exit code 2 if refused)"),
     yes: flag.switch("Do not ask"),
@@ -47,7 +60,7 @@ export const replicationPromote = command({
     ...DR_TOKEN_FLAG,
   },
   args: {},
-  async run(context, { force, dryRun, yes, clusterAddress, drToken }) {
+  async run(context, { kind, force, dryRun, yes, clusterAddress, drToken }) {
     const { out, prompt, settings } = context;
     if (force && !yes && !dryRun && !prompt.interactive) {
       throw new UsageError(
@@ -55,20 +68,22 @@ export const replicationPromote = command({
         "add -yes if that is meant; -dry-run shows what would be lost",
       );
     }
-    const call = await operationCall(context, drToken);
-    if (dryRun) return showPlan(context, await rehearsed(call));
+    const call = await secondaryCall(context, kind, drToken);
+    if (dryRun) return showPlan(context, await rehearsed(call, kind));
     if (force && !yes) {
-      const { lost_from: from, lost_to: to } = await rehearsed(call);
+      const { lost_from: from, lost_to: to } = await rehearsed(call, kind);
       const lost = from === undefined ? "" : ` Entries ${from} to ${to} are lost.`;
       const question = `Promote ${settings.address.value.display} by force?${lost} A primary that still runs must not be written to any more.`;
       if (!(await confirmed(context, yes, question, "Nothing was promoted."))) return 1;
     }
     const input = { ...call.body, ...addressInput(clusterAddress), ...(force ? { force } : {}) };
-    await replication.promoteDrSecondary(call.client, input);
+    await CALLS[kind].promote(call.client, input);
     out.done("Success! This cluster is the primary.");
+    const first = kind === "dr" ? "send clients here; " : "";
+    const of = WITH_KIND[kind];
     out.hint(
-      "Next: send clients here; for each cluster that is to follow `holdfast replication public-key` there, `holdfast replication token " +
-        "-public-key KEY ID` here, and `update-primary` there",
+      `Next: ${first}for each cluster that is to follow \`holdfast replication public-key${of}\` there, \`holdfast replication token${of} ` +
+        `-public-key KEY ID\` here, and \`update-primary${of}\` there`,
     );
     return 0;
   },
@@ -79,18 +94,21 @@ export const replicationFailover = command({
   summary: "Show whether this secondary can take over now, as a checklist with commands",
   description:
     "-plan changes nothing: it is the rehearsal of `replication promote`, and a report of it is signed as evidence. Exit code 0 when it " +
-    `would be promoted without force, 2 when not. ${DR_TOKEN_HELP}`,
-  examples: ["holdfast replication failover -plan"],
-  flags: { plan: flag.switch("Show the checklist"), ...DR_TOKEN_FLAG },
+    `would be promoted without force, 2 when not. ${KIND_HELP} ${DR_TOKEN_HELP}`,
+  examples: [
+    "holdfast replication failover -plan",
+    "holdfast replication failover -plan -kind performance",
+  ],
+  flags: { ...KIND_FLAG, plan: flag.switch("Show the checklist"), ...DR_TOKEN_FLAG },
   args: {},
-  async run(context, { plan, drToken }) {
+  async run(context, { kind, plan, drToken }) {
     if (!plan) {
       throw new UsageError(
         "a failover is not one command: it is decided between two clusters",
         "-plan shows the checklist, and which commands are next",
       );
     }
-    return showPlan(context, await rehearsed(await operationCall(context, drToken)));
+    return showPlan(context, await rehearsed(await secondaryCall(context, kind, drToken), kind));
   },
 });
 
@@ -98,13 +116,13 @@ export const replicationRecover = command({
   name: "replication recover",
   summary: "Begin replication anew where it waits or has stopped",
   description:
-    "A secondary tries at once to reach its primary, and compares again; those of a primary connect anew. Needs `update` on " +
+    "A secondary tries at once to reach its primary, and compares again; those of a primary connect anew. Of both kinds, where this cluster is something in both. Needs `update` on " +
     `sys/replication/recover. ${DR_TOKEN_HELP}`,
   examples: ["holdfast replication recover -dr-token token.txt"],
   flags: DR_TOKEN_FLAG,
   args: {},
   async run(context, { drToken }) {
-    if ((await modeOf(context)) === "secondary") {
+    if ((await modeOf(context, "dr")) === "secondary") {
       const { client, body } = await operationCall(context, drToken);
       await replication.recoverDrSecondary(client, body);
     } else await replication.recoverReplication(context.client.inRoot());
@@ -113,11 +131,8 @@ export const replicationRecover = command({
   },
 });
 
-async function rehearsed({
-  client,
-  body,
-}: Awaited<ReturnType<typeof operationCall>>): Promise<Rehearsal> {
-  return (await replication.promoteDrSecondary(client, { ...body, dry_run: true })).data;
+async function rehearsed({ client, body }: SecondaryCall, kind: Kind): Promise<Rehearsal> {
+  return (await CALLS[kind].promote(client, { ...body, dry_run: true })).data;
 }
 
 async function showPlan({ out }: Context, plan: Rehearsal): Promise<number> {

@@ -6,7 +6,8 @@ import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import type { View } from "../terminal/output.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
-import { confirmed, modeOf } from "./primary.ts";
+import { modeOf } from "./kinds.ts";
+import { confirmed } from "./primary.ts";
 
 // Apart from 1, for probes: the server answers, and what it has stored does not add up.
 const DAMAGED = 2;
@@ -40,7 +41,7 @@ export const replicationMerkleCheck = command({
 });
 
 async function checked(context: Context, deep: boolean, drToken: string | undefined) {
-  if ((await modeOf(context)) !== "secondary") {
+  if ((await modeOf(context, "dr")) !== "secondary") {
     return replication.checkReplication(context.client.inRoot(), { deep });
   }
   const { client, body } = await operationCall(context, drToken);
@@ -67,7 +68,7 @@ export const replicationReindex = command({
     const { out, client, settings } = context;
     const question = `Make the trees of ${settings.address.value.display} anew, and drop what has vanished there?`;
     if (force && !(await confirmed(context, yes, question, "Nothing was changed."))) return 1;
-    if ((await modeOf(context)) === "secondary") {
+    if ((await modeOf(context, "dr")) === "secondary") {
       const call = await operationCall(context, drToken);
       await replication.reindexDrSecondary(call.client, { diff, force, ...call.body });
     } else await replication.reindexReplication(client.inRoot(), { diff, force });

@@ -17,8 +17,13 @@ export interface Banner {
   readonly command: string;
   /** Where stand-ins for clouds show what they hold; empty when there are none. */
   readonly clouds: readonly string[];
-  /** The second cluster, and the file with a ticket for it; null where there is none. */
-  readonly replica: { readonly address: string; readonly ticket: string } | null;
+  /** The second cluster, and the file with a ticket for it: another region where there is none of that. Null where there is no second. */
+  readonly replica: {
+    readonly address: string;
+    readonly ticket: string | null;
+    /** Their names, where they are two. */
+    readonly regions: { readonly first: string; readonly second: string };
+  } | null;
 }
 
 const INDENT = 14; // where the values of the table stand
@@ -47,7 +52,8 @@ function cloudLines({ clouds, command }: Banner): string[] {
 /** Each line is one step, and works as it stands. */
 function replicaLines({ replica, command, address }: Banner): string[] {
   if (replica === null) return [];
-  const [a, b] = [address, replica.address].map((one) => `-address ${shellWord(one)}`);
+  const [a = "", b = ""] = [address, replica.address].map((one) => `-address ${shellWord(one)}`);
+  if (replica.ticket === null) return regionLines({ ...replica, command, a, b });
   return [
     "",
     "A second cluster follows this one, for disaster recovery, with the same unseal",
@@ -64,6 +70,34 @@ function replicaLines({ replica, command, address }: Banner): string[] {
     `  ${command} replication demote -yes ${a}`,
     `  ${command} replication promote ${b}`,
     `  ${command} kv get ${b} secret/hello`,
+  ];
+}
+
+interface RegionPlaces {
+  readonly address: string;
+  readonly regions: { readonly first: string; readonly second: string };
+  readonly command: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+/** Each line is one step, and works as it stands. */
+function regionLines({ address, regions: { first, second }, command, a, b }: RegionPlaces) {
+  return [
+    "",
+    `This is region ${first}. A second cluster is region ${second}, which shares its data and has`,
+    "the same unseal key and root token:",
+    "",
+    `  Address     ${address}`,
+    "",
+    `Write in region ${second}: region ${first} does it. Read there; make a token of all regions in`,
+    `${second}, and list those of ${first} from ${second}; see how far apart they are:`,
+    "",
+    `  ${command} kv put ${b} secret/hello who=both`,
+    `  ${command} kv get ${a} secret/hello`,
+    `  ${command} acl token create ${b} -name all -type management -global`,
+    `  ${command} acl token list ${b} -region ${first}`,
+    `  ${command} replication status ${b}`,
   ];
 }
 

@@ -14,7 +14,7 @@ import type { Fs, World } from "@holdfast/shared/world";
 import { parseHostPort } from "../../config/address.ts";
 import { showBanner } from "./banner.ts";
 import type { DevClouds } from "./dev-clouds.ts";
-import type { DevFlags } from "../flags.ts";
+import type { DevFlags, DevReplicaKind } from "../flags.ts";
 import type { Host } from "../host.ts";
 import type { Config } from "../../config/config.ts";
 import type { DevReplica } from "./dev-replica.ts";
@@ -23,6 +23,8 @@ import { offerToken } from "../token-file.ts";
 import type { Failure } from "@holdfast/shared/failure";
 
 const MAX_PEM = 64 * 1024;
+/** Two that share data have names of their own. */
+const REGIONS = { first: "a", second: "b" };
 
 export interface DevPlace {
   readonly directory: string;
@@ -34,7 +36,11 @@ export interface DevPlace {
   readonly document: string;
   readonly clouds: DevClouds | null;
   /** Of the second cluster; null where there is none. */
-  readonly replica: { readonly directory: string; readonly document: string } | null;
+  readonly replica: {
+    readonly kind: DevReplicaKind;
+    readonly directory: string;
+    readonly document: string;
+  } | null;
 }
 
 /** Makes directory, certificate and stand-ins for clouds, and the configuration that names them. */
@@ -48,8 +54,9 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
   if (!temporary) world.fs.makeDirectory(directory);
   const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
-  const document = (dataDir: string, address: string) => ({
+  const document = (dataDir: string, address: string, region: string) => ({
     data_dir: literal(dataDir),
+    ...(flags.replica === "performance" ? { region } : {}),
     storage: temporary ? { memory: {} } : { sqlite: {} },
     listener: {
       tcp: {
@@ -67,14 +74,17 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     directory,
     temporary,
     authority: tls?.authorityFile ?? null,
-    document: JSON.stringify(document(directory, flags.address)),
+    document: JSON.stringify(document(directory, flags.address, REGIONS.first)),
     clouds,
     replica:
       replicaDirectory === null
         ? null
         : {
             directory: replicaDirectory,
-            document: JSON.stringify(document(replicaDirectory, besides(flags.address))),
+            kind: flags.replica ?? "dr",
+            document: JSON.stringify(
+              document(replicaDirectory, besides(flags.address), REGIONS.second),
+            ),
           },
   };
 }
@@ -162,6 +172,7 @@ export async function prepareReplica(
     module,
     server: parts.server,
     config: await load(replica.document),
+    kind: replica.kind,
     directory: replica.directory,
     authority: pem,
     world,
@@ -198,7 +209,7 @@ export function announceDev(
     replica:
       replica === null
         ? null
-        : { address: replica.server.addresses[0] ?? "", ticket: replica.ticket },
+        : { address: replica.server.addresses[0] ?? "", ticket: replica.ticket, regions: REGIONS },
   });
   host.out(text);
 }

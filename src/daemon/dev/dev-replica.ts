@@ -1,17 +1,19 @@
-// --dev-replica dr: a second cluster in this process, joined to the first as its disaster-recovery secondary, so that a failover can
-// be tried within a minute. It is told so by the API, as an operator would do it.
+// --dev-replica: a second cluster in this process, joined to the first as its disaster-recovery secondary, so that a failover can
+// be tried within a minute, or as a region that shares its data. It is told so by the API, as an operator would do it.
 
 import { join } from "node:path";
 import { utf8 } from "@holdfast/shared/bytes";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Timers, World } from "@holdfast/shared/world";
 import * as replication from "@holdfast/client/api/replication";
-import { Client } from "@holdfast/client/client";
+import { type Answer, Client } from "@holdfast/client/client";
 import { NodeTransport } from "@holdfast/client/node/node-transport";
 import { parseServerAddress } from "@holdfast/client/server-address";
 import type { Config } from "../../config/config.ts";
 import { devReplicaFailed, devReplicaTokenless } from "../failures.ts";
+import type { DevReplicaKind } from "../flags.ts";
 import type { ServerModule, ServerPart, ServerParts } from "../server-part.ts";
 import type { DevKeys } from "./dev-mode.ts";
 
@@ -23,11 +25,12 @@ const OPERATIONS = ["promote", "update-primary", "generate-public-key", "recover
 
 export interface DevReplica {
   readonly server: ServerPart;
-  /** File with a ticket for its operations. */
-  readonly ticket: string;
+  /** File with a ticket for its operations; null where it takes ordinary tokens. */
+  readonly ticket: string | null;
 }
 
 export interface ReplicaParts {
+  readonly kind: DevReplicaKind;
   readonly module: Pick<ServerModule, "openServer">;
   readonly config: Config;
   readonly server: ServerParts;
@@ -45,13 +48,17 @@ export async function startDevReplica(
   parts: ReplicaParts,
 ): Promise<DevReplica> {
   if (rootToken === null) throw devReplicaTokenless();
-  const { module, config, directory, world } = parts;
+  const { module, config, directory, world, kind } = parts;
   const server = await module.openServer(config, parts.server);
   try {
     const made = await server.keeper.init({ secretShares: 1, secretThreshold: 1 });
     const [key = ""] = made.keysBase64.reveal();
     await server.keeper.unseal({ key });
     const own = made.rootToken?.reveal() ?? "";
+    if (kind === "performance") {
+      await shared(primary, server, [rootToken, own], parts);
+      return { server, ticket: null };
+    }
     const ticket = await paired(primary, server, [rootToken, own], parts);
     const path = join(directory, "ticket");
     world.fs.replace(path, utf8(`${ticket}\n`));
@@ -77,7 +84,7 @@ async function paired(
     const { data: key } = await replication.generateDrPublicKey(b);
     const { data: made } = await replication.makeDrSecondaryToken(a, { id: ID, ...key });
     await replication.enableDrSecondary(b, { token: made.token ?? "" });
-    await streaming(b, timers);
+    await streaming(() => replication.readDrStatus(b, {}, { accept: [503] }), timers);
     const wanted = { operations: OPERATIONS, ttl: "24h" };
     return (await replication.drOperatorTicket(a, wanted)).data.ticket;
   } finally {
@@ -86,10 +93,42 @@ async function paired(
   }
 }
 
-async function streaming(client: Client, timers: Timers): Promise<void> {
+/** The second is another region, which serves when this resolves. */
+async function shared(
+  primary: ServerPart,
+  secondary: ServerPart,
+  [rootToken, own]: readonly [string, string],
+  { authority, world: { timers } }: ReplicaParts,
+): Promise<void> {
+  const a = clientOf(primary, rootToken, authority, timers);
+  const b = clientOf(secondary, own, authority, timers);
+  try {
+    await replication.enablePerformancePrimary(a);
+    const { data: key } = await replication.generatePerformancePublicKey(b);
+    const { data: made } = await replication.makePerformanceSecondaryToken(a, { id: ID, ...key });
+    await replication.enablePerformanceSecondary(b, { token: made.token ?? "" });
+    const status = () => replication.readPerformanceStatus(b, {}, { accept: [503] });
+    await streaming(status, timers, servesNow);
+  } finally {
+    a.close();
+    b.close();
+  }
+}
+
+/** Everything was copied, and the rooms are open with it. */
+function servesNow({ promotable_reasons: reasons }: JsonObject): boolean {
+  const found: readonly unknown[] = Array.isArray(reasons) ? reasons : [];
+  return !found.includes("copied") && !found.includes("alone");
+}
+
+async function streaming(
+  ask: () => Promise<Answer<JsonObject>>,
+  timers: Timers,
+  isReady: (status: JsonObject) => boolean = () => true,
+): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const status = await replication.readDrStatus(client, {}, { accept: [503] });
-    if (status.status === 200 && status.data["state"] === "stream-wals") return;
+    const { status, data } = await ask();
+    if (status === 200 && data["state"] === "stream-wals" && isReady(data)) return;
     await new Promise<void>((resolve) => void timers.after(PACE, resolve));
   }
   throw devReplicaFailed();

@@ -4,6 +4,7 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import {
   type Check,
   type CheckName,
@@ -38,7 +39,11 @@ export interface SignedRehearsal extends Rehearsed {
   readonly evidence: string | null;
 }
 
-export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed {
+export function rehearsed(
+  facts: PromotionFacts,
+  primaryApi: string,
+  kind: ReplicationKind = "dr",
+): Rehearsed {
   const checks = promotionChecks(facts);
   const { applied, announced, hasPrimary, unheardFor, final } = facts;
   const ready = promotionRefusal(checks, false) === null;
@@ -53,7 +58,7 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
     unheard: hasPrimary && !isOver ? unheardFor : null,
     primary: primarySeen(facts),
     warnings: [...silenceWarnings(facts), ...unreachedWarnings(facts)],
-    next: nextCommands(checks, {
+    next: nextCommands(checks, commandsOf(kind), {
       ready,
       readyWithForce,
       primaryApi,
@@ -65,15 +70,27 @@ export function rehearsed(facts: PromotionFacts, primaryApi: string): Rehearsed 
 }
 
 const HERE = "here: holdfast replication";
-const WITH = "-dr-token FILE";
-const PROMOTE = `${HERE} promote ${WITH}`;
+
+/** As they are typed: a disaster-recovery secondary takes an operation token or a ticket, one of the other kind an ordinary token. */
+interface Commands {
+  /** Behind the name of one for a secondary, or a primary; and behind those that are for any cluster. */
+  readonly there: string;
+  readonly primary: string;
+  readonly any: string;
+}
+
+function commandsOf(kind: ReplicationKind): Commands {
+  return kind === "dr"
+    ? { there: " -dr-token FILE", primary: "", any: " -dr-token FILE" }
+    : { there: " -kind performance", primary: " -kind performance", any: "" };
+}
 
 /** What mends a check that does not hold, in the order in which it is done. */
-const MENDING: readonly (readonly [CheckName, string])[] = [
-  ["keys", `${HERE} recover ${WITH} (the keys of the set are fetched again)`],
+const mendingBy = ({ any }: Commands): readonly (readonly [CheckName, string])[] => [
+  ["keys", `${HERE} recover${any} (the keys of the set are fetched again)`],
   ["copied", `${HERE} status, until it streams`],
   ["whole", `${HERE} status, until it streams`],
-  ["equal", `${HERE} merkle-check -deep ${WITH}, then: holdfast replication recover ${WITH}`],
+  ["equal", `${HERE} merkle-check -deep${any}, then: holdfast replication recover${any}`],
   ["cluster-port", "here: add cluster_address to a tcp listener, and restart the server"],
   ["audit", "here: make the place writable that the audit devices of the primary write to"],
   ["alone", `${HERE} status, until the other change is over`],
@@ -81,6 +98,7 @@ const MENDING: readonly (readonly [CheckName, string])[] = [
 
 function nextCommands(
   checks: readonly Check[],
+  commands: Commands,
   {
     ready,
     readyWithForce,
@@ -98,22 +116,26 @@ function nextCommands(
   },
 ): string[] {
   const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
-  const mending = new Set(MENDING.flatMap(([name, line]) => (failed.has(name) ? [line] : [])));
+  const { there, primary } = commands;
+  const promote = `${HERE} promote${there}`;
+  const mending = new Set(
+    mendingBy(commands).flatMap(([name, line]) => (failed.has(name) ? [line] : [])),
+  );
   const where = primaryApi === "" ? "" : ` (${primaryApi})`;
   const afterwards = [
-    `there, on each cluster that is to follow: holdfast replication public-key ${WITH}`,
-    `${HERE} token -public-key KEY ID`,
-    `there: holdfast replication update-primary ${WITH} @TOKEN`,
+    `there, on each cluster that is to follow: holdfast replication public-key${there}`,
+    `${HERE} token${primary} -public-key KEY ID`,
+    `there: holdfast replication update-primary${there} @TOKEN`,
   ];
   // One that is silent cannot be demoted: where it stays so, nobody need do it.
   const demote = isSilent
-    ? `here: wait until the primary was silent for 15 seconds; where it answers${where}, there: holdfast replication demote`
-    : `on the primary${where}: holdfast replication demote`;
-  if (ready) return [PROMOTE, ...afterwards];
-  const follow = `${HERE} update-primary ${WITH} @TOKEN, with a token of the cluster that leads`;
+    ? `here: wait until the primary was silent for 15 seconds; where it answers${where}, there: holdfast replication demote${primary}`
+    : `on the primary${where}: holdfast replication demote${primary}`;
+  if (ready) return [promote, ...afterwards];
+  const follow = `${HERE} update-primary${there} @TOKEN, with a token of the cluster that leads`;
   if (hasEnded) {
     const leave = `here, where the primary of before${where} is to go on: stop this server for good; it joins anew with an empty data directory`;
-    const instead = `here, where that one was stopped for good: holdfast replication promote -force ${WITH}`;
+    const instead = `here, where that one was stopped for good: holdfast replication promote -force${there}`;
     return [...mending, leave, ...(readyWithForce ? [instead, ...afterwards] : [])];
   }
   const steps = [
@@ -121,9 +143,9 @@ function nextCommands(
     ...(failed.has("primary-gone") ? (isTaken ? [demote] : [follow, demote]) : []),
     ...(failed.has("siblings") ? [follow] : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
-    PROMOTE,
+    promote,
   ];
-  const lost = `here, where the primary is lost: holdfast replication promote -force ${WITH}`;
+  const lost = `here, where the primary is lost: holdfast replication promote -force${there}`;
   return [...steps, ...afterwards, ...(readyWithForce ? [lost] : [])];
 }
 

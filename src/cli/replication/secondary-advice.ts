@@ -1,0 +1,132 @@
+// What is the matter with a secondary, and what to do, a sentence or two each. Pure.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Kind } from "./kinds.ts";
+import { isSuperseded, leaderName, STREAMING, textOf } from "./status-fields.ts";
+
+/** Of a cluster that is, or was, in the set. */
+export const FOLLOW =
+  "`holdfast replication public-key -dr-token FILE` here, `holdfast replication token -public-key KEY ID` on the cluster that leads, then `holdfast " +
+  "replication update-primary -dr-token FILE @TOKEN` here";
+
+export const GIVEN_UP =
+  "What was given up is kept aside for 30 days. Next: `holdfast replication divergent list -dr-token FILE`, then `export`, says " +
+  "which keys it had changed.";
+
+const ENDED =
+  "The primary goes on by itself, and sends nothing any more. Next: where this region is to go on by itself with what it has, `holdfast replication disable` here; where it is to " +
+  "join again, that first, and then `holdfast replication join` in place of all of its data.";
+
+/** Whether the first copy of what is shared is under way. */
+export function isCopying(status: JsonObject): boolean {
+  const reasons = status["promotable_reasons"];
+  return Array.isArray(reasons) && reasons.includes("copied");
+}
+
+const TAKES_KIND: ReadonlySet<string> = new Set([
+  "enable",
+  "public-key",
+  "token",
+  "join",
+  "demote",
+  "promote",
+  "failover",
+  "update-primary",
+  "revoke",
+  "disable",
+]);
+
+/** Commands as they are typed for this kind: tokens of operations are of disaster recovery alone. */
+export function ofKind(text: string, kind: Kind): string {
+  if (kind === "dr") return text;
+  const command = /`(holdfast replication )([a-z-]+)([^`]*)`/g;
+  return text.replace(command, (_whole, head: string, word: string, rest: string) => {
+    const named = TAKES_KIND.has(word) ? " -kind performance" : "";
+    return `\`${head}${word}${named}${rest.replace(" -dr-token FILE", "")}\``;
+  });
+}
+
+export function secondaryAdvice(
+  status: JsonObject,
+  {
+    kind,
+    hasPrimary,
+    connected,
+    damaged,
+  }: {
+    readonly kind: Kind;
+    readonly hasPrimary: boolean;
+    readonly connected: boolean;
+    readonly damaged: boolean;
+  },
+): string[] {
+  const state = textOf(status["state"]);
+  if (isSuperseded(status)) {
+    const who = hasPrimary
+      ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
+      : `It follows nobody, and ${textOf(status["conflicting_primary_name"]) || "another cluster"} leads the set.`;
+    return [`${who} Next: ${FOLLOW}.`];
+  }
+  if (!hasPrimary) {
+    return [
+      `It keeps its data and follows nobody. Next: ${FOLLOW}; or \`holdfast replication failover -plan -dr-token FILE\` where it is to be the ` +
+        "primary itself.",
+    ];
+  }
+  if (damaged) {
+    return [
+      "It was compared with the primary three times and still differs. Next: `holdfast replication recover -dr-token FILE`.",
+    ];
+  }
+  if (kind === "performance" && isCopying(status)) {
+    return [
+      "Nothing is served here before the first copy is whole. Next: wait; the rows above say how far it is. Where it does not get on: look whether the primary runs, and at " +
+        "the network to its cluster port.",
+    ];
+  }
+  if (state === "merkle-sync" || state === "merkle-diff") {
+    return ["It cannot take over before it streams. Next: wait; the rows above say how far it is."];
+  }
+  if (state === STREAMING && connected) return [];
+  if (/revoked/.test(textOf(status["last_sync_error"]))) {
+    return [`The primary has revoked it. Next, where that was a mistake: ${FOLLOW}.`];
+  }
+  if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
+    if (kind === "performance") return [ENDED];
+    return [
+      "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, stop this server for good; it joins anew with an " +
+        "empty data directory. Where this cluster is to go on in its place, stop that one for good first, then `holdfast replication promote " +
+        "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
+    ];
+  }
+  if (/another stream has begun/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "Somebody else comes to the primary as this secondary. Where that stays so, a copy of its disk runs beside it: `holdfast replication " +
+        "status` on the primary names both addresses. Next: stop the copy; where it is to be a secondary of its own, begin it with an " +
+        "empty data directory, and `holdfast replication join` there with a token of its own.",
+    ];
+  }
+  if (/cluster there is sealed/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "A sealed server is where the primary was. Next: `holdfast operator unseal` there, and where it is the primary it goes on. Where that cannot be done: `holdfast " +
+        "replication failover -plan -dr-token FILE` here, and keep it sealed when this cluster takes over.",
+    ];
+  }
+  if (/answers there/.test(textOf(status["last_sync_error"]))) {
+    return [
+      "Something else answers where the primary was. Next: look what runs there, and whether the primary has another address by now (`holdfast " +
+        "replication update-primary`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",
+    ];
+  }
+  if (status["promotable"] === true) {
+    return [
+      "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan -dr-token FILE` says " +
+        "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
+        "is tried again every minute.",
+    ];
+  }
+  return [
+    "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
+      "minute, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
+  ];
+}
