@@ -398,6 +398,16 @@ export function localManagement(): Failure {
 }
 
 /**
+ * @code not-shared A request that another cluster has sent on is for something that this cluster has alone.
+ * @remedy Send the request to the cluster itself.
+ */
+export function notShared(): Failure {
+  const message =
+    "the primary has something of its own under that name: through another cluster only what all share is written";
+  return new Failure("denied", "not-shared", message);
+}
+
+/**
  * @code not-attested Another cluster has vouched for a caller in a request that is not for shared data.
  * @remedy Send the request to the primary, with a token that it knows.
  */

@@ -78,6 +78,8 @@ export interface ForwardedFrom {
   readonly attested: AttestedCaller | null;
   /** The answer is wrapped there, where it is to be: it is judged here as one that is, and not wrapped. */
   readonly wrapsItself: boolean;
+  /** It named this region, and is judged here alone. Otherwise it was judged there, and is here to be written. */
+  readonly namedRegion: boolean;
 }
 
 /** The owner of a token of another cluster, on its word. Never management. */

@@ -30,11 +30,11 @@ export class SendingOn {
     return this.#parts.elsewhere?.primary ?? null;
   }
 
-  /** What one cluster has sent on another one does not. */
-  check({ incoming }: RequestState): void {
-    if ((incoming.forwarded ?? null) !== null && this.#primary !== null) {
-      throw failures.forwardedTwice();
-    }
+  /** What one cluster has sent on another one does not; and a region is named in the ACL API alone. */
+  check({ incoming: { forwarded = null }, endpoint }: RequestState): void {
+    if (forwarded === null) return;
+    if (this.#primary !== null) throw failures.forwardedTwice();
+    if (forwarded.namedRegion && !takesRegion(endpoint)) throw failures.notShared();
   }
 
   /** Whether it names the region that is not this one and is known: then that one decides who may do it. */
@@ -57,9 +57,9 @@ export class SendingOn {
     input: Readonly<Record<string, unknown>>,
     context: RequestContext,
   ): Promise<PrimaryCluster | null> | null {
-    const isAttested = (incoming.forwarded?.attested ?? null) !== null;
-    if (this.#primary === null && !isAttested) return null;
-    return this.#look(endpoint, input, context, isAttested);
+    const { forwarded = null } = incoming;
+    if (this.#primary === null && forwarded === null) return null;
+    return this.#look(endpoint, input, context, incoming);
   }
 
   /** Leases are local wherever they are made. */
@@ -67,11 +67,17 @@ export class SendingOn {
     endpoint: Served,
     input: Readonly<Record<string, unknown>>,
     context: RequestContext,
-    isAttested: boolean,
+    { forwarded = null, signal }: RequestState["incoming"],
   ): Promise<PrimaryCluster | null> {
     const writes = endpoint.issues ? null : ((await endpoint.belongs?.(input, context)) ?? null);
-    // Anything else that has an owner would be that of whoever is claimed to ask.
-    if (isAttested && writes !== "shared") throw failures.notAttested();
+    if (forwarded !== null && writes !== "shared") {
+      // Anything else that has an owner would be that of whoever is claimed to ask.
+      if (forwarded.attested !== null) throw failures.notAttested();
+      // The other cluster took what is here alone for something that all share: it does not know it.
+      if (!forwarded.namedRegion) throw failures.notShared();
+    }
+    // Whoever sent it is gone, or a member no more.
+    if (forwarded !== null && signal.aborted) throw failures.placeChanged();
     return writes === "shared" ? this.#primary : null;
   }
 

@@ -35,19 +35,25 @@ export interface ForwardedRequests {
 export function forwardServices(requests: ForwardedRequests): readonly Served<Peer>[] {
   return [forward, ask].map((method) =>
     serveUnary(method, (request, { peer, signal }) =>
-      answerForwarded(requests, request, peer.id, signal),
+      answerForwarded(requests, request, { member: peer.id, signal, namedRegion: method === ask }),
     ),
   );
 }
 
-/** `member`: who has sent it, as its certificate proves. */
+interface Sender {
+  /** As its certificate proves. */
+  readonly member: string;
+  readonly signal: AbortSignal;
+  /** The caller named this region. */
+  readonly namedRegion: boolean;
+}
+
 export async function answerForwarded(
   { core, shared }: ForwardedRequests,
   request: ForwardedRequest,
-  member: string,
-  signal: AbortSignal,
+  sender: Sender,
 ): Promise<ForwardAnswer> {
-  const { result } = await core.handle(incomingOf(request, member, signal));
+  const { result } = await core.handle(incomingOf(request, sender));
   return sentAnswer(result, shared());
 }
 
@@ -70,11 +76,12 @@ function incomingOf(
     policyOverride,
     clusterId,
   }: ForwardedRequest,
-  member: string,
-  signal: AbortSignal,
+  { member, signal, namedRegion }: Sender,
 ): Incoming {
   const isOneOf = credential === "" || attested === null;
   if (!isUuid(id) || !isOneOf || port > 65_535) throw malformed();
+  // Nobody is vouched for where it is judged for the first time, and what is written for another cluster is wrapped there.
+  if (namedRegion ? attested !== null : !wrapsItself) throw malformed();
   const named = new Map(headers.map(({ name, value }) => [name, value]));
   return {
     id,
@@ -105,6 +112,7 @@ function incomingOf(
       clusterId,
       attested: attested === null ? null : attestedBy(attested),
       wrapsItself,
+      namedRegion,
     },
   };
 }

@@ -305,9 +305,13 @@ const CALLER: SentCaller = {
   terms: null,
 };
 
-function forwarded({ server }: TestServer, request: Partial<ForwardedRequest>) {
-  const { signal } = new AbortController();
-  return answerForwarded(server.forwarded, { ...NOBODY, ...request }, MEMBER, signal);
+function forwarded(
+  { server }: TestServer,
+  request: Partial<ForwardedRequest>,
+  { namedRegion = false, signal = new AbortController().signal } = {},
+) {
+  const sender = { member: MEMBER, signal, namedRegion };
+  return answerForwarded(server.forwarded, { ...NOBODY, ...request }, sender);
 }
 
 test("R-75: whom a secondary vouches for can do nothing but write what is shared, and nothing that its policies do not let it", async (t) => {
@@ -341,6 +345,46 @@ test("R-75: whom a secondary vouches for can do nothing but write what is shared
   ]);
   await assert.rejects(forwarded(a, { ...write, credential: "x" }), /malformed/);
   await assert.rejects(forwarded(a, { ...write, id: "x" }), /malformed/);
+  await assert.rejects(forwarded(a, { ...write, wrapsItself: false }), /malformed/); // it is wrapped where it was asked
+  await assert.rejects(forwarded(a, write, { namedRegion: true }), /malformed/);
+});
+
+test("what a secondary sends on with a token that is known here does nothing but write what is shared, and a region is named in the ACL API alone", async (t) => {
+  const { a, root } = await twoRegions(t);
+  const body = { type: "kv", local: true, options: { version: "1" } };
+  await done(a.call("POST", "/v1/sys/mounts/own", { token: root, body }));
+  const credential = root;
+  const requests = [
+    { verb: "GET", target: "/own/s" },
+    { verb: "POST", target: "/own/s", body: Buffer.from('{"x":1}') },
+    { verb: "LIST", target: "/own/" },
+    { verb: "GET", target: "/acl/tokens" },
+    { verb: "POST", target: "/acl/token", body: Buffer.from('{"Type":"management"}') },
+    { verb: "POST", target: "/sys/seal" },
+    { verb: "GET", target: "/sys/storage/raft/snapshot" },
+  ];
+  for (const request of requests) {
+    const { refused } = await forwarded(a, { ...request, credential });
+    assert.match(refused?.code ?? "", /^not.shared$/, request.target);
+  }
+  const named = { namedRegion: true };
+  for (const target of ["/own/s", "/sys/mounts", "/sys/storage/raft/snapshot"]) {
+    const { refused } = await forwarded(a, { verb: "GET", target, credential }, named);
+    assert.equal(refused?.code, "not-shared", target);
+  }
+  const tokens = { verb: "GET", target: "/acl/tokens", credential };
+  assert.equal((await forwarded(a, tokens, named)).refused, null);
+});
+
+test("what a secondary has sent that is a member no more is not written", async (t) => {
+  const regions = await twoRegions(t);
+  const { a, root } = regions;
+  await withWriter(regions);
+  const body = Buffer.from('{"x":1}');
+  const write = { verb: "POST", target: "/kv/s", body, credential: root };
+  const { refused } = await forwarded(a, write, { signal: AbortSignal.abort() });
+  assert.equal(refused?.code, "place-changed");
+  assert.equal((await a.call("GET", "/v1/kv/s", { token: root })).status, 404);
 });
 
 test("a request that was sent on is not sent on again", async (t) => {
