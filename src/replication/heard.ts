@@ -170,7 +170,7 @@ export class Heard {
     this.#answered = this.#options.clock.elapsed();
     if (outcome.kind === "takes") this.#refusal = null;
     else if (!forGood) this.#refusal = outcome;
-    if (outcome.kind === "refuses" && outcome.forGood) void this.keep();
+    if (outcome.kind === "refuses" && outcome.forGood && !forGood) void this.keep();
   }
 
   /** It is tried to reach the primary. */

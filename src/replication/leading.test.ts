@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { MINUTE } from "@holdfast/shared/text/duration";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { until } from "../../tests/support/until.ts";
 import { type HeardFrom, Leading, type LeadingParts } from "./leading.ts";
@@ -23,6 +23,7 @@ type Heard = Parameters<Links["serving"]>[3];
 type Follower = Pick<MemberStatus, "clusterId" | "isConnected" | "clusterAddresses">;
 
 const HEARD = "has heard that this cluster leads";
+const DENIAL = new Error("it was revoked there");
 
 /** Leads since it was opened; the primary of before answers with what `answer` gives. */
 async function leading(
@@ -41,6 +42,12 @@ async function leading(
     followers = [] as Follower[],
     /** The cluster that was revoked here. */
     revoked = "",
+    /** Of the one that has followed the primary of before. */
+    siblingCluster = "",
+    /** That one, or the primary of before ("former"), answers and takes no word of this cluster. */
+    denies = (): string => "",
+    /** Those that had heard it before a start. */
+    informedBefore = [] as readonly string[],
   } = {},
 ) {
   const { barrier, world } = await madeBarrier();
@@ -56,6 +63,7 @@ async function leading(
     fenced: async (epoch) => epoch,
     revokeFormer: async () => false,
   };
+  const stored = { members: informedBefore };
   const addresses = [FORMER_AT];
   const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned, cluster: FORMER };
   const members = () => followers;
@@ -69,7 +77,7 @@ async function leading(
         : [
             {
               id: "c",
-              cluster: "",
+              cluster: siblingCluster,
               addresses: ["https://10.1.2.4:8201"],
               serials: ["4a"],
               digests: [],
@@ -87,6 +95,9 @@ async function leading(
       ...opened,
       refuse: () => void refused.times++,
     }),
+    isDenial: (error: unknown) => error === DENIAL,
+    storedInformed: () => ({ since: null, members: stored.members }),
+    putInformed: (_: unknown, names: readonly string[]) => void (stored.members = names),
     disownFormer: () => false,
     revokeSiblings: () => true,
     storedFormerRevoked: () => ["4a"],
@@ -95,6 +106,10 @@ async function leading(
     exchange: async (...[, member, , , said]: Parameters<Links["exchange"]>) => {
       const signal = said!.signal!;
       calls.push(signal);
+      if (denies() === (member.beside === true ? "sibling" : "former")) {
+        said!.failed!("", DENIAL);
+        return null;
+      }
       if (member.beside === true) return sibling;
       const leading = await answer(signal);
       return leading === null ? null : { cluster: leading.cluster, leading };
@@ -125,9 +140,18 @@ async function leading(
   await until(() => calls.length > 0 || isHeard());
   const peer = { set: SET, kind: "dr", id: "site-c", serial: "4a", expires: 0n } as const;
   const hears = (epoch: Epoch) => hearing.fenced(epoch, true, peer);
-  const { clock, lines } = world;
+  const { clock, timers, lines } = world;
   const revoke = () => hearing.revokeFormer(() => true);
-  return { found, role, fenced, from, calls, lines, clock, hears, revoke, refused };
+  /** Until it has told them once more. */
+  const next = async () => {
+    const { length } = calls;
+    await until(async () => {
+      await timers.advance(SECOND);
+      return calls.length > length;
+    });
+  };
+  const heard = { found, role, fenced, from, calls, lines, clock, hears, revoke, refused };
+  return { ...heard, stored, next };
 }
 
 test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
@@ -230,6 +254,79 @@ test("whom a new primary revokes of those beside it is refused by its port at on
   assert.equal(refused.times, 0);
   assert.equal(await revoke(), true);
   assert.equal(refused.times, 1);
+});
+
+const BEFORE: Epoch = { number: 0, cluster: FORMER, first: "1" };
+
+function informed(found: Leading) {
+  return found.awaited.flatMap(({ was, hasHeard, follows, refuses }) =>
+    was === "secondary" ? [{ hasHeard, follows, refuses }] : [],
+  );
+}
+
+test("one that has heard who leads, and then takes another one for the primary, is not informed any more, and the log says so", async (t) => {
+  const says = { leading: OWN, leads: false, cluster: LATER.cluster };
+  let denies = "";
+  const siblingCluster = LATER.cluster;
+  const options = { siblingCluster, denies: () => denies };
+  const { found, lines, stored, next, clock } = await leading(
+    t,
+    true,
+    async () => OWN,
+    says,
+    options,
+  );
+  await until(() => informed(found)[0]?.hasHeard === true);
+  await until(() => stored.members.length > 0);
+  assert.deepEqual(stored.members, ["4a"]);
+  const lost = () => lines.filter((line) => line.includes("replication.member-lost"));
+  says.leading = BEFORE;
+  await next(); // the primary of before is asked alone
+  assert.deepEqual([informed(found)[0]?.hasHeard, lost().length], [true, 0]);
+  clock.pass(MINUTE);
+  await next();
+  await until(() => informed(found)[0]?.hasHeard === false);
+  const elsewhere = { hasHeard: false, follows: FORMER, refuses: false };
+  assert.deepEqual(informed(found), [elsewhere]);
+  await until(() => stored.members.length === 0);
+  assert.equal(lost().length, 1);
+  assert.ok(lost()[0]!.includes(FORMER), lost()[0]!);
+  denies = "sibling";
+  await next();
+  await until(() => informed(found)[0]?.refuses === true);
+  assert.equal(lost().length, 1, "it was lost already");
+  denies = "";
+  says.leading = OWN;
+  await next();
+  await until(() => informed(found)[0]?.hasHeard === true);
+  assert.deepEqual(informed(found), [{ hasHeard: true, follows: "", refuses: false }]);
+});
+
+test("who had heard it before a start counts as informed, and is asked at once", async (t) => {
+  const says = { leading: BEFORE, leads: false, cluster: LATER.cluster };
+  const options = { siblingCluster: LATER.cluster, informedBefore: ["4a"] };
+  const { lines, found } = await leading(t, true, async () => OWN, says, options);
+  await until(() => lines.some((line) => line.includes("replication.member-lost")));
+  await until(() => informed(found)[0]?.hasHeard === false);
+  const silent = await leading(t, true, async () => OWN, null, { ...options, denies: () => "" });
+  assert.deepEqual(silent.stored.members, ["4a"], "who does not answer knows what it knew");
+});
+
+test("a primary of before that answers, and refuses this cluster, is told of once by the log, and counts as not informed", async (t) => {
+  let denies = "former";
+  const options = { denies: () => denies };
+  const { lines, found, next } = await leading(t, true, async () => OWN, null, options);
+  const refusals = () => lines.filter((line) => line.includes("replication.former-refuses"));
+  await until(() => refusals().length > 0);
+  await next();
+  await until(() => found.awaited[0]?.refuses === true);
+  assert.equal(refusals().length, 1);
+  assert.equal(found.awaited[0]?.hasHeard, false);
+  assert.ok(!lines.some((line) => line.includes("does not answer at any")), "it does answer");
+  denies = "";
+  await next();
+  await until(() => lines.some((line) => line.includes(HEARD)));
+  await until(() => found.awaited[0]?.refuses === false);
 });
 
 test("one that has revoked the primary of before gives way to nobody that answers in its name, and says so", async (t) => {

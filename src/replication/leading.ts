@@ -4,7 +4,7 @@
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos, Timer } from "@holdfast/shared/world";
+import type { Instant, Nanos, Timer } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { Recurring } from "../base/recurring.ts";
 import * as failures from "./failures.ts";
@@ -14,12 +14,14 @@ import type { Links } from "./links/links.ts";
 import type { Serving, ServingPort, ServingWorld } from "./links/serving.ts";
 import type { Superseded } from "./links/superseded.ts";
 import type { LinkedOptions } from "./options.ts";
+import * as lines from "./roles/leader-lines.ts";
 import type { Changes } from "./roles/changes.ts";
 import { PerMinute } from "./per-minute.ts";
-import { type Epoch, isFenced, isNext, isOlder, latestOf, type Primary } from "./roles/role.ts";
+import { type Epoch, isFenced, isNext, latestOf, type Primary } from "./roles/role.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { type Awaited, awaitedOf, membersBefore } from "./status/awaited.ts";
 import type { ClusterStatus } from "./status/cluster-status.ts";
+import { Informed } from "./status/informed.ts";
 import type { Sibling } from "./stream/messages.ts";
 import type { Finished } from "./stream/sender.ts";
 
@@ -42,6 +44,11 @@ export interface HeardFrom {
   readonly address: string;
 }
 
+/** As which one of those of before is known; null: the primary. */
+function nameOf(sibling: Sibling | null): string {
+  return sibling === null ? "" : sibling.serials.join();
+}
+
 export class Leading {
   readonly #parts: LeadingParts;
   readonly #log: Log;
@@ -49,10 +56,11 @@ export class Leading {
   #serving: Serving | null = null;
   #superseded: Superseded | null = null;
   #beside: Beside | null = null;
-  /** Of the others that have followed the primary of before: by the serials of each. */
-  readonly #reached = new Set<string>();
+  /** Of the others that have followed the primary of before, by the serials of each; and of that one. */
+  readonly #informed: Informed;
   /** Who was in the set before this cluster led it. */
   #before: readonly Awaited[] = [];
+  #tookOverAt: Instant | null = null;
   /** By which cluster the primary of before was, as was said last. */
   #misled = "";
   /** How often another cluster causes a line, or a row. */
@@ -65,6 +73,7 @@ export class Leading {
     const { timers, log, clock } = parts.options;
     this.#log = log;
     this.#lines = new PerMinute(clock, 1);
+    this.#informed = new Informed(clock);
     this.#fencing = new Recurring({
       trouble: "the primary of before has not heard yet that this cluster leads",
       run: async () => {
@@ -94,15 +103,18 @@ export class Leading {
     return awaitedOf(this.#before, serving.secondaries.known());
   }
 
+  /** When that was, as far as it was written down. */
+  get tookOverAt(): Instant | null {
+    return this.#tookOverAt;
+  }
+
   async #noteBefore(): Promise<void> {
     const { view, kind } = this.#parts.options;
     const links = await this.#parts.links();
-    const isReached = ({ serials }: Sibling) => this.#reached.has(serials.join());
-    this.#before = membersBefore(
-      links.storedFormer(view, kind),
-      links.storedSiblings(view),
-      isReached,
-    );
+    const former = links.storedFormer(view, kind);
+    const standing = (one: Sibling | null) => this.#informed.of(nameOf(one));
+    this.#before = membersBefore(former, links.storedSiblings(view), standing);
+    this.#tookOverAt = links.storedInformed(view).since;
   }
 
   /** Throws where this cluster is no primary. */
@@ -125,7 +137,7 @@ export class Leading {
       const links = await this.#parts.links();
       const { leader, rumour } = await links.leaderAtStart(now, options);
       if (leader !== null) return this.#keepsOn(leader) ? null : leader;
-      if (rumour !== null) this.#tellRumour(rumour);
+      if (rumour !== null) lines.tellRumour(this.#log, rumour);
       return null;
     } catch (error) {
       this.#log.warn("could not find out whether another cluster leads", {
@@ -165,7 +177,7 @@ export class Leading {
     this.#superseded?.close();
     this.#superseded = null;
     this.#closeBeside();
-    this.#reached.clear();
+    this.#informed.clear();
     this.#misled = "";
     this.#before = [];
     const serving = this.#serving;
@@ -206,6 +218,7 @@ export class Leading {
       return known.length === 0 ? null : Math.min(...known);
     });
     status.open();
+    this.#informed.load(links.storedInformed(options.view).members);
     await this.#noteBefore();
     if (links.storedFormer(options.view, options.kind) !== null) this.#fencing.open();
     this.#serveBeside(links, port);
@@ -271,53 +284,10 @@ export class Leading {
   }
 
   /** Whether this cluster leads all the same: its operators have said that they decide. */
-  #keepsOn({ number: epoch, cluster }: Epoch): boolean {
+  #keepsOn(epoch: Epoch): boolean {
     if (this.#parts.options.acceptFence) return false;
-    if (this.#lines.take(`keeps on ${cluster}`) > 0) return true;
-    const remedy = "demote this cluster, or disable its role";
-    this.#log.error("another cluster of the set leads by now, and accept_fence is off", {
-      epoch,
-      cluster,
-      remedy,
-    });
+    if (this.#lines.take(`keeps on ${epoch.cluster}`) === 0) lines.tellKeepsOn(this.#log, epoch);
     return true;
-  }
-
-  #tellRumour({ number: epoch, cluster }: Epoch): void {
-    this.#log.warn(
-      "a secondary has heard that another cluster leads, which was not reached itself",
-      {
-        epoch,
-        cluster,
-        remedy:
-          "where that one is to lead, demote this cluster; else have that secondary follow this one",
-      },
-    );
-  }
-
-  /** The certificates of who says so are of a primary that was revoked here. */
-  #tellUnproved({ number: epoch, cluster }: Epoch): void {
-    if (this.#lines.take(`unproved ${cluster}`) > 0) return;
-    this.#log.error("another cluster says to lead, and is known by a primary that was revoked", {
-      epoch,
-      cluster,
-      remedy:
-        "where that one is to lead, demote this cluster; else demote that one, and give it a token",
-    });
-  }
-
-  /** It writes nothing any more, and does not follow this cluster by itself. Said once. */
-  #tellMisled({ number: epoch, cluster }: Epoch): void {
-    if (this.#misled === cluster) return;
-    this.#misled = cluster;
-    this.#log.error(
-      "the primary of before takes a cluster for its successor that was revoked here",
-      {
-        epoch,
-        cluster,
-        remedy: "demote that primary, and have it follow this one: update-primary with force",
-      },
-    );
   }
 
   /** Later: the answer leaves by a session that ends with it. */
@@ -358,11 +328,17 @@ export class Leading {
     const untold = this.#untold(links.storedSiblings(view));
     const follows = this.#follows(former.cluster);
     const revoked = links.storedFormerRevoked(view);
+    const disowned = former.isDisowned ? former.cluster : "";
+    const denied = new Set<string>();
     const knownAt = async (addresses: readonly string[], sibling: Sibling | null) => {
+      const failed = (_: string, error: unknown) => {
+        if (links.isDenial(error)) denied.add(nameOf(sibling));
+      };
       const { serials = [], digests = [] } = sibling ?? {};
       const beside = { ...former, beside: true as const, serials, digests };
       const to = sibling === null ? former : beside;
-      const answer = await links.exchange(addresses, to, epoch, options, { signal, revoked });
+      const saying = { signal, revoked, disowned, failed };
+      const answer = await links.exchange(addresses, to, epoch, options, saying);
       if (answer === null) return null;
       const { leading, leads, cluster } = answer;
       const isHearsay = sibling !== null && !(leads && cluster === leading.cluster);
@@ -374,26 +350,43 @@ export class Leading {
       ...untold.map((sibling) => knownAt(sibling.addresses, sibling)),
     ]);
     if (signal.aborted) return;
-    untold.forEach(({ serials }, i) => {
-      const known = others[i] ?? null;
-      if (known !== null && !isOlder(known, epoch)) this.#reached.add(serials.join());
+    const before = this.#informed.heard.join();
+    untold.forEach((one, i) => {
+      const name = nameOf(one);
+      const { isLost } = this.#informed.note(name, epoch, others[i] ?? null, denied.has(name));
+      if (isLost) lines.tellLost(this.#log, one, this.#informed.of(name));
     });
+    if (this.#informed.heard.join() !== before) {
+      await view.write((tx) => links.putInformed(tx, this.#informed.heard), { essential: true });
+    }
+    const isRefused = leading === null && denied.has(nameOf(null));
+    const wasRefused = this.#informed.of(nameOf(null)).refuses;
+    this.#informed.note(nameOf(null), epoch, leading, isRefused);
+    if (isRefused && !wasRefused) lines.tellRefused(this.#log, former.cluster);
     // One that has come again since says it itself: what others know of it may be of before.
     const isForeign = (one: Epoch | null) =>
       one !== null && !former.isDisowned && links.wasRevoked(view, one.cluster);
     const believed = [leading, ...others].map((one) => (isForeign(one) ? null : one));
     const later = latestOf(epoch, believed);
     if (later !== null) {
-      if (former.isDisowned) return this.#tellUnproved(later);
+      if (former.isDisowned) {
+        const isDue = this.#lines.take(`unproved ${later.cluster}`) === 0;
+        return isDue ? lines.tellUnproved(this.#log, later) : undefined;
+      }
       if (this.#keepsOn(later)) return;
       const places = [former.addresses, ...untold.map(({ addresses }) => addresses)];
       const [address = ""] = places[believed.indexOf(later)] ?? [];
       await this.#parts.fence(later, { name: links.nameOf(view, later.cluster), address });
       return this.#dismissSoon();
     }
+    if (isRefused) return;
     if (leading === null && (former.isHeard || follows)) return; // it is something else by now
     if (leading === null) throw failures.formerUnreachable();
-    if (isForeign(leading)) return this.#tellMisled(leading);
+    if (isForeign(leading)) {
+      if (this.#misled !== leading.cluster) lines.tellMisled(this.#log, leading);
+      this.#misled = leading.cluster;
+      return;
+    }
     if (former.isHeard) return;
     await view.write((tx) => links.formerHeard(tx), { essential: true });
     this.#log.info("the primary of before has heard that this cluster leads");
@@ -406,7 +399,9 @@ export class Leading {
     const links = await this.#parts.links();
     const write = (tx: Tx) => {
       const isDisowned = links.disownFormer(tx, isMeant, kind);
-      return { isDisowned, isRevoked: links.revokeSiblings(tx, isMeant) };
+      const isRevoked = links.revokeSiblings(tx, isMeant);
+      if (isDisowned || isRevoked) links.putInformed(tx, []); // all of them hear it
+      return { isDisowned, isRevoked };
     };
     if (links.storedFormer(view, kind) === null) return false;
     const { isDisowned, isRevoked } = await view.write(write, { essential: true });
@@ -414,7 +409,7 @@ export class Leading {
     await this.#noteBefore();
     if (!isDisowned && !isRevoked) return false;
     this.#beside?.refuse();
-    this.#reached.clear();
+    this.#informed.clear();
     this.#fencing.wake();
     return true;
   }
@@ -422,8 +417,10 @@ export class Leading {
   /** Who follows this cluster by now has nothing to hear. */
   #untold(siblings: readonly Sibling[]): readonly Sibling[] {
     return siblings.filter(
-      ({ addresses, serials, cluster }) =>
-        addresses.length > 0 && !this.#reached.has(serials.join()) && !this.#follows(cluster),
+      (one) =>
+        one.addresses.length > 0 &&
+        this.#informed.isDue(nameOf(one)) &&
+        !this.#follows(one.cluster),
     );
   }
 

@@ -118,7 +118,7 @@ export class Replication {
       figures: this.#figures,
       known: () => leading.serving?.known ?? this.#knownBefore(),
       awaited: () => leading.awaited,
-      tookOver: () => this.tookOver,
+      tookOverAt: () => leading.tookOverAt ?? this.tookOver?.at ?? null,
       nameOf: (cluster) => this.#nameOf(cluster),
       unpromotable: () => this.unpromotable,
     });

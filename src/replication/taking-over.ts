@@ -220,7 +220,7 @@ export class TakingOver {
     };
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);
-      links.keepFormer(tx, former, { kind, isHeard: role.final !== null });
+      links.keepFormer(tx, former, { kind, isHeard: role.final !== null, now: clock.now() });
       heard.forgetIn(tx);
       putMark(tx.on(own), null);
       revokeOperationTokens(tx.on(view));

@@ -180,6 +180,12 @@ test("who was in the set before a failover and does not follow is named, with wh
     secondary,
     /^site-d has not come over .*, and knows who leads\. Next: `holdfast repl/,
   );
+  const said = (more: object) => {
+    const members = [{ ...awaited[1], informed: false, ...more }];
+    return statusView({ ...status, secondaries: [row], awaited_members: members }, 0n).advice[0];
+  };
+  assert.match(said({ follows: "3f5b" }) ?? "", /promoted, and takes cluster 3f5b for the primary/);
+  assert.match(said({ refuses: true }) ?? "", /promoted, and refuses this cluster/);
   // Also where nobody follows: it is not sent to look for a first secondary.
   const alone = statusView({ ...status, known_secondaries: [], awaited_members: awaited }, 0n);
   assert.doesNotMatch(alone.advice.join(), /Nobody follows this primary/);

@@ -224,13 +224,20 @@ function awaitedName(member: JsonObject): string {
   return textOf(member["node_id"]) || textOf(member["cluster_id"]);
 }
 
+function whatItKnows(member: JsonObject): string {
+  if (member["refuses"] === true) return "refuses this cluster: whom it follows has revoked it";
+  const follows = textOf(member["follows"]);
+  if (follows !== "") return `takes cluster ${follows} for the primary`;
+  return member["informed"] === true ? "knows who leads" : "was not reached since";
+}
+
 /** It was in the set before this primary led it. */
 function awaitedAdvice(member: JsonObject, now: Instant): string {
   const name = awaitedName(member);
   const wasPrimary = member["was"] === "primary";
   const who = wasPrimary ? `The primary of before (${name})` : name;
   const since = member["since"] === null ? "" : `, ${shortTime(member["since"], now)}`;
-  const heard = member["informed"] === true ? "knows who leads" : "was not reached since";
+  const heard = whatItKnows(member);
   // Also one that was a secondary may have been promoted beside this cluster.
   const first = `\`holdfast replication demote\` there where it ${wasPrimary ? "still " : ""}is a primary, then `;
   return (

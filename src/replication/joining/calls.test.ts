@@ -307,7 +307,8 @@ test("who leads by the answer to a fence is taken from nobody but who has the ke
   const { rootKey } = stage.node.barrier;
   const { number, cluster, first } = LATER;
   const proof = fenceProof(rootKey, { ...name, epoch: LATER });
-  const sent = { epoch: number, cluster, first, proof, from: cluster, candidacy: "", revoked: [] };
+  const words = { from: cluster, candidacy: "", revoked: [], disowned: "" };
+  const sent = { epoch: number, cluster, first, proof, ...words };
   const good = await link.call(fence, sent);
   for (const change of [
     { proof: Buffer.alloc(32) },

@@ -69,6 +69,7 @@ export const fence = method(
     from: text(5),
     candidacy: text(6), // of `from`; empty where it says nothing of it
     revoked: list(text(7), MAX_REVOKED), // by `from`, where it leads: serials of the primary of before
+    disowned: text(8), // by `from`, where it leads: the cluster of that primary; empty where it is not
   }),
   // Whether it is taken, and who leads as far as the other side knows.
   message({
@@ -91,6 +92,8 @@ export interface FenceWords {
   readonly candidacy?: Candidacy;
   /** Serials of the primary of before. */
   readonly revoked?: readonly string[];
+  /** The cluster of that primary, where it was revoked itself. */
+  readonly disowned?: string;
 }
 
 export interface FenceAnswer {
@@ -173,8 +176,9 @@ export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
   readonly barrier: Pick<Barrier, "rootKey">;
   /** Who is about to be promoted. Default: nobody says so here. */
   readonly candidates?: Pick<Candidates, "hear">;
-  /** Whoever leads, which is that cluster, has revoked these serials. Default: it is not kept. */
-  readonly revoke?: (serials: readonly string[], by: string) => Promise<void>;
+  /** Whoever leads, which is that cluster, has revoked these serials, and the cluster of the primary of before (`disowned`) where that
+   *  is not empty. Default: it is not kept. */
+  readonly revoke?: (serials: readonly string[], by: string, disowned: string) => Promise<void>;
   /** A member knows of a later primary than is believed here. Default: it is not kept. */
   readonly later?: (peer: Peer, epoch: Epoch) => void;
   /** Whether that cluster was revoked here. Default: nobody was. */
@@ -186,7 +190,8 @@ export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
 /** Also of a primary that was superseded before. */
 export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Peer> {
   const { secondaries, barrier, fenced, leads, candidates, siblings } = ports;
-  return serveUnary(fence, async ({ proof, from, candidacy, revoked, ...sent }, { peer }) => {
+  return serveUnary(fence, async ({ proof, from, candidacy, revoked, ...said }, { peer }) => {
+    const { disowned, ...sent } = said;
     secondaries.assertKnown(peer);
     const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
     // All members have the keys: who speaks for another one proves no more than who has heard of it.
@@ -196,7 +201,9 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
     const accepted = isSame(leading, epoch);
     if (isNext(leading, epoch)) ports.later?.(peer, epoch);
     const serials = revoked.filter(isSerial);
-    if (accepted && isOwn && serials.length > 0) await ports.revoke?.(serials, from);
+    const former = isClusterId(disowned) && disowned !== from ? disowned : "";
+    const isSaid = serials.length > 0 || former !== "";
+    if (accepted && isOwn && isSaid) await ports.revoke?.(serials, from, former);
     const spoken = isSelf && isClusterId(from) ? candidacyOf(candidacy) : null;
     return {
       accepted,
@@ -293,10 +300,10 @@ export async function sendFence(
   epoch: Epoch,
   by: FenceWords & { readonly rootKey: KeyObject; readonly from: string },
 ): Promise<FenceAnswer> {
-  const { rootKey, from, candidacy = "", revoked = [] } = by;
+  const { rootKey, from, candidacy = "", revoked = [], disowned = "" } = by;
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
-  const sent = { epoch: number, cluster, first, proof, from, candidacy, revoked };
+  const sent = { epoch: number, cluster, first, proof, from, candidacy, revoked, disowned };
   // Who answers a greeting and nothing else holds up no change of the role.
   const answer = await link.call(fence, sent, { timeout: FENCE_ANSWER });
   const leading = provenEpoch(answer, answer.proof, { set, kind }, rootKey);

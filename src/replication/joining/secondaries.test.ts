@@ -254,9 +254,10 @@ test("whom another leader has revoked is refused with all of its certificates wh
     await stage.secondaries.admit("paris"),
   ];
   const { serial } = berlin.pair;
-  assert.deepEqual(await stage.secondaries.refuse(["ff", serial], CLUSTER), [serial]);
+  const refused = { serials: [serial], ids: ["berlin"] };
+  assert.deepEqual(await stage.secondaries.refuse(["ff", serial], CLUSTER), refused);
   const { index } = stage.made.store;
-  assert.deepEqual(await stage.secondaries.refuse([serial], CLUSTER), [serial]);
+  assert.deepEqual(await stage.secondaries.refuse([serial], CLUSTER), { ...refused, ids: [] });
   assert.equal(stage.made.store.index, index, "it is known");
   assert.deepEqual(
     stage.secondaries.known().map(({ id }) => id),

@@ -209,18 +209,22 @@ export class Secondaries {
     return serials;
   }
 
-  /** Whoever leads in the place of this cluster has revoked some: gives all certificates of those. They stay members here, for when
-   *  this cluster leads again. */
-  async refuse(serials: readonly string[], by: string): Promise<readonly string[]> {
-    const all = storedSecondaries(this.#view).map(({ certificates }) =>
-      certificates.map(({ serial }) => serial),
-    );
-    const meant = all.filter((own) => own.some((serial) => serials.includes(serial))).flat();
+  /** Whoever leads in the place of this cluster has revoked some: gives all certificates of those, and the ids of who was heard until
+   *  now. They stay members here, for when this cluster leads again. */
+  async refuse(
+    serials: readonly string[],
+    by: string,
+  ): Promise<{ readonly serials: readonly string[]; readonly ids: readonly string[] }> {
+    const all = storedSecondaries(this.#view).map(({ id, certificates }) => ({
+      id,
+      own: certificates.map(({ serial }) => serial),
+    }));
+    const meant = all.filter(({ own }) => own.some((serial) => serials.includes(serial)));
     const known = storedRefused(this.#view, by);
-    if (meant.some((serial) => !known.includes(serial))) {
-      await this.#write((tx) => putRefused(tx, by, meant));
-    }
-    return meant;
+    const fresh = meant.filter(({ own }) => own.some((serial) => !known.includes(serial)));
+    const refused = meant.flatMap(({ own }) => own);
+    if (fresh.length > 0) await this.#write((tx) => putRefused(tx, by, refused));
+    return { serials: refused, ids: fresh.map(({ id }) => id) };
   }
 
   /** Those, as stored. */

@@ -59,8 +59,8 @@ export class Beside {
       assertKnown: (peer: Peer) => void this.#clusterOf(peer),
       clusterOf: (peer: Peer) => this.#clusterOf(peer),
     };
-    const revoke = async (serials: readonly string[], by: string) => {
-      await this.#world.revoke?.(serials, by);
+    const revoke = async (serials: readonly string[], by: string, disowned: string) => {
+      await this.#world.revoke?.(serials, by, disowned);
       this.refuse();
     };
     this.#port.serve({

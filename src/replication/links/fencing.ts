@@ -5,6 +5,7 @@ import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
 import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
 import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
 import { unlessSilent } from "../silence.ts";
@@ -25,6 +26,11 @@ export interface Saying extends FenceWords {
   readonly isHurried?: boolean;
   /** It was called in vain there. Default: nobody wants to know. */
   readonly failed?: (address: string, error: unknown) => void;
+}
+
+/** Whether whoever was called is there, and takes no word of this cluster: it was revoked there, or is not known. */
+export function isDenial(error: unknown): boolean {
+  return error instanceof StatusError && error.status === Status.permissionDenied;
 }
 
 /** What the other side has said. */
@@ -86,6 +92,22 @@ export function tellUnclaimed(log: Log, { number: epoch, cluster }: Epoch, follo
     cluster,
     followed_epoch: followed.number,
     followed_cluster: followed.cluster,
+  });
+}
+
+/** The primary that was followed says to lead, and that the one which took its place was revoked; and that one has revoked it. */
+export function tellDisowned(
+  log: Log,
+  leader: { readonly epoch: number; readonly cluster: string },
+  former: Epoch,
+): void {
+  log.warn("a primary that was revoked by the one in its place says to lead: it is not followed", {
+    event: "replication.former-not-believed",
+    ...leader,
+    former: former.cluster,
+    former_epoch: former.number,
+    remedy:
+      "follow the one that is to lead: update-primary with a token of it, and with force where that is the earlier one",
   });
 }
 

@@ -20,7 +20,7 @@ import { Beside, type BesideWorld } from "./beside.ts";
 import { callOthers, within } from "./asking.ts";
 import { leaderAtStart } from "./coming-up.ts";
 import { othersOf } from "./others.ts";
-import { exchange, tellRefuted, tellSuperseded } from "./fencing.ts";
+import { exchange, isDenial, tellRefuted, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
 import { type Led, Superseded, type SupersededWorld } from "./superseded.ts";
@@ -30,6 +30,7 @@ import {
   forgetFormer,
   formerHeard,
   keepFormer,
+  putInformed,
   putUpstream,
   revokeSiblings,
   storedAllRevoked,
@@ -37,6 +38,7 @@ import {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
+  storedInformed,
   storedUpstream,
   type Upstream,
   withoutSerials,
@@ -61,6 +63,8 @@ export const links = {
   storedFormer,
   storedFormerRevoked,
   storedSiblings,
+  storedInformed,
+  putInformed,
   revokeSiblings,
   isRevoked,
   wasRevoked,
@@ -110,13 +114,16 @@ export const links = {
   ): Beside => {
     const siblings = () => storedSiblings(options.view);
     const kept = new PerMinute(options.clock, KEPT);
-    const revoke = (serials: readonly string[], by: string) =>
-      withoutSerials(options.view, serials, () => kept.take(by) === 0);
+    const revoke = (serials: readonly string[], by: string, disowned: string) => {
+      const cluster = disowned === options.clusterId() ? "" : disowned;
+      return withoutSerials(options.view, serials, { cluster, mayKeep: () => kept.take(by) === 0 });
+    };
     const revoked = () => storedAllRevoked(options.view);
     return new Beside({ ...options, ...heard, siblings, revoke, revoked }, port, member);
   },
 
   exchange,
+  isDenial,
   othersOf,
   callOthers,
   leaderAtStart,

@@ -70,7 +70,7 @@ async function stage() {
       putMembership(tx, { set: SET, kind: "dr", id: "own", authority: certificate, ...issued });
       if (isFormer) {
         const former = { addresses: [ADDRESS], cluster: idOf(8) };
-        keepFormer(tx, former, { kind: "dr", isHeard: false });
+        keepFormer(tx, former, { kind: "dr", isHeard: false, now: clock.now() });
       }
     });
     return issued.serial;

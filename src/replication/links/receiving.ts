@@ -39,7 +39,7 @@ import type { Sibling } from "../stream/messages.ts";
 import type { CallOutcome, Connection, LinkPorts, ReceiverPorts } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { type Answered, exchange, tellSuperseded, tellUnclaimed } from "./fencing.ts";
+import { type Answered, exchange, tellDisowned, tellSuperseded, tellUnclaimed } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
 import { readable } from "./siblings.ts";
 import {
@@ -107,6 +107,7 @@ export class Receiving {
   #lastFailure: LinkFailure | null = null;
   #siblings: Siblings;
   #connection: Connection | null = null;
+  #isLogged = false;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
@@ -353,12 +354,23 @@ export class Receiving {
     const answer = await exchange(addressesOf(now), member, now.epoch, this.#world);
     if (answer === null) return;
     const { leading } = answer;
-    if (isRefuted(now, answer)) await this.#refute(now.epoch, leading);
+    if (isRefuted(now, answer)) {
+      // Both say to lead. Whoever took over has said that the other one is not to be believed: operators decide.
+      if (isRevoked(view, leading.cluster)) return this.#tellDisowned(now.epoch, leading);
+      await this.#refute(now.epoch, leading);
+    }
     if (!isNext(this.#role.epoch, leading)) return;
     if (isRevoked(view, leading.cluster)) return; // the one that refuses has not heard of that
     await role.step({ do: "superseded", epoch: leading });
     const named = this.#siblings.siblings.find((one) => one.cluster === leading.cluster);
     tellSuperseded(log, leading, named?.id ?? "");
+  }
+
+  /** Said once. */
+  #tellDisowned({ number: epoch, cluster }: Epoch, former: Epoch): void {
+    if (this.#isLogged) return;
+    this.#isLogged = true;
+    tellDisowned(this.#world.log, { epoch, cluster }, former);
   }
 
   /** One that the primary has revoked has said that it leads, while this cluster heard nothing else. */

@@ -35,7 +35,7 @@ import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 /** What a primary needs of the port. */
 export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "refuseOnly" | "forget">;
 
-/** Whoever is there has come by then: it tries once in a minute, and a little more, at least. */
+/** Whoever is there has come by then, also one that was refused before: that tries once in a minute, and a little more. */
 const COMING = 2n * MINUTE;
 
 /** Of entries that a secondary says to have sealed. */

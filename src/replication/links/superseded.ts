@@ -7,6 +7,7 @@ import { type Greeting, PROTOCOL } from "../../cluster/hello.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { serviceTable } from "../../grpc/method.ts";
+import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random } from "@holdfast/shared/world";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
@@ -26,6 +27,7 @@ export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates
   readonly view: View;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
   readonly version: string;
   readonly clusterId: () => string;
 }
@@ -64,7 +66,9 @@ export class Superseded {
       secondaries,
       leads: () => false,
       revoke: async (serials: readonly string[], by: string) => {
-        for (const one of await secondaries.refuse(serials, by)) this.#port.revoke(set, one);
+        const { serials: refused, ids } = await secondaries.refuse(serials, by);
+        if (ids.length > 0) this.#tellRefused(ids, by);
+        for (const one of refused) this.#port.revoke(set, one);
       },
     };
     this.#port.serve({
@@ -84,6 +88,15 @@ export class Superseded {
 
   get #name() {
     return { set: this.#role.set, kind: this.#world.kind };
+  }
+
+  /** Who says to lead is believed on its word: whoever looks for the reason later finds who has done it. */
+  #tellRefused(members: readonly string[], cluster: string): void {
+    this.#world.log.warn("the cluster that leads has revoked members: they are not heard here", {
+      event: "replication.members-refused",
+      cluster,
+      members: members.join(", "),
+    });
   }
 
   #greet(peer: Peer): Greeting {

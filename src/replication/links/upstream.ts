@@ -5,6 +5,8 @@ import type { KeyObject } from "node:crypto";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import type { MemberName, ReplicationKind } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
@@ -17,10 +19,10 @@ import {
   storedMemberKey,
   storedMembership,
 } from "../joining/membership.ts";
-import { putRevokedClusters } from "../joining/primary-rows.ts";
+import { putRevokedClusters, wasRevoked } from "../joining/primary-rows.ts";
 import type { KnownCluster } from "../joining/whose-id.ts";
 import { partsCodec } from "../parts-codec.ts";
-import { MAX_REVOKED, type Sibling } from "../stream/messages.ts";
+import { MAX_REVOKED, type Sibling, SIBLINGS as MAX_INFORMED } from "../stream/messages.ts";
 
 const FORMER = "former";
 const FORMER_HEARD = "former-heard";
@@ -30,6 +32,17 @@ const clusterCodec = jsonCodec<string>();
 /** It was revoked here. */
 const FORMER_DISOWNED = "former-disowned";
 const disownedCodec = jsonCodec<true>();
+
+/** When its place was taken, and who of the others has heard of it. */
+const FORMER_INFORMED = "former-informed";
+const informedCodec = jsonCodec<StoredInformed>();
+
+interface StoredInformed {
+  /** Not there where an earlier version has written it. */
+  readonly since?: string;
+  /** The serials of each, joined. */
+  readonly members: readonly string[];
+}
 
 /** The other secondaries of the primary that is followed, or was before its place was taken. */
 const SIBLINGS = "siblings";
@@ -85,10 +98,12 @@ export function keepFormer(
   {
     kind,
     isHeard,
+    now,
   }: {
     readonly kind: ReplicationKind;
     /** It has gone by itself: nobody waits for its answer. */
     readonly isHeard: boolean;
+    readonly now: Instant;
   },
 ): void {
   const member = storedMembership(tx, kind);
@@ -99,7 +114,22 @@ export function keepFormer(
   const where = addresses.map((address) => utf8(address));
   tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);
   if (cluster !== "") tx.put(FORMER_CLUSTER, cluster, clusterCodec);
+  tx.put(FORMER_INFORMED, { since: showTime(now), members: [] }, informedCodec);
   if (isHeard) formerHeard(tx);
+}
+
+/** Who of the others has heard that this cluster leads, each by its serials; and since when it does, where that was written down. */
+export function storedInformed(reads: ViewReads): {
+  readonly since: Instant | null;
+  readonly members: readonly string[];
+} {
+  const { since, members = [] } = reads.get(FORMER_INFORMED, informedCodec) ?? {};
+  return { since: since === undefined ? null : parseTime(since), members };
+}
+
+export function putInformed(tx: Tx, members: readonly string[]): void {
+  const before = tx.get(FORMER_INFORMED, informedCodec) ?? { members: [] };
+  tx.put(FORMER_INFORMED, { ...before, members: members.slice(-MAX_INFORMED) }, informedCodec);
 }
 
 export function storedFormer(reads: ViewReads, kind: ReplicationKind): Former | null {
@@ -171,8 +201,8 @@ function deleteSiblings(tx: Tx): void {
 }
 
 function deleteFormer(tx: Tx): void {
-  const rows = [FORMER, FORMER_HEARD, FORMER_CLUSTER, FORMER_DISOWNED, FORMER_REVOKED];
-  for (const row of rows) tx.delete(row);
+  const about = [FORMER_HEARD, FORMER_CLUSTER, FORMER_DISOWNED, FORMER_REVOKED, FORMER_INFORMED];
+  for (const row of [FORMER, ...about]) tx.delete(row);
 }
 
 /** Where it is meant. Whether it was. */
@@ -216,24 +246,28 @@ export function storedFormerRevoked(reads: ViewReads): readonly string[] {
   return reads.get(FORMER_REVOKED, revokedCodec) ?? [];
 }
 
-/** Whoever leads has revoked these. Others that have not heard of it may take one of their clusters for the primary. `mayKeep`: whether
- *  those may cost a row that nobody has named here; default: they may. */
+interface Revoking {
+  /** Of the primary of before, where that one was revoked too. Default: it was not. */
+  readonly cluster?: string;
+  /** Whether those may cost a row that nobody has named here. Default: they may. */
+  readonly mayKeep?: () => boolean;
+}
+
+/** Whoever leads has revoked these. Others that have not heard of it may take one of their clusters for the primary. */
 export async function withoutSerials(
   view: View,
   serials: readonly string[],
-  mayKeep = () => true,
+  { cluster: disowned = "", mayKeep = () => true }: Revoking = {},
 ): Promise<void> {
   const isOne = (sibling: Sibling) => sibling.serials.some((serial) => serials.includes(serial));
-  if (!storedSiblings(view).some(isOne) && (unnamedIn(view, serials).length === 0 || !mayKeep()))
-    return;
+  const isNews =
+    unnamedIn(view, serials).length > 0 || (disowned !== "" && !wasRevoked(view, disowned));
+  if (!storedSiblings(view).some(isOne) && (!isNews || !mayKeep())) return;
   const write = (tx: Tx) => {
     const all = storedSiblings(tx);
     const unnamed = unnamedIn(tx, serials);
     const named = all.flatMap((one) => one.serials).filter((serial) => serials.includes(serial));
-    putRevokedClusters(
-      tx,
-      all.filter(isOne).map(({ cluster }) => cluster),
-    );
+    putRevokedClusters(tx, [...all.filter(isOne).map(({ cluster }) => cluster), disowned]);
     putSiblings(
       tx,
       all.filter((one) => !isOne(one)),

@@ -5,33 +5,44 @@ import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import type { KnownSecondary } from "../joining/primary-rows.ts";
 import type { Former } from "../links/upstream.ts";
+import { clusterText } from "../roles/warnings.ts";
 import type { Sibling } from "../stream/messages.ts";
+import type { Standing } from "./informed.ts";
 
-export interface Awaited {
+export interface Awaited extends Standing {
   /** As which the primary of before knew it; empty for that one itself, and where nobody knows. */
   readonly id: string;
   readonly cluster: string;
   readonly addresses: readonly string[];
   readonly was: "primary" | "secondary";
-  /** Whether it has heard who leads. */
-  readonly hasHeard: boolean;
 }
 
-/** All that are known from before, whether they have come or not. `isReached`: those that have heard who leads. */
+/** All that are known from before, whether they have come or not. `standing`: what each says of who leads; null is the primary. */
 export function membersBefore(
   former: Pick<Former, "addresses" | "isHeard" | "cluster" | "isDisowned"> | null,
   siblings: readonly Sibling[],
-  isReached: (sibling: Sibling) => boolean,
+  standing: (sibling: Sibling | null) => Standing,
 ): readonly Awaited[] {
   if (former === null) return [];
-  const { addresses, cluster, isHeard: hasHeard, isDisowned } = former;
-  const primary = { id: "", cluster, addresses, was: "primary", hasHeard } as const;
+  const { addresses, cluster, isHeard, isDisowned } = former;
+  const said = standing(null);
+  const hasHeard = isHeard && !said.refuses;
+  const primary = { id: "", cluster, addresses, was: "primary", ...said, hasHeard } as const;
   const others = siblings.map((one): Awaited => {
     const { id, cluster: of, addresses: where } = one;
-    return { id, cluster: of, addresses: where, was: "secondary", hasHeard: isReached(one) };
+    return { id, cluster: of, addresses: where, was: "secondary", ...standing(one) };
   });
   // Of one whose cluster is not known nobody could tell that it has come.
   return [...(isDisowned ? [] : [primary]), ...others].filter((one) => one.cluster !== "");
+}
+
+/** Beside that it has not come over. */
+export function whereInstead(
+  { follows, refuses }: Standing,
+  nameOf: (cluster: string) => string,
+): string {
+  if (refuses) return ", and refuses this cluster: whom it follows has revoked it";
+  return follows === "" ? "" : `, and takes ${clusterText(follows, nameOf)} for the primary`;
 }
 
 export function awaitedOf(
@@ -50,12 +61,14 @@ export function awaitedStatus(
 ): JsonObject {
   if (awaited.length === 0) return {};
   return {
-    awaited_members: awaited.map(({ id, cluster, addresses, was, hasHeard }) => ({
+    awaited_members: awaited.map(({ id, cluster, addresses, was, hasHeard, follows, refuses }) => ({
       node_id: id || nameOf(cluster),
       cluster_id: cluster,
       cluster_address: addresses[0] ?? "",
       was,
       informed: hasHeard,
+      ...(follows === "" ? {} : { follows }),
+      ...(refuses ? { refuses } : {}),
       since: since === null ? null : showTime(since),
     })),
   };

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import { Recurring } from "../../base/recurring.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
@@ -13,7 +13,6 @@ import { isCopying } from "../data/shared-data.ts";
 import { statusNeedsToken } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
-import type { TookOver } from "../data/log-times.ts";
 import type { AdoptedOrphans } from "../links/adopted-orphans.ts";
 import type { Divergent } from "../links/divergent.ts";
 import type { Orphans } from "../links/orphans.ts";
@@ -23,7 +22,7 @@ import type { Beside } from "../options.ts";
 import { isFenced, type Role } from "../roles/role.ts";
 import type { ReceiverStatus } from "../stream/receiver.ts";
 import type { TreeWork } from "../tree-work.ts";
-import type { Awaited } from "./awaited.ts";
+import { type Awaited, whereInstead } from "./awaited.ts";
 import { followersOf } from "./followers.ts";
 import { LAG_STEP, LagHistory } from "./lag-history.ts";
 import { readingOf } from "./reading.ts";
@@ -71,7 +70,7 @@ export interface AtWork {
   readonly known: () => readonly string[];
   /** Who was in the set before this primary led it, and does not follow yet; and since when it leads, where that is known. */
   readonly awaited: () => readonly Awaited[];
-  readonly tookOver: () => TookOver | null;
+  readonly tookOverAt: () => Instant | null;
   /** Under which a cluster was known here as a secondary; empty where it was not. */
   readonly nameOf: (cluster: string) => string;
   /** Which checks keep this secondary from being promoted now. */
@@ -192,9 +191,9 @@ export class ClusterStatus {
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
       behind: [...away, ...own],
-      awaited: this.#work.awaited().map(({ id, cluster, was }) => ({
-        name: id || this.#work.nameOf(cluster) || cluster,
-        text: `${was === "primary" ? "the primary of before" : "a secondary of the primary of before"} has not come over since this cluster was promoted`,
+      awaited: this.#work.awaited().map((one) => ({
+        name: one.id || this.#work.nameOf(one.cluster) || one.cluster,
+        text: `${one.was === "primary" ? "the primary of before" : "a secondary of the primary of before"} has not come over since this cluster was promoted${whereInstead(one, this.#work.nameOf)}`,
       })),
     };
   }
@@ -262,7 +261,7 @@ export class ClusterStatus {
       known: this.#work.known(),
       expired: serving?.secondaries.expired() ?? [],
       awaited: this.#work.awaited(),
-      tookOverAt: this.#work.tookOver()?.at ?? null,
+      tookOverAt: this.#work.tookOverAt(),
       nameOf: this.#work.nameOf,
       left: followers.left,
       secondaries: followers.present,

@@ -14,10 +14,16 @@ export class PrimaryCalls {
   readonly #self: () => Self;
   /** Thrown where the primary has said so. */
   readonly revoked = revokedByPrimary();
+  #isAnswered = false;
 
   constructor(parts: LinkParts, self: () => Self) {
     this.#parts = parts;
     this.#self = self;
+  }
+
+  /** Whether it was there when it was last dialled, whatever it said. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
   }
 
   /** Calls the primary at all its addresses, and keeps nothing of it. True where it takes this cluster. */
@@ -58,6 +64,7 @@ export class PrimaryCalls {
 
   async dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
     const { ports } = this.#parts;
+    this.#isAnswered = false;
     let failed: unknown = noAddress();
     const outcomes: CallOutcome[] = [];
     for (const address of ports.addresses()) {
@@ -65,9 +72,12 @@ export class PrimaryCalls {
       let link: PeerLink | null = null;
       try {
         link = ports.open(address); // one that cannot be dialled keeps nobody from the next
-        return { link, answer: await link.open(this.#self(), signal) };
+        const answer = await link.open(this.#self(), signal);
+        this.#isAnswered = true;
+        return { link, answer };
       } catch (error) {
         const isAnswer = link?.hasMet === true;
+        this.#isAnswered ||= isAnswer;
         // What one address has answered says more than that nobody is at the next.
         const isFirst = outcomes.every(({ kind }) => kind === "nobody");
         if (isAnswer || isFirst) failed = this.#reasonOf(error);

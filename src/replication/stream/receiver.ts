@@ -29,6 +29,9 @@ import {
 } from "./receiving.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
+/** Where nobody answers: a way that is whole again is found within seconds. */
+const UNREACHED_PAUSE: Nanos = 5n * SECOND;
+/** Where the primary answers and sends nothing: it has said why. */
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
 /** A connection that was there for so long has stood: what ends it is news. */
 const STOOD: Nanos = 5n * SECOND;
@@ -197,7 +200,8 @@ export class Receiver {
         progress.fail(error);
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
-        if (error === this.#calls.revoked) wait = -1n;
+        // Not for ever: who leads in the place of the primary may have had it done, and lead no longer.
+        if (error === this.#calls.revoked) wait = this.#jittered(LONGEST_PAUSE);
         const isOver = hasCode(error, "replication-ended-there");
         if (isOver || error === this.#calls.revoked) {
           this.#parts.ports.called?.({ ...refusal(error), forGood: true, isOver });
@@ -206,8 +210,10 @@ export class Receiver {
       progress.state = "idle";
       if (progress.isGetting || this.#isFresh || this.#hasStood) pause = FIRST_PAUSE;
       this.#isFresh = false;
+      const longest = this.#calls.isAnswered ? LONGEST_PAUSE : UNREACHED_PAUSE;
+      if (pause > longest) pause = longest;
       await this.#pause(wait ?? this.#jittered(pause), signal);
-      pause = pause * 2n < LONGEST_PAUSE ? pause * 2n : LONGEST_PAUSE;
+      pause *= 2n;
     }
   }
 
@@ -371,7 +377,7 @@ export class Receiver {
     });
   }
 
-  /** Until then, or until somebody calls what is handed to `keep`; below zero only that. */
+  /** Until then, or until somebody calls what is handed to `keep`. */
   async #waited(
     length: Nanos,
     signal: AbortSignal,
@@ -381,10 +387,10 @@ export class Receiver {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = () => resolve();
     keep(wake);
-    const timer = length < 0n ? null : this.#parts.timers.after(length, wake);
+    const timer = this.#parts.timers.after(length, wake);
     signal.addEventListener("abort", wake, { once: true });
     await promise;
-    timer?.cancel();
+    timer.cancel();
     signal.removeEventListener("abort", wake);
     keep(null);
   }

@@ -160,7 +160,7 @@ describe("a secondary and its primary", BOUND, () => {
     assert.deepEqual(measure(times), { duration: 40n, skew: 90n });
   });
 
-  test("one that is revoked stops until somebody says so; one that is dropped for another reason comes again", async () => {
+  test("one that is revoked calls once in a minute, and follows when it is a member again; one that is dropped for another reason comes again", async () => {
     pair = await filled();
     pair.receiver.open();
     await pair.atRest();
@@ -172,11 +172,26 @@ describe("a secondary and its primary", BOUND, () => {
     pair.known = [];
     await until(() => pair.receiver.status.lastSyncError !== null);
     assert.match(pair.receiver.status.lastSyncError!, /revoked/);
-    const { length } = pair.hellos;
-    await pair.world.timers.advance(3600n * SECOND);
-    assert.equal(pair.hellos.length, length);
+    await turns();
+    const at: bigint[] = [];
+    const open = pair.link.bind(pair);
+    pair.link = (address) => {
+      at.push(pair.world.clock.elapsed());
+      return open(address);
+    };
+    pair.revoked = true;
+    await pair.world.timers.advance(47n * SECOND);
+    await turns();
+    assert.deepEqual(at, [], "it does not hurry");
+    for (let i = 0; i < 500 && at.length < 4; i++) {
+      await pair.world.timers.advance(SECOND);
+      await turns(3);
+    }
+    const waited = at.slice(1).map((time, i) => Number(time - at[i]!) / 1e9);
+    assert.ok(waited.length === 3 && waited.every((one) => one > 47 && one < 75), String(waited));
+    pair.revoked = false;
     pair.known = ["paris"];
-    pair.receiver.retry();
+    await pair.world.timers.advance(75n * SECOND);
     await pair.atRest();
   });
 
@@ -201,7 +216,7 @@ describe("a secondary and its primary", BOUND, () => {
     await pair.sender.drop("paris", "revoked");
   });
 
-  test("attempts come after a second, two, and at most a minute, each a fifth more or less; at once when somebody says so", async () => {
+  test("attempts where nobody answers come after a second, two, and at most five, each a fifth more or less; at once when somebody says so", async () => {
     pair = await filled();
     pair.addresses = ["nowhere", "elsewhere"];
     let attempts = 0;
@@ -213,12 +228,12 @@ describe("a secondary and its primary", BOUND, () => {
       return open(address);
     };
     pair.receiver.open();
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < 100; i++) {
       await turns(3);
       await pair.world.timers.advance(SECOND / 2n);
     }
     assert.equal(attempts, 2 * at.length, "every address is tried");
-    for (const [i, expected] of [1, 2, 4, 8, 16, 32, 60].entries()) {
+    for (const [i, expected] of [1, 2, 4, 5, 5, 5].entries()) {
       const waited = Number(at[i + 1]! - at[i]!) / 1e9;
       const [least, most] = [expected * 0.8 - 0.5, expected * 1.2 + 1];
       assert.ok(waited >= least && waited <= most, `${waited} s instead of ${expected}`);
@@ -228,6 +243,28 @@ describe("a secondary and its primary", BOUND, () => {
     pair.receiver.retry();
     await until(() => pair.receiver.status.state === "stream-wals");
     await pair.atRest();
+  });
+
+  test("attempts where the primary answers and refuses come after a second, two, and at most a minute", async () => {
+    const at: bigint[] = [];
+    pair = await filled({
+      sender: {
+        confirm: async () => {
+          at.push(pair.world.clock.elapsed());
+          throw new StatusError(Status.permissionDenied, "not now");
+        },
+      },
+    });
+    pair.receiver.open();
+    for (let i = 0; i < 400; i++) {
+      await turns(3);
+      await pair.world.timers.advance(SECOND / 2n);
+    }
+    for (const [i, expected] of [1, 2, 4, 8, 16, 32, 60].entries()) {
+      const waited = Number(at[i + 1]! - at[i]!) / 1e9;
+      const [least, most] = [expected * 0.8 - 0.5, expected * 1.2 + 1];
+      assert.ok(waited >= least && waited <= most, `${waited} s instead of ${expected}`);
+    }
   });
 
   test("after a connection that stood, and when the primary says that it is there, attempts begin again at the first pause", async () => {
@@ -258,7 +295,7 @@ describe("a secondary and its primary", BOUND, () => {
     pair.receiver.open();
     await turns();
     await untilAttempts(5);
-    assert.ok(waited() > 12, `${waited()}`);
+    assert.ok(waited() > 3.5, `${waited()}`);
 
     pair.addresses = ["primary"];
     await untilAttempts(1);
@@ -268,7 +305,7 @@ describe("a secondary and its primary", BOUND, () => {
     assert.ok(clock.elapsed() - connected < 13n * SECOND, String(clock.elapsed() - connected));
 
     await untilAttempts(5);
-    assert.ok(waited() > 12, `${waited()}`);
+    assert.ok(waited() > 3.5, `${waited()}`);
     const { length } = at;
     pair.receiver.expect();
     await turns();

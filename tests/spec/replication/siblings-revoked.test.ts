@@ -93,6 +93,8 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   const to = [`https://127.0.0.1:${clusterPort}`];
   await until(() => storedRefused(viewOf(a), leader).includes(serial));
   assert.equal(await saidBy(c, later, cluster, { to }), null);
+  const isOut = async () => /has revoked this secondary/.test(JSON.stringify(await c.status()));
+  await until(isOut);
   await a.server.server.keeper.seal();
   await a.server.unseal(a.opened.shares);
   assert.equal(await saidBy(c, later, cluster, { to }), null, "also after a start");
@@ -103,6 +105,7 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   assert.equal((await a.dr("primary/demote", {}, token)).status, 200);
   await a.replication.promote(FORCED);
   assert.notEqual(await saidBy(c, { ...later, number: 1 }, cluster, { to }), null);
+  await inSync(a, c); // it calls again by itself
 });
 
 test("one that was revoked stops nobody by way of the old primary, which has not heard of it", async (t) => {

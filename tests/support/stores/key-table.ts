@@ -85,6 +85,7 @@ const TABLE: readonly Row[] = [
   ["local/replication/performance/former-cluster", "core", "own"],
   ["local/replication/performance/former-disowned", "core", "own"],
   ["local/replication/performance/former-revoked", "core", "own"],
+  ["local/replication/performance/former-informed", "core", "own"],
   ["local/replication/performance/siblings", "core", "own"],
   ["local/replication/performance/siblings-revoked", "core", "own"],
   // core/: this node and this cluster; they are sent to nobody
@@ -134,6 +135,7 @@ const TABLE: readonly Row[] = [
   ["core/replication/dr/former-cluster", "none"],
   ["core/replication/dr/former-disowned", "none"],
   ["core/replication/dr/former-revoked", "none"],
+  ["core/replication/dr/former-informed", "none"],
   ["core/replication/dr/siblings", "none"],
   ["core/replication/dr/siblings-revoked", "none"],
   ["core/replication/performance/heard", "none"],
