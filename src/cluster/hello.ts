@@ -61,6 +61,7 @@ const request = message({
   isTrial: flag(16), // only to hear what would become of it
   formers: list(part(17, former), MAX_FORMERS),
   region: text(18), // of who comes to follow in performance replication
+  publicKey: bytes(19), // of a trial with a token: the key that would be registered
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -109,6 +110,7 @@ export const NO_STANDING: Standing = {
   isTrial: false,
   formers: [],
   region: "",
+  publicKey: EMPTY,
 };
 const NO_DECISION = {
   epoch: 0,

@@ -20,7 +20,7 @@ export interface PortName extends SetName {
 export interface DialledName extends PortName {
   /** Of a member: those certificates of the set that it may show, by their serials. Who was revoked has one of the set too. */
   readonly serials?: readonly string[];
-  /** The digests of those, where they are known: who signs certificates chooses their serials. */
+  /** The digests of those in the same order, empty where one is not known: who signs certificates chooses their serials. */
   readonly digests?: readonly string[];
 }
 

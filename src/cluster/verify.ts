@@ -72,13 +72,29 @@ export function verifyBeside(
 ): string | null {
   const found = verifyMember(certificate, authority, { set, kind }, now);
   if ("mismatch" in found) return found.mismatch;
-  const isMeant = serials.includes(found.serial) && isAmong(digests, found.digest);
+  const isMeant = isAmong({ serials, digests }, found.serial, found.digest);
   return isMeant ? null : "it is another member's, or one of before";
 }
 
-/** Whether that certificate is one of these, as far as they are known. Whoever has the authority chooses serials, and not that. */
-export function isAmong(digests: readonly string[], digest: string | undefined): boolean {
-  return digests.length === 0 || (digest !== undefined && digests.includes(digest));
+/** Certificates by their serials, and the digest of each in the same order: empty where that one's is not known, and none at all where
+ *  none is. */
+export interface KnownCertificates {
+  readonly serials: readonly string[];
+  readonly digests: readonly string[];
+}
+
+/** Whether that certificate is one of these, as far as they are known. Whoever has the authority chooses serials, and not digests. */
+export function isAmong(
+  { serials, digests }: KnownCertificates,
+  serial: string,
+  digest: string | undefined,
+): boolean {
+  const place = serials.indexOf(serial);
+  if (place < 0) return false;
+  if (digests.length === 0) return true;
+  // Not one for each: nobody says whose they are.
+  if (digests.length !== serials.length) return digest !== undefined && digests.includes(digest);
+  return digests[place] === "" || digests[place] === digest;
 }
 
 /** `der`: a certificate. SHA-256 of it. */

@@ -252,7 +252,7 @@ export class Admission {
       const { address, epoch } = activation;
       const link = () => linkTo(address, activation, this.#options);
       const isEmpty = step.do === "join";
-      const standing = { epoch: epoch.number, isEmpty, member: activation };
+      const standing = { epoch: epoch.number, isEmpty, member: activation, isFirst: true };
       return await tryPrimary(address, link, this.#options, standing);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -279,7 +279,7 @@ export class Admission {
       });
       for (const { at } of places) {
         const link = () => linkAt(at, upstream.member, this.#options);
-        const standing = { epoch, isEmpty: false, member: upstream.member };
+        const standing = { epoch, isEmpty: false, member: upstream.member, isFirst: false };
         const tried = await tryPrimary(named, link, this.#options, standing);
         all.push(tried);
         if (tried.cause === null) return all;

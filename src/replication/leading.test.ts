@@ -23,6 +23,7 @@ type Heard = Parameters<Links["serving"]>[3];
 type Follower = Pick<MemberStatus, "clusterId" | "isConnected" | "clusterAddresses">;
 
 const HEARD = "has heard that this cluster leads";
+const DIGEST = "a4".repeat(32);
 const DENIAL = new Error("it was revoked there");
 
 /** Leads since it was opened; the primary of before answers with what `answer` gives. */
@@ -59,6 +60,8 @@ async function leading(
   const from: HeardFrom[] = [];
   const calls: AbortSignal[] = [];
   const refused = { times: 0 };
+  /** Which certificates a sibling may show. */
+  const dialled: unknown[] = [];
   const hearing: { -readonly [K in "fenced" | "revokeFormer"]: Heard[K] } = {
     fenced: async (epoch) => epoch,
     revokeFormer: async () => false,
@@ -80,7 +83,7 @@ async function leading(
               cluster: siblingCluster,
               addresses: ["https://10.1.2.4:8201"],
               serials: ["4a"],
-              digests: [],
+              digests: [DIGEST],
             },
           ],
     formerHeard: () => {},
@@ -110,7 +113,10 @@ async function leading(
         said!.failed!("", DENIAL);
         return null;
       }
-      if (member.beside === true) return sibling;
+      if (member.beside === true) {
+        dialled.push([member.serials, member.digests]);
+        return sibling;
+      }
       const leading = await answer(signal);
       return leading === null ? null : { cluster: leading.cluster, leading };
     },
@@ -151,7 +157,7 @@ async function leading(
     });
   };
   const heard = { found, role, fenced, from, calls, lines, clock, hears, revoke, refused };
-  return { ...heard, stored, next };
+  return { ...heard, stored, dialled, next };
 }
 
 test("one that a member says to lead itself is given way to; what a member has heard of another one is not", async (t) => {
@@ -269,7 +275,7 @@ test("one that has heard who leads, and then takes another one for the primary, 
   let denies = "";
   const siblingCluster = LATER.cluster;
   const options = { siblingCluster, denies: () => denies };
-  const { found, lines, stored, next, clock } = await leading(
+  const { found, lines, stored, dialled, next, clock } = await leading(
     t,
     true,
     async () => OWN,
@@ -277,6 +283,7 @@ test("one that has heard who leads, and then takes another one for the primary, 
     options,
   );
   await until(() => informed(found)[0]?.hasHeard === true);
+  assert.deepEqual(dialled, [[["4a"], [DIGEST]]], "and nobody else is believed in its place");
   await until(() => stored.members.length > 0);
   assert.deepEqual(stored.members, ["4a"]);
   const lost = () => lines.filter((line) => line.includes("replication.member-lost"));

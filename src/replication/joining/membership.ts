@@ -86,16 +86,25 @@ export function storedMemberKey(reads: ViewReads): KeyObject | null {
   return hpkePrivateKey(raw);
 }
 
+/** The one that `joiningKey` would give, where it has been used; else one that is not kept: nobody has registered it. */
+export function triedKey(reads: ViewReads, serial: string, random: Random): KeyObject {
+  return storedJoiningKey(reads, serial) ?? makeHpkeKeys(random).privateKey;
+}
+
+function storedJoiningKey(reads: ViewReads, serial: string): KeyObject | null {
+  const [found] = reads.records(JOINING_KEY, partsCodec, { limit: 1 });
+  const [of, stored] = found?.key === JOINING_KEY ? found.value : [];
+  if (of === undefined || stored?.length !== HPKE_KEY_BYTES || text(of) !== serial) return null;
+  const own = alloc(HPKE_KEY_BYTES);
+  own.set(stored);
+  wipe(stored);
+  return hpkePrivateKey(own);
+}
+
 /** The same for each try with one certificate: a primary takes one key of it, and the answer may never have come. */
 export async function joiningKey(view: View, serial: string, random: Random): Promise<KeyObject> {
-  const [found] = view.records(JOINING_KEY, partsCodec, { limit: 1 });
-  const [of, stored] = found?.key === JOINING_KEY ? found.value : [];
-  if (of !== undefined && stored?.length === HPKE_KEY_BYTES && text(of) === serial) {
-    const own = alloc(HPKE_KEY_BYTES);
-    own.set(stored);
-    wipe(stored);
-    return hpkePrivateKey(own);
-  }
+  const known = storedJoiningKey(view, serial);
+  if (known !== null) return known;
   const { privateKey } = makeHpkeKeys(random);
   const raw = exportHpkeKey(privateKey);
   try {

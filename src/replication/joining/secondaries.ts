@@ -2,7 +2,7 @@
 // come for the first time, which cluster it was, and which key the keys of the set are sealed to. Everything is stored
 // before anybody is answered.
 
-import { equalBytes } from "@holdfast/shared/bytes";
+import { EMPTY, equalBytes } from "@holdfast/shared/bytes";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
@@ -287,13 +287,18 @@ export class Secondaries {
     return this.#later.get(id) ?? null;
   }
 
-  /** Throws where `confirm` would; nothing is kept of it. */
+  /** Throws where `confirm` would, and `register` with that key; empty: it would register none. Nothing is kept of it. */
   mayCome(
     peer: Peer,
     clusterId: string,
-    { formers = [], region = "" }: Partial<Pick<Said, "formers" | "region">> = {},
+    {
+      formers = [],
+      region = "",
+      publicKey = EMPTY,
+    }: Partial<Pick<Said, "formers" | "region">> & { readonly publicKey?: Uint8Array } = {},
   ): void {
-    this.#mayCome(this.#view, peer, clusterId, { formers, region });
+    const member = this.#mayCome(this.#view, peer, clusterId, { formers, region });
+    if (publicKey.length > 0) assertItsKey(member, publicKey);
   }
 
   #mayCome(
@@ -360,9 +365,7 @@ export class Secondaries {
     if (!isHpkePublicKey(publicKey)) throw failures.publicKeyUnusable();
     await this.#write((tx) => {
       const member = this.#memberOf(tx, peer);
-      if (member.publicKey !== null && !equalBytes(member.publicKey, publicKey)) {
-        throw failures.otherKey();
-      }
+      assertItsKey(member, publicKey);
       if (member.publicKey === null) putSecondary(tx, { ...member, publicKey });
     });
   }
@@ -434,6 +437,11 @@ export class Secondaries {
   #now(): Instant {
     return this.#world.clock.now();
   }
+}
+
+/** Throws where it has registered another one. */
+function assertItsKey({ publicKey: known }: KnownSecondary, publicKey: Uint8Array): void {
+  if (known !== null && !equalBytes(known, publicKey)) throw failures.otherKey();
 }
 
 function isForgotten({ used, activateBy }: KnownSecondary, now: Instant): boolean {

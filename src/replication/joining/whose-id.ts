@@ -16,7 +16,7 @@ export interface KnownCluster {
   readonly authority: Uint8Array | null;
   /** Of its certificates. */
   readonly serials: readonly string[];
-  /** And their digests; none where they are not all known. */
+  /** And the digest of each, empty where it is not known; none where none is. */
   readonly digests: readonly string[];
   /** Whether that authority is its own. */
   readonly hasLed: boolean;
@@ -37,8 +37,8 @@ export function isItself(
   if (serials.length === 0) return false;
   return formers.some(({ certificate, proof }) => {
     const found = parsed(certificate);
-    if (found === null || !serials.includes(serialOf(found))) return false;
-    if (!isAmong(digests, digestOf(certificate))) return false;
+    if (found === null) return false;
+    if (!isAmong({ serials, digests }, serialOf(found), digestOf(certificate))) return false;
     const isMember = !("mismatch" in verifyMember(found, signer, place, now));
     return isMember && provesFormer(proof, found, place);
   });

@@ -15,6 +15,7 @@ import { fenceCall } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
 import type { Sibling } from "../stream/messages.ts";
 import { callOthers, type Found } from "./asking.ts";
+import type { DialledMember } from "./dialing.ts";
 
 const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } as const;
 const idOf = (n: number) => `0b8e2f3e-0000-4000-8000-00000000000${n}`;
@@ -53,9 +54,11 @@ function stage(members: Readonly<Record<number, Member>>) {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const called: number[] = [];
-  const carrierTo = ({ host }: { readonly host: string }) => {
+  const expected: (readonly string[] | undefined)[] = [];
+  const carrierTo = ({ host }: { readonly host: string }, { digests }: DialledMember) => {
     const number = Number(host.split(".").at(-1));
     called.push(number);
+    expected.push(digests);
     const { knows = [], stands = [], leading, as = idOf(number), hangs } = members[number] ?? {};
     const { leads = false, isDead = false, isMute = false, roundTrip = 0n } = members[number] ?? {};
     const after = (time: Nanos) =>
@@ -102,7 +105,7 @@ function stage(members: Readonly<Record<number, Member>>) {
       version: "0.1.0",
       carrierTo,
     });
-  return { world, called, call };
+  return { world, called, expected, call };
 }
 
 const clusters = ({ named }: Found) => named.map(({ cluster }) => cluster);
@@ -237,4 +240,13 @@ test("whom others know this cluster as is not called: it would be itself, and co
   const { called, call } = stage({ 2: { knows: [itself] } });
   const { unreached } = await call([sibling(2)]);
   assert.deepEqual([called, unreached], [[2], []]);
+});
+
+test("a member is called by the digests of its certificates too, also one that another has named", async () => {
+  const [a, b] = ["a4".repeat(32), "b4".repeat(32)];
+  const named = { ...sibling(3), digests: [b] };
+  const { call, called, expected } = stage({ 2: { knows: [named] }, 3: {} });
+  await call([{ ...sibling(2), digests: [a] }]);
+  assert.deepEqual(called, [2, 3]);
+  assert.deepEqual(expected, [[a], [b]]);
 });

@@ -148,6 +148,22 @@ test("whose certificates are known is heard by those, and not by another with th
   assert.deepEqual(heard, [LATER]);
 });
 
+test("one certificate without a known digest leaves those of the others in force", async () => {
+  const { heard, linkOf, say, knows } = stage();
+  knows({ ...NAMED, digests: ["", "b4".repeat(32)] });
+  const older = linkOf("4a", "c4".repeat(32));
+  await older.open(SELF);
+  assert.deepEqual((await say(older)).leading, LATER);
+  await assert.rejects(linkOf("4b", "c4".repeat(32)).open(SELF), refused);
+  await assert.rejects(linkOf("4b").open(SELF), refused);
+  // Where it is not said whose each one is, all of them are.
+  knows({ ...NAMED, digests: ["b4".repeat(32)] });
+  await assert.rejects(linkOf("4a", "c4".repeat(32)).open(SELF), refused);
+  const newer = linkOf("4a", "b4".repeat(32));
+  await newer.open(SELF);
+  assert.deepEqual(heard, [LATER]);
+});
+
 test("one that it does not name is refused at its hello, and learns nothing of this cluster", async () => {
   const { heard, linkOf } = stage();
   await assert.rejects(linkOf("4c").open(SELF), refused);

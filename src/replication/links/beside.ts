@@ -116,9 +116,7 @@ export class Beside {
   }
 
   #knownAs({ serial, digest }: Peer): string | undefined {
-    const isOne = ({ serials, digests }: Sibling) =>
-      serials.includes(serial) && isAmong(digests, digest);
-    const sibling = this.#world.siblings().find(isOne);
+    const sibling = this.#world.siblings().find((one) => isAmong(one, serial, digest));
     return sibling?.cluster ?? this.#primaries.get(serial);
   }
 

@@ -6,10 +6,11 @@ import type { Address, Random } from "@holdfast/shared/world";
 import { explain, Failure } from "@holdfast/shared/failure";
 import type { View } from "../../barrier/view.ts";
 import { primaryRefuses, primaryUnreachable } from "../failures.ts";
+import { hpkePublicKey } from "../../crypto/hpke.ts";
 import type { Activation } from "../joining/activation.ts";
 import { fetchFirstKeys } from "../joining/calls.ts";
 import type { KeyBundle } from "../joining/key-bundle.ts";
-import { joiningKey, type Membership, storedMembership } from "../joining/membership.ts";
+import { joiningKey, type Membership, storedMembership, triedKey } from "../joining/membership.ts";
 import { storedMaterial } from "../joining/primary-rows.ts";
 import { formerPlace } from "../joining/whose-id.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
@@ -126,7 +127,14 @@ export async function tryPrimary(
     epoch,
     isEmpty,
     member,
-  }: { readonly epoch: number; readonly isEmpty: boolean; readonly member: Membership },
+    isFirst,
+  }: {
+    readonly epoch: number;
+    readonly isEmpty: boolean;
+    readonly member: Membership;
+    /** It would come with a token, and not as who it is already. */
+    readonly isFirst: boolean;
+  },
 ): Promise<Tried> {
   let opened: PeerLink | null = null;
   try {
@@ -140,6 +148,9 @@ export async function tryPrimary(
       isTrial: true,
       region: isEmpty ? self.configuredRegion : self.region(),
       formers: formersOf(member, self),
+      ...(isFirst
+        ? { publicKey: hpkePublicKey(triedKey(self.view, member.serial, self.random)) }
+        : {}),
     });
     const { decision } = answer;
     const cause = decision?.kind === "refuse" ? decision.reason : null;

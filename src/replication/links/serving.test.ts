@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import type { Clock } from "@holdfast/shared/world";
 import { FakeTimers } from "../../../tests/support/fake-world.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
 import type { Standing } from "../../cluster/hello.ts";
@@ -81,26 +82,52 @@ async function primary(t: TestContext) {
   return { serving, berlin, rome, link, clock, view, cut, set, released: () => released };
 }
 
+/** As that one is told. */
+async function siblingsOf(
+  first: CarriedLink,
+  clock: Pick<Clock, "now">,
+): Promise<readonly Sibling[]> {
+  const answer = await first.call(echo, {
+    epoch: EPOCH.number,
+    t0: clock.now(),
+    before: null,
+    state: "idle",
+    applied: 0n,
+    durable: 0n,
+    apiAddress: "",
+    clusterAddresses: [],
+    version: "0.1.0",
+    instance: "",
+    keysVersion: "",
+    encryptions: 0n,
+  });
+  return answer.siblings;
+}
+
+test("the others are told the digests of a member's certificates, also where one of them is not known; it is kept when that comes", async (t) => {
+  const { berlin, rome, link, clock, view } = await primary(t);
+  const first = await link(berlin, BERLIN);
+  await link(rome, ROME);
+  const known = storedSecondary(view, "rome")!;
+  const [certificate] = known.certificates;
+  assert.ok(certificate?.digest !== undefined && certificate.digest === rome.digest);
+  const { digest, ...older } = certificate;
+  const digests = async () => (await siblingsOf(first, clock)).flatMap((one) => one.digests);
+  const has = (certificates: typeof known.certificates) =>
+    view.write((tx) => putSecondary(tx, { ...known, certificates }));
+  assert.deepEqual(await digests(), [digest]);
+  await has([{ ...older, serial: "4a" }, certificate]);
+  assert.deepEqual(await digests(), ["", digest]);
+  await has([older]);
+  assert.deepEqual(await digests(), [], "as an earlier version has stored it");
+  await link(rome, ROME);
+  assert.deepEqual(await digests(), [digest]);
+});
+
 test("one whose token was not used is no sibling of anybody", async (t) => {
   const { berlin, rome, link, clock } = await primary(t);
   const first = await link(berlin, BERLIN);
-  const siblings = async (): Promise<readonly Sibling[]> => {
-    const answer = await first.call(echo, {
-      epoch: EPOCH.number,
-      t0: clock.now(),
-      before: null,
-      state: "idle",
-      applied: 0n,
-      durable: 0n,
-      apiAddress: "",
-      clusterAddresses: [],
-      version: "0.1.0",
-      instance: "",
-      keysVersion: "",
-      encryptions: 0n,
-    });
-    return answer.siblings;
-  };
+  const siblings = () => siblingsOf(first, clock);
   assert.deepEqual(await siblings(), [], "rome has a certificate, and has never come");
   await link(rome, ROME);
   assert.deepEqual(

@@ -116,12 +116,12 @@ export class Serving {
           .filter(({ used }) => used !== null)
           .map(({ id }) => id),
       confirm: async (hello: Hello, peer: Peer) => {
-        const { clusterId, isTrial, formers, region } = hello;
+        const { clusterId, isTrial, formers, region, publicKey } = hello;
         if (clusterId === world.clusterId()) throw primaryItself();
         if (kind === "performance" && region === world.region()) throw regionTaken();
         const named = kind === "performance" && isRegionName(region) ? region : "";
         if (isTrial) {
-          this.#secondaries.mayCome(peer, clusterId, { formers, region: named });
+          this.#secondaries.mayCome(peer, clusterId, { formers, region: named, publicKey });
           return;
         }
         await this.#secondaries.confirm(peer, clusterId, {
@@ -344,10 +344,10 @@ export class Serving {
   }
 }
 
-/** None where one is not known: who comes with that would not be taken for it. */
+/** Of each of its certificates in their order, empty where it is not known: the others are still told apart. */
 function digestsOf({ certificates }: KnownSecondary): string[] {
-  const known = certificates.flatMap(({ digest }) => digest ?? []);
-  return known.length === certificates.length ? known : [];
+  const all = certificates.map(({ digest }) => digest ?? "");
+  return all.some((digest) => digest !== "") ? all : [];
 }
 
 /** By which the same cluster came before it came by this one. */

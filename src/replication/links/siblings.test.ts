@@ -24,3 +24,26 @@ test("of what a primary says of another member only ids, serials, digests and ad
   };
   assert.deepEqual(readable(other), { ...right, cluster: "", serials: [] });
 });
+
+test("each digest stays beside its serial, and one that is none stands for no digest", () => {
+  const cluster = "0b8e2f3e-0000-4000-8000-000000000002";
+  const [a, b] = ["a4".repeat(32), "b4".repeat(32)];
+  const named = { id: "paris", cluster, addresses: [] };
+  const kept = (serials: string[], digests: string[]) => {
+    const { serials: all, digests: each } = readable({ ...named, serials, digests });
+    return [all, each];
+  };
+  assert.deepEqual(kept(["4a", "4A", "4b"], [a, a, b]), [
+    ["4a", "4b"],
+    [a, b],
+  ]);
+  assert.deepEqual(kept(["4a", "4b"], ["", b]), [
+    ["4a", "4b"],
+    ["", b],
+  ]);
+  assert.deepEqual(kept(["4a", "4b"], ["none", b]), [
+    ["4a", "4b"],
+    ["", b],
+  ]);
+  assert.deepEqual(kept(["4a", "4b"], []), [["4a", "4b"], []]);
+});

@@ -177,9 +177,9 @@ export function knownBefore(
     id: siblings.find(({ id }) => id !== "")?.id ?? "",
     authority: isDisowned ? null : authority,
     serials: siblings.flatMap(({ serials }) => serials),
-    digests: siblings.every(({ digests }) => digests.length > 0)
-      ? siblings.flatMap(({ digests }) => digests)
-      : [],
+    digests: siblings.flatMap(({ serials, digests }) =>
+      digests.length === serials.length ? digests : serials.map(() => ""),
+    ),
     hasLed,
   };
 }

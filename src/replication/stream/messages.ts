@@ -223,7 +223,7 @@ export const sibling = message({
   serials: list(text(2), 16),
   id: text(3),
   cluster: text(4),
-  digests: list(text(5), 16), // of those certificates; none where they are not all known
+  digests: list(text(5), 16), // of those certificates, empty where one is not known; none where none is
 });
 export type Sibling = MessageOf<typeof sibling>;
 

@@ -180,4 +180,14 @@ test("a secondary tries addresses and a token of its primary, and follows the on
     [true, [{ step: "hello", address: there, ok: true, cause: "" }]],
   );
   assert.equal((await b.status())["secondary_id"], "site-b");
+
+  const moved = await b.dr("secondary/update-primary", { token }, operator);
+  assert.equal(moved.status, 200, moved.text);
+  await inSync(a, b);
+  const used = trialIn(await update({ token }));
+  assert.deepEqual([used.ready, used.steps.length, used.steps[0]?.step], [false, 1, "hello"]);
+  assert.match(used.steps[0]!.cause, /this token was used before/);
+  assert.equal((await b.dr("secondary/update-primary", { token }, operator)).status, 502);
+  const addressed = trialIn(await update({ update_primary_addrs: [there] }));
+  assert.equal(addressed.ready, true, "as who it is already");
 });
