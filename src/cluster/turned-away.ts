@@ -14,7 +14,7 @@ export const UNKNOWN_HERE = Uint8Array.from([...FATAL_ALERT, 112]);
 const ENDED =
   "the peer ended the handshake: it is sealed, or another server has its address, or it does not know us";
 const UNKNOWN =
-  "a server answers there that knows no such set: a cluster that has left it, or another one";
+  "a server answers there that does not lead this set: it follows another cluster by now, has left the set, or is another server";
 const NO_TLS = "something answers there that does not speak TLS as a cluster does";
 const UNTRUSTED =
   "another server answers there: its certificate is of an authority that is not trusted here";

@@ -332,7 +332,10 @@ function checkOnDrSecondary(
   { endpoint, namespace, route, restricted }: RequestState,
   isCopying: boolean,
 ): void {
-  const answers = route.methods.values().some(({ onDrSecondary }) => onDrSecondary);
+  // Also by a refusal of its own: it is a path that this cluster has.
+  const answers = route.methods
+    .values()
+    .some((one) => one.onDrSecondary || (one.refusedOnDrSecondary ?? null) !== null);
   if (restricted && answers) throw failures.restricted();
   const isThere = namespace !== null || endpoint?.everywhere === true;
   if (endpoint === null && answers && namespace !== null) throw failures.unsupportedOperation();

@@ -256,10 +256,12 @@ test("one that leads on is told of it by a line a minute, and one that is fenced
 });
 
 test("whom a new primary revokes of those beside it is refused by its port at once", async (t) => {
-  const { revoke, refused } = await leading(t, true, async () => OWN);
+  const options = { informedBefore: ["4a"] };
+  const { revoke, refused, stored } = await leading(t, true, async () => OWN, null, options);
   assert.equal(refused.times, 0);
   assert.equal(await revoke(), true);
   assert.equal(refused.times, 1);
+  assert.deepEqual(stored.members, [], "the others are to hear it too");
 });
 
 const BEFORE: Epoch = { number: 0, cluster: FORMER, first: "1" };
@@ -336,11 +338,39 @@ test("a primary of before that answers, and refuses this cluster, is told of onc
   await until(() => found.awaited[0]?.refuses === false);
 });
 
-test("one that has revoked the primary of before gives way to nobody that answers in its name, and says so", async (t) => {
+test("a primary of before that is not reached is tried every five seconds, with a line a minute; when it has heard it, every fifteen", async (t) => {
+  let isThere = false;
+  const answer = async () => (isThere ? OWN : null);
+  const { lines, clock, next } = await leading(t, true, answer);
+  const unreached = () => lines.filter((line) => line.includes("has not heard yet")).length;
+  const waits: number[] = [];
+  const waited = async () => {
+    const before = clock.elapsed();
+    await next();
+    waits.push(Math.round(Number(clock.elapsed() - before) / 1e9));
+  };
+  await until(() => unreached() === 1);
+  for (let i = 0; i < 14; i++) await waited();
+  assert.deepEqual(waits, Array(14).fill(5));
+  assert.equal(unreached(), 2, "of seventy seconds");
+  isThere = true;
+  await next();
+  await until(() => lines.some((line) => line.includes(HEARD)));
+  await waited();
+  assert.equal(waits.at(-1), 15);
+});
+
+test("one that has revoked the primary of before gives way to nobody that answers in its name, and says so once in a minute", async (t) => {
   const disowned = { isDisowned: true };
-  const { found, fenced, lines } = await leading(t, true, async () => LATER, null, disowned);
-  const isSaid = () => lines.some((line) => line.includes("known by a primary that was revoked"));
-  await until(() => fenced.length > 0 || isSaid());
+  const later = await leading(t, true, async () => LATER, null, disowned);
+  const { found, fenced, lines, next } = later;
+  const said = () =>
+    lines.filter((line) => line.includes("known by a primary that was revoked")).length;
+  await until(() => fenced.length > 0 || said() > 0);
+  for (let i = 0; i < 3; i++) await next(); // of 45 seconds
+  assert.equal(said(), 1);
+  for (let i = 0; i < 2; i++) await next();
+  await until(() => said() === 2);
   await found.close("the test is over"); // waits for the call
   assert.deepEqual(fenced, []);
 });

@@ -44,6 +44,10 @@ export interface HeardFrom {
   readonly address: string;
 }
 
+/** While the primary of before is not reached, it is tried so often; and asked so often when it was. */
+const TRIED_EVERY: Nanos = 5n * SECOND;
+const ASKED_EVERY: Nanos = 15n * SECOND;
+
 /** As which one of those of before is known; null: the primary. */
 function nameOf(sibling: Sibling | null): string {
   return sibling === null ? "" : sibling.serials.join();
@@ -66,6 +70,8 @@ export class Leading {
   /** How often another cluster causes a line, or a row. */
   readonly #lines: PerMinute;
   #dismissing: Timer | null = null;
+  /** The primary of before is not asked again until then. */
+  #restsUntil = 0n;
   #closing = new AbortController();
 
   constructor(parts: LeadingParts) {
@@ -75,7 +81,7 @@ export class Leading {
     this.#lines = new PerMinute(clock, 1);
     this.#informed = new Informed(clock);
     this.#fencing = new Recurring({
-      trouble: "the primary of before has not heard yet that this cluster leads",
+      trouble: "could not tell the others of the set that this cluster leads",
       run: async () => {
         try {
           await this.#fenceFormer();
@@ -83,8 +89,8 @@ export class Leading {
           await this.#noteBefore();
         }
       },
-      period: 15n * SECOND,
-      pause: { first: SECOND, max: 60n * SECOND },
+      period: TRIED_EVERY,
+      pause: { first: SECOND, max: TRIED_EVERY },
       timers,
       log,
     });
@@ -178,6 +184,7 @@ export class Leading {
     this.#superseded = null;
     this.#closeBeside();
     this.#informed.clear();
+    this.#restsUntil = 0n;
     this.#misled = "";
     this.#before = [];
     const serving = this.#serving;
@@ -290,6 +297,11 @@ export class Leading {
     return true;
   }
 
+  /** A line a minute. */
+  #tellUnreached(): void {
+    if (this.#lines.take("unreached") === 0) lines.tellUnreached(this.#log);
+  }
+
   /** Later: the answer leaves by a session that ends with it. */
   #dismissSoon(delay: Nanos = 100n * MILLISECOND): void {
     this.#dismissing?.cancel();
@@ -323,6 +335,8 @@ export class Leading {
     const former = links.storedFormer(view, kind);
     const role = this.#parts.role.now;
     if (former === null || role.mode !== "primary" || former.set !== role.set) return;
+    const { clock } = options;
+    if (clock.elapsed() < this.#restsUntil) return;
     const { epoch } = role;
     const { signal } = this.#closing;
     const untold = this.#untold(links.storedSiblings(view));
@@ -362,6 +376,9 @@ export class Leading {
     const isRefused = leading === null && denied.has(nameOf(null));
     const wasRefused = this.#informed.of(nameOf(null)).refuses;
     this.#informed.note(nameOf(null), epoch, leading, isRefused);
+    // One that has not heard it goes on writing when it is back, until it does.
+    const isMissed = leading === null && !isRefused && !former.isHeard && !follows;
+    if (!isMissed) this.#restsUntil = clock.elapsed() + ASKED_EVERY;
     if (isRefused && !wasRefused) lines.tellRefused(this.#log, former.cluster);
     // One that has come again since says it itself: what others know of it may be of before.
     const isForeign = (one: Epoch | null) =>
@@ -379,9 +396,8 @@ export class Leading {
       await this.#parts.fence(later, { name: links.nameOf(view, later.cluster), address });
       return this.#dismissSoon();
     }
-    if (isRefused) return;
-    if (leading === null && (former.isHeard || follows)) return; // it is something else by now
-    if (leading === null) throw failures.formerUnreachable();
+    if (isMissed) return this.#tellUnreached();
+    if (leading === null) return; // it refuses, or is something else by now
     if (isForeign(leading)) {
       if (this.#misled !== leading.cluster) lines.tellMisled(this.#log, leading);
       this.#misled = leading.cluster;
@@ -410,6 +426,7 @@ export class Leading {
     if (!isDisowned && !isRevoked) return false;
     this.#beside?.refuse();
     this.#informed.clear();
+    this.#restsUntil = 0n;
     this.#fencing.wake();
     return true;
   }

@@ -141,7 +141,7 @@ export class TakingOver {
           ...skewWarnings(skew),
           ...rivalWarnings(this.#parts.role.now),
           isKnown
-            ? "this cluster is the primary again: its secondaries follow it by themselves, within a minute or two"
+            ? "this cluster is the primary again: its secondaries follow it by themselves, within a minute or two; one that was promoted since, or follows another, is demoted there and comes with a token"
             : "this cluster is the primary now: issue new tokens to the other secondaries",
         ],
       };

@@ -32,7 +32,7 @@ export class PrimaryRegion implements Primary {
   }
 
   get lastSuccess(): Instant | null {
-    return this.#performance.upstream?.status.lastHeartbeat ?? null;
+    return this.#performance.upstream?.lastHeard ?? null;
   }
 
   get lastError(): Primary["lastError"] {

@@ -122,11 +122,11 @@ export function secondaryAdvice(
     return [
       "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan -dr-token FILE` says " +
         "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
-        "is tried again every minute.",
+        "is tried again every few seconds.",
     ];
   }
   return [
     "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
-      "minute, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
+      "few seconds, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
   ];
 }

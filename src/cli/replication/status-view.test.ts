@@ -32,6 +32,13 @@ test("where the primary is, is where clients go, and its cluster port beside it"
   );
 });
 
+test("the last error is shown with its age, where the server tells it", () => {
+  const status = { mode: "secondary", secondary_id: "a", last_sync_error: "nobody is there" };
+  assert.equal(pairsOf(status).get("Last Error"), "nobody is there");
+  const at = { last_sync_error_at: "1970-01-01T00:00:00Z" };
+  assert.match(String(pairsOf({ ...status, ...at }).get("Last Error")), /^nobody is there \(.+\)$/);
+});
+
 test("one entry and one lease are told as one", () => {
   const status = { mode: "secondary", secondary_id: "a", divergent_entries: 1, orphans_waiting: 1 };
   assert.match(String(pairsOf(status).get("Given Up")), /^1 entry that/);

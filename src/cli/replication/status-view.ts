@@ -213,7 +213,7 @@ function primaryAdvice(
     ...members.flatMap((member) => memberAdvice(member)),
     ...absent.map(
       (id) =>
-        `${id} was not heard of since this server leads. Where it had joined it comes back by itself within a minute; after that ` +
+        `${id} was not heard of since this server leads. Where it had joined, and was not promoted or fenced since, it comes back by itself within a minute; after that ` +
         "`holdfast replication status` there says what keeps it away. Where it never has: `holdfast replication join` there with its token.",
     ),
   ];
@@ -307,6 +307,12 @@ function streams(member: JsonObject): boolean {
 
 // --- secondary ---
 
+/** When it was seen last: it may be long over. */
+function errorAge(status: JsonObject, now: Instant): string {
+  const at = status["last_sync_error_at"];
+  return typeof at === "string" ? ` (${shortTime(at, now)})` : "";
+}
+
 function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
   const id = textOf(status["secondary_id"]);
   const state = textOf(status["state"]);
@@ -338,7 +344,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
       ...(status["corrupted_merkle_tree"] === true
         ? [["Data", "DIFFERS from the primary"] as const]
         : []),
-      ...(error === "" ? [] : [["Last Error", error] as const]),
+      ...(error === "" ? [] : [["Last Error", `${error}${errorAge(status, now)}`] as const]),
     ],
     sentences: ["Last Error", "Writes"],
   };

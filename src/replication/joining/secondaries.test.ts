@@ -13,7 +13,7 @@ import type { IssuedCertificate } from "../../cluster/authority.ts";
 import { verifyServer } from "../../cluster/verify.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { SystemRandom } from "../../system/random.ts";
-import { forgetPrimary } from "./primary-rows.ts";
+import { forgetPrimary, putRefused, storedRefused } from "./primary-rows.ts";
 
 const CLUSTER = "0b8e2f3e-0000-4000-8000-00000000000b";
 const OTHER = "0b8e2f3e-0000-4000-8000-00000000000c";
@@ -400,4 +400,15 @@ test("that a member knows of a later primary counts until it comes to follow thi
   assert.equal(secondaries.laterKnownBy("paris"), null);
   await secondaries.revoke("paris");
   assert.throws(() => secondaries.noteLater(peer, later), notKnown);
+});
+
+test("of those that another leader has revoked a bounded number is kept, the last ones, and none of a leader before", async () => {
+  const { view } = await SetStage.start();
+  const many = Array.from({ length: 600 }, (_, i) => (4096 + i).toString(16));
+  await view.write((tx) => putRefused(tx, CLUSTER, many.slice(0, 300)));
+  await view.write((tx) => putRefused(tx, CLUSTER, many.slice(200)));
+  assert.deepEqual(storedRefused(view, CLUSTER), many.slice(-512));
+  const other = CLUSTER.replace(/.$/, "e");
+  await view.write((tx) => putRefused(tx, other, ["4a"]));
+  assert.deepEqual([storedRefused(view, CLUSTER), storedRefused(view, other)], [[], ["4a"]]);
 });

@@ -7,7 +7,7 @@ import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
 import { until } from "../../../tests/support/until.ts";
-import type { Greeting } from "../../cluster/hello.ts";
+import type { Greeting, Hello } from "../../cluster/hello.ts";
 import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { serviceTable } from "../../grpc/method.ts";
@@ -17,7 +17,7 @@ import { Heard } from "../heard.ts";
 import { readActivation } from "../joining/activation.ts";
 import { fenceCall } from "../joining/calls.ts";
 import { makeToken } from "../joining/activation-token.ts";
-import { putRevokedClusters } from "../joining/primary-rows.ts";
+import { isRevoked, putRevokedClusters } from "../joining/primary-rows.ts";
 import { epochProof } from "../joining/proofs.ts";
 import type { Epoch } from "../roles/role.ts";
 import { StoredRole } from "../roles/stored-role.ts";
@@ -38,6 +38,12 @@ interface Primary {
   readonly epoch?: Epoch;
   /** Who leads, where it is called to say that; default: it is not called. */
   readonly leading?: () => Epoch;
+  /** Whether it says that it is itself. */
+  readonly leads?: boolean;
+  /** Whether it has revoked the one that it is told of. */
+  readonly hasRevoked?: boolean;
+  /** The epoch of another one that is taken for its successor. */
+  readonly successor?: Epoch;
   /** Clusters of which this one has heard that they were revoked. */
   readonly revoked?: readonly string[];
   readonly way?: Way;
@@ -46,7 +52,15 @@ interface Primary {
 /** A secondary whose primary answers a hello with this. */
 async function secondary(
   greeting: (stage: SetStage) => Partial<Greeting>,
-  { epoch = EPOCH, leading, revoked = [], way = STRAIGHT }: Primary = {},
+  {
+    epoch = EPOCH,
+    leading,
+    leads = false,
+    hasRevoked = false,
+    successor,
+    revoked = [],
+    way = STRAIGHT,
+  }: Primary = {},
 ) {
   const stage = await SetStage.start();
   const place = { address: ADDRESS, epoch: EPOCH };
@@ -60,16 +74,22 @@ async function secondary(
   const role = new StoredRole(view);
   const joined = { set: SET, id: "berlin", address: ADDRESS, epoch };
   await role.step({ do: "join", joined });
+  if (successor !== undefined) await role.step({ do: "superseded", epoch: successor });
   await view.write((tx) => putRevokedClusters(tx, revoked));
+  const tickets: number[] = [];
+  let hellos = 0;
   const peer = stage.peer(member);
-  const greet = async (): Promise<Greeting> => ({
-    clusterId: LATER.cluster,
-    protocol: 1,
-    version: "0.1.0",
-    epoch: LATER.number,
-    epochFirst: LATER.first,
-    ...greeting(stage),
-  });
+  const greet = async (hello: Hello): Promise<Greeting> => {
+    if (hello.epoch > 0) hellos++; // to follow
+    return {
+      clusterId: LATER.cluster,
+      protocol: 1,
+      version: "0.1.0",
+      epoch: LATER.number,
+      epochFirst: LATER.first,
+      ...greeting(stage),
+    };
+  };
   const calls =
     leading === undefined
       ? []
@@ -80,7 +100,8 @@ async function secondary(
               secondaries: { assertKnown: () => {}, clusterOf: () => NOBODY },
               barrier,
               fenced: async () => leading(),
-              leads: () => false,
+              leads: () => leads,
+              isRevoked: () => hasRevoked,
             },
           ),
         ];
@@ -117,7 +138,7 @@ async function secondary(
       renewed: () => {},
       revoked: () => {},
       takeKeys: async () => {},
-      takeTicketsFrom: () => {},
+      takeTicketsFrom: (_, number) => void tickets.push(number),
       carrierTo: () => new MemoryCarrier(served, peer, world, way),
     },
     { member, keysKey: makeHpkeKeys(random).privateKey },
@@ -128,7 +149,8 @@ async function secondary(
     later.load();
     return later;
   };
-  return { receiving, role, world, heard, started };
+  const seen = { tickets, hellos: () => hellos };
+  return { receiving, role, world, view, heard, started, ...seen };
 }
 
 test("a later epoch is believed with a proof of the authority that is known, and with nothing else", async () => {
@@ -202,6 +224,52 @@ test("a primary that refuses is called to hear who leads: a later one is believe
     );
     const troubles = world.lines.filter((line) => line.includes("could not find out who leads"));
     assert.deepEqual(troubles, []);
+  }
+});
+
+test("a later epoch is given up where the primary that is followed leads still and has revoked who claimed it, and nowhere else", async () => {
+  const own = { number: 3, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "41" };
+  const claimed = { number: 4, cluster: "0b8e2f3e-0000-4000-8000-00000000000b", first: "50" };
+  const refused = sentDecision({ kind: "refuse", reason: "it has heard of a later one" });
+  const hello = { clusterId: own.cluster, epoch: own.number, epochFirst: own.first };
+  const refutes = { epoch: own, successor: claimed, leads: true, hasRevoked: true };
+  const NOT = { isRefuted: false };
+  for (const { isRefuted, greeting = hello, named = own, ...primary } of [
+    { ...refutes, isRefuted: true },
+    { ...refutes, ...NOT, leads: false },
+    { ...refutes, ...NOT, hasRevoked: false },
+    { ...refutes, ...NOT, greeting: { ...hello, clusterId: claimed.cluster } },
+    { ...refutes, ...NOT, named: { ...claimed, number: 5 } },
+    { ...refutes, ...NOT, revoked: [own.cluster] },
+    { epoch: claimed, ...NOT, leads: true, hasRevoked: true },
+  ] as readonly (Primary & {
+    readonly isRefuted: boolean;
+    readonly greeting?: Partial<Greeting>;
+    readonly named?: Epoch;
+  })[]) {
+    let calls = 0;
+    const found = await secondary(() => ({ ...greeting, decision: refused }), {
+      ...primary,
+      leading: () => {
+        calls++;
+        return named;
+      },
+    });
+    const { receiving, role, view, world, tickets } = found;
+    await until(() => calls > 0);
+    for (let i = 0; i < 100; i++) await nextTurn();
+    if (isRefuted) await until(() => found.hellos() > 1); // at once: the clock stands still
+    await receiving.close();
+    assert.ok(role.now.mode === "secondary");
+    const { epoch, superseded = false } = role.now;
+    assert.equal(epoch.number === own.number && !superseded, isRefuted, JSON.stringify(role.now));
+    assert.equal(isRevoked(view, claimed.cluster), isRefuted);
+    assert.deepEqual(tickets, isRefuted ? [own.number] : []);
+    const lines = world.lines.join("\n");
+    assert.doesNotMatch(lines, /could not find out who leads/);
+    assert.equal(/replication\.epoch-given-up/.test(lines), isRefuted);
+    const isDisowned = primary.revoked !== undefined;
+    assert.equal(/replication\.former-not-believed/.test(lines), isDisowned);
   }
 });
 

@@ -269,6 +269,11 @@ export class Receiving {
     return (this.link?.closed ?? null) !== null;
   }
 
+  /** When the primary was heard of last; null where it never was. */
+  get lastHeard(): Instant | null {
+    return this.#world.heard.last;
+  }
+
   /** When it was last called in vain, and why; null where it never was. */
   get lastFailure(): LinkFailure | null {
     return this.#lastFailure;

@@ -1,6 +1,8 @@
 // What the log of a primary says of others that lead, say to lead, or do not take this cluster for the one that does.
 
+import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
+import { formerUnreachable } from "../failures.ts";
 import type { Standing } from "../status/informed.ts";
 import type { Epoch } from "./role.ts";
 
@@ -39,6 +41,12 @@ export function tellMisled(log: Log, { number: epoch, cluster }: Epoch): void {
     cluster,
     remedy: "demote that primary, and have it follow this one: update-primary with force",
   });
+}
+
+/** It goes on writing where it runs. */
+export function tellUnreached(log: Log): void {
+  const cause = describe(formerUnreachable());
+  log.error("the primary of before has not heard yet that this cluster leads", { cause });
 }
 
 /** The primary of before answers, and takes no word of this cluster. */

@@ -277,7 +277,7 @@ export class ClusterStatus {
     const { status } = receiving;
     const { syncProgress: progress } = status;
     const role = this.#work.role();
-    const lastHeartbeat = status.lastHeartbeat ?? this.#work.heard.last;
+    const lastHeartbeat = this.#work.heard.last;
     const addresses = role.mode === "secondary" ? (role.known ?? [role.address]) : [];
     return {
       state: status.state === "connecting" ? "idle" : status.state,
@@ -287,6 +287,7 @@ export class ClusterStatus {
       behindFor: status.behindFor,
       startedAt: status.startedAt,
       lastSyncError: this.#syncError(status) ?? "",
+      lastSyncErrorAt: status.lastSyncErrorAt,
       primary: {
         apiAddress: receiving.apiAddress,
         clusterAddresses: addresses,

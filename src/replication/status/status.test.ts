@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { showTime } from "@holdfast/shared/text/time";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Secondary } from "../roles/role.ts";
 import { type ReceivingFacts, statusOf } from "./status.ts";
@@ -21,7 +22,7 @@ const ROLE: Secondary = {
   promoting: null,
 };
 
-function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
+function statusWith(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
   const peer = { apiAddress: "", clusterAddresses: [], isConnected: false };
   const receiving: ReceivingFacts = {
     state: "idle",
@@ -31,6 +32,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
     behindFor: null,
     startedAt: NOW,
     lastSyncError: "",
+    lastSyncErrorAt: null,
     primary: { ...peer, lastHeartbeat, echoDuration: null, clockSkew: null },
     progress: null,
     region: "",
@@ -47,7 +49,7 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
     reindexedAt: null,
     reindex: null,
   };
-  const status = statusOf(
+  return statusOf(
     {
       kind: "dr",
       applied: 40n,
@@ -71,6 +73,10 @@ function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
     },
     false,
   );
+}
+
+function factsOf(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
+  const status = statusWith(lastHeartbeat, facts);
   const [primary] = status["primaries"] as Record<string, unknown>[];
   return [
     status["last_remote_wal"],
@@ -91,4 +97,12 @@ test("of one that is away it is said what was heard last, and how long ago", () 
     "1970-01-01T01:22:20Z",
     "60000",
   ]);
+});
+
+test("an error is told with when it was seen last, where that is known", () => {
+  const trouble = { lastSyncError: "the primary was not reached", lastSyncErrorAt: NOW };
+  const at = (facts: Partial<ReceivingFacts>) => statusWith(NOW, facts)["last_sync_error_at"];
+  assert.equal(at(trouble), showTime(NOW));
+  assert.equal(at({ ...trouble, lastSyncErrorAt: null }), undefined);
+  assert.equal(at({ ...trouble, lastSyncError: "" }), undefined);
 });

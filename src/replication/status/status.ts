@@ -51,6 +51,8 @@ export interface ReceivingFacts {
   readonly behindFor: Nanos | null;
   readonly startedAt: Instant | null;
   readonly lastSyncError: string;
+  /** Null where it is of before this life of the server. */
+  readonly lastSyncErrorAt: Instant | null;
   readonly primary: PeerFacts | null;
   readonly progress: { readonly total: number; readonly done: number } | null;
   /** Of the primary; empty where it is not known. */
@@ -230,6 +232,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     orphans_waiting: facts.orphans.waiting,
     seal_source: role.led === true ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? "",
+    ...errorTime(receiving),
     promotable: unpromotable.length === 0,
     promotable_reasons: [...unpromotable],
     ...(history === null ? {} : { lag_history: history(role.id) }),
@@ -245,6 +248,13 @@ function regionStatus(role: Secondary, { region, receiving }: StatusFacts): Json
     ...(there === "" ? {} : { primary_region: there }),
     forwards_writes: role.superseded !== true && receiving?.takesRequests === true,
   };
+}
+
+/** When it was seen last. */
+function errorTime(receiving: ReceivingFacts | null): JsonObject {
+  const at = receiving?.lastSyncErrorAt ?? null;
+  const isThere = at !== null && receiving?.lastSyncError !== "";
+  return isThere ? { last_sync_error_at: showTime(at) } : {};
 }
 
 /** Whether a cluster that is not followed is known to lead. */

@@ -44,6 +44,7 @@ export interface ReceiverStatus {
   readonly state: ReceiverState;
   readonly connectionState: ConnectionState;
   readonly lastSyncError: string | null;
+  readonly lastSyncErrorAt: Instant | null;
   readonly lastRemoteIndex: bigint;
   readonly highestAnnounced: bigint;
   readonly final: Place | null;
@@ -53,7 +54,6 @@ export interface ReceiverStatus {
   /** After three comparisons it still differed. */
   readonly isUnmended: boolean;
   readonly startedAt: Instant | null;
-  readonly lastHeartbeat: Instant | null;
   readonly echoDuration: Nanos | null;
   /** How far the primary's clock is ahead. */
   readonly clockSkew: Nanos | null;
@@ -85,6 +85,7 @@ export class Receiver {
     this.#random = parts.random;
     this.#instance = hex(parts.random.bytes(8));
     this.#progress.announce(parts.announced ?? 0n);
+    this.#progress.now = () => parts.clock.now();
     this.#progress.onNews = () => {
       this.#isEchoDue = true;
       this.#news?.();
@@ -144,6 +145,7 @@ export class Receiver {
       state: progress.state,
       connectionState: progress.connection,
       lastSyncError: progress.error,
+      lastSyncErrorAt: progress.errorAt,
       lastRemoteIndex: progress.lastRemote,
       highestAnnounced: progress.announced,
       final: progress.final,
@@ -151,7 +153,6 @@ export class Receiver {
       isConsistent: this.#received.isConsistent,
       isUnmended: progress.isUnmended,
       startedAt: this.#startedAt,
-      lastHeartbeat: progress.heard,
       echoDuration: progress.measured?.duration ?? null,
       clockSkew: progress.measured?.skew ?? null,
       behindFor: this.#behindFor(),
@@ -338,7 +339,6 @@ export class Receiver {
       const t3 = clock.now();
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };
       progress.measured = measure(before);
-      progress.heard = t3;
       this.#hear(answer.head, answer.t2);
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       ports.learned(answer.apiAddress, answer.clusterAddresses, answer);

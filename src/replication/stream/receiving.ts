@@ -160,6 +160,10 @@ export class Progress {
   onNews: () => void = () => {};
   connection: ConnectionState = "idle";
   error: string | null = null;
+  /** When that was. */
+  errorAt: Instant | null = null;
+  /** Whoever has a clock says so. */
+  now: () => Instant | null = () => null;
   /** The last index that came, or that rows were taken over at. */
   lastRemote = 0n;
   /** The highest index that the primary has spoken of. */
@@ -172,7 +176,6 @@ export class Progress {
   rounds = 0;
   isUnmended = false;
   measured: Measured | null = null;
-  heard: Instant | null = null;
   /** When everything was last here that the primary has told of; null before. */
   completeAt: Nanos | null = null;
   /** Since the session began something came that was right: the next attempt need not wait long. */
@@ -194,11 +197,13 @@ export class Progress {
 
   fail(error: unknown): void {
     this.error = explain(error);
+    this.errorAt = this.now();
   }
 
   /** All is well. */
   well(): void {
     this.error = null;
+    this.errorAt = null;
     this.isGetting = true;
   }
 }

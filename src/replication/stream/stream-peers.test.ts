@@ -69,9 +69,8 @@ describe("a secondary and its primary", BOUND, () => {
         encryptions: 7n,
       },
     );
-    const { clockSkew, echoDuration, lastHeartbeat, highestAnnounced } = pair.receiver.status;
+    const { clockSkew, echoDuration, highestAnnounced } = pair.receiver.status;
     assert.deepEqual([clockSkew, echoDuration, highestAnnounced], [3n * SECOND, 0n, 10n]);
-    assert.ok(pair.world.clock.now() - lastHeartbeat! <= 5n * SECOND);
     assert.ok(pair.world.lines.some((line) => line.includes("the clock of a secondary")));
     await pair.receiver.close();
     await pair.world.timers.advance(16n * SECOND);

@@ -229,8 +229,8 @@ test("R-63: a fence is taken once, an earlier one not after a later, and none of
   await inSync(a, b);
   is(await a.dr("primary/revoke-secondary", { id: "site-b" }), 204);
   await b.replication.promote(FORCED);
-  const notHeard = "the primary of before has not heard yet";
-  await until(() => b.server.lines.some((line) => line.includes(notHeard)));
+  const refused = "the primary of before refuses this cluster";
+  await until(() => b.server.lines.some((line) => line.includes(refused)));
   assert.equal((await a.status())["state"], "running");
   await a.put("x", { n: "1" });
   const epoch = (number: number) => ({ number, cluster: `c${number}`, first: "100" });

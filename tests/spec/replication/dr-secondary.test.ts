@@ -124,3 +124,27 @@ test("R-28: a sealed one is sealed before it is anything else", async (t) => {
   await server.unseal(shares);
   assert.equal((await server.call("GET", "/v1/sys/health")).status, 472);
 });
+
+test("R-25: what only a primary does is refused by its own text, and a method that it does not have is 405, whoever asks", async (t) => {
+  const { server, token } = await secondary(t);
+  const paths = ["enable", "demote", "disable", "secondary-token", "revoke-secondary"];
+  for (const who of [token, undefined, "nobody's"]) {
+    for (const path of [...paths, "operator-ticket"].map((one) => `dr/primary/${one}`)) {
+      for (const method of ["POST", "PUT"]) {
+        const body = {};
+        const answer = await server.call(method, `/v1/sys/replication/${path}`, {
+          token: who,
+          body,
+        });
+        assert.equal(answer.status, 400, answer.text);
+      }
+      for (const method of ["GET", "DELETE", "LIST"]) {
+        const answer = await server.call(method, `/v1/sys/replication/${path}`, { token: who });
+        assert.equal(answer.status, 405, `${method} ${path}: ${answer.text}`);
+      }
+    }
+    isOfSecondary(
+      await server.call("GET", "/v1/sys/replication/dr/primary/nothing", { token: who }),
+    );
+  }
+});

@@ -74,7 +74,7 @@ test("a primary that has left its set while a secondary was away is said to answ
   await all.b.server.server.keeper.seal();
   assert.equal((await all.a.dr("primary/disable")).status, 200);
   await all.b.server.unseal(all.a.opened.shares);
-  await sees(all, "other", /perhaps not gone: something else answers at .*knows no such set/);
+  await sees(all, "other", /perhaps not gone: something else answers at .*does not lead this set/);
 });
 
 for (const [who, what, server] of [

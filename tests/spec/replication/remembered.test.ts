@@ -5,7 +5,13 @@ import test from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
-import { Cluster, inSync, joined, startPrimaryBehind } from "../../support/replication/clusters.ts";
+import {
+  Cluster,
+  inSync,
+  joined,
+  ShiftedClock,
+  startPrimaryBehind,
+} from "../../support/replication/clusters.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
 import { until } from "../../support/until.ts";
@@ -102,4 +108,16 @@ test("rows of several indexes keep it from being promoted also where it follows 
     "its rows are its own from here on",
   );
   assert.deepEqual(view.keys("heard", { limit: 1 }), [], "and what it had heard is another's");
+});
+
+test("a clock of the wall that is set does not make what was just heard of the primary an hour old", async (t) => {
+  const clock = new ShiftedClock();
+  const { primary: a } = await startPrimaryBehind(t);
+  const b = await joined(t, a, "site-b", { world: { clock } });
+  await inSync(a, b);
+  await until(async () => heartbeatOf(await b.status()) > 0);
+  clock.ahead = 3600n * 1_000_000_000n;
+  const status = await b.status();
+  const age = Number(clock.now() / 1_000_000n) - heartbeatOf(status);
+  assert.ok(age < 600_000, `${age} ms`);
 });
