@@ -266,6 +266,29 @@ describe("a secondary and its primary", BOUND, () => {
     }
   });
 
+  test("a connection that ends at once has not stood: attempts come ever later", async () => {
+    const at: bigint[] = [];
+    pair = await filled({
+      receiver: {
+        keys: async () => {
+          at.push(pair.world.clock.elapsed());
+          throw new Error("they are not handed over");
+        },
+      },
+    });
+    pair.keysVersion.primary = "2";
+    pair.receiver.open();
+    for (let i = 0; i < 80; i++) {
+      await turns(10);
+      await pair.world.timers.advance(SECOND / 2n);
+    }
+    for (const [i, expected] of [1, 2, 4, 8].entries()) {
+      const waited = Number(at[i + 1]! - at[i]!) / 1e9;
+      const [least, most] = [expected * 0.8 - 0.5, expected * 1.2 + 1];
+      assert.ok(waited >= least && waited <= most, `${waited} s instead of ${expected}`);
+    }
+  });
+
   test("after a connection that stood, and when the primary says that it is there, attempts begin again at the first pause", async () => {
     let isDeaf = false;
     pair = await filled({
