@@ -92,6 +92,9 @@ test("a new primary revokes one that has followed the old one beside it: nobody 
   await until(() => isFenced(a.replication.role));
   const to = [`https://127.0.0.1:${clusterPort}`];
   await until(() => storedRefused(viewOf(a), leader).includes(serial));
+  await until(() => a.server.lines.some((line) => line.includes("replication.members-refused")));
+  const line = a.server.lines.find((each) => each.includes("replication.members-refused")) ?? "";
+  assert.ok(line.includes("site-c") && line.includes(leader), line);
   assert.equal(await saidBy(c, later, cluster, { to }), null);
   const isOut = async () => /has revoked this secondary/.test(JSON.stringify(await c.status()));
   await until(isOut);
