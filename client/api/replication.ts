@@ -350,13 +350,16 @@ export async function recoverDrSecondary(
   );
 }
 
+export type RecoverReplicationInput = GenerateDrPublicKeyInput;
+
 /** Begin replication anew: secondaries of this primary, or its own primary, are connected to again */
 export async function recoverReplication(
   client: Caller,
+  body: RecoverReplicationInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "POST", path: "sys/replication/recover", answer: "nothing" },
+    { method: "POST", path: "sys/replication/recover", body, answer: "nothing" },
     options,
   );
 }
@@ -745,17 +748,21 @@ export async function revokePerformanceSecondary(
   );
 }
 
+export type GeneratePerformancePublicKeyInput = GenerateDrPublicKeyInput;
+
 export type GeneratePerformancePublicKeyAnswer = GenerateDrPublicKeyAnswer;
 
 /** Make the key that a token for this cluster is sealed to */
 export async function generatePerformancePublicKey(
   client: Caller,
+  body: GeneratePerformancePublicKeyInput = {},
   options?: CallOptions,
 ): Promise<Answer<GeneratePerformancePublicKeyAnswer>> {
   return client.call(
     {
       method: "POST",
       path: "sys/replication/performance/secondary/generate-public-key",
+      body,
       answer: "data",
     },
     options,
@@ -778,28 +785,7 @@ export async function enablePerformanceSecondary(
   );
 }
 
-export type UpdatePerformancePrimaryInput = {
-  /** Token that the primary has made; empty to follow none */
-  readonly token?: string | undefined;
-  /** Addresses of the primary's cluster port */
-  readonly update_primary_addrs?: readonly string[] | undefined;
-  /** With token: follow this primary also where a later epoch is known here, which is given up */
-  readonly force?: boolean | undefined;
-  /** Only tell how far it would come: address, step and cause */
-  readonly dry_run?: boolean | undefined;
-  /** API address of the primary; the token's own unless said */
-  readonly primary_api_addr?: string | undefined;
-  /** File with the authorities of that API, in PEM */
-  readonly ca_file?: string | undefined;
-  /** Directory with such files */
-  readonly ca_path?: string | undefined;
-  /** The same as text */
-  readonly ca_pem?: string | undefined;
-  /** Certificate to show there, in PEM */
-  readonly client_cert_pem?: string | undefined;
-  /** Its key, in PEM */
-  readonly client_key_pem?: string | undefined;
-};
+export type UpdatePerformancePrimaryInput = UpdateDrPrimaryInput;
 
 export type UpdatePerformancePrimaryAnswer = EnableDrSecondaryAnswer;
 
@@ -820,14 +806,7 @@ export async function updatePerformancePrimary(
   );
 }
 
-export type PromotePerformanceSecondaryInput = {
-  /** Where secondaries come: https://host:port; the cluster port's own address unless said */
-  readonly primary_cluster_addr?: string | undefined;
-  /** Go on without the checks that may be left out, and lose what they tell */
-  readonly force?: boolean | undefined;
-  /** Only tell what would happen */
-  readonly dry_run?: boolean | undefined;
-};
+export type PromotePerformanceSecondaryInput = PromoteDrSecondaryInput;
 
 export type PromotePerformanceSecondaryAnswer = PromoteDrSecondaryAnswer;
 
@@ -843,13 +822,21 @@ export async function promotePerformanceSecondary(
   );
 }
 
+export type DisablePerformanceSecondaryInput = GenerateDrPublicKeyInput;
+
 /** Make this secondary a cluster of its own, with the data that it has */
 export async function disablePerformanceSecondary(
   client: Caller,
+  body: DisablePerformanceSecondaryInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "POST", path: "sys/replication/performance/secondary/disable", answer: "nothing" },
+    {
+      method: "POST",
+      path: "sys/replication/performance/secondary/disable",
+      body,
+      answer: "nothing",
+    },
     options,
   );
 }

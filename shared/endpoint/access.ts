@@ -58,6 +58,9 @@ export type Access =
       /** What it is on a disaster-recovery secondary, where an operation token or a ticket opens it instead.
        *  Default: it does not answer there. */
       readonly operation?: DrOperation;
+      /** It is that on no disaster-recovery secondary, but on a performance secondary whose first copy is under way: that knows no tokens
+       *  either. Default false. */
+      readonly whileCopying?: boolean;
     };
 
 /** What a listener can open to callers without a token. */
@@ -82,6 +85,13 @@ export const access = {
     openTo: null,
     operation,
   }),
+  capabilityOrCopying: (operation: DrOperation): Access => ({
+    kind: "capability",
+    sudo: false,
+    openTo: null,
+    operation,
+    whileCopying: true,
+  }),
   sudoOr: (operation: DrOperation): Access => ({
     kind: "capability",
     sudo: true,
@@ -100,6 +110,11 @@ export const access = {
 export function drOperationOf(declared: Access): DrOperation | null {
   if (declared.kind === "drOperation") return declared.operation;
   return (declared.kind === "capability" ? declared.operation : undefined) ?? null;
+}
+
+/** Whether an operation token opens it during a first copy alone. */
+export function isOfCopying(declared: Access): boolean {
+  return declared.kind === "capability" && declared.whileCopying === true;
 }
 
 /** Whether it is answered by disaster-recovery secondaries alone. */

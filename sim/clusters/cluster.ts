@@ -12,10 +12,10 @@ import { type Follower, Followers } from "../../src/barrier/followers.ts";
 import type { View } from "../../src/barrier/view.ts";
 import type { ReplicationKind } from "../../src/cluster/names.ts";
 import { secretKey } from "../../src/crypto/aead.ts";
-import { Admission, type JoinedData } from "../../src/replication/admission.ts";
+import { Admission } from "../../src/replication/admission.ts";
 import { takeKeys } from "../../src/replication/joining/joined-keys.ts";
 import { storedSiblings } from "../../src/replication/links/upstream.ts";
-import type { ReplicationOptions } from "../../src/replication/options.ts";
+import type { NextData, ReplicationOptions } from "../../src/replication/options.ts";
 import { Replication } from "../../src/replication/replication.ts";
 import { isFenced, type Role } from "../../src/replication/roles/role.ts";
 import { custodyUnder, openRootKey, putCustody, ROOT_KEY_PATH } from "../../src/seal/custody.ts";
@@ -387,7 +387,7 @@ export class SimCluster implements Host {
   }
 
   /** Other data takes the place of what is here, all at once. */
-  async #exchange(joined: JoinedData, life: Life, own: Prng): Promise<void> {
+  async #exchange(joined: NextData, life: Life, own: Prng): Promise<void> {
     const disk = new PowerDisk();
     const engine = this.#engine(disk, life, own.fork("exchange"), () => true);
     await joined.fill(engine, new AbortController().signal);

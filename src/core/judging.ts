@@ -4,7 +4,13 @@
 import type { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { type DrOperation, isOfDrSecondary, drOperationOf } from "@holdfast/shared/endpoint/access";
+import {
+  type Access,
+  type DrOperation,
+  drOperationOf,
+  isOfCopying,
+  isOfDrSecondary,
+} from "@holdfast/shared/endpoint/access";
 import { OPERATION_TOKEN, type Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Instant } from "@holdfast/shared/world";
@@ -339,13 +345,21 @@ function checkOnDrSecondary(
   if (restricted && answers) throw failures.restricted();
   const isThere = namespace !== null || endpoint?.everywhere === true;
   if (endpoint === null && answers && namespace !== null) throw failures.unsupportedOperation();
-  const isOnlyThere = endpoint !== null && isOfDrSecondary(endpoint.access);
-  if (isCopying && (isOnlyThere || endpoint?.onDrSecondary !== true || !isThere)) {
-    throw failures.firstCopy();
-  }
-  if (endpoint?.onDrSecondary !== true || !isThere) {
+  const isOne = endpoint?.onDrSecondary === true && isThere;
+  if (isCopying) {
+    if (!isOne || isOtherKinds(endpoint.access)) throw failures.firstCopy();
+  } else if (!isOne || isOfCopying(endpoint.access)) {
     throw endpoint?.refusedOnDrSecondary?.() ?? failures.drSecondary();
   }
+}
+
+/** Of disaster recovery alone, but for operation tokens: those run a first copy too. */
+function isOtherKinds(access: Access): boolean {
+  return (
+    isOfDrSecondary(access) &&
+    access.kind !== "ceremony" &&
+    drOperationOf(access) !== "operation-token"
+  );
 }
 
 function nobodysToken({ endpoint }: RequestState): Failure {

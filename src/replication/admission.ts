@@ -11,13 +11,12 @@ import type { Fs, Nanos } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { PeerCalls } from "../outbound/peer-calls.ts";
-import type { StorageEngine } from "../storage/engines/engine.ts";
 import * as failures from "./failures.ts";
 import { plainApiAddress } from "./joining/failures.ts";
 import type { Activation } from "./joining/activation.ts";
 import type { OpenedToken, WrappedToken } from "./joining/activation-token.ts";
 import type { UnwrapRequest } from "./joining/unwrapping.ts";
-import type { ReplicationOptions } from "./options.ts";
+import type { NextData, ReplicationOptions } from "./options.ts";
 import type { Replication } from "./replication.ts";
 import type { Also, Changed } from "./roles/changes.ts";
 import type { Place, Tried } from "./links/join.ts";
@@ -25,12 +24,6 @@ import type { Upstream } from "./links/upstream.ts";
 import { after, isFenced, type Joined } from "./roles/role.ts";
 import type { Cluster } from "../seal/status.ts";
 import { assertCalled, clusterAddressText } from "./addresses.ts";
-
-/** What takes the place of the data there is. */
-export interface JoinedData {
-  fill(engine: StorageEngine, signal: AbortSignal): Promise<void>;
-  finish(engine: StorageEngine): Promise<KeyObject | null>;
-}
 
 /** How the primary's API is reached, to unwrap a token there. */
 export interface Unwrapping {
@@ -55,7 +48,7 @@ export interface AdmissionOptions extends ReplicationOptions {
   /** Where the rows of this kind lie. */
   readonly rows: string;
   /** Puts other data in the place of this cluster's. */
-  readonly exchange: (data: JoinedData) => Promise<void>;
+  readonly exchange: (data: NextData) => Promise<void>;
   readonly cluster: () => Cluster;
   /** Key of the auto seal that is configured here; null: operators unseal with shares. */
   readonly sealKey: () => KeyObject | null;
@@ -155,7 +148,7 @@ export class Admission {
     const { putRole } = await import("./roles/stored-role.ts");
     const { rows, cluster, sealKey, exchange, carry, clock, timers, random, log } = this.#options;
     const { bundle, upstream } = await reachPrimary(activation, this.#options, { isEmpty: true });
-    const data: JoinedData = {
+    const data: NextData = {
       fill: async () => {}, // it begins empty
       finish: (engine) =>
         makeJoinedStore(

@@ -102,7 +102,7 @@ export const recoverApi = [
     summary:
       "Begin replication anew: secondaries of this primary, or its own primary, are connected to again",
     description: "Of both kinds of replication, where this cluster is something in both.",
-    access: access.capability,
+    access: access.capabilityOrCopying("recover"),
     belongs: "local",
     rootOnly: true,
     input: {},

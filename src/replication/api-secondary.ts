@@ -68,9 +68,9 @@ const check = out.object({
   text: out.string("What is wrong; empty where nothing is"),
 });
 
-/** A disaster-recovery secondary knows no tokens; one of the other kind does. */
+/** A disaster-recovery secondary knows no tokens; one of the other kind does, when its first copy is whole. */
 const operation = (kind: ReplicationKind, name: DrOperation) =>
-  kind === "dr" ? access.drOperation(name) : access.capability;
+  kind === "dr" ? access.drOperation(name) : access.capabilityOrCopying(name);
 
 export const secondaryApi = (kind: ReplicationKind) => [
   endpoint({
@@ -126,6 +126,11 @@ export const secondaryApi = (kind: ReplicationKind) => [
     method: "POST",
     path: `${base(kind)}/disable`,
     summary: "Make this secondary a cluster of its own, with the data that it has",
+    description:
+      kind === "dr"
+        ? ""
+        : "One whose first copy is not whole has nothing of its own, and half of what is another's: that goes, and the server is to be initialised. It knows no " +
+          "tokens then, and takes an operation token, as it does for promote, update-primary and generate-public-key.",
     access: operation(kind, "disable"),
     belongs: "local",
     rootOnly: true,
@@ -160,7 +165,9 @@ export const joiningApi = (kind: ReplicationKind) => [
     path: `${base(kind)}/generate-public-key`,
     summary: "Make the key that a token for this cluster is sealed to",
     description: "Each call makes another one; the last counts.",
-    access: kind === "dr" ? access.capabilityOr("generate-public-key") : access.capability,
+    access: (kind === "dr" ? access.capabilityOr : access.capabilityOrCopying)(
+      "generate-public-key",
+    ),
     belongs: "local",
     rootOnly: true,
     input: {},

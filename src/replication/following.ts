@@ -318,6 +318,7 @@ export class Following {
     return {
       opens: opens(),
       copied: role.copied,
+      needsWhole: options.kind === "performance",
       between: store.adopting !== null ? "states" : isOfOneIndex ? null : "indexes",
       equal: heard.differs ? false : null,
       applied: this.applied,

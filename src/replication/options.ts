@@ -1,5 +1,6 @@
 // What replication is handed by the server around it.
 
+import type { KeyObject } from "node:crypto";
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
@@ -8,6 +9,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import type { ReplicationKind } from "../cluster/names.ts";
 import type { Peer } from "../cluster/verify.ts";
 import type { Served } from "../grpc/method.ts";
+import type { StorageEngine } from "../storage/engines/engine.ts";
 import type { Store } from "../storage/store.ts";
 import type { ReplicationFigures } from "./figures.ts";
 import type { KeyBundle } from "./joining/key-bundle.ts";
@@ -89,12 +91,23 @@ export interface ReplicationOptions extends DialingWorld {
   readonly revokeOperationTokens: (tx: Tx) => void;
   /** In the transaction in which it gives up later epochs than this. */
   readonly takeTicketsFrom: (tx: Tx, epoch: number) => void;
+  /** In the transaction in which a first copy is whole. Default: nobody has made any. */
+  readonly endOperationTokens?: (tx: Tx) => void;
+  /** Puts other data in the place of this cluster's. Default: nobody does. */
+  readonly exchange?: (data: NextData) => Promise<void>;
   /** Ceremonies that are under way end: what they would make is for another role. */
   readonly dropAttempts: () => Promise<void>;
   /** Whether an audit device can be written, or none is configured. */
   readonly audits: () => boolean;
   /** What of the data stands for something outside. */
   readonly outside: OutsideRows;
+}
+
+/** What takes the place of the data there is. */
+export interface NextData {
+  fill(engine: StorageEngine, signal: AbortSignal): Promise<void>;
+  /** Gives the key that opens it; null: it stays sealed, or is nothing yet. */
+  finish(engine: StorageEngine): Promise<KeyObject | null>;
 }
 
 /** What works with other clusters has it, with a log of its own. */

@@ -15,7 +15,7 @@ import { isFenced, type Role } from "./roles/role.ts";
 
 export interface ReplicationNeeds extends Omit<
   BothKindsNeeds,
-  "revokeOperationTokens" | "takeTicketsFrom" | "spendTicket"
+  "revokeOperationTokens" | "takeTicketsFrom" | "spendTicket" | "endOperationTokens"
 > {
   readonly keeper: OperationsNeeds["keeper"];
   readonly operationTokenMaxAge: OperationsNeeds["operationTokenMaxAge"];
@@ -83,6 +83,7 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       revokeOperationTokens: (tx: Tx) => operations.revokeAll(tx),
       takeTicketsFrom: (tx: Tx, epoch: number) => operations.takeFrom(tx, epoch),
       spendTicket: (tx, caller) => operations.spend(tx, caller),
+      endOperationTokens: (tx) => operations.endTokens(tx),
     });
     const { dr: replication, performance } = kinds;
     return {

@@ -159,6 +159,7 @@ export class TakingOver {
   /** Leaves the set. */
   async leave(): Promise<Changed> {
     const { options, changes, data } = this.#parts;
+    if (data.isHalf && options.kind === "performance") return this.#beginAnew();
     return await changes.alone(async () => {
       this.#secondary();
       if (data.isHalf) throw failures.halfCopied();
@@ -174,6 +175,27 @@ export class TakingOver {
         ],
       };
     });
+  }
+
+  /** Half of the rows of another cluster are nobody's data: policies that are missing would not bind. Nothing is left of them, nor of the
+   *  keys. */
+  #beginAnew(): Changed {
+    const { options, changes, data } = this.#parts;
+    const { exchange } = options;
+    this.#secondary();
+    if (exchange === undefined) throw failures.halfCopied(); // nobody has the generations of the store
+    const empty = { fill: async () => {}, finish: async () => null };
+    return {
+      warnings: [
+        "the first copy was not whole: nothing of it is kept, and this server is to be initialised as a new one",
+      ],
+      afterwards: async () => {
+        await changes.last(async () => {
+          if (!data.isHalf) throw failures.roleChanging(); // meanwhile it has got whole
+          await exchange(empty);
+        });
+      },
+    };
   }
 
   /** The data is this cluster's again, which nobody else has led since. */

@@ -17,7 +17,6 @@ import {
   activationToken,
   DR_TOKEN_FLAG,
   DR_TOKEN_HELP,
-  operationCall,
 } from "./operation-secret.ts";
 import {
   CALLS,
@@ -65,26 +64,18 @@ export const replicationPublicKey = command({
   args: {},
   async run(context, { kind, drToken }) {
     const { out } = context;
-    const { data } = await (kind === "dr"
-      ? recoveryKey(context, drToken)
-      : regionKey(context, drToken));
+    const { data } = await ownKey(context, kind, drToken);
     await out.show(data, { text: data.secondary_public_key });
     const of = WITH_KIND[kind];
     out.hint(`Next: \`holdfast replication token${of} -public-key KEY ID\` on the primary`);
   },
 });
 
-async function recoveryKey(context: Context, drToken: string | undefined) {
-  if ((await modeOf(context, "dr")) !== "secondary") {
-    return replication.generateDrPublicKey(context.client.inRoot());
-  }
-  const { client, body } = await operationCall(context, drToken);
-  return replication.generateDrPublicKey(client, body);
-}
-
-async function regionKey(context: Context, drToken: string | undefined) {
-  const { client } = await secondaryCall(context, "performance", drToken);
-  return replication.generatePerformancePublicKey(client);
+async function ownKey(context: Context, kind: Kind, drToken: string | undefined) {
+  const isOrdinary = kind === "dr" && (await modeOf(context, kind)) !== "secondary";
+  if (isOrdinary) return CALLS[kind].publicKey(context.client.inRoot());
+  const { client, body } = await secondaryCall(context, kind, drToken);
+  return CALLS[kind].publicKey(client, body);
 }
 
 export const replicationJoin = command({

@@ -8,6 +8,7 @@ import type { Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { operationCall } from "./operation-secret.ts";
+import { isCopying } from "./secondary-advice.ts";
 
 export const KINDS = ["dr", "performance"] as const;
 
@@ -18,7 +19,7 @@ export const KIND_FLAG = {
 };
 
 export const KIND_HELP =
-  "With -kind performance it is of performance replication, at sys/replication/performance/ in the place of dr/, and an ordinary token is enough on a secondary too.";
+  "With -kind performance it is of performance replication, at sys/replication/performance/ in the place of dr/, and an ordinary token is enough on a secondary too, unless its first copy is under way.";
 
 /** In sentences. */
 export const KIND_NAMES: Readonly<Record<Kind, string>> = {
@@ -49,6 +50,8 @@ export const CALLS = {
     join: replication.enableDrSecondary,
     updatePrimary: replication.updateDrPrimary,
     promote: replication.promoteDrSecondary,
+    leave: replication.disableDrSecondary,
+    publicKey: replication.generateDrPublicKey,
   },
   performance: {
     status: replication.readPerformanceStatus,
@@ -60,6 +63,8 @@ export const CALLS = {
     join: replication.enablePerformanceSecondary,
     updatePrimary: replication.updatePerformancePrimary,
     promote: replication.promotePerformanceSecondary,
+    leave: replication.disablePerformanceSecondary,
+    publicKey: replication.generatePerformancePublicKey,
   },
 } as const;
 
@@ -75,6 +80,8 @@ export async function secondaryCall(
   drToken: string | undefined,
 ): Promise<SecondaryCall> {
   if (kind === "dr") return await operationCall(context, drToken);
+  // There are no tokens yet that it could look up.
+  if (isCopying(await statusOf(context, kind))) return await operationCall(context, drToken);
   assertOrdinary(drToken);
   return { client: context.client.inRoot(), body: {} };
 }
@@ -82,7 +89,7 @@ export async function secondaryCall(
 function assertOrdinary(drToken: string | undefined): void {
   if (drToken === undefined) return;
   throw new UsageError(
-    "-dr-token is for disaster recovery: a performance secondary takes an ordinary token",
+    "-dr-token is for disaster recovery, and until a first copy is whole: this cluster takes an ordinary token",
     "leave it out; `holdfast login` or HOLDFAST_TOKEN has the token",
   );
 }

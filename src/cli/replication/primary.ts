@@ -215,8 +215,7 @@ export const replicationDisable = command({
     if (!(await confirmed(context, yes, question, "Nothing was disabled."))) return 1;
     if (mode === "secondary") {
       const { client, body } = await secondaryCall(context, kind, drToken);
-      if (kind === "dr") await replication.disableDrSecondary(client, body);
-      else await replication.disablePerformanceSecondary(client);
+      await CALLS[kind].leave(client, body);
     } else {
       await CALLS[kind].disablePrimary(context.client.inRoot());
     }

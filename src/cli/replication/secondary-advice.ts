@@ -81,7 +81,8 @@ export function secondaryAdvice(
   if (kind === "performance" && isCopying(status)) {
     return [
       "Nothing is served here before the first copy is whole. Next: wait; the rows above say how far it is. Where it does not get on: look whether the primary runs, and at " +
-        "the network to its cluster port.",
+        "the network to its cluster port. Where it is to follow another address, or is not wanted any more: `holdfast replication update-primary`, or `holdfast replication disable`, with an " +
+        "operation token (`holdfast replication operation-token`, from key shares of the primary).",
     ];
   }
   if (state === "merkle-sync" || state === "merkle-diff") {

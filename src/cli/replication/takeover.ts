@@ -125,7 +125,10 @@ export const replicationRecover = command({
     if ((await modeOf(context, "dr")) === "secondary") {
       const { client, body } = await operationCall(context, drToken);
       await replication.recoverDrSecondary(client, body);
-    } else await replication.recoverReplication(context.client.inRoot());
+    } else {
+      const { client, body } = await secondaryCall(context, "performance", drToken);
+      await replication.recoverReplication(client, body);
+    }
     context.out.done("Success! Links are being opened again.");
     context.out.hint("Next: `holdfast replication status`");
   },

@@ -39,7 +39,8 @@ export class FirstCopy {
     const { options, role, changes } = this.#parts;
     if (!isCopying(role.now) || !isWhole(options)) return;
     const work = async () => {
-      await role.step({ do: "copied" });
+      // Tokens are known from here on: what stood in for them ends.
+      await role.step({ do: "copied" }, (tx) => options.endOperationTokens?.(tx));
       await changes.orSeal(() => options.house.takeOver());
       changes.tell("first-copy", {});
     };

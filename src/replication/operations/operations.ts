@@ -236,6 +236,11 @@ export class Operations {
     tx.on(this.#rows).put(TICKETS_FROM, { epoch }, fromCodec);
   }
 
+  /** In the transaction after which others know tokens here: those that were made for want of them. */
+  endTokens(tx: Tx): void {
+    this.#tokens.revokeAll(tx);
+  }
+
   /** In the transaction in which later epochs than this are given up: the primary that is followed issues tickets of this one. */
   takeFrom(tx: Tx, epoch: number): void {
     const rows = tx.on(this.#rows);

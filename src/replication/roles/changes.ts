@@ -11,6 +11,8 @@ export type Also = (tx: Tx) => void;
 /** What a change tells of itself. */
 export interface Changed {
   readonly warnings: readonly string[];
+  /** What is done when it was recorded, and before it is answered. Default: nothing. */
+  readonly afterwards?: () => Promise<void>;
 }
 
 export class Changes {

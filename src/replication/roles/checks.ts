@@ -17,6 +17,9 @@ export interface PromotionFacts {
   readonly opens: boolean | null;
   /** Whether everything was copied once. */
   readonly copied: boolean;
+  /** Whether that is needed also by force: what half of the data lacks would go in all other regions, and policies would not bind. Default
+   *  false. */
+  readonly needsWhole?: boolean;
   /** Whether the store is between two states, which nobody can lead, or has rows of several indexes. */
   readonly between: "states" | "indexes" | null;
   /** Whether the last comparison with the primary was equal, and no damage is known; null where none was made. */
@@ -97,7 +100,7 @@ const SILENT_SECONDS = Number(SILENCE / SECOND);
 
 /** In the order in which they are told. */
 export function promotionChecks(facts: PromotionFacts): readonly Check[] {
-  const { opens, copied, between, equal, applied, announced } = facts;
+  const { opens, copied, needsWhole = false, between, equal, applied, announced } = facts;
   const behind = announced > applied;
   const sign = signOfPrimary(facts);
   const rival = rivalOf(facts);
@@ -110,7 +113,12 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
         ? "nothing of the primary's data is here yet"
         : "the data does not open with the keys that are here",
     ),
-    check("copied", copied, true, "the first copy of the primary's data was never completed"),
+    check(
+      "copied",
+      copied,
+      !needsWhole,
+      "the first copy of the primary's data was never completed",
+    ),
     check(
       "whole",
       between === null,

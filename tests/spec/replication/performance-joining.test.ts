@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Answer, at } from "../../support/http-client.ts";
-import type { Cluster } from "../../support/replication/clusters.ts";
+import { Cluster } from "../../support/replication/clusters.ts";
 import {
   joinedRegion,
   perf,
@@ -169,14 +169,11 @@ test("until the first copy is whole all but status and health is 503 with a time
   is(await perf(secondary, "secondary/enable", { token }), 200);
   const { server } = secondary;
   const looksCopying = async () => {
+    is(await perf(secondary, "secondary/disable", {}, primary.token), 403);
     for (const answer of [
       await read(secondary, "x", primary.token),
-      await perf(secondary, "secondary/disable", {}, primary.token),
       await secondary.dr("secondary/promote", {}, primary.token),
-      await server.call(
-        "POST",
-        "/v1/sys/replication/dr/secondary/generate-operation-token/attempt",
-      ),
+      await secondary.dr("secondary/recover", {}, primary.token),
     ]) {
       is(answer, 503, "first_copy");
       assert.equal(answer.headers["retry-after"], "5");
@@ -191,7 +188,51 @@ test("until the first copy is whole all but status and health is 503 with a time
   await server.unseal(primary.opened.shares);
   await looksCopying();
   net.isOpen = true;
-  await server.server.performance.recover();
+  const operator = await secondary.operationToken(primary.opened.shares);
+  is(await server.call("POST", "/v1/sys/replication/recover", { token: operator }), 200);
   await regionInSync(primary, secondary);
   await until(async () => (await read(secondary, "x", primary.token)).status === 200);
+  is(await perf(secondary, "secondary/disable", {}, operator), 403);
+});
+
+test("R-46, R-60: a first copy that is stuck is not promoted, keeps its primary where another address is nobody, and is given up: by an operation token, and nothing of it is left", async (t) => {
+  const primary = await startPerformancePrimary(t);
+  await primary.put("x", { n: "1" });
+  const net = new OnceNet();
+  const secondary = await startRegion(t, "b", {
+    world: { net },
+    settings: { outbound_allow: ["127.0.0.1"] },
+  });
+  const made = await performanceToken(primary, secondary);
+  is(await perf(secondary, "secondary/enable", { token: made }), 200);
+  const { server } = secondary;
+  await until(async () => (await server.call("GET", "/v1/sys/health")).status === 473);
+  const token = await secondary.operationToken(primary.opened.shares);
+  for (const force of [false, true]) {
+    const body = { dr_operation_token: token, force };
+    const refused = await server.call("POST", "/v1/sys/replication/performance/secondary/promote", {
+      body,
+    });
+    is(refused, 400, "replication_promotion_refused");
+    assert.match(refused.text, /nothing of the primary's data is here yet/);
+  }
+  const tried = await perf(secondary, "secondary/promote", { dry_run: true }, token);
+  const checks = at(tried, "data", "checks") as readonly Readonly<Record<string, unknown>>[];
+  const { ok, skipped_by_force: skipped } = checks.find(({ name }) => name === "copied") ?? {};
+  assert.deepEqual([ok, skipped], [false, false]);
+  assert.equal((await perfStatus(secondary))["mode"], "secondary");
+  const dead = ["https://127.0.0.1:1"];
+  is(await perf(secondary, "secondary/update-primary", { update_primary_addrs: dead }, token), 502);
+  is(await perf(secondary, "secondary/disable", {}, "nonsense"), 403, "invalid_operation_token");
+  const left = await perf(secondary, "secondary/disable", {}, token);
+  is(left, 200);
+  assert.match(JSON.stringify(at(left, "warnings")), /is to be initialised as a new one/);
+  is(await server.call("GET", "/v1/sys/health"), 501);
+  const again = new Cluster(server, await server.open());
+  assert.deepEqual(await perfStatus(again), { mode: "disabled" });
+  is(await perf(again, "secondary/enable", { token: made }), 400); // it was for a key that is gone
+  net.isOpen = true;
+  is(await perf(primary, "primary/revoke-secondary", { id: "region-b" }), 204);
+  is(await perf(again, "secondary/enable", { token: await performanceToken(primary, again) }), 200);
+  await regionInSync(primary, again);
 });

@@ -255,6 +255,8 @@ test("a performance secondary is a primary of disaster recovery: who stands in f
   await regionInSync(a, b);
   await inSync(own, standIn);
   assert.deepEqual(await perfStatus(standIn), { mode: "disabled" }); // nothing of its own
+  const operator = await standIn.operationToken(a.opened.shares);
+  is(await perf(standIn, "secondary/disable", {}, operator), 503, "dr_secondary");
 });
 
 test("who stands in for a performance secondary follows it over its promotion, with the indexes that it passes over", async (t) => {
