@@ -1,6 +1,6 @@
 // Commands by which a cluster becomes a secondary, and follows another primary.
 
-import * as replication from "@holdfast/client/api/replication";
+import type * as replication from "@holdfast/client/api/replication";
 import * as seal from "@holdfast/client/api/seal";
 import type { Client } from "@holdfast/client/client";
 import { Failure } from "@holdfast/shared/failure";
