@@ -255,6 +255,8 @@ export interface SentRequest {
   readonly headers: readonly string[];
   /** Whether the answer is wrapped here. */
   readonly wrapsItself: boolean;
+  /** Whether it may wait there for a change. */
+  readonly mayWait: boolean;
 }
 
 /** Sees what a request writes beside what its endpoint declares: only tests have one. */

@@ -18,6 +18,8 @@ const LONGEST: Nanos = 6n * MINUTE;
 
 /** The parameter of the ACL API that names a region. */
 const REGION = "region";
+/** That of one that waits: until what it asks for is newer. */
+const INDEX = "index";
 
 export class SendingOn {
   readonly #parts: Parts;
@@ -99,6 +101,7 @@ export class SendingOn {
         ...new Set([...this.#parts.governance.headers(), ...(mount?.headers?.request ?? [])]),
       ],
       wrapsItself: true,
+      mayWait: false,
     });
     // Lists that wait go by the index of this cluster.
     const seen = reply.index === null ? reply : reply.with({ index: this.#parts.node.index });
@@ -126,6 +129,7 @@ export class SendingOn {
       body: await bodyOf(state),
       headers: this.#parts.governance.headers(),
       wrapsItself: false,
+      mayWait: state.query.has(INDEX) && state.query.get(INDEX) !== "0",
     });
   }
 }

@@ -22,6 +22,26 @@ export function primaryLost(cause?: unknown): Failure {
 }
 
 /**
+ * @code primary-busy As many requests wait to be sent on to the primary as there may be. Nothing was done.
+ * @remedy Wait for the time that Retry-After says, then try again; send fewer at once.
+ */
+export function primaryBusy(): Failure {
+  const message =
+    "too many requests wait to be sent on to the primary of the shared data; nothing was done";
+  return new Failure("unavailable", "primary-busy", message, { retryAfter: 5 });
+}
+
+/**
+ * @code too-many-region-queries Too many queries wait in another region for a change, of this caller, its address or all.
+ * @remedy End some, ask without index, or ask the region itself.
+ */
+export function tooManyThere(): Failure {
+  const message =
+    "too many blocking queries wait in another region; try again when one of them has ended";
+  return new Failure("rate-limited", "too-many-region-queries", message);
+}
+
+/**
  * @code primary-not-serving The cluster that writes shared data takes no requests now. Nothing was done.
  * @remedy Unseal it, or wait until its role has changed, then try again.
  */

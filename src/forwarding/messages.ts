@@ -22,8 +22,9 @@ const MAX_HEADERS = 256;
 const MAX_WARNINGS = 1024;
 export const MAX_POLICIES = 4096;
 const MAX_METADATA = 1024;
-/** For each session. */
-const AT_ONCE = 64;
+/** In a session, which has 64 streams: the log, echoes and the rest of replication always find one. */
+const FORWARD_AT_ONCE = 24;
+const ASK_AT_ONCE = 24;
 
 const pair = message({ name: text(1), value: text(2) });
 export type Pair = MessageOf<typeof pair>;
@@ -114,10 +115,16 @@ const answer = message({
 export type ForwardAnswer = MessageOf<typeof answer>;
 
 const SERVICE = "/holdfast.cluster.v1.Forwarding";
-const BOUNDS = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE, atOnce: AT_ONCE };
+const BOUNDS = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE };
 
 /** What was judged where it was asked, and is written at the primary. */
-export const forward = method("unary", `${SERVICE}/Forward`, request, answer, BOUNDS);
+export const forward = method("unary", `${SERVICE}/Forward`, request, answer, {
+  ...BOUNDS,
+  atOnce: FORWARD_AT_ONCE,
+});
 
 /** What names the region of the primary: it may wait there for minutes, and takes no place of what is written. */
-export const ask = method("unary", `${SERVICE}/Ask`, request, answer, BOUNDS);
+export const ask = method("unary", `${SERVICE}/Ask`, request, answer, {
+  ...BOUNDS,
+  atOnce: ASK_AT_ONCE,
+});

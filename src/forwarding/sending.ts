@@ -6,6 +6,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { PrimaryCluster, Sent, SentRequest } from "../core/seams.ts";
 import { tooLarge } from "./failures.ts";
 import { type ForwardedRequest, MAX_SENT_BODY } from "./messages.ts";
+import { Places } from "./places.ts";
 import type { Primary } from "./primary.ts";
 import { sentCaller } from "./sent-caller.ts";
 import { replyIn } from "./sent-answer.ts";
@@ -19,6 +20,7 @@ export class SendingToPrimary implements PrimaryCluster {
   readonly #primary: Primary;
   readonly #clusterId: () => string;
   readonly #wait: Nanos;
+  readonly #places = new Places();
 
   constructor(primary: Primary, clusterId: () => string, wait: Nanos = WAIT) {
     this.#primary = primary;
@@ -33,7 +35,9 @@ export class SendingToPrimary implements PrimaryCluster {
   async send(request: SentRequest): Promise<Sent> {
     const { signal } = request.incoming;
     if (request.body.length > MAX_SENT_BODY) throw tooLarge(MAX_SENT_BODY);
-    const answer = await this.#primary.call(this.#messageOf(request), signal);
+    const answer = await this.#places.run(request, () =>
+      this.#primary.call(this.#messageOf(request), signal),
+    );
     const reply = replyIn(answer);
     const isSeen = await this.#primary.appliedUpTo(answer.shared, this.#wait, signal);
     return {

@@ -29,7 +29,7 @@ export interface SessionLimits {
 }
 
 export const SESSION_LIMITS: SessionLimits = {
-  streams: 32,
+  streams: 64,
   heldBytes: LARGEST_MESSAGE + 4 * 1024 * 1024,
   window: 256 * 1024,
   allWindows: 1024 * 1024,
