@@ -29,8 +29,9 @@ export interface AuditFact {
 /** Null: it cannot be told here, and the checks that need it are passed over. */
 export interface Facts {
   readonly audit: () => readonly AuditFact[];
-  /** How many shares open the server, or make a root token where it opens by itself. */
-  readonly sharesNeeded: () => number;
+  /** How many shares open the server, or make a root token where it opens by itself. Null where they are those of another
+   *  cluster, which alone makes others. */
+  readonly sharesNeeded: () => number | null;
   readonly bootstrapOpen: () => boolean;
   readonly stuckLeases: () => readonly MountFact[];
   readonly orphans: () => readonly MountFact[];
@@ -152,8 +153,11 @@ export const CHECKS: readonly Check[] = [
     code: "seal.share-one",
     severity: "act",
     remedy: "holdfast operator rekey -key-shares 5 -key-threshold 3",
-    find: (facts) =>
-      server(facts.sharesNeeded() === 1, "one share alone opens the server or makes a root token"),
+    find: (facts) => {
+      const needed = facts.sharesNeeded();
+      if (needed === null) return null;
+      return server(needed === 1, "one share alone opens the server or makes a root token");
+    },
   },
   {
     code: "bootstrap.open",

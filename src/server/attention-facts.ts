@@ -32,7 +32,8 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     rooms.replication.replication.mode !== "secondary" && !rooms.replication.kinds.isCopying;
   return {
     audit: () => rooms.audit.audit.facts(),
-    sharesNeeded: () => rooms.seal.keeper.status().t,
+    sharesNeeded: () =>
+      store.following || store.leavesShared ? null : rooms.seal.keeper.status().t,
     bootstrapOpen: () => isOpen() && rooms.tokens.tokens.bootstrapOpen,
     stuckLeases: () => {
       const stuck = isOpen() ? rooms.leases.leases.stuckByMount() : [];

@@ -64,8 +64,7 @@ export class Rekeying {
   }
 
   async start(options: RekeyOptions = {}): Promise<RekeyProgress> {
-    const { store } = this.#ground;
-    if (store.following) throw failures.rekeyOnSecondary();
+    this.#checkOwn();
     assertReplaceable(this.#ground, this.#config(), this.#options.sealKey);
     const { secretShares: shares, secretThreshold: threshold, pgpKeys: inputs } = options;
     const wanted = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
@@ -207,8 +206,8 @@ export class Rekeying {
     state: machine.Collecting | machine.Verifying,
     fresh: machine.Fresh,
   ): Promise<void> {
-    const { barrier, store, random, log } = this.#ground;
-    if (store.following) throw failures.rekeyOnSecondary(); // it has become one since the start
+    const { barrier, random, log } = this.#ground;
+    this.#checkOwn(); // it has become a secondary since the start
     const custody = this.#custody(config, state, fresh);
     await barrier.ceremony((tx, raw) => {
       barrier.replaceRootKey(raw, fresh.rootKey);
@@ -219,6 +218,12 @@ export class Rekeying {
     });
     log.info("the key shares were replaced", { family: this.#options.family });
     this.#options.installed();
+  }
+
+  /** All clusters of a set have the same root key: who changed it alone could not read what the others send. */
+  #checkOwn(): void {
+    const { store } = this.#ground;
+    if (store.following || store.leavesShared) throw failures.rekeyOnSecondary();
   }
 
   #custody(config: SealConfig, state: { nonce: string; plan: machine.Plan }, fresh: machine.Fresh) {

@@ -83,12 +83,12 @@ export function spoolChanged(): Failure {
 }
 
 /**
- * @code restore-secondary Nothing is restored on a secondary: the data there is its primary's.
+ * @code restore-secondary Nothing is restored on a secondary: the data there, or what is shared of it, is its primary's.
  * @remedy Restore on the primary, and the secondaries follow; or promote or disable this one first.
  */
 export function notOnSecondary(): Failure {
   const message =
-    "this cluster is a disaster-recovery secondary, whose data is its primary's: restore on the primary, or promote or disable " +
+    "this cluster leaves its data, or what is shared of it, to another one: restore on the primary, or promote or disable " +
     "this one first";
   return new Failure("invalid", "restore-secondary", message);
 }

@@ -8,7 +8,7 @@ import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Instant } from "@holdfast/shared/world";
 import type { Left } from "../../carried/counts.ts";
 import { whyNotOurs } from "../archive/opening.ts";
-import { alreadyInitialised, makesWay, otherDataKeys } from "./failures.ts";
+import { alreadyInitialised, makesWay, notOnSecondary, otherDataKeys } from "./failures.ts";
 import { leftWarning } from "./left-outside.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReceivedArchive, receiveArchive, type ReceivingOptions } from "./receiving.ts";
@@ -62,9 +62,14 @@ export class Restores {
     stream: BodyStream | undefined,
     { force }: { readonly force: boolean },
   ): Promise<void> {
-    await this.#options.book.clear(makesWay());
-    const meant = { force, guard: () => {}, from: null };
-    await this.#receive(stream, meant);
+    const { store, book } = this.#options;
+    // What is shared, or everything, is another cluster's: it would come to differ from all others, and nobody would see it.
+    const guard = () => {
+      if (store.following || store.leavesShared) throw notOnSecondary();
+    };
+    guard();
+    await book.clear(makesWay());
+    await this.#receive(stream, { force, guard, from: null });
   }
 
   /** The same into a server that is not initialised, and stays so until it has the data: what somebody without a token

@@ -49,7 +49,7 @@ export async function sendSnapshot(base: string, token: string, path: string, bo
   const text = answer.body.toString();
   const whole = text === "" ? undefined : (JSON.parse(text) as Record<string, unknown>);
   const data = (whole?.["data"] ?? whole) as Record<string, unknown>;
-  return { status: answer.status, text, json: data };
+  return { status: answer.status, headers: answer.headers, text, json: data };
 }
 
 /** The archive, but for its end, which is sent when `release` is called. */
