@@ -64,6 +64,17 @@ export type ListMountsAnswer = Readonly<
       readonly leases_left?: number;
       /** Why it does not answer, or does not get on. */
       readonly trouble?: string;
+      /** Shared mounts of another region that no path leads to here, since this local one is in their way. */
+      readonly shadowed?: readonly {
+        /** Where it is in other regions. */
+        readonly path: string;
+        /** Names it in policies and audit. */
+        readonly accessor: string;
+        /** Its type. */
+        readonly type: string;
+        /** Unique for ever. */
+        readonly uuid: string;
+      }[];
     }
   >
 >;
@@ -170,6 +181,17 @@ export type ReadMountAnswer = {
   readonly leases_left?: number;
   /** Why it does not answer, or does not get on. */
   readonly trouble?: string;
+  /** Shared mounts of another region that no path leads to here, since this local one is in their way. */
+  readonly shadowed?: readonly {
+    /** Where it is in other regions. */
+    readonly path: string;
+    /** Names it in policies and audit. */
+    readonly accessor: string;
+    /** Its type. */
+    readonly type: string;
+    /** Unique for ever. */
+    readonly uuid: string;
+  }[];
 };
 
 /** Read what is mounted at a path. */
@@ -555,6 +577,17 @@ export type ReadServingMountAnswer = {
   readonly leases_left?: number;
   /** Why it does not answer, or does not get on. */
   readonly trouble?: string;
+  /** Shared mounts of another region that no path leads to here, since this local one is in their way. */
+  readonly shadowed?: readonly {
+    /** Where it is in other regions. */
+    readonly path: string;
+    /** Names it in policies and audit. */
+    readonly accessor: string;
+    /** Its type. */
+    readonly type: string;
+    /** Unique for ever. */
+    readonly uuid: string;
+  }[];
   /** Where it is, with a slash. */
   readonly path: string;
 };

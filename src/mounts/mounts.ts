@@ -345,7 +345,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     await this.#started.promise;
     await this.moves.settled(namespaceId);
     await this.#fixed.forget(namespaceId);
-    const own = () => this.#table.of(namespaceId).filter((mount) => this.#isOurs(mount));
+    const own = () => this.#table.within(namespaceId).filter((mount) => this.#isOurs(mount));
     const [mount] = own();
     if (mount === undefined) return true;
     await this.#disabling.mark(mount, true);
@@ -408,6 +408,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
       version: type?.version ?? "",
       trouble: job?.failure?.message ?? (disabling ? null : trouble),
       leasesLeft: disabling ? this.#leasesLeft(mount) : null,
+      shadowed: this.#table.shadowedBy(mount).map((other) => other.record),
     };
   }
 
@@ -433,5 +434,5 @@ function awaited(): PromiseWithResolvers<void> {
 }
 
 function fixedView(record: MountRecord): MountView {
-  return { record, version: "v1.0.0+builtin", trouble: null, leasesLeft: null };
+  return { record, version: "v1.0.0+builtin", trouble: null, leasesLeft: null, shadowed: [] };
 }

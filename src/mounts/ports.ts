@@ -105,6 +105,8 @@ export interface MountView {
   readonly trouble: string | null;
   /** While it is being disabled. */
   readonly leasesLeft: number | null;
+  /** Shared ones that no path leads to, since this one, which is local, is in their way. */
+  readonly shadowed: readonly MountRecord[];
 }
 
 export interface DisableProgress {

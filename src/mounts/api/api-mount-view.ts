@@ -40,6 +40,17 @@ const members = {
   state: out.optional(out.oneOf(["disabling", "moving"], "Why no request reaches it.")),
   leases_left: out.optional(out.integer("Leases still to be revoked.")),
   trouble: out.optional(text("Why it does not answer, or does not get on.")),
+  shadowed: out.optional(
+    out.list(
+      out.object({
+        path: text("Where it is in other regions."),
+        accessor: text("Names it in policies and audit."),
+        type: text("Its type."),
+        uuid: text("Unique for ever."),
+      }),
+      "Shared mounts of another region that no path leads to here, since this local one is in their way.",
+    ),
+  ),
 };
 
 export const mountOutput = out.object(members);
@@ -61,7 +72,7 @@ export const tuningOutput = out.object({
 });
 
 export function showMount(view: MountView): OutputOf<typeof mountOutput> {
-  const { record, version, trouble, leasesLeft } = view;
+  const { record, version, trouble, leasesLeft, shadowed } = view;
   const { config: own, state } = record;
   return {
     accessor: record.accessor,
@@ -84,7 +95,12 @@ export function showMount(view: MountView): OutputOf<typeof mountOutput> {
     ...(state.kind === "active" ? {} : { state: state.kind }),
     ...(leasesLeft === null ? {} : { leases_left: leasesLeft }),
     ...(trouble === null ? {} : { trouble }),
+    ...(shadowed.length === 0 ? {} : { shadowed: shadowed.map(showShadowed) }),
   };
+}
+
+function showShadowed({ path, accessor, type, uuid }: MountRecord) {
+  return { path, accessor, type, uuid };
 }
 
 /** What holds: lifetimes as they come out. */

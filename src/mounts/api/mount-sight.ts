@@ -43,7 +43,7 @@ export class MountSight {
         if (!open && !within) continue;
         const key = kind === "auth" ? path.slice("auth/".length) : path;
         // Whoever nobody knows is told what a login page needs.
-        found[key] = within ? showMount(one) : { type, description, options };
+        found[key] = within ? showMount({ ...one, shadowed: [] }) : { type, description, options };
       }
       return found;
     };
@@ -59,7 +59,7 @@ export class MountSight {
     const reaches = await this.#reachOf(caller, namespace);
     if (!reaches(found?.record.path ?? path)) throw failures.denied();
     if (found === null) throw failures.nothingServes();
-    return found;
+    return { ...found, shadowed: [] }; // they may lie where the policies do not reach
   }
 
   /** A right on sys/remount here is none in the namespaces below (T-D06): there it is judged as a request with what

@@ -1,5 +1,9 @@
 // The mounts in memory, as far as they are durable, with their engines: found by every request, changed
 // by few. It follows the stored rows, whoever has changed them.
+//
+// Where another cluster writes what is shared, one of its mounts may come to the path of a local one, or above or below it. Then
+// the local one stays what requests find, and the other is shadowed: it is here with its engine, for its leases, and is found by no
+// path until the local one is gone.
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
@@ -27,7 +31,8 @@ export class Table {
   readonly #options: TableOptions;
   readonly #tree = new MountTree<Mount>();
   readonly #byUuid = new Map<string, Mount>();
-  readonly #byNamespace = new Map<string, Map<string, Mount>>(); // by id, by path
+  readonly #byNamespace = new Map<string, Map<string, Mount>>(); // by id, by path; without those that are shadowed
+  readonly #shadowed = new Set<Mount>();
   #unwatch: (() => void)[] = [];
 
   constructor(options: TableOptions) {
@@ -58,6 +63,7 @@ export class Table {
     this.#tree.clear();
     this.#byUuid.clear();
     this.#byNamespace.clear();
+    this.#shadowed.clear();
     await this.#waitFor(Promise.all(all.map((mount) => mount.close())));
   }
 
@@ -95,6 +101,19 @@ export class Table {
   of(namespaceId: string): Mount[] {
     const found = [...(this.#byNamespace.get(namespaceId)?.values() ?? [])];
     return found.toSorted((a, b) => (a.record.path < b.record.path ? -1 : 1));
+  }
+
+  /** With those that no path leads to. */
+  within(namespaceId: string): Mount[] {
+    return [...this.of(namespaceId), ...this.#shadowedIn(namespaceId)];
+  }
+
+  /** Those that no path leads to because this one is in their way. */
+  shadowedBy({ record: { local, namespaceId, path } }: Mount): Mount[] {
+    if (!local || this.#shadowed.size === 0) return [];
+    return this.#shadowedIn(namespaceId).filter(
+      ({ record }) => record.path.startsWith(path) || path.startsWith(record.path),
+    );
   }
 
   /** Resolves when every engine that is being opened is there, or is not. */
@@ -153,21 +172,56 @@ export class Table {
   }
 
   #place(mount: Mount): void {
-    const { uuid, namespaceId, path } = mount.record;
+    const { uuid, namespaceId, path, local } = mount.record;
     this.#byUuid.set(uuid, mount);
-    this.#tree.put(namespaceId, segmentsOf(path), mount);
+    const segments = segmentsOf(path);
+    const inTheWay = this.#tree.inTheWay(namespaceId, segments);
+    if (!local && inTheWay.some(({ record }) => record.local)) return this.#shadow(mount);
+    if (local) {
+      for (const other of inTheWay) {
+        if (other.record.local) continue;
+        this.#hide(other);
+        this.#shadow(other);
+      }
+    }
+    this.#tree.put(namespaceId, segments, mount);
     let siblings = this.#byNamespace.get(namespaceId);
     if (siblings === undefined) this.#byNamespace.set(namespaceId, (siblings = new Map()));
     siblings.set(path, mount);
   }
 
   #displace(mount: Mount): void {
-    const { uuid, namespaceId, path }: MountRecord = mount.record;
-    this.#byUuid.delete(uuid);
+    this.#byUuid.delete(mount.record.uuid);
+    const shadowed = this.shadowedBy(mount);
+    this.#shadowed.delete(mount);
+    this.#hide(mount);
+    for (const other of shadowed) {
+      this.#shadowed.delete(other);
+      this.#place(other);
+    }
+  }
+
+  #shadow(mount: Mount): void {
+    const { path, accessor } = mount.record;
+    this.#shadowed.add(mount);
+    this.#options.world.log.warn("a local mount is in the way of a shared one, which is shadowed", {
+      event: "mount.shadowed",
+      path,
+      accessor,
+    });
+  }
+
+  /** No path leads to it. */
+  #hide(mount: Mount): void {
+    const { namespaceId, path }: MountRecord = mount.record;
     this.#tree.remove(namespaceId, segmentsOf(path), mount);
     const siblings = this.#byNamespace.get(namespaceId);
     if (siblings?.get(path) === mount) siblings.delete(path);
     if (siblings?.size === 0) this.#byNamespace.delete(namespaceId);
+  }
+
+  #shadowedIn(namespaceId: string): Mount[] {
+    return [...this.#shadowed].filter(({ record }) => record.namespaceId === namespaceId);
   }
 
   #drop(mount: Mount): void {

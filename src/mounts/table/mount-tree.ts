@@ -39,9 +39,27 @@ export class MountTree<M> {
     return null;
   }
 
+  /** Those at the path, above it and below it. */
+  inTheWay(namespaceId: string, segments: readonly string[]): M[] {
+    const found: M[] = [];
+    let node = this.#tops.get(namespaceId);
+    for (const segment of segments) {
+      node = node?.children.get(segment);
+      if (node === undefined) return found;
+      if (node.placed !== null) found.push(node.placed.mount);
+    }
+    if (node !== undefined) for (const child of node.children.values()) addAll(child, found);
+    return found;
+  }
+
   clear(): void {
     this.#tops.clear();
   }
+}
+
+function addAll<M>({ placed, children }: Node<M>, to: M[]): void {
+  if (placed !== null) to.push(placed.mount);
+  for (const child of children.values()) addAll(child, to);
 }
 
 function prune<M>(node: Node<M>, segments: readonly string[], at: number, mount: M): void {
