@@ -44,7 +44,7 @@ test("queries of a token without any rights that wait in the other region are bo
   // What does not wait, with the same token, what others write, and the echoes of replication.
   const self = await b.call("GET", "/v1/acl/token/self?region=a", weak);
   assert.equal(self.status, 200, self.text);
-  const beat = () => performanceOf(secondary).upstream?.status.lastHeartbeat;
+  const beat = () => performanceOf(secondary).upstream?.lastHeard;
   const before = beat();
   const policy = { policy: 'path "secret/*" { capabilities = ["read"] }' };
   const writes = Array.from({ length: MANY }, (_, n) =>
