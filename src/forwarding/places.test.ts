@@ -45,7 +45,7 @@ class Sent {
     };
     this.places.run(requestOf(kind, who), send).then(
       () => this.done++,
-      (error: { readonly code?: string }) => this.refused.push(error.code ?? String(error)),
+      (error: Error & { readonly code?: string }) => this.refused.push(error.code ?? error.message),
     );
   }
 
@@ -72,7 +72,7 @@ describe("what is sent on", () => {
     sent.begin(WRITES, { address: "192.0.2.3", signal: late.signal });
     late.abort(new Error("gone"));
     await nextTurn();
-    assert.deepEqual(sent.refused, ["Error: gone"]);
+    assert.deepEqual(sent.refused, ["gone"]);
     while (sent.open > 0) await sent.end();
     assert.equal(sent.done, 110);
   });
