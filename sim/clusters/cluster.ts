@@ -292,6 +292,7 @@ export class SimCluster implements Host {
     };
     const replication = new Replication(options);
     const admission = new Admission({
+      declaresAudit: () => true,
       wrapAddress: "",
       isDev: true,
       spendTicket: () => {},

@@ -24,6 +24,8 @@ export interface AuditFact {
   readonly raw: boolean;
   /** What was wrong with its file when the server went on with it; null for nothing. */
   readonly broken: string | null;
+  /** Another cluster has made it for all, and it was never open here: records go without it. */
+  readonly elsewhere: boolean;
 }
 
 /** Null: it cannot be told here, and the checks that need it are passed over. */
@@ -126,8 +128,12 @@ export const CHECKS: readonly Check[] = [
     code: "audit.none",
     severity: "act",
     remedy: "holdfast audit enable file file_path=PATH",
-    find: (facts) =>
-      server(facts.audit().length === 0, "no audit device is enabled: requests leave no trail"),
+    find: (facts) => {
+      const devices = facts.audit();
+      const which = devices.length === 0 ? "is enabled" : "of the primary opens here";
+      const isNone = devices.every(({ elsewhere }) => elsewhere);
+      return server(isNone, `no audit device ${which}: requests leave no trail`);
+    },
   },
   {
     code: "audit.failing",

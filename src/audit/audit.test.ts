@@ -29,6 +29,7 @@ import { Audit } from "./audit.ts";
 
 const SECOND = 1_000_000_000n;
 const ANSWER = { data: { ok: "yes" }, warnings: [], error: "" };
+const NONE_OPENS = "audit-no-device";
 const LOST = {
   kind: "internal",
   code: "audit-failed",
@@ -120,6 +121,44 @@ test("an enabled device has a test record first, then two records for each reque
   assert.equal(first.request.id, second.request.id);
   assert.equal(made.health.healthy.at(-1), 1);
   assert.ok(made.health.writes.every(({ device, ok }) => device === "file" && ok));
+});
+
+test("a device that another cluster has made for all and that was never open here holds nobody up; once it was, it does", async (t) => {
+  const made = await madeAudit(t);
+  await made.audit.open();
+  const file = await enableFile(made);
+  await made.audit.close();
+  const node = made.barrier.view("core/other/");
+  const elsewhere = { roots: [join(made.root, "elsewhere")], forbidden: [] };
+  const other = (change: Partial<MadeAudit["options"]> = {}) => {
+    const views = { ...made.options.views, node };
+    const options = { ...made.options, views, places: elsewhere, sharedElsewhere: () => true };
+    const audit = new Audit({ ...options, ...change });
+    t.after(() => audit.close());
+    return audit;
+  };
+  const never = other();
+  await never.open();
+  assert.equal(never.request(aRequest(), ""), undefined);
+  assert.equal(never.response(aRequest(), ANSWER), undefined);
+  const standing = (audit: Audit) => audit.facts().map((one) => [one.healthy, one.elsewhere]);
+  assert.deepEqual(standing(never), [[false, true]]);
+  await never.close();
+
+  // Who writes what is shared has made it itself.
+  assert.equal(
+    (await refusal(() => other({ sharedElsewhere: () => false }).open())).code,
+    NONE_OPENS,
+  );
+
+  const once = other({ places: made.options.places });
+  await once.open();
+  await once.request(aRequest(), "");
+  await holds(file, 1);
+  assert.deepEqual(standing(once), [[true, false]]);
+  await until(() => node.keys("", { limit: 8 }).includes("met"));
+  await once.close();
+  assert.equal((await refusal(() => other().open())).code, NONE_OPENS);
 });
 
 test("devices are listed, found again after a restart, and gone when disabled", async (t) => {

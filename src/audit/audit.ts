@@ -45,6 +45,8 @@ export interface AuditOptions extends Omit<
 > {
   readonly views: AuditViews;
   readonly declared: readonly DeclaredDevice[];
+  /** Whether another cluster writes what is shared, devices too. Default: none does. */
+  readonly sharedElsewhere?: () => boolean;
   /** Default: nobody listens. */
   readonly metrics?: AuditMetrics;
 }
@@ -60,6 +62,9 @@ export class Audit {
   readonly #hashing: Pace;
   #declared: readonly DeclaredDevice[];
   #open = false;
+  readonly #sharedElsewhere: () => boolean;
+  /** Ids of stored devices that this cluster has had open once. */
+  #met: ReadonlySet<string> = new Set();
   #unwatch: () => void = () => {};
   #rested: readonly Device[] = []; // when it was closed
   #lostRecords = 0;
@@ -67,6 +72,7 @@ export class Audit {
 
   constructor(options: AuditOptions) {
     const { views, metrics = NO_METRICS, log, clock, declared } = options;
+    this.#sharedElsewhere = options.sharedElsewhere ?? (() => false);
     this.#log = log;
     this.#declared = declared;
     this.#store = new DeviceStore(views);
@@ -78,7 +84,7 @@ export class Audit {
       headers: () => this.headers.rules,
       heads: (device) => this.#store.heads(device),
       checkpointHeads: (device) => this.#store.checkpointHeads(device),
-      healthChanged: () => this.#tellHealth(),
+      healthChanged: () => this.#healthChanged(),
     };
     this.#set = new DeviceSet(this.#store, this.#parts);
   }
@@ -93,6 +99,7 @@ export class Audit {
    *  and need not be possible here: then what has to be recorded is refused, and nothing else. */
   async open({ foreign = false }: { readonly foreign?: boolean } = {}): Promise<void> {
     this.headers.load();
+    this.#met = this.#store.met();
     this.#set.adoptStored();
     const { problems } = await this.#set.adoptDeclared(this.#declared);
     for (const problem of problems) {
@@ -108,7 +115,7 @@ export class Audit {
         return `audit device ${path}/: it is not possible on this server`;
       });
       const failure = noDeviceOpens([...problems, ...failed, ...unusable]);
-      if (!foreign) {
+      if (!foreign && (this.#counts || problems.length > 0)) {
         await closeAll(this.#set.clear());
         throw failure;
       }
@@ -120,7 +127,7 @@ export class Audit {
       () => this.headers.load(),
     );
     this.#open = true;
-    this.#tellHealth();
+    this.#healthChanged();
   }
 
   /** Before sealing: what is queued goes out first. */
@@ -155,21 +162,55 @@ export class Audit {
 
   #follow(): void {
     const { added, removed } = this.#set.adoptStored();
-    for (const device of added) void device.start().then(() => this.#tellHealth());
+    for (const device of added) void device.start().then(() => this.#healthChanged());
     void closeAll(removed);
-    this.#tellHealth();
+    this.#healthChanged();
+  }
+
+  /**
+   * Whether there is a device without which nothing is answered. One that another cluster has made for all, and that was never open
+   * here, is none: it may not be possible on this machine, and whoever made it does not know. Once it was open here it is.
+   */
+  get #counts(): boolean {
+    if (!this.#sharedElsewhere()) return !this.#set.empty;
+    const { active, unusable } = this.#set;
+    return (
+      active.some(({ record, declared }) => declared || !this.#isElsewhere(record)) ||
+      unusable.some((record) => !this.#isElsewhere(record))
+    );
+  }
+
+  #isElsewhere({ id, local }: DeviceRecord): boolean {
+    return !local && !this.#met.has(id) && this.#sharedElsewhere();
+  }
+
+  /** Written where it changes: when a device is first open, and when it is gone. */
+  #meet(): void {
+    const { active, unusable } = this.#set;
+    const stored = [
+      ...active.filter(({ declared }) => !declared).map(({ record }) => record),
+      ...unusable,
+    ];
+    const open = active.filter(({ healthy }) => healthy).map(({ record }) => record.id);
+    const known = new Set(stored.map(({ id }) => id));
+    const met = new Set([...this.#met, ...open].filter((id) => known.has(id)));
+    if (met.size === this.#met.size && this.#met.isSupersetOf(met)) return;
+    this.#met = met;
+    this.#store.putMet(met).catch((error: unknown) => {
+      this.#log.warn("could not store which audit devices were open", { cause: describe(error) });
+    });
   }
 
   // --- records ---
 
   /** Nothing to wait for where no device is enabled. */
   request(request: AuditedRequest, error: string): Promise<void> | void {
-    if (this.#set.empty) return undefined;
+    if (!this.#counts) return undefined;
     return this.#audit(request, (device, attempt) => device.request(request, error, attempt));
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer): Promise<void> | void {
-    if (this.#set.empty) return undefined;
+    if (!this.#counts) return undefined;
     return this.#audit(request, (device, attempt) => device.response(request, answer, attempt));
   }
 
@@ -216,16 +257,22 @@ export class Audit {
     readonly healthy: boolean;
     readonly raw: boolean;
     readonly broken: string | null;
+    readonly elsewhere: boolean;
   }[] {
-    const usable = this.#set.active.map(({ record, healthy, options, file }) => ({
+    const usable = this.#set.active.map(({ record, healthy, options, file, declared }) => ({
       path: record.path,
       healthy,
       raw: options.raw,
       broken: file?.source.broken ?? null,
+      elsewhere: !declared && this.#isElsewhere(record),
     }));
-    const unusable = this.#set.unusable.map(({ path }) => {
-      return { path, healthy: false, raw: false, broken: null };
-    });
+    const unusable = this.#set.unusable.map((record) => ({
+      path: record.path,
+      healthy: false,
+      raw: false,
+      broken: null,
+      elsewhere: this.#isElsewhere(record),
+    }));
     return [...usable, ...unusable];
   }
 
@@ -289,6 +336,11 @@ export class Audit {
   }
 
   // --- telling ---
+
+  #healthChanged(): void {
+    if (this.#open) this.#meet();
+    this.#tellHealth();
+  }
 
   #tellHealth(): void {
     if (!this.#open) return;

@@ -33,6 +33,7 @@ const deviceCodec = jsonCodec<DeviceRecord>();
 const headersCodec = jsonCodec<HeaderSettings>();
 const checkpointCodec = jsonCodec<CheckpointHead>();
 const headCodec = jsonCodec<ChainHead>();
+const metCodec = jsonCodec<readonly string[]>();
 const exchangedCodec = jsonCodec<ExchangedChain>();
 
 const DEVICES = "devices/";
@@ -40,6 +41,7 @@ const HEADERS = "headers";
 const deviceKey = (path: string) => `${DEVICES}${path}`;
 const keyKey = (path: string) => `keys/${path}`;
 const declaredKey = (path: string) => `declared/${path}`;
+const MET = "met";
 export const CHECKPOINTS = "checkpoints/";
 export const HEADS = "heads/";
 const checkpointKey = (id: string) => CHECKPOINTS + id;
@@ -153,6 +155,15 @@ export class DeviceStore {
         null,
       save: (head) => node.write((tx) => tx.put(checkpointKey(id), head, checkpointCodec)),
     };
+  }
+
+  /** Ids of devices that this cluster has had open. */
+  met(): ReadonlySet<string> {
+    return new Set(this.#views.node.get(MET, metCodec));
+  }
+
+  putMet(ids: ReadonlySet<string>): Promise<void> {
+    return this.#views.node.write((tx) => tx.put(MET, [...ids], metCodec));
   }
 
   headers(): HeaderSettings {

@@ -49,6 +49,8 @@ export interface AdmissionOptions extends ReplicationOptions {
   readonly rows: string;
   /** Puts other data in the place of this cluster's. */
   readonly exchange: (data: NextData) => Promise<void>;
+  /** Whether the configuration of this server has an audit device. */
+  readonly declaresAudit: () => boolean;
   readonly cluster: () => Cluster;
   /** Key of the auto seal that is configured here; null: operators unseal with shares. */
   readonly sealKey: () => KeyObject | null;
@@ -75,6 +77,12 @@ type Trial =
 
 const NO_PORT =
   "this server has no cluster port, and cannot be promoted without one: add cluster_address to a tcp listener and restart it";
+
+/** Whoever enables a device for all clusters does not know where else it opens. */
+const AUDIT_COMES =
+  "audit devices of the primary come along unless they are local to it: one that does not open on this machine takes no records here, and sys/attention names it";
+const NO_AUDIT =
+  "this server declares no audit device: where none of the primary's opens on this machine, requests leave no trail. Declare one in its configuration, or enable one with -local";
 
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -196,7 +204,12 @@ export class Admission {
 
   /** It is missed in the night in which this cluster is to take over. */
   get joinWarnings(): readonly string[] {
-    return this.#options.port() === null ? [NO_PORT] : [];
+    const { port, kind, declaresAudit } = this.#options;
+    return [
+      ...(port() === null ? [NO_PORT] : []),
+      ...(kind === "performance" ? [AUDIT_COMES] : []),
+      ...(kind === "performance" && !declaresAudit() ? [NO_AUDIT] : []),
+    ];
   }
 
   /** How far `enableSecondary` would come. Nothing is changed, here or at the primary, and the token is as good as before. */

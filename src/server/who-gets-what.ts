@@ -336,6 +336,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       allowPrefix: config.audit.allowPrefix,
       cluster: { clusterId: () => rooms.seal.keeper.clusterId, region },
       following: () => store.following,
+      sharedElsewhere: () => store.leavesShared,
       declared: declaredDevices(config),
       signer: {
         sign: (report, place) =>
@@ -480,6 +481,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         const devices = rooms.audit.audit.facts();
         return devices.length === 0 || devices.some(({ healthy }) => healthy);
       },
+      declaresAudit: () => config.audit.devices.length > 0,
       exchange: host.exchange,
       wrap: async (data, ttl, context) =>
         reply(undefined, await rooms.wrapping.wrapping.wrap(reply(data), ttl, context, "jwt")),
