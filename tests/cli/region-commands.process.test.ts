@@ -7,12 +7,16 @@ import type { Cluster } from "../support/replication/clusters.ts";
 import { startCluster } from "../support/replication/clusters.ts";
 import {
   joinedRegion,
+  perf,
+  performanceToken,
   perfStatus,
   regionInSync,
+  startPerformancePrimary,
   startPerformancePrimaryBehind,
   startRegion,
   withRoot,
 } from "../support/replication/performance.ts";
+import { OnceNet } from "../support/replication/once-net.ts";
 import { until } from "../support/until.ts";
 import { run } from "./harness.ts";
 import { fits, Person, words } from "./replication-person.ts";
@@ -151,4 +155,27 @@ test("what is typed for the other kind, or with what is not taken there, is refu
   assert.match(words(token), /-dr-token is for disaster recovery.*HOLDFAST_TOKEN/);
   await person.must(cluster, `disable ${PERF} -yes`);
   assert.match(words(await person.must(cluster, "status")), /on its own.*With -kind performance/);
+});
+
+test("a first copy that is stuck says that nothing is served, and is given up with an operation token from key shares", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const b = await startRegion(t, "b", { world: { net: new OnceNet() } });
+  const token = await performanceToken(a, b);
+  assert.equal((await perf(b, "secondary/enable", { token })).status, 200);
+  await until(async () => (await b.server.call("GET", "/v1/sys/health")).status === 473);
+  const person = new Person(t);
+  const stuck = await person.at(b, "status", SCREEN);
+  assert.equal(stuck.code, 2, stuck.all);
+  assert.match(words(stuck), /Writes none, and no reads, until the first copy is whole/);
+  assert.match(words(stuck), /`holdfast replication disable -kind performance`, with an operation/);
+  fits(stuck);
+  const read = await typed(person, b, a.token, "kv get secret/x");
+  assert.match(words(read), /Next: wait until it has everything: `holdfast replication status`/);
+  const without = await person.at(b, `disable ${PERF} -yes`);
+  assert.equal(without.code, 2, without.all);
+  assert.match(words(without), /the operation token is missing/);
+  const dr = await person.operate(b, a.opened.shares[0] ?? "");
+  const left = await person.must(b, `disable ${PERF} -yes -dr-token ${dr}`);
+  assert.match(words(left), /nothing of it is kept/);
+  assert.equal((await b.server.call("GET", "/v1/sys/health")).status, 501);
 });

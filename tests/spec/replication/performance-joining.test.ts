@@ -15,8 +15,7 @@ import {
   startPerformancePrimaryBehind,
   startRegion,
 } from "../../support/replication/performance.ts";
-import type { Net } from "@holdfast/shared/world";
-import { SystemNet } from "../../../src/system/net.ts";
+import { OnceNet } from "../../support/replication/once-net.ts";
 import { until } from "../../support/until.ts";
 
 function is(answer: Answer, status: number, code?: string): void {
@@ -142,23 +141,6 @@ test("two regions of one name do not replicate: the primary says which setting i
   assert.deepEqual(await perfStatus(other), { mode: "disabled" });
   is(await other.server.call("GET", "/v1/sys/mounts", { token: other.token }), 200);
 });
-
-/** Nobody is reached after the first connection, until it opens. */
-class OnceNet implements Net {
-  readonly #real = new SystemNet();
-  #connections = 0;
-  isOpen = false;
-
-  listen(...args: Parameters<Net["listen"]>): ReturnType<Net["listen"]> {
-    return this.#real.listen(...args);
-  }
-
-  connect(...args: Parameters<Net["connect"]>): ReturnType<Net["connect"]> {
-    this.#connections += 1;
-    if (this.#connections > 1 && !this.isOpen) return Promise.reject(new Error("ECONNREFUSED"));
-    return this.#real.connect(...args);
-  }
-}
 
 test("until the first copy is whole all but status and health is 503 with a time to try again, and a start changes nothing of it", async (t) => {
   const primary = await startPerformancePrimary(t);
