@@ -77,19 +77,21 @@ export interface AtWork {
   readonly unpromotable: () => readonly string[];
 }
 
+type AttentionTexts = Readonly<Record<"away" | "alone" | "stands" | "copying", string>>;
+
 /** What somebody should look at, in words. */
-const TEXTS: Readonly<
-  Record<ReplicationKind, Readonly<Record<"away" | "alone" | "stands", string>>>
-> = {
+const TEXTS: Readonly<Record<ReplicationKind, AttentionTexts>> = {
   dr: {
     away: "a secondary is not connected: it falls behind",
     alone: "this secondary has no primary: it follows nobody",
     stands: "this secondary does not stream",
+    copying: "",
   },
   performance: {
     away: "a performance secondary is not connected: it falls behind, and what its clients write is refused",
     alone: "this performance secondary has no primary: what is shared is not written, and gets old",
     stands: "this performance secondary does not stream: what is shared gets old",
+    copying: "the first copy of what is shared is not whole: nothing is served here",
   },
 };
 
@@ -178,11 +180,16 @@ export class ClusterStatus {
     const trouble = status === null ? null : this.#syncError(status);
     const isAlone = role.mode === "secondary" && role.id === "";
     const stands = trouble !== null && status?.state !== "stream-wals";
-    const own = isAlone
-      ? [{ name: "", text: texts.alone }]
-      : stands
-        ? [{ name: "", text: `${texts.stands}: ${trouble}` }]
-        : [];
+    const isFirst = kind === "performance" && isCopying(role);
+    const reason = trouble === null ? "" : `: ${trouble}`;
+    const text = isAlone
+      ? texts.alone
+      : isFirst
+        ? `${texts.copying}${reason}`
+        : stands
+          ? `${texts.stands}${reason}`
+          : null;
+    const own = text === null ? [] : [{ name: "", text }];
     return {
       kind,
       fenced: isFenced(role),

@@ -203,6 +203,9 @@ test("R-46, R-60: a first copy that is stuck is not promoted, keeps its primary 
   const { ok, skipped_by_force: skipped } = checks.find(({ name }) => name === "copied") ?? {};
   assert.deepEqual([ok, skipped], [false, false]);
   assert.equal((await perfStatus(secondary))["mode"], "secondary");
+  const attention = await server.call("GET", "/v1/sys/attention", { token });
+  is(attention, 200);
+  assert.match(attention.text, /the first copy of what is shared is not whole/);
   const dead = ["https://127.0.0.1:1"];
   is(await perf(secondary, "secondary/update-primary", { update_primary_addrs: dead }, token), 502);
   is(await perf(secondary, "secondary/disable", {}, "nonsense"), 403, "invalid_operation_token");
