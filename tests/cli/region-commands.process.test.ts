@@ -153,6 +153,14 @@ test("what is typed for the other kind, or with what is not taken there, is refu
   const token = await person.at(cluster, `promote ${PERF} -dr-token file`);
   assert.equal(token.code, 2, token.all);
   assert.match(words(token), /-dr-token is for disaster recovery.*HOLDFAST_TOKEN/);
+  await person.must(cluster, "enable");
+  const both = await person.at(cluster, "status", SCREEN);
+  assert.match(
+    words(both),
+    /Disaster recovery .*This Cluster primary .*Performance replication .*This Cluster performance primary Region global /,
+  );
+  fits(both);
+  await person.must(cluster, "disable -yes");
   await person.must(cluster, `disable ${PERF} -yes`);
   assert.match(words(await person.must(cluster, "status")), /on its own.*With -kind performance/);
 });

@@ -53,6 +53,11 @@ function alone(kind: Kind): StatusView {
   };
 }
 
+const HEADINGS: Readonly<Record<Kind, string>> = {
+  dr: "Disaster recovery",
+  performance: "Performance replication",
+};
+
 /** What this cluster is in both kinds: each of them in which it is something. */
 export function bothView(
   statuses: Readonly<Record<Kind, JsonObject>>,
@@ -69,8 +74,13 @@ export function bothView(
       "With -kind performance: one that shares data with other regions, which serve it.";
     return { ...rest, advice: [...advice, regions] };
   }
+  const headed = (kind: Kind): View[] => (found.length === 1 ? [] : [{ text: HEADINGS[kind] }]);
+  const parts = found.flatMap(({ view }, i) => {
+    const kind = kinds[i] ?? "dr";
+    return [...headed(kind), view, ...more(statuses[kind])];
+  });
   return {
-    view: { parts: found.flatMap(({ view }, i) => [view, ...more(statuses[kinds[i] ?? "dr"])]) },
+    view: { parts },
     troubled: found.some(({ troubled }) => troubled),
     advice: found.flatMap(({ advice }) => advice),
   };
