@@ -7,11 +7,11 @@ import { fakeWorld } from "../../tests/support/fake-world.ts";
 import { unlessSilent } from "./silence.ts";
 
 test("one that is cancelled gives nothing up any more, before the first look and after it", async () => {
-  for (const { isReached, pass, isGivenUp } of [
-    { isReached: false, pass: 0n, isGivenUp: false },
-    { isReached: true, pass: SECOND, isGivenUp: false },
-    { isReached: false, pass: SECOND, isGivenUp: true },
-    { isReached: true, pass: 2n * SECOND, isGivenUp: true },
+  for (const { isReached, pass, isOver } of [
+    { isReached: false, pass: 0n, isOver: false },
+    { isReached: true, pass: SECOND, isOver: false },
+    { isReached: false, pass: SECOND, isOver: true },
+    { isReached: true, pass: 2n * SECOND, isOver: true },
   ]) {
     const { timers } = fakeWorld();
     let times = 0;
@@ -24,7 +24,7 @@ test("one that is cancelled gives nothing up any more, before the first look and
     await timers.advance(pass);
     timer.cancel();
     await timers.advance(10n * SECOND);
-    assert.equal(times, isGivenUp ? 1 : 0);
+    assert.equal(times, isOver ? 1 : 0);
   }
 });
 
