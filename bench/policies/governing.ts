@@ -12,7 +12,7 @@ import {
   governingPolicies,
   type GoverningRecord,
 } from "../../src/policies/governing/governing-record.ts";
-import { programInput } from "../../src/policies/governing/program-request.ts";
+import { programInput, type Surroundings } from "../../src/policies/governing/program-request.ts";
 import type { ProgramInput } from "../../src/program/request/program-input.ts";
 import { FairTurns } from "../../src/base/fair-turns.ts";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
@@ -48,6 +48,11 @@ const caller: Caller = {
   terms: { usesLeft: null, period: null, longest: null, path: "auth/token/create-orphan" },
 };
 
+const AROUND: Surroundings = {
+  headers: () => [],
+  replication: () => ({ dr: "disabled", performance: "disabled" }),
+};
+
 async function made() {
   const { barrier } = await madeBarrier();
   const shared = barrier.view("shared/");
@@ -61,7 +66,7 @@ async function made() {
     turns: new FairTurns({ clock, timers }),
     log: makeLog({ level: "off", format: "standard", write: () => {}, clock }),
     metrics: { evaluated: () => {}, failed: () => {}, slow: () => {} },
-    headers: () => [],
+    ...AROUND,
   });
   const write = (kind: GoverningKind, name: string, text: string, paths: readonly string[]) => {
     const never = { version: 1, modified: 0n, created: 1n, written: 1n, casRequired: false };
@@ -151,5 +156,5 @@ function inputOf(): ProgramInput {
     caller,
     home: { point: "secret/", type: "kv", accessor: "" },
   };
-  return programInput(request, []);
+  return programInput(request, AROUND);
 }

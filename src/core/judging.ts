@@ -325,7 +325,7 @@ export class Judging {
       (!governance.overrideNeedsSudo ||
         (await decisionOn(state, decisions, context, true)).allowed);
     const request = await governedRequest(state, context, now);
-    const input = programInput(request, governance.headers());
+    const input = programInput(request, governance);
     const judgement = await governance.judge(policies, { input, override: mayOverride });
     state.judgement = judgement;
     if (judgement.allowed) return;

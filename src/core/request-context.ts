@@ -122,7 +122,7 @@ export class HandlerContext implements RequestContext {
     if (policies.length === 0) return true;
     const own = await governedRequest(this.#state, this, clock.now());
     const query = { ...judged, operation: capability, home, override: false };
-    const input = programInput({ ...own, ...query }, governance.headers());
+    const input = programInput({ ...own, ...query }, governance);
     // Whoever overrides a policy does so for a request that names the place.
     return (await governance.judge(policies, { input, override: false })).allowed;
   }

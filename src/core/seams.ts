@@ -148,6 +148,8 @@ export interface Governance {
   readonly overrideNeedsSudo: boolean;
   /** Names of the headers that programs may see, in lower case. */
   headers(): readonly string[];
+  /** What programs are told of replication. */
+  replication(): ProgramInput["replication"];
   /** The RGPs of the caller, then the EGPs on the path; null for a path that no EGP reaches. A promise
    *  only where they are not in memory yet. */
   applying(

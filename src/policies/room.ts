@@ -38,6 +38,8 @@ export interface PoliciesNeeds {
   readonly metrics: GoverningOptions["metrics"];
   /** Names of the headers that programs may see. */
   readonly headers: () => readonly string[];
+  /** What they see of replication. */
+  readonly replication: GoverningOptions["replication"];
   readonly overrideNeedsSudo: boolean;
   readonly trace: boolean;
   /** Name of the own region. */

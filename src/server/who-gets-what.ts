@@ -270,6 +270,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         slow: () => instruments.policiesSlow.add(),
       },
       headers: () => rooms.audit.audit.headers.rules.map(({ name }) => name),
+      replication: () => ({ dr: drMode(), performance: performanceMode() }),
       ...config.policies,
       region,
       ...routing,

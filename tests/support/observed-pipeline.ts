@@ -88,6 +88,7 @@ export class ObservedPipeline {
       governance: {
         overrideNeedsSudo: false,
         headers: () => [],
+        replication: () => ({ dr: "disabled", performance: "disabled" }),
         applying: () => [GOVERNOR],
         judge: async (_, { input }) => {
           this.#seen.program = input;

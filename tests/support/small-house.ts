@@ -169,6 +169,7 @@ export class SmallHouse {
       governance: {
         overrideNeedsSudo: false,
         headers: () => [],
+        replication: () => ({ dr: "disabled", performance: "disabled" }),
         applying: (caller, _, path) =>
           caller?.type === "management" ? [] : this.#governors(caller, path),
         judge: async (policies) => this.#judge(policies),

@@ -47,6 +47,8 @@ export interface GoverningOptions extends Omit<GovernorsParts, "changed"> {
   readonly turns: Turns;
   /** Names of the headers that programs may see: those that are audited. */
   readonly headers: () => readonly string[];
+  /** What this cluster is in each kind of replication. */
+  readonly replication: () => ProgramInput["replication"];
   /** Whether an override needs `sudo` on the path. Default false. */
   readonly overrideNeedsSudo?: boolean;
   /** Whether a denial shows the trace of its programs. Default true. */
@@ -90,6 +92,10 @@ export class Governing {
 
   headers(): readonly string[] {
     return this.#options.headers();
+  }
+
+  replication(): ProgramInput["replication"] {
+    return this.#options.replication();
   }
 
   /** Forgets what it holds: before the node seals. Nothing needs to be loaded when it opens. */

@@ -34,8 +34,15 @@ export interface GovernedRequest {
   readonly home: Home;
 }
 
-/** `headers`: names of those that programs may see. */
-export function programInput(request: GovernedRequest, headers: readonly string[]): ProgramInput {
+/** What programs may see beside the request. */
+export interface Surroundings {
+  /** Names of the headers. */
+  headers(): readonly string[];
+  /** What this cluster is at that moment. */
+  replication(): ProgramInput["replication"];
+}
+
+export function programInput(request: GovernedRequest, around: Surroundings): ProgramInput {
   const { namespace, caller, remote, home } = request;
   return {
     now: request.now,
@@ -46,7 +53,7 @@ export function programInput(request: GovernedRequest, headers: readonly string[
       data: request.data,
       remoteAddress: remote.address,
       remotePort: remote.port,
-      headers: showHeaders(request, headers),
+      headers: showHeaders(request, around.headers()),
       wrapTtl: request.wrapTtl,
       policyOverride: request.override,
       unauthenticated: caller === null,
@@ -56,7 +63,7 @@ export function programInput(request: GovernedRequest, headers: readonly string[
     },
     token: caller === null ? null : programToken(caller),
     namespace: { id: namespace.id, path: namespace.path },
-    replication: NO_REPLICATION,
+    replication: around.replication(),
   };
 }
 
@@ -69,12 +76,6 @@ function showHeaders(request: GovernedRequest, names: readonly string[]) {
   }
   return visible;
 }
-
-/** Until there are replicas. */
-const NO_REPLICATION: ProgramInput["replication"] = {
-  dr: "disabled",
-  performance: "disabled",
-};
 
 function programToken(caller: Caller): ProgramToken {
   const { accessor, type, policies, global, created, expires, namespace, origin, terms } = caller;

@@ -276,7 +276,7 @@ export class Inspection {
       caller,
       home: this.#options.homeOf(namespace, segments),
     };
-    return programInput(request, this.#options.governing.headers());
+    return programInput(request, this.#options.governing);
   }
 }
 
