@@ -12,6 +12,7 @@ import { millionRows } from "./stores/million.ts";
 import { policyRows } from "./policies/policies.ts";
 import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
+import { regionRows } from "./replication/regions.ts";
 import { replicationRows } from "./replication/replication.ts";
 import { statusRows } from "./replication/status.ts";
 import type { Row } from "./row.ts";
@@ -35,6 +36,7 @@ export const ROWS: readonly Row[] = [
   ...savedRows,
   ...replicationRows,
   ...statusRows,
+  ...regionRows,
   ...millionRows,
   ...snapshotRows,
   ...policyRows,

@@ -23,6 +23,8 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
+import { regionCredentials } from "./regions/region-credentials.ts";
+import { regions } from "./regions/regions.ts";
 import { onSecondary } from "./regions/on-secondary.ts";
 import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
@@ -64,6 +66,8 @@ const USAGE = `usage: npm run soak -- NAME [options]
   failover       histories of clients over failovers  --rounds N (20)  --clients N (16)
   replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
   replication-port   strangers at the cluster port of a primary   --n N (100000)
+  regions        the authoritative region cut off   --rounds N (50)  --n N (20 tokens)
+  region-credentials  credentials of two regions, the link up and down  --n N (600 s)
   on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
@@ -102,6 +106,8 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   failover: ["rounds", "clients", "seed", "plant"],
   "replication-kills": ["stride", "only"],
   "replication-port": ["n"],
+  regions: ["rounds", "n", "plant"],
+  "region-credentials": ["n", "seed", "plant"],
   "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
@@ -226,6 +232,10 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     failover({ rounds, clients, seed, say, ...(plant ? { plant: failoverPlant(seed) } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
+  regions: ({ rounds = 50, n = 20 }, plant) =>
+    regions({ rounds, n, say, ...(plant ? { plant: "late-dialling" } : {}) }),
+  "region-credentials": ({ n = 600 }, plant) =>
+    regionCredentials({ n, seed, say, ...(plant ? { plant: "forgotten-ends" } : {}) }),
   "on-secondary": ({ only }, plant) =>
     onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

@@ -36,6 +36,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],
   },
+  "region-credentials": { green: ["--n", "6"], red: ["--n", "3"] },
   "on-secondary": {
     green: [
       "--only",
@@ -61,6 +62,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
   "cluster-port": { green: ["--n", "3000"], red: ["--n", "1000"], alone: true },
   "replication-port": { green: ["--n", "2000"], alone: true },
+  regions: { green: ["--rounds", "1", "--n", "6"], red: "tested", alone: true },
   "login-flood": {
     green: ["--n", "200", "--rounds", "5"],
     red: ["--n", "200", "--rounds", "5"],
@@ -117,4 +119,5 @@ const UNSEEDED = new Set([
   "cluster-port",
   "replication-port",
   "on-secondary",
+  "regions",
 ]);

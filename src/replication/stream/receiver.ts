@@ -29,8 +29,8 @@ import {
 } from "./receiving.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
-/** Where nobody answers: a way that is whole again is found within seconds. */
-const UNREACHED_PAUSE: Nanos = 5n * SECOND;
+/** Where nobody answers: a way that is whole again is found so soon that what was revoked meanwhile ends within five seconds. */
+const UNREACHED_PAUSE: Nanos = 2n * SECOND;
 /** Where the primary answers and sends nothing: it has said why. */
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
 /** A connection that was there for so long has stood: what ends it is news. */

@@ -25,6 +25,14 @@ const WHY = {
     "tokens of identity name the primary as their issuer, and the provider of the test trusts this server",
   PRIMARY_WORK:
     "the request runs at the primary: what it has begun outside, and its log, are there",
+  RING: "the ring of identity keys is made by the primary when it first needs one, and a secondary says so until then",
+  MOVES: "how a move stands is known to the primary, which makes it",
+  AUDIT:
+    "a device that is shared is opened by both clusters, and those of a test share one directory: its file has the records of both",
+  GLOBAL_ENDS: "tokens of all regions are ended by the primary, and the answer says so",
+  BOTH: "two servers do it, and the test counts both",
+  SPENDS:
+    "a use of a counted secret id is taken at the primary, where the login runs: its token is one of that region",
 } as const;
 
 /** Tests of one file, for one reason. */
@@ -40,13 +48,13 @@ export const DIFFERENCES: readonly Difference[] = [
   ),
   ...of(
     "spec/acl/acl-options.test.ts",
-    "FOLLOWS",
-    "GET /acl/replication: short for all, whole for management",
+    "BOOTSTRAP",
+    "the directory of the reset file is there from the start, and the log names the file",
   ),
   ...of(
     "spec/acl/acl-options.test.ts",
-    "BOOTSTRAP",
-    "the directory of the reset file is there from the start, and the log names the file",
+    "FOLLOWS",
+    "GET /acl/replication: short for all, whole for management",
   ),
   ...of("spec/acl/acl-policies.test.ts", "INDEXES", "replayed: apply, info, list, self and delete"),
   ...of(
@@ -70,14 +78,14 @@ export const DIFFERENCES: readonly Difference[] = [
   ),
   ...of(
     "spec/clouda/clouda-roles.test.ts",
-    "SEEDED",
-    "C12: what an earlier version stored and nobody can read is shown, unused and replaced",
-  ),
-  ...of(
-    "spec/clouda/clouda-roles.test.ts",
     "ROLE_LEASES",
     "C39: deleting a role tells of its leases, which live on",
     "C39: with revoke_leases its users go as well",
+  ),
+  ...of(
+    "spec/clouda/clouda-roles.test.ts",
+    "SEEDED",
+    "C12: what an earlier version stored and nobody can read is shown, unused and replaced",
   ),
   ...of(
     "spec/clouda/clouda-sessions.test.ts",
@@ -127,5 +135,77 @@ export const DIFFERENCES: readonly Difference[] = [
     "spec/cloudb/cloudb-revoke.test.ts",
     "ROLE_LEASES",
     "a lease of a mount that has lost its configuration stays, and is revoked once there is one",
+  ),
+  ...of(
+    "spec/evidence/carried-audit.test.ts",
+    "AUDIT",
+    "an audit device that is removed and made again with the same file: neither of the two chains is called changed, and changes of both show",
+  ),
+  ...of(
+    "spec/evidence/checkpoints.test.ts",
+    "AUDIT",
+    "PV52: a file with its checkpoints is good wherever it is moved; what is edited, cut out or put in is found",
+    "PV52: a file that was moved away and opened anew ends with a checkpoint; the chain holds for the server too",
+    "PV52: after a stop the next process goes on; what was edited meanwhile is told by the server itself",
+    "a report is found in the audit files at the place that it names",
+  ),
+  ...of(
+    "spec/evidence/receipts.test.ts",
+    "DISABLING",
+    "every lease that ends leaves a receipt that says why, how often it was tried, and what came of it",
+  ),
+  ...of(
+    "spec/leases/leases-end.test.ts",
+    "GLOBAL_ENDS",
+    "what names nothing is told as such, by every way of revoking, and is no refusal",
+  ),
+  ...of(
+    "spec/leases/leases-rollback.test.ts",
+    "BOTH",
+    "periodic work is asked for about once a minute, one at a time",
+  ),
+  ...of(
+    "spec/logins/logins-close.test.ts",
+    "DISABLING",
+    "tokens are refused from the moment at which their mount is closed, whatever it waits for",
+    "an auth mount that moves takes nobody along, and one that cannot move lets them in again",
+  ),
+  ...of(
+    "spec/logins/logins-close.test.ts",
+    "GLOBAL_ENDS",
+    "tokens that are good in every cluster end by the path of their mount as well",
+  ),
+  ...of("spec/logins/logins.test.ts", "SPENDS", "a secret id is delivered wrapped, and spent once"),
+  ...of(
+    "spec/mounts/engine-services.test.ts",
+    "RING",
+    "B39: an engine's token is good by the listed keys, and its subject has namespace and accessor",
+    "the key behind the barrier survives a restart; a sealed server shows nothing of it",
+  ),
+  ...of(
+    "spec/mounts/mounts-disable.test.ts",
+    "DISABLING",
+    "disabling revokes every lease, removes every object outside, and wipes what was stored",
+    "a mount that is being disabled answers nothing but revocation: 404",
+    "every write-ahead record is rolled back first, however young",
+    "a lease that cannot be revoked stops it; the mount stays tainted with its cause, and a repeat goes on",
+    "a provider that is gone for good does not keep a mount: revoke-force, then disable",
+    "one that takes longer than a minute goes on in the background and says how far it is",
+    "it goes on after a crash, wherever that was",
+    "sealing in the middle stops it in order, and unsealing takes it up again",
+    "deleting a namespace revokes what its mounts have issued before anything is forgotten",
+  ),
+  ...of(
+    "spec/mounts/mounts-races.test.ts",
+    "DISABLING",
+    "what a running request makes while its mount is disabled is not left outside",
+    "what a running request makes while its mount moves is not left outside",
+  ),
+  ...of(
+    "spec/mounts/mounts-remount.test.ts",
+    "MOVES",
+    "a mount answers at its new path with its data, and no longer at the old one",
+    "the leases of a mount that moves are revoked",
+    "a mount moves across namespaces by full paths",
   ),
 ];
