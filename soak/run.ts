@@ -23,6 +23,7 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
+import { regionClocks } from "./regions/region-clocks.ts";
 import { regionCredentials } from "./regions/region-credentials.ts";
 import { regions } from "./regions/regions.ts";
 import { onSecondary } from "./regions/on-secondary.ts";
@@ -68,6 +69,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   replication-port   strangers at the cluster port of a primary   --n N (100000)
   regions        the authoritative region cut off   --rounds N (50)  --n N (20 tokens)
   region-credentials  credentials of two regions, the link up and down  --n N (600 s)
+  region-clocks  clocks of two regions set apart    --n N (50)  --rounds N (200 strobes)
   on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
@@ -108,6 +110,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "replication-port": ["n"],
   regions: ["rounds", "n", "plant"],
   "region-credentials": ["n", "seed", "plant"],
+  "region-clocks": ["n", "rounds", "plant"],
   "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
@@ -236,6 +239,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     regions({ rounds, n, say, ...(plant ? { plant: "late-dialling" } : {}) }),
   "region-credentials": ({ n = 600 }, plant) =>
     regionCredentials({ n, seed, say, ...(plant ? { plant: "forgotten-ends" } : {}) }),
+  "region-clocks": ({ n = 50, rounds = 200 }, plant) =>
+    regionClocks({ n, rounds, say, ...(plant ? { plant: "by-the-wall" } : {}) }),
   "on-secondary": ({ only }, plant) =>
     onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

@@ -62,6 +62,11 @@ export const SHORT: Readonly<Record<string, Short>> = {
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
   "cluster-port": { green: ["--n", "3000"], red: ["--n", "1000"], alone: true },
   "replication-port": { green: ["--n", "2000"], alone: true },
+  "region-clocks": {
+    green: ["--n", "5", "--rounds", "50"],
+    red: ["--n", "3", "--rounds", "5"],
+    alone: true,
+  },
   regions: { green: ["--rounds", "1", "--n", "6"], red: "tested", alone: true },
   "login-flood": {
     green: ["--n", "200", "--rounds", "5"],
@@ -120,4 +125,5 @@ const UNSEEDED = new Set([
   "replication-port",
   "on-secondary",
   "regions",
+  "region-clocks",
 ]);

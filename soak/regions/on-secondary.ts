@@ -24,7 +24,7 @@ export interface OnSecondaryOptions {
 /** Those that start processes have servers of their own, and those about replication both sides. */
 export function apiTests(): string[] {
   const found = globSync("tests/{spec,threats,clients}/**/*.test.ts", { cwd: ROOT });
-  const others = /\.process\.test\.ts$|^tests\/spec\/(?:replication|regions)\//;
+  const others = /\.process\.test\.ts$|^tests\/(?:spec\/(?:replication|regions)|threats\/k)\//;
   return found.filter((file) => !others.test(file)).toSorted();
 }
 

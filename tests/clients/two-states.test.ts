@@ -7,7 +7,7 @@ import test from "node:test";
 import { type TwoRegions, twoRegions } from "../support/replication/two-regions.ts";
 import type { TestServer } from "../support/servers/test-server.ts";
 
-const MOST_TRIES = 40;
+const LAST_TRY = 40;
 const POLICY = "/v1/sys/policies/acl/p";
 
 interface Answered {
@@ -40,7 +40,7 @@ class StatefulClient {
         this.#states.delete(server.url);
         this.#states.set(server.url, state);
       }
-      if (status !== 412 || tries === MOST_TRIES) return { status, text, tries };
+      if (status !== 412 || tries === LAST_TRY) return { status, text, tries };
       assert.equal(retryAfter, "1");
       await this.again();
     }

@@ -35,6 +35,13 @@ const WHY = {
     "a use of a counted secret id is taken at the primary, where the login runs: its token is one of that region",
   BEGUN:
     "a server is a secondary from its initialisation on, and this test exchanges the server or its data by another way",
+  BEHIND: "the test writes a shared record behind the API, which a secondary refuses",
+  LOCAL_MANAGEMENT:
+    "management tokens of one region are never vouched for: what all share needs a global one",
+  VOUCHED:
+    "open: the primary does not hear that a local token has ended while it runs a request that a secondary vouches for, and finishes that one",
+  LOCAL_SECRETS:
+    "the primary knows no secrets of local tokens of other regions, and cannot refuse one of them",
 } as const;
 
 /** Tests of one file, for one reason. */
@@ -235,5 +242,46 @@ export const DIFFERENCES: readonly Difference[] = [
     "spec/snapshots/restore.test.ts",
     "KEYS",
     "data keys that were rotated since the snapshot stay, and so do shares",
+  ),
+  ...of(
+    "threats/b/b-credentials.test.ts",
+    "BEHIND",
+    "T-B22: unknown, deleted and expired secrets get one and the same answer",
+  ),
+  ...of(
+    "threats/b/b-held.test.ts",
+    "LOCAL_MANAGEMENT",
+    "T-B05: who is revoked while its body is held back does nothing with it",
+  ),
+  ...of(
+    "threats/b/b-held.test.ts",
+    "VOUCHED",
+    "T-B05: who is revoked while its request runs writes nothing more",
+  ),
+  ...of(
+    "threats/b/b-requests.test.ts",
+    "LOCAL_SECRETS",
+    "T-B19: bootstrap has one winner, however many ask, and one more after a reset",
+  ),
+  ...of(
+    "threats/b/b-waiting.test.ts",
+    "PRIMARY_WORK",
+    "who waits for its turn when the node seals is refused, and not waited for",
+  ),
+  ...of(
+    "threats/b/b-waiting.test.ts",
+    "VOUCHED",
+    "T-B05: who is revoked while it waits to set a password sets none",
+    "T-B05: the last use of a token ends with the token that made it",
+  ),
+  ...of(
+    "threats/c/c-documents.test.ts",
+    "AUDIT",
+    "T-C17: a policy that is deleted is empty, and counts again only from its next writing on",
+  ),
+  ...of(
+    "threats/c/c-governing.test.ts",
+    "LOCAL_MANAGEMENT",
+    "T-C01: an EGP of a namespace binds nothing outside it: ../sys/*",
   ),
 ];
