@@ -4,7 +4,7 @@ import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { fakeWorld } from "../../tests/support/fake-world.ts";
 import type { Head, Timeline } from "../storage/rows/head.ts";
-import { StateMarks } from "./consistency.ts";
+import { type SharingSet, StateMarks } from "./consistency.ts";
 import type { Primary } from "./primary.ts";
 
 const KEY = createSecretKey(Buffer.alloc(32, 7));
@@ -18,10 +18,24 @@ interface Stage {
   applied: bigint | null;
   /** First indexes of epochs, from the first on. */
   epochs: readonly bigint[];
+  /** The last index with something shared. Null: all of it is. */
+  lastShared: bigint | null;
+  set: SharingSet | null;
+  origin: Timeline["origin"];
 }
 
 function staged(stage: Partial<Stage> = {}, key = KEY) {
-  const at: Stage = { lineage: 1, epoch: 1, index: 10n, applied: null, epochs: [1n], ...stage };
+  const at: Stage = {
+    lineage: 1,
+    epoch: 1,
+    index: 10n,
+    applied: null,
+    epochs: [1n],
+    lastShared: null,
+    set: null,
+    origin: undefined,
+    ...stage,
+  };
   const waiting = new Set<() => void>();
   const world = fakeWorld();
   const marks = new StateMarks({
@@ -31,6 +45,7 @@ function staged(stage: Partial<Stage> = {}, key = KEY) {
           lineage: Buffer.alloc(16, at.lineage),
           epoch: at.epoch,
           index: at.index,
+          lastPerf: at.lastShared ?? at.index,
         } as unknown as Head;
       },
       get timeline() {
@@ -40,7 +55,12 @@ function staged(stage: Partial<Stage> = {}, key = KEY) {
           chain: "",
           cluster: "",
         }));
-        return { lineage: "", epochs } satisfies Timeline;
+        const { origin } = at;
+        return {
+          lineage: "",
+          epochs,
+          ...(origin === undefined ? {} : { origin }),
+        } satisfies Timeline;
       },
       onIndex: (index, call) => {
         const look = () => {
@@ -56,6 +76,7 @@ function staged(stage: Partial<Stage> = {}, key = KEY) {
       const appliedUpTo = async (index: bigint) => applied >= index;
       return { applied, appliedUpTo } as unknown as Primary;
     },
+    set: () => at.set,
     timers: world.timers,
   });
   marks.open(key);
@@ -120,6 +141,62 @@ test("R-89: what a former primary has written before the fork is reached; what i
   assert.equal(before.marks.judge(after.mark()), "behind", "the former one has not seen the later");
   before.at.index = 40n;
   assert.equal(before.marks.judge(after.mark()), "behind", "nor by writing on");
+});
+
+function setOf(epoch: number, ...firsts: readonly bigint[]): SharingSet {
+  const forks = firsts.map((first, i) => ({ number: i + 2, first: String(first) }));
+  return { id: "the set", epoch, forks, isWrittenHere: false };
+}
+
+test("R-89: what a primary has shared before another took its place is reached there and with everybody; what it shared after the fork never is", () => {
+  const before = staged({ index: 20n, set: setOf(1) });
+  const [below, above] = [before.mark(), ((before.at.index = 21n), before.mark())];
+  const taken = staged({ lineage: 2, index: 30n, set: setOf(2, 21n) });
+  assert.equal(taken.marks.judge(below), "reached");
+  assert.equal(taken.marks.judge(above), "lost");
+  assert.equal(before.marks.judge(taken.mark()), "behind", "the former one has not heard of it");
+  // It follows now: its own log goes on, and has what it wrote there.
+  Object.assign(before.at, { index: 40n, applied: 30n, set: setOf(2, 21n) });
+  assert.equal(before.marks.judge(below), "reached");
+  assert.equal(before.marks.judge(above), "lost");
+  const third = staged({ lineage: 3, index: 50n, set: setOf(3, 21n, 26n) });
+  assert.equal(third.marks.judge(above), "lost");
+  assert.equal(third.marks.judge(below), "reached");
+  taken.at.index = 25n;
+  assert.equal(third.marks.judge(taken.mark()), "reached");
+});
+
+test("R-89: what a primary has written of its own alone is not lost to others", () => {
+  const before = staged({ index: 25n, lastShared: 20n, set: setOf(1) });
+  const taken = staged({ lineage: 2, index: 30n, set: setOf(2, 21n) });
+  assert.equal(taken.marks.judge(before.mark()), "reached");
+  // When it was demoted it counts as having applied all of its own log.
+  Object.assign(before.at, { applied: 25n, set: { ...setOf(1), isWrittenHere: true } });
+  assert.equal(taken.marks.judge(before.mark()), "reached");
+});
+
+test("a state of a set that was left is none here, but for what was written here", () => {
+  const primary = staged({ lineage: 1, index: 5n, set: setOf(1) });
+  const left = staged({ lineage: 2, index: 9n, applied: 5n, set: setOf(1) });
+  const own = left.mark();
+  Object.assign(left.at, { applied: null, set: null });
+  assert.equal(left.marks.judge(primary.mark()), "unknown");
+  assert.equal(left.marks.judge(own), "reached");
+  left.at.set = { ...setOf(1), id: "another set" };
+  assert.equal(left.marks.judge(primary.mark()), "unknown");
+});
+
+test("R-89: after a restore what was seen before the snapshot is reached, and what was written after it never is", () => {
+  const server = staged({ index: 20n });
+  const [below, above] = [server.mark(), ((server.at.index = 21n), server.mark())];
+  const old = "01010101-0101-0101-0101-010101010101";
+  const restored = { lineage: old, epoch: 1, index: "20" };
+  const origin = { restored, replaced: { ...restored, index: "21" } };
+  Object.assign(server.at, { lineage: 2, epoch: 2, index: 22n, origin, epochs: [22n] });
+  assert.equal(server.marks.judge(below), "reached");
+  assert.equal(server.marks.judge(above), "lost");
+  server.at.origin = { ...origin, restored: { ...restored, lineage: "of an older log" } };
+  assert.equal(server.marks.judge(below), "lost");
 });
 
 test("R-87: what is no mark of the set is told from one", () => {

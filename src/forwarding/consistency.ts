@@ -1,8 +1,9 @@
 // How far what is to be seen here goes, as a mark that clients hand back: whoever has seen something in one place of a set
 // is not answered from before it in another. The layout stands in docs/formats/cluster.md.
 
-import type { KeyObject } from "node:crypto";
+import { createHash, type KeyObject } from "node:crypto";
 import { alloc, concat, equalBytes } from "@holdfast/shared/bytes";
+import { uuidText } from "@holdfast/shared/text/uuid";
 import type { Nanos, Timers } from "@holdfast/shared/world";
 import { sameBytes } from "../base/same-bytes.ts";
 import type { Consistency, Reached } from "../core/seams.ts";
@@ -12,11 +13,14 @@ import type { Head, Timeline } from "../storage/rows/head.ts";
 import type { Primary } from "./primary.ts";
 
 const PURPOSE = "holdfast state mark 1";
-const VERSION = 1;
+const VERSION = 2;
 const LINEAGE = 16;
-const BODY = 1 + LINEAGE + 4 + 8 + 8;
+const SET = 8;
+const BODY = 1 + LINEAGE + 4 + 8 + 8 + SET + 4;
 const MAC = 16;
-const MARK = /^[\w-]{71}$/; // of so many bytes in base64url
+const MARK = /^[\w-]{87}$/; // of so many bytes in base64url
+const NO_SET = alloc(SET);
+const AT = { local: 21, shared: 29, set: 37, setEpoch: 45 } as const;
 
 /** Where somebody was when it was answered. */
 interface Place {
@@ -27,6 +31,21 @@ interface Place {
   readonly local: bigint;
   /** Of the primary. */
   readonly shared: bigint;
+  /** Names the set of clusters that share data; zeros for none. */
+  readonly set: Uint8Array;
+  /** Which primary of the set it was, counted from 1. */
+  readonly setEpoch: number;
+}
+
+/** Clusters that share data, of which this is one. */
+export interface SharingSet {
+  readonly id: string;
+  /** Of its present primary. */
+  readonly epoch: number;
+  /** From which index of the one before each later primary has gone on with its own, in their order. */
+  readonly forks: readonly { readonly number: number; readonly first: string }[];
+  /** Whether what is shared was last written here: by the primary, or by who was it and follows nobody yet. */
+  readonly isWrittenHere: boolean;
 }
 
 /** Of the store. */
@@ -39,21 +58,26 @@ interface Log {
 export interface ConsistencyOptions {
   readonly log: Log;
   readonly primary: () => Primary | null;
+  /** Null: this cluster shares data with no other. */
+  readonly set: () => SharingSet | null;
   readonly timers: Pick<Timers, "after">;
 }
 
 export class StateMarks implements Consistency {
   readonly #log: Log;
   readonly #primary: () => Primary | null;
+  readonly #set: () => SharingSet | null;
+  #named: { readonly id: string; readonly bytes: Uint8Array } = { id: "", bytes: NO_SET };
   readonly #timers: ConsistencyOptions["timers"];
   #mac: Hmac | null = null;
   /** The last that was made: reads between two writes have the same. */
   #last: (Place & { readonly text: string }) | null = null;
 
-  constructor({ log, primary, timers }: ConsistencyOptions) {
+  constructor({ log, primary, timers, set }: ConsistencyOptions) {
     this.#log = log;
     this.#timers = timers;
     this.#primary = primary;
+    this.#set = set;
   }
 
   /** With the key of the trees, which all clusters of a set have for good. */
@@ -72,13 +96,20 @@ export class StateMarks implements Consistency {
     const { head } = this.#log;
     if (this.#mac === null || head === null) return null;
     const { lineage, epoch, index: local } = head;
-    const seen = this.#shared(head);
+    // What is local alone says nothing to others, and is not lost where another one takes over.
+    const sharing = this.#set();
+    const primary = sharing?.isWrittenHere === true ? null : this.#primary();
+    const seen = primary?.applied ?? head.lastPerf;
     const shared = seen > written ? seen : written;
+    const set = this.#nameOf(sharing);
+    const setEpoch = sharing?.epoch ?? 0;
     const last = this.#last;
     const isSame = last !== null && last.local === local && last.shared === shared;
-    if (isSame && last.epoch === epoch && equalBytes(last.lineage, lineage)) return last.text;
-    const text = encode({ lineage, epoch, local, shared }, this.#mac);
-    this.#last = { lineage, epoch, local, shared, text };
+    const isOfSame = isSame && last.epoch === epoch && equalBytes(last.lineage, lineage);
+    if (isOfSame && last.setEpoch === setEpoch && equalBytes(last.set, set)) return last.text;
+    const place = { lineage, epoch, local, shared, set, setEpoch };
+    const text = encode(place, this.#mac);
+    this.#last = { ...place, text };
     return text;
   }
 
@@ -113,9 +144,20 @@ export class StateMarks implements Consistency {
   #reached(place: Place): Reached {
     const { head } = this.#log;
     if (head === null) return "behind";
-    if (isOf(place, head)) {
+    const sharing = this.#set();
+    const isOwn = isOf(place, head);
+    const isOfSet = equalBytes(place.set, this.#nameOf(sharing));
+    const wasAlone = equalBytes(place.set, NO_SET);
+    if (!isOwn && !isOfSet && !wasAlone) return "unknown"; // its indexes are those of others
+    if (this.#isUndone(place)) return "lost";
+    if (isOwn) {
       if (place.epoch < head.epoch && this.#isLost(place)) return "lost";
       if (place.epoch > head.epoch || place.local > head.index) return "behind";
+    }
+    if (!isOfSet && !wasAlone) return "reached"; // of the own log, from a set that was left
+    if (sharing !== null && isOfSet) {
+      if (place.setEpoch > sharing.epoch) return "behind";
+      if (liesBehindFork(place, sharing)) return "lost";
     }
     return place.shared > this.#shared(head) ? "behind" : "reached";
   }
@@ -124,6 +166,25 @@ export class StateMarks implements Consistency {
   #isLost({ epoch, local }: Place): boolean {
     const next = this.#log.timeline?.epochs.find((one) => one.epoch > epoch);
     return next !== undefined && local >= BigInt(next.first);
+  }
+
+  /** Whether a restore here went back to before it. */
+  #isUndone({ lineage, local }: Place): boolean {
+    const origin = this.#log.timeline?.origin;
+    if (origin === undefined) return false;
+    const { restored, replaced } = origin;
+    const name = uuidText(lineage);
+    if (restored.lineage === name) return local > BigInt(restored.index);
+    return replaced?.lineage === name; // what was restored is from before that log
+  }
+
+  #nameOf(set: SharingSet | null): Uint8Array {
+    if (set === null) return NO_SET;
+    if (this.#named.id !== set.id) {
+      const bytes = createHash("sha256").update(set.id).digest().subarray(0, SET);
+      this.#named = { id: set.id, bytes };
+    }
+    return this.#named.bytes;
   }
 
   #shared({ index }: Head): bigint {
@@ -149,8 +210,10 @@ export class StateMarks implements Consistency {
     return {
       lineage: body.subarray(1, 1 + LINEAGE),
       epoch: body.readUInt32BE(1 + LINEAGE),
-      local: body.readBigUInt64BE(BODY - 16),
-      shared: body.readBigUInt64BE(BODY - 8),
+      local: body.readBigUInt64BE(AT.local),
+      shared: body.readBigUInt64BE(AT.shared),
+      set: body.subarray(AT.set, AT.set + SET),
+      setEpoch: body.readUInt32BE(AT.setEpoch),
     };
   }
 }
@@ -159,13 +222,21 @@ function isOf({ lineage }: Place, head: Head): boolean {
   return equalBytes(lineage, head.lineage);
 }
 
-function encode({ lineage, epoch, local, shared }: Place, mac: Hmac): string {
+/** Whether it was shared by a primary in whose place another went on from before it. */
+function liesBehindFork({ setEpoch, shared }: Place, { forks }: SharingSet): boolean {
+  const next = forks.find(({ number }) => number > setEpoch);
+  return next !== undefined && shared >= BigInt(next.first);
+}
+
+function encode({ lineage, epoch, local, shared, set, setEpoch }: Place, mac: Hmac): string {
   const body = alloc(BODY);
   body[0] = VERSION;
   body.set(lineage, 1);
   body.writeUInt32BE(epoch, 1 + LINEAGE);
-  body.writeBigUInt64BE(local, BODY - 16);
-  body.writeBigUInt64BE(shared, BODY - 8);
+  body.writeBigUInt64BE(local, AT.local);
+  body.writeBigUInt64BE(shared, AT.shared);
+  body.set(set, AT.set);
+  body.writeUInt32BE(setEpoch, AT.setEpoch);
   return concat(body, macOf(body, mac)).toString("base64url");
 }
 

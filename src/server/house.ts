@@ -13,12 +13,13 @@ import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
 import type { ForwardedRequests } from "../forwarding/answering.ts";
 import type { Primary } from "../forwarding/primary.ts";
-import { StateMarks } from "../forwarding/consistency.ts";
+import { type SharingSet, StateMarks } from "../forwarding/consistency.ts";
 import { SendingToPrimary } from "../forwarding/sending.ts";
 import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
 import type { HouseSteps } from "../replication/options.ts";
+import { forksOf } from "../replication/roles/role.ts";
 import { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import { Store } from "../storage/store.ts";
@@ -65,7 +66,7 @@ export class House {
     const stored = { engine, clock, timers, log: log.child("storage"), maxEntryBytes };
     this.store = host.witnessed?.newStore(stored) ?? new Store(stored);
     const { store } = this;
-    this.#states = new StateMarks({ log: store, primary, timers });
+    this.#states = new StateMarks({ log: store, primary, timers, set: () => this.#sharingSet });
     this.barrier = new Barrier({
       store,
       clock,
@@ -147,6 +148,13 @@ export class House {
   get #primary(): Primary | null {
     const { standing } = this.#host;
     return standing.primary?.() ?? (this.store.leavesShared ? this.#region : null);
+  }
+
+  get #sharingSet(): SharingSet | null {
+    const { role } = this.rooms.replication.performance;
+    if (role.mode === "disabled") return null;
+    const isWrittenHere = role.mode !== "secondary" || (role.id === "" && role.led === true);
+    return { id: role.set, epoch: role.epoch.number, forks: forksOf(role), isWrittenHere };
   }
 
   /** With an auto seal, unseals. */

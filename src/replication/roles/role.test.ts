@@ -9,6 +9,7 @@ import {
   DISABLED,
   type Epoch,
   follows,
+  forksOf,
   isNext,
   isOlder,
   type Role,
@@ -54,6 +55,41 @@ function codeOf(role: Role, step: Step): string {
     return error.code;
   }
 }
+
+test("where epochs of what is shared began is known of all that were heard of, and of none that was refuted", () => {
+  const steps: readonly Step[] = [
+    { do: "heard", epoch: epoch(2, "b", "10"), known: [] },
+    { do: "update-primary", joined: { ...joining(3), epoch: epoch(3, "c", "20") } },
+    { do: "promoting", promoting: { address: "", logEpoch: 0 } },
+    { do: "promote", cluster: "d", first: "30" },
+    { do: "demote" },
+    { do: "demoted", final: "40" },
+    { do: "superseded", epoch: epoch(9, "e", "35") },
+  ];
+  const known = steps.map((_, i) => {
+    const role = steps
+      .slice(0, i + 1)
+      .reduce((now, step) => after(now, step, "performance"), SECONDARY);
+    assert.ok(role.mode !== "disabled");
+    return forksOf(role)
+      .map(({ number, first }) => `${number}:${first}`)
+      .join(" ");
+  });
+  const promoted = "2:10 3:20 4:30";
+  assert.deepEqual(known, [
+    "2:10",
+    "2:10 3:20",
+    "2:10 3:20",
+    promoted,
+    promoted,
+    promoted,
+    `${promoted} 9:35`,
+  ]);
+  const misled = after(SECONDARY, { do: "superseded", epoch: epoch(9, "e", "35") }, "performance");
+  const back = after(misled, { do: "refuted", epoch: epoch(1) }, "performance");
+  assert.ok(back.mode !== "disabled");
+  assert.deepEqual(forksOf(back), []);
+});
 
 test("every step from every role: where it leads, or why it leads nowhere", () => {
   const table = (role: Role) =>

@@ -14,6 +14,9 @@ export interface Epoch {
   readonly first: string;
 }
 
+/** Where the log of an epoch began: what was shared in earlier ones from there on was given up. */
+export type Fork = Pick<Epoch, "number" | "first">;
+
 export interface Disabled {
   readonly mode: "disabled";
 }
@@ -24,6 +27,8 @@ export interface Primary {
   readonly epoch: Epoch;
   /** Where secondaries are told to come, if somebody has said so; else empty. */
   readonly address: string;
+  /** Of the epochs before this one, but for the first; not there where there are none. */
+  readonly forks?: readonly Fork[];
   /** A later epoch that somebody else has begun: nothing is written here any more. */
   readonly fenced: Epoch | null;
   /** There where this cluster was promoted after the primary of before had refused it for good: that one, which may go on. */
@@ -39,6 +44,8 @@ export interface Secondary {
   readonly mode: "secondary";
   readonly set: string;
   readonly epoch: Epoch;
+  /** As a primary has them: those that were heard of here. */
+  readonly forks?: readonly Fork[];
   /** The id of the token that it came with; empty where it has no primary. */
   readonly id: string;
   /** Where its primary was first reached; empty where it has none. */
@@ -122,6 +129,24 @@ export interface Joined {
 
 /** The role after it. Throws where it leads nowhere from here. */
 export function after(role: Role, step: Step, kind: ReplicationKind = "dr"): Role {
+  const next = stepped(role, step, kind);
+  // Of disaster recovery the log itself has them: all its clusters write the same one.
+  const isKept = kind === "performance" && role.mode !== "disabled";
+  if (!isKept || next.mode === "disabled") return next;
+  const { forks: _, ...rest } = next;
+  const forks = forksOf(role).filter(({ number }) => number < next.epoch.number);
+  return forks.length === 0 ? rest : { ...rest, forks: forks.slice(-MAX_FORKS) };
+}
+
+/** All that are known, in their order. Before the first epoch there was none to part from. */
+export function forksOf({ epoch, forks = [] }: Exclude<Role, Disabled>): readonly Fork[] {
+  const { number, first } = epoch;
+  return number > 1 ? [...forks, { number, first }] : forks;
+}
+
+const MAX_FORKS = 64; // marks of clients do not live that long
+
+function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
   switch (step.do) {
     case "enable-primary": {
       if (role.mode === "secondary") throw failures.promoteInstead(kind);

@@ -169,7 +169,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     orphans_left: facts.orphans.left,
     last_wal: Number(facts.store.index),
     [`last_${facts.kind}_wal`]: Number(facts.store.last),
-    ...treeStatus(facts.store),
+    ...treeStatus(facts.store, generationOf(facts, role)),
   };
 }
 
@@ -236,7 +236,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     promotable: unpromotable.length === 0,
     promotable_reasons: [...unpromotable],
     ...(history === null ? {} : { lag_history: history(role.id) }),
-    ...treeStatus(store),
+    ...treeStatus(store, generationOf(facts, role)),
   };
 }
 
@@ -306,14 +306,19 @@ export function entriesBehind(receiving: ReceivingFacts | null, index: bigint): 
   return announced > index ? Number(announced - index) : 0;
 }
 
-function treeStatus(store: StoreFacts): JsonObject {
+/** How often another cluster went on: with the log, and of performance replication with what is shared. */
+function generationOf({ kind, store }: StatusFacts, { epoch }: Pick<Primary, "epoch">): number {
+  return store.epoch - 1 + (kind === "performance" ? epoch.number - 1 : 0);
+}
+
+function treeStatus(store: StoreFacts, generation: number): JsonObject {
   const { reindex } = store;
   return {
     merkle_root: hex(store.root),
     corrupted_merkle_tree: store.corrupted,
     last_corruption_check_epoch: secondsText(store.checkedAt),
     last_reindex_epoch: secondsText(store.reindexedAt),
-    ssct_generation_counter: store.epoch - 1,
+    ssct_generation_counter: generation,
     ...(reindex === null
       ? {}
       : {
