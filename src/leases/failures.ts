@@ -96,6 +96,14 @@ export function noEngine(): Failure {
   return new Failure("unavailable", "lease-no-engine", "the engine of this lease is not available");
 }
 
+/**
+ * @code lease-irrevocable-mount-gone The mount of the lease is gone, and with it what it takes to revoke the lease.
+ * @remedy Remove outside what the lease stands for, then forget it with `sys/leases/revoke-force`.
+ */
+export function mountIsGone(): Failure {
+  return new Failure("upstream", "lease-irrevocable-mount-gone", "its mount is gone");
+}
+
 export function secretTypeUnknown(type: string): Failure {
   const message = `the engine does not know secrets of the type ${type} any more`;
   return new Failure("upstream", "engine-permanent", message);

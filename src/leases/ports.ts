@@ -19,6 +19,8 @@ export interface LeaseMounts {
   /** Also one that is being disabled, or whose namespace is being deleted. Null when it has no engine
    *  now. */
   byUuid(uuid: string): LeaseMount | null;
+  /** Whether there is no such mount any more. Default: it may come back. */
+  isGone?(uuid: string): boolean;
 }
 
 export interface LeaseOwners {

@@ -1,10 +1,10 @@
 // Disabling a mount, in this order: closed to requests, rolled back,
-// leases revoked, engine closed, storage wiped, and only then forgotten. What cannot be revoked stops
+// leases revoked, here and in clusters that share it, engine closed, storage wiped, and only then forgotten. What cannot be revoked stops
 // it there; it is tried again when somebody asks, and after the next unseal.
 
 import type { Log } from "@holdfast/shared/log";
 import type { Tx } from "../barrier/view.ts";
-import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
+import { evacuate, evacuatedElsewhere, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { type Job, Jobs } from "./jobs.ts";
 import { wipeSlice } from "./remains.ts";
@@ -80,6 +80,7 @@ export class Disabling {
       const { record } = mount;
       await mount.settled();
       await evacuate(mount, this.#options.evacuation, signal, progress);
+      await evacuatedElsewhere(mount, this.#options.evacuation, signal);
       await mount.close();
       await this.#wipe(record, signal);
       await this.#forget(record);

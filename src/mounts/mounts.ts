@@ -15,7 +15,8 @@ import type { Job } from "../house/room.ts";
 import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
-import { type MountLogins, stopped } from "./teardown.ts";
+import { type EvacuationReport, Evacuating } from "./evacuating.ts";
+import { leavingOf, type MountLogins, type MountsElsewhere, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { FixedMounts } from "./table/fixed-mounts.ts";
 import { changed, checkConfig, type ServerTtls } from "./table/mount-config.ts";
@@ -34,6 +35,11 @@ import { Rollback } from "./undo/rollback.ts";
 
 const MAX_MOUNTS = 20_000; // each is held in memory, and a namespace's administrator can make them
 const NO_LOGINS: MountLogins = { end: async () => {}, has: () => false };
+const NOWHERE_ELSE: MountsElsewhere = {
+  evacuated: async () => [],
+  leftOf: () => 0,
+  tell: () => {},
+};
 const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background
 
 export class Mounts implements PathsTaken, NamespaceContents {
@@ -47,6 +53,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
   readonly #fixed: FixedMounts;
   readonly #rollback: Rollback;
   readonly #disabling: Disabling;
+  readonly #evacuating: Evacuating;
+  readonly #elsewhere: MountsElsewhere;
   readonly #remains: MountRemains;
   readonly #routes: EngineRoutes;
   #started = awaited();
@@ -71,11 +79,23 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
     const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
-    this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
+    const changed = (uuid: string) => this.#evacuating.look(uuid);
+    this.#table = new Table({ rows: this.rows, world, typeOf, namespaces, changed });
     const all = () => this.#table.all();
     this.#rollback = new Rollback({ mounts: all, tookOver, clock, timers, log });
-    const { leases, requestsLeft } = options;
-    const evacuation = { leases, logins, rollback: this.#rollback, requestsLeft, timers, log };
+    const { leases, requestsLeft, elsewhere = NOWHERE_ELSE } = options;
+    const rollback = this.#rollback;
+    const evacuation = { leases, logins, rollback, requestsLeft, elsewhere, timers, log };
+    this.#elsewhere = elsewhere;
+    this.#evacuating = new Evacuating({
+      evacuation,
+      mounts: () => Array.from(all()).filter((mount) => !this.#isOurs(mount)),
+      mount: (uuid) => {
+        const mount = this.#table.byUuid(uuid);
+        return mount === null || this.#isOurs(mount) ? null : mount;
+      },
+      tell: () => elsewhere.tell(),
+    });
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
     this.moves = new Moves({
       rows: this.rows,
@@ -101,9 +121,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Whoever mounted something here looks after it, also where the mount is shared. */
   get jobs(): readonly Job[] {
     const work = { open: () => this.start(), close: () => this.stop() };
+    const when = "while-active";
     return [
-      { name: "undo, disable and move", when: "while-active", work },
-      { name: "remove what is left of mounts", when: "while-active", work: this.#remains },
+      { name: "undo, disable and move", when, work },
+      { name: "give up what was given by mounts that go", when, work: this.#evacuating },
+      { name: "remove what is left of mounts", when, work: this.#remains },
     ];
   }
 
@@ -146,6 +168,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Also one that is being disabled; null while its engine is not there. */
   byUuid(uuid: string): OpenMount | null {
     return (this.#table.byUuid(uuid) ?? this.#fixed.byUuid(uuid))?.opened ?? null;
+  }
+
+  /** Whether nothing is known of it: it was disabled, here or where it is written. */
+  isGone(uuid: string): boolean {
+    return this.#table.byUuid(uuid) === null && this.#fixed.byUuid(uuid) === null;
   }
 
   /** Whether requests reach it: not while it is being disabled or moved, nor when it is gone. */
@@ -250,6 +277,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
       const own = type.concerns(opened.ref.engine).filter((concern) => concern.kind === kind);
       return own.map((concern) => ({ record, concern }));
     });
+  }
+
+  /** How far this cluster is with mounts that another one disables or moves. */
+  evacuations(): EvacuationReport[] {
+    return this.#evacuating.reports();
   }
 
   recordOf(uuid: string): MountRecord | null {
@@ -412,10 +444,13 @@ export class Mounts implements PathsTaken, NamespaceContents {
     };
   }
 
-  #leasesLeft({ record: { uuid } }: Mount): number {
+  #leasesLeft({ record }: Mount): number {
+    const { uuid } = record;
     const job = this.#disabling.jobOf(uuid);
     const counted = job?.running === true ? job.left : null; // of one that stopped it may be long ago
-    return counted ?? this.#options.leases.countOf(uuid);
+    const here = counted ?? this.#options.leases.countOf(uuid);
+    const leaving = leavingOf(record);
+    return here + (leaving === null ? 0 : this.#elsewhere.leftOf(leaving));
   }
 
   async #waitFor(done: Promise<void>, wait: Nanos): Promise<void> {

@@ -11,7 +11,7 @@ import type { Random } from "@holdfast/shared/world";
 import { mountScope } from "../barrier/scope.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
-import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
+import { evacuate, evacuatedElsewhere, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { Jobs } from "./jobs.ts";
 import { isProtected, kindOfPath, readMountPath } from "./table/mount-path.ts";
@@ -147,6 +147,7 @@ export class Moves {
         await this.#giveUp(record, error);
         throw error;
       }
+      await evacuatedElsewhere(mount, evacuation, signal);
       if (record.state.namespaceId !== record.namespaceId) await this.#carry(mount, signal);
       await this.#arrive(record);
       await mount.settled();

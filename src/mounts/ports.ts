@@ -9,7 +9,7 @@ import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import type { Routes } from "./engine-routes.ts";
-import type { MountLeases, MountLogins, RequestsLeft } from "./teardown.ts";
+import type { MountLeases, MountLogins, MountsElsewhere, RequestsLeft } from "./teardown.ts";
 import type { FixedMount } from "./table/fixed-mounts.ts";
 import type { ConfigChange, ServerTtls } from "./table/mount-config.ts";
 import type { MountKind, MountRecord } from "./table/mount-record.ts";
@@ -30,6 +30,8 @@ export interface MountsOptions {
   readonly leases: MountLeases;
   /** Default: nobody has logged in. */
   readonly logins?: MountLogins;
+  /** Default: no other cluster has these mounts. */
+  readonly elsewhere?: MountsElsewhere;
   /** Waits for the requests that run at a mount. */
   readonly requestsLeft: RequestsLeft;
   /** Makes the table of an engine type's endpoints. */

@@ -9,6 +9,7 @@ import type { Tx } from "../barrier/view.ts";
 import { within } from "./deadline.ts";
 import * as failures from "./failures.ts";
 import type { Mount } from "./open-mount.ts";
+import type { MountRecord } from "./table/mount-record.ts";
 import type { Rollback } from "./undo/rollback.ts";
 
 /** What this room asks of leases. */
@@ -35,6 +36,25 @@ export interface EvacuationParts {
   readonly log: Log;
   /** Resolves when no request runs at the mount, or the time is over. */
   readonly requestsLeft: RequestsLeft;
+  readonly elsewhere: MountsElsewhere;
+}
+
+/** A mount that is on its way out of its place. */
+export interface Leaving {
+  readonly mount: string; // its uuid
+  /** Which move takes it away; empty: it is being disabled. */
+  readonly move: string;
+}
+
+/** What this room asks of clusters that share its mounts. */
+export interface MountsElsewhere {
+  /** Resolves when those that can be reached have given up what was given by the mount there, or the time for it is over. Names those
+   *  that may have something of it still. */
+  evacuated(leaving: Leaving, signal: AbortSignal): Promise<readonly string[]>;
+  /** Leases of it there, as far as is known. */
+  leftOf(leaving: Leaving): number;
+  /** Whoever disables or moves mounts that are shared with this cluster should hear how far it is here. */
+  tell(): void;
 }
 
 export type RequestsLeft = (uuid: string, max: Nanos, signal: AbortSignal) => Promise<void>;
@@ -49,13 +69,15 @@ export async function evacuate(
   parts: EvacuationParts,
   signal: AbortSignal,
   progress: (left: number) => void,
+  /** `isOthers`: another cluster disables or moves it, and does what goes with it as a whole. */
+  { isOthers = false }: { readonly isOthers?: boolean } = {},
 ): Promise<void> {
   const { leases, rollback } = parts;
   const { uuid } = mount.record;
   // What a request is about to make must be there, or not, before it is undone.
   await parts.requestsLeft(uuid, RUNNING_GRACE, signal);
   if (mount.record.kind === "auth") await parts.logins.end(uuid, signal);
-  await leave(mount, parts, signal);
+  if (!isOthers) await leave(mount, parts, signal);
   for (;;) {
     if (mount.writeAhead.isEmpty && leases.countOf(uuid) === 0) return;
     if (mount.opened === null) throw failures.notReady(mount.trouble ?? "it is closed");
@@ -65,6 +87,30 @@ export async function evacuate(
     await leases.revokeMount(uuid, signal, progress);
     if (signal.aborted) throw stopped();
   }
+}
+
+/** Null where it stays. */
+export function leavingOf({ uuid: mount, state }: MountRecord): Leaving | null {
+  if (state.kind === "active") return null;
+  return { mount, move: state.kind === "moving" ? state.id : "" };
+}
+
+/** Before what revocations elsewhere need is gone. */
+export async function evacuatedElsewhere(
+  { record }: Mount,
+  { elsewhere, log }: EvacuationParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const leaving = leavingOf(record);
+  if (record.local || leaving === null) return;
+  const missing = await elsewhere.evacuated(leaving, signal);
+  if (signal.aborted) throw stopped();
+  if (missing.length === 0) return;
+  log.warn("what was given by a mount in other clusters may be left there", {
+    path: record.path,
+    secondaries: missing.join(),
+    remedy: "there, look at sys/leases for those that cannot be revoked",
+  });
 }
 
 /** What its engine has outside beside leases and records. A mount that moves takes it along. */

@@ -19,6 +19,7 @@ import type { ServingPort } from "./links/serving.ts";
 import type { Changes } from "./roles/changes.ts";
 import type { RehearsalReport } from "./roles/rehearsal.ts";
 import type { ClusterStatusOptions } from "./status/cluster-status.ts";
+import type { Evacuation } from "./stream/messages.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** What becomes of the rooms when the role changes. */
@@ -76,6 +77,8 @@ export interface ReplicationOptions extends DialingWorld {
   readonly forwarded?: () => readonly Served<Peer>[];
   /** Stores shared rows of another cluster, with what follows from them. Default: nobody sends any. */
   readonly followers?: () => Pick<Followers, "apply">;
+  /** How far the rooms of a secondary are with mounts that its primary disables or moves. Default: they have none. */
+  readonly evacuations?: () => readonly Evacuation[];
   /** The other kind of replication of this cluster. Default: there is none. */
   readonly beside?: () => Beside;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];

@@ -30,6 +30,7 @@ import { Successor } from "./roles/successor.ts";
 import { besideWarning, demotionWarnings, unawareWarnings } from "./roles/warnings.ts";
 import { SharedData } from "./data/shared-data.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
+import type { Evacuations } from "./stream/evacuated.ts";
 import { DISABLED } from "./stream/goodbyes.ts";
 import { type Promotion, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
@@ -190,6 +191,11 @@ export class Replication {
   /** What one transaction may have, so that every secondary can take it; null where none has come. */
   get transactionBytes(): number | null {
     return this.#leading.serving?.transactionBytes ?? null;
+  }
+
+  /** What secondaries have given by mounts that go; null where there are none. */
+  get evacuations(): Evacuations | null {
+    return this.#leading.serving?.evacuations ?? null;
   }
 
   /** The last index of the primary that is here. */

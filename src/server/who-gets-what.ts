@@ -194,6 +194,12 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         },
         has: (tx, uuid) => rooms.tokens.tokens.closing.has(tx, uuid),
       },
+      elsewhere: {
+        evacuated: async (leaving, signal) =>
+          (await rooms.replication.performance.evacuations?.done(leaving, signal))?.missing ?? [],
+        leftOf: (leaving) => rooms.replication.performance.evacuations?.leftOf(leaving) ?? 0,
+        tell: () => rooms.replication.performance.upstream?.tell(),
+      },
       requestsLeft: (uuid, max, signal) => running.left(uuid, max, signal),
       routes: (endpoints) => new Router(endpoints),
       ttls: { usual: config.defaultLeaseTtl, max: config.maxLeaseTtl },
@@ -459,6 +465,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       region,
       configuredRegion: config.region,
       followers: ground.followers,
+      evacuations: () => rooms.mounts.mounts.evacuations(),
       forwarded: () => forwardServices(ground.forwarded()),
       ...config.replication,
       sign: (report) => rooms.evidence.evidence.sign({ kind: FAILOVER_REHEARSAL, ...report }),

@@ -34,7 +34,11 @@ export async function attempt(
   stop: AbortSignal,
 ): Promise<Attempted> {
   const mount = mounts.byUuid(lease.mountUuid);
-  if (mount === null) return { kind: "failed", failure: failures.noEngine(), permanent: false };
+  if (mount === null) {
+    const isGone = mounts.isGone?.(lease.mountUuid) === true;
+    const failure = isGone ? failures.mountIsGone() : failures.noEngine();
+    return { kind: "failed", failure, permanent: isGone };
+  }
   const secret = mount.type.secrets?.[lease.secretType];
   if (secret === undefined) {
     const failure = failures.secretTypeUnknown(lease.secretType);

@@ -25,6 +25,8 @@ export interface TableOptions {
   readonly world: MountWorld;
   readonly typeOf: (kind: MountKind, type: string) => EngineType<unknown> | null;
   readonly namespaces: { byId(id: string): NamespaceRef | null };
+  /** One has come, gone or become another. */
+  readonly changed: (uuid: string) => void;
 }
 
 export class Table {
@@ -130,6 +132,11 @@ export class Table {
   }
 
   #load(view: View, uuid: string): void {
+    this.#follow(view, uuid);
+    this.#options.changed(uuid);
+  }
+
+  #follow(view: View, uuid: string): void {
     const { rows, world, typeOf, namespaces } = this.#options;
     const before = this.#byUuid.get(uuid);
     const record = rows.load(view, uuid);

@@ -15,6 +15,7 @@ import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
 import { parseClusterAddress, usableApiAddress } from "../addresses.ts";
 import { placesIn } from "../applied/applied-place.ts";
+import { isCopying } from "../data/shared-data.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
@@ -35,7 +36,7 @@ import {
   type ReceiverStatus,
   sharedReceiver,
 } from "../stream/receiver.ts";
-import type { Sibling } from "../stream/messages.ts";
+import { MAX_EVACUATIONS, type Sibling } from "../stream/messages.ts";
 import type { CallOutcome, Connection, LinkPorts, ReceiverPorts } from "../stream/receiving.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
@@ -86,6 +87,7 @@ export interface ReceivingWorld extends DialingWorld {
   readonly takeKeys: ReplicationOptions["takeKeys"];
   readonly takeTicketsFrom: ReplicationOptions["takeTicketsFrom"];
   readonly followers?: ReplicationOptions["followers"];
+  readonly evacuations?: ReplicationOptions["evacuations"];
   /** It has another certificate from here on. */
   readonly renewed: (member: Membership) => void;
   /** The primary has told whom it has revoked, and it is stored. */
@@ -152,6 +154,8 @@ export class Receiving {
       keys: (link) => this.#fetchKeys(link),
       keysVersion: () => showKeysVersion(barrier.keysVersion),
       encryptions: () => BigInt(barrier.ownEncryptions),
+      evacuations: () =>
+        isCopying(this.#role) ? null : (world.evacuations?.() ?? []).slice(0, MAX_EVACUATIONS),
       heard: (time) => {
         world.heard.note(time, this.#receiver.status.highestAnnounced);
       },
@@ -315,6 +319,11 @@ export class Receiving {
   /** Calls the primary now, however long it would wait to do so by itself. */
   async look(): Promise<void> {
     await this.#receiver.look();
+  }
+
+  /** The primary is to hear soon how this cluster is. */
+  tell(): void {
+    this.#receiver.tell();
   }
 
   /** The primary has said that it is there. */

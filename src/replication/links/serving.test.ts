@@ -100,6 +100,8 @@ async function siblingsOf(
     instance: "",
     keysVersion: "",
     encryptions: 0n,
+    evacuations: [],
+    isBare: false,
   });
   return answer.siblings;
 }

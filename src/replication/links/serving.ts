@@ -26,6 +26,7 @@ import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { AdoptedOrphans } from "./adopted-orphans.ts";
 import { transactionBytesOf } from "../stream/decision.ts";
+import type { Evacuations } from "../stream/evacuated.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
 import { type Sibling, SIBLING_ADDRESSES, TOLD_REVOKED } from "../stream/messages.ts";
@@ -190,6 +191,11 @@ export class Serving {
 
   members(): readonly MemberStatus[] {
     return this.#sender.members();
+  }
+
+  /** What members have given by mounts that go. */
+  get evacuations(): Evacuations {
+    return this.#sender.evacuations;
   }
 
   /** Those that were there once, and have not come since this began, though there was time. */

@@ -5,7 +5,7 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Hello } from "../../cluster/hello.ts";
 import { SILENCE } from "../silence.ts";
 import type { Measured } from "./echo-times.ts";
-import type { EchoSent } from "./messages.ts";
+import type { EchoSent, Evacuation } from "./messages.ts";
 
 const MAX_TEXT = 256;
 /** Of those that came before the one of now. */
@@ -41,6 +41,8 @@ export interface MemberStatus {
   readonly state: string;
   readonly keysVersion: string;
   readonly encryptions: bigint;
+  /** How far it is with mounts that are disabled or moved; null where it has given nothing by any. */
+  readonly evacuations: readonly Evacuation[] | null;
 }
 
 /** What is open to it just now, and can be ended. */
@@ -185,6 +187,7 @@ export class Member {
       state: short(echo?.state ?? "idle"),
       keysVersion: short(echo?.keysVersion ?? ""),
       encryptions: echo?.encryptions ?? 0n,
+      evacuations: echo?.isBare === true ? null : (echo?.evacuations ?? []),
     };
   }
 

@@ -33,6 +33,8 @@ export const MAX_KEYS = 512;
 /** Slots that a primary may ask for at once, and how much of an answer it takes. */
 export const MAX_HEALED_SLOTS = 64;
 export const HEALED_BYTES: number = 32 * MIB;
+/** Mounts that one echo tells of. */
+export const MAX_EVACUATIONS = 256;
 /** What a sender may have sent and not heard to be durable. */
 export const CREDIT: number = 8 * MIB;
 const SKIP_BYTES = 64; // so that it is answered like entries are
@@ -227,6 +229,15 @@ export const sibling = message({
 });
 export type Sibling = MessageOf<typeof sibling>;
 
+/** What a member has given by a mount that the primary disables or moves. */
+const evacuation = message({
+  mount: text(1), // its uuid
+  move: text(2), // id of the move; empty: it is being disabled
+  left: uint32(3), // leases that are not revoked yet
+  isDone: flag(4), // nothing is left, also not of what was begun
+});
+export type Evacuation = MessageOf<typeof evacuation>;
+
 export const echo = method(
   "unary",
   `${SERVICE}/Echo`,
@@ -246,6 +257,9 @@ export const echo = method(
     encryptions: uint64(11),
     /** Drawn by who receives when it begins: two of one identity differ by it. */
     instance: text(12),
+    evacuations: list(part(13, evacuation), MAX_EVACUATIONS),
+    /** The first copy is under way: it has given nothing by any mount. */
+    isBare: flag(14),
   }),
   message({
     epoch: uint32(1),
@@ -259,7 +273,7 @@ export const echo = method(
     /** Serials of members that are none any more. */
     revoked: list(text(10), TOLD_REVOKED),
   }),
-  { maxRequest: 16 * KIB, maxResponse: 128 * KIB, atOnce: 2 },
+  { maxRequest: 64 * KIB, maxResponse: 128 * KIB, atOnce: 2 },
 );
 export type EchoSent = MessageOf<(typeof echo)["request"]>;
 export type EchoAnswer = MessageOf<(typeof echo)["response"]>;

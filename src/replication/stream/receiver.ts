@@ -125,6 +125,11 @@ export class Receiver {
     this.retry();
   }
 
+  /** The primary is to hear soon how this cluster is. */
+  tell(): void {
+    this.#progress.onNews();
+  }
+
   /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
   async look(): Promise<void> {
     const open = this.#open?.signal;
@@ -318,6 +323,7 @@ export class Receiver {
       const { version, apiAddress = "", clusterAddresses = [] } = ports.self();
       const t0 = clock.now();
       const index = this.#index;
+      const evacuations = ports.evacuations === undefined ? [] : ports.evacuations();
       const answer: EchoAnswer = await link.call(
         echo,
         {
@@ -333,6 +339,8 @@ export class Receiver {
           keysVersion: ports.keysVersion(),
           encryptions: ports.encryptions(),
           instance: this.#instance,
+          evacuations: evacuations ?? [],
+          isBare: evacuations === null,
         },
         { timeout: ECHO_WITHIN, signal },
       );

@@ -11,7 +11,7 @@ import type { Store, Surplus } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Decision } from "./decision.ts";
 import type { Measured } from "./echo-times.ts";
-import type { EchoAnswer, Heal, Place, ToReceiver } from "./messages.ts";
+import type { EchoAnswer, Evacuation, Heal, Place, ToReceiver } from "./messages.ts";
 
 /** Begins the names of events. */
 export const EVENT = "replication";
@@ -35,6 +35,8 @@ export interface LinkPorts {
   readonly keysVersion: () => string;
   /** Under the keys that all members share. */
   readonly encryptions: () => bigint;
+  /** How far it is with mounts that the primary disables or moves; null where it has given nothing by any. Default: it is told of none. */
+  readonly evacuations?: () => readonly Evacuation[] | null;
   /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
   readonly met?: (connection: Connection | null) => void;
   /** How late it is at the primary, as it has just said. Default: nobody wants to know. */

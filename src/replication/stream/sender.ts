@@ -23,6 +23,7 @@ import type { ReplicationFigures } from "../figures.ts";
 import { PerMinute } from "../per-minute.ts";
 import { type Decision, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
+import { Evacuations, type Heard } from "./evacuated.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { LogTail } from "./log-tail.ts";
@@ -103,6 +104,8 @@ export class Sender {
   #announced = "[]"; // whom members were told of last
   #isClosed = false;
   readonly table: ServiceTable<Peer>;
+  /** What members have given by mounts that go. */
+  readonly evacuations: Evacuations;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
@@ -115,6 +118,7 @@ export class Sender {
     this.#questions = new Questions(parts.timers);
     this.#lines = new PerMinute(parts.clock, 1);
     this.#times = new CommitTimes(parts.store, parts.clock);
+    this.evacuations = new Evacuations(() => this.#heard(), parts.timers);
     this.table = this.#served();
   }
 
@@ -160,6 +164,13 @@ export class Sender {
     const { index } = this.#store;
     const waiting = (after: bigint) => this.#times.waiting(after);
     return Array.from(this.#members.values(), (member) => member.status(now, index, waiting));
+  }
+
+  /** All that were there once; of one that has not come since we lead nothing is known. */
+  #heard(): Heard[] {
+    const met = new Map(this.members().map((one) => [one.id, one]));
+    const away = { isConnected: false, evacuations: [] };
+    return this.#awaited(this.#ports.joined()).map((id) => met.get(id) ?? { id, ...away });
   }
 
   /** Who has come and who was not heard of for too long, once each. */
@@ -364,6 +375,7 @@ export class Sender {
     }
     this.#ports.reached?.();
     this.#tellMembers();
+    this.evacuations.heard();
     return {
       epoch: this.#ports.epoch(),
       t1,

@@ -15,6 +15,8 @@ export function quietEcho(instance: string): EchoSent {
     version: "1",
     keysVersion: "1",
     encryptions: 0n,
+    evacuations: [],
+    isBare: false,
     instance,
   };
 }
