@@ -2,7 +2,7 @@
 // find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
 
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { type Served, serve, type WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
@@ -71,10 +71,15 @@ export class Mounts implements PathsTaken, NamespaceContents {
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
     });
     const routes = this.#routes;
-    const { services = () => NO_SERVICES, tookOver = () => null } = options;
+    const {
+      services = () => NO_SERVICES,
+      tookOver = () => null,
+      sharedSince = () => null,
+    } = options;
     const parts = { shared, local, clock, timers, random, log, ttls };
     const leads = () => this.#leading;
-    const world: MountWorld = { ...parts, routes, services, leads, tookOver };
+    const leadsSince = () => later(tookOver()?.at ?? null, sharedSince());
+    const world: MountWorld = { ...parts, routes, services, leads, leadsSince };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
@@ -459,6 +464,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
     await Promise.race([done, over]);
     timer.cancel();
   }
+}
+
+function later(one: Instant | null, other: Instant | null): Instant | null {
+  return one === null || (other !== null && other > one) ? other : one;
 }
 
 /** Nobody may be waiting when it is refused. */

@@ -4,7 +4,7 @@
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Random, Timers } from "@holdfast/shared/world";
 import { mountScope } from "../barrier/scope.ts";
 import type { View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -16,7 +16,6 @@ import { segmentsOf } from "./table/mount-path.ts";
 import { dataOf, type MountKind, type MountRecord } from "./table/mount-record.ts";
 import { type Life, MountStorage } from "./mount-storage.ts";
 import { passedHeaders } from "./passed-headers.ts";
-import type { TookOver } from "./ports.ts";
 import { WriteAheadLog } from "./undo/write-ahead.ts";
 import { writeAheadOf } from "./undo/write-ahead-keys.ts";
 
@@ -48,8 +47,8 @@ export interface MountWorld {
   readonly routes: EngineRoutes;
   /** Whether this node is the active one. */
   readonly leads: () => boolean;
-  /** When this cluster took the place of another; null: never. */
-  readonly tookOver: () => TookOver | null;
+  /** When this cluster took the place of another that did the work of engines; null: never. */
+  readonly leadsSince: () => Instant | null;
   readonly services: (mount: ServicesFor) => EngineServices;
 }
 
@@ -130,6 +129,11 @@ export class Mount {
     return this.#found;
   }
 
+  /** Another cluster writes what it keeps, and does what is due by itself: rotations, clearing away. */
+  get isOthers(): boolean {
+    return this.#folder === null && !this.#record.local && this.#world.shared.writtenElsewhere;
+  }
+
   /** Begins to open the engine. */
   open(): Promise<void> {
     this.#last = this.#last.then(() => this.#opening());
@@ -190,9 +194,9 @@ export class Mount {
   /** The node is the active one from here on: its engine begins with work of its own. */
   lead(): void {
     const engine = this.#engine;
-    if (engine === null) return; // it is told when it is open
+    if (engine === null || this.isOthers) return; // it is told when it is open
     try {
-      this.type?.lead?.(engine.value, { tookOverAt: this.#world.tookOver()?.at ?? null });
+      this.type?.lead?.(engine.value, { tookOverAt: this.#world.leadsSince() });
     } catch (error) {
       this.#tellTrouble("an engine did not begin its own work", error);
     }

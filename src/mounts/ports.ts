@@ -48,6 +48,8 @@ export interface MountsOptions {
   readonly services?: (mount: ServicesFor) => EngineServices;
   /** When this cluster took the place of another. Default: it never has. */
   readonly tookOver?: () => TookOver | null;
+  /** When this cluster began to write what is shared in the place of another; null: it never has. Default: it never has. */
+  readonly sharedSince?: () => Instant | null;
 }
 
 /** Until then another cluster led, and requests may still run there. */

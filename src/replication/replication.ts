@@ -178,6 +178,11 @@ export class Replication {
     return this.#data.tookOver;
   }
 
+  /** When this process began to write what is shared in the place of another cluster; null where it has not. */
+  get sharedSince(): Instant | null {
+    return this.#data.sharedSince;
+  }
+
   /** How late it is by the log of whom it takes the place of; null but while it does. */
   get goesOnAt(): Instant | null {
     return this.#data.goesOnAt;

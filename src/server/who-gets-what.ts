@@ -205,6 +205,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       ttls: { usual: config.defaultLeaseTtl, max: config.maxLeaseTtl },
       services: engineServices(rooms, ground),
       tookOver: () => rooms.replication.replication.tookOver,
+      sharedSince: () => rooms.replication.performance.sharedSince,
       clock,
       timers,
       random,

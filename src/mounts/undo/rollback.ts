@@ -177,7 +177,7 @@ export class Rollback {
       if (isOrphan(mount.writeAhead.get(record.id), now)) orphans++;
     }
     this.#orphans.set(mount.record.uuid, orphans);
-    await type?.periodic?.(opened.ref.engine, signal);
+    if (!mount.isOthers) await type?.periodic?.(opened.ref.engine, signal);
   }
 
   /** Whether no request works on it any more. One that was young when this cluster took the place of another may be of a

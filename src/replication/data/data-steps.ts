@@ -27,6 +27,8 @@ export interface Entered {
 export interface DataSteps {
   /** When this cluster took the place of another, as far as its log tells; null where it never has. */
   readonly tookOver: TookOver | null;
+  /** When this process began to write what is shared in the place of another cluster; null where it has not. */
+  readonly sharedSince: Instant | null;
   /** How late it is by the log of whom it takes the place of; null but while it does. */
   readonly goesOnAt: Instant | null;
   /** Whether nothing of it may be written here. */

@@ -2,6 +2,7 @@
 // the first copy is whole nothing opens there but what runs the node: there are no tokens, and no policies.
 
 import type { Failure } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
 import type { DataParts, DataSteps, Entered } from "./data-steps.ts";
 import { follows, type Promoting, type Role } from "../roles/role.ts";
 
@@ -10,9 +11,14 @@ export class SharedData implements DataSteps {
   // Leases are this cluster's own in every role: nothing of them goes by another log.
   readonly tookOver = null;
   readonly goesOnAt = null;
+  #sharedSince: Instant | null = null;
 
   constructor(parts: DataParts) {
     this.#parts = parts;
+  }
+
+  get sharedSince(): Instant | null {
+    return this.#sharedSince;
   }
 
   get isStopped(): boolean {
@@ -59,8 +65,9 @@ export class SharedData implements DataSteps {
 
   /** They lead anew: what was passed over because another cluster writes it is looked at again. */
   async take(): Promise<void> {
-    const { store, house } = this.#parts.options;
+    const { store, house, clock } = this.#parts.options;
     await house.drained();
+    this.#sharedSince = clock.now(); // engines may have worked elsewhere until now, and not have told of it
     await this.#parts.changes.orSeal(async () => {
       await house.yield();
       store.leaveShared(false);

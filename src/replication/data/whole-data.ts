@@ -12,6 +12,7 @@ export class WholeData implements DataSteps {
   readonly #parts: DataParts;
   #tookOver: TookOver | null = null;
   #goesOnAt: Instant | null = null;
+  readonly sharedSince = null; // with everything else
 
   constructor(parts: DataParts) {
     this.#parts = parts;

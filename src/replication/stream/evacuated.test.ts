@@ -37,7 +37,7 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 10; i++) await nextTurn();
 }
 
-test("Q42: it waits for everyone that is connected, and counts what they have left", async () => {
+test("it waits for everyone that is connected, and counts what they have left", async () => {
   const { evacuations, tell, wait, state } = stage(at("b"), at("c"));
   const waiting = wait();
   tell("b", { evacuations: said(3) });
@@ -51,7 +51,7 @@ test("Q42: it waits for everyone that is connected, and counts what they have le
   assert.deepEqual(state.missing, []);
 });
 
-test("Q42: that another move of the mount, or another mount, is done says nothing of this one", async () => {
+test("that another move of the mount, or another mount, is done says nothing of this one", async () => {
   const { tell, wait, state } = stage(at("b"));
   const waiting = wait();
   tell("b", { evacuations: said(0, { move: "earlier" }) });
@@ -63,7 +63,7 @@ test("Q42: that another move of the mount, or another mount, is done says nothin
   assert.deepEqual(state.missing, []);
 });
 
-test("Q42: nobody waits for one that is away, goes away meanwhile, or has its first copy before it; who may have something is named", async () => {
+test("nobody waits for one that is away, goes away meanwhile, or has its first copy before it; who may have something is named", async () => {
   const { timers, tell, wait, state } = stage(at("away", [], false), at("new", null), at("b"));
   const waiting = wait();
   await turns();
@@ -74,7 +74,7 @@ test("Q42: nobody waits for one that is away, goes away meanwhile, or has its fi
   assert.deepEqual(state.missing, ["away", "b"]);
 });
 
-test("Q42: that one is not heard of any more is seen without a word from anybody", async () => {
+test("that one is not heard of any more is seen without a word from anybody", async () => {
   const timers = new FakeTimers(new FakeClock());
   let isConnected = true;
   const evacuations = new Evacuations(() => [at("b", [], isConnected)], timers);
@@ -85,7 +85,7 @@ test("Q42: that one is not heard of any more is seen without a word from anybody
   assert.deepEqual(await waiting, { missing: ["b"] });
 });
 
-test("Q42: after five minutes it goes on, and names who is not done", async () => {
+test("after five minutes it goes on, and names who is not done", async () => {
   const { timers, tell, wait, state } = stage(at("b"));
   const waiting = wait();
   tell("b", { evacuations: said(1) });
@@ -97,7 +97,7 @@ test("Q42: after five minutes it goes on, and names who is not done", async () =
   assert.deepEqual(state.missing, ["b"]);
 });
 
-test("Q42: it ends with the work that waits for it", async () => {
+test("it ends with the work that waits for it", async () => {
   const { wait, state } = stage(at("b"));
   const stop = new AbortController();
   const waiting = wait(stop.signal);

@@ -77,7 +77,7 @@ async function leasesLeft(cluster: Cluster, path: string): Promise<unknown> {
   return answer.status === 200 ? at(answer, "data", "leases_left") : null;
 }
 
-test("Q42: a mount is disabled when its leases are revoked in every region, and until then shows how many are left", async (t) => {
+test("a mount is disabled when its leases are revoked in every region, and until then shows how many are left", async (t) => {
   const { a, b, outside } = await pair(t);
   await issue(a);
   await issue(b);
@@ -95,7 +95,7 @@ test("Q42: a mount is disabled when its leases are revoked in every region, and 
   assert.deepEqual(await leasesOf(b, a.token, "count/creds/r"), []);
 });
 
-test("Q42: what a region was making when the mount was disabled is undone there before the mount goes", async (t) => {
+test("what a region was making when the mount was disabled is undone there before the mount goes", async (t) => {
   const { a, b, outside } = await pair(t);
   const letGo = outside.b.hold("made");
   const making = ask(b, a.token, "GET", "count/creds/r");
@@ -110,7 +110,7 @@ test("Q42: what a region was making when the mount was disabled is undone there 
   assert.deepEqual(outside.b.objects, []);
 });
 
-test("Q42: a namespace is deleted when the leases of its mounts are revoked in every region", async (t) => {
+test("a namespace is deleted when the leases of its mounts are revoked in every region", async (t) => {
   const { a, b, outside } = await pair(t);
   assert.ok((await ask(a, a.token, "POST", "sys/namespaces/team")).status < 300);
   const mounted = await ask(a, a.token, "POST", "team/sys/mounts/count", { type: "counting" });
@@ -131,7 +131,7 @@ test("Q42: a namespace is deleted when the leases of its mounts are revoked in e
   assert.deepEqual(outside.b.objects, []);
 });
 
-test("Q42: a mount moves when its leases are revoked in every region", async (t) => {
+test("a mount moves when its leases are revoked in every region", async (t) => {
   const { a, b, outside } = await pair(t);
   await issue(b);
   const letGo = outside.b.hold("revoke");
@@ -146,7 +146,7 @@ test("Q42: a mount moves when its leases are revoked in every region", async (t)
   await issue(b, "counted/creds/r");
 });
 
-test("Q42: a region that cannot be reached is not waited for, and what it has given becomes irrevocable when the mount is gone", async (t) => {
+test("a region that cannot be reached is not waited for, and what it has given becomes irrevocable when the mount is gone", async (t) => {
   const two = await pair(t, { isTimed: true });
   const { a, b, outside, time, way } = two;
   await timed(two, issue(b));

@@ -6,6 +6,17 @@ import type { CloudA } from "../../../engines/clouda/engine.ts";
 import { oldRoleCodec, oldRoleKey } from "../../../engines/clouda/roles/stored-role.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at } from "../../support/http-client.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import { ask, mountCounting } from "../../support/replication/outside-site.ts";
+import {
+  joinedRegion,
+  perf,
+  regionInSync,
+  startPerformancePrimary,
+} from "../../support/replication/performance.ts";
+import { countingEngine } from "../../support/stores/counting-engine.ts";
+import { Outside } from "../../support/stores/outside.ts";
+import { until } from "../../support/until.ts";
 import { twoRegions } from "../../support/replication/two-regions.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
 import { until } from "../../support/until.ts";
@@ -147,4 +158,39 @@ test("tokens of all regions have no numbered uses", async (t) => {
       if (scope === "global") assert.equal(answer.status, 400);
     }
   }
+});
+
+test("what an engine does by itself at a shared mount is done where that is written, and after a promotion by who takes over", async (t) => {
+  const led: string[] = [];
+  const looked = { a: new Set<string>(), b: new Set<string>() };
+  const engines = (name: "a" | "b") => {
+    const type: ReturnType<typeof countingEngine> = {
+      ...countingEngine(new Outside()),
+      lead: ({ needs }, { tookOverAt }) =>
+        void led.push(`${name} ${needs.mount.path()} ${tookOverAt === null ? "first" : "after"}`),
+      periodic: async ({ needs }) => void looked[name].add(needs.mount.path()),
+    };
+    return { engineTypes: [anyEngine(type)] };
+  };
+  const a = await startPerformancePrimary(t, engines("a"));
+  await mountCounting(a, "count");
+  const b = await joinedRegion(t, a, "b", engines("b"));
+  await regionInSync(a, b);
+  const { token } = a;
+  await until(async () => (await ask(b, token, "GET", "count/roles/r")).status === 200);
+  const own = await ask(b, token, "POST", "sys/mounts/own", { type: "counting", local: true });
+  assert.equal(own.status, 204, own.text);
+  assert.deepEqual(led.toSorted(), ["a count/ first", "b own/ first"]);
+  await b.server.server.mounts.tick();
+  assert.deepEqual([...looked.b], ["own/"]);
+  led.length = 0;
+  assert.equal((await perf(a, "primary/demote")).status, 200);
+  looked.a.clear();
+  await a.server.server.mounts.tick();
+  assert.deepEqual([led, [...looked.a]], [[], []]);
+  const promoted = await perf(b, "secondary/promote", {}, token);
+  assert.equal(promoted.status, 200, promoted.text);
+  assert.deepEqual(led.toSorted(), ["b count/ after", "b own/ after"]);
+  await b.server.server.mounts.tick();
+  assert.deepEqual([...looked.b].toSorted(), ["count/", "own/"]);
 });
