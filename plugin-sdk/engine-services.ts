@@ -27,6 +27,13 @@ export interface IdentityTokens {
   token(audience: string, ttl: Nanos): Promise<string>;
 }
 
+/** Uses that are counted in the storage of the mount, where another cluster writes that. */
+export interface CountedUses {
+  /** Has the engine of the mount there take one, once (`takeUse` of its type). False: there is no such use. Throws where that cluster is not
+   *  reached, also where nobody knows whether it was taken. */
+  take(what: JsonObject): Promise<boolean>;
+}
+
 export interface EngineServices {
   readonly outbound: Outbound;
   readonly environment: EnvironmentVariables;
@@ -34,6 +41,7 @@ export interface EngineServices {
   readonly settings: JsonObject;
   readonly leases: OwnLeases;
   readonly identity: IdentityTokens;
+  readonly uses: CountedUses;
   /** What the type has declared in `metrics`. */
   readonly metrics: EngineMetrics;
 }
@@ -52,6 +60,11 @@ export const NO_SERVICES: EngineServices = {
   identity: {
     token: async () => {
       throw new Error("there is no key to sign with");
+    },
+  },
+  uses: {
+    take: async () => {
+      throw new Error("there is no other cluster");
     },
   },
   metrics: { count: () => {}, observe: () => {}, since: () => {} },

@@ -65,6 +65,10 @@ export interface EngineType<E> {
   /** Of login methods: whether whom it has let in, told by the `owner` of its offer or else by the metadata
    *  that it vouched for, it would still know. Who was made anew is another. Asked before a token of such a login is renewed. Default: yes. */
   readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
+  /** Takes a use of something that the mount keeps, for its engine in another cluster that shares the mount and writes nothing there
+   *  (`uses` of what an engine is given). `what` is as that has said it, and to be checked like the input of a request. False: there is no such use.
+   *  Default: nothing is counted. */
+  readonly takeUse?: (engine: E, what: JsonObject) => Promise<boolean>;
   /** This node is the active one: work of its own, which writes or calls outside though no request asks for
    *  it, begins. Nothing of the kind begins before. Default: it has none. */
   readonly lead?: (engine: E, leading: Leading) => void;

@@ -55,6 +55,7 @@ export class AppRole {
   /** Where a login writes: its token, and the uses of its secret id where they are counted. */
   async belongs({ roleId, secretId }: Omit<AppRoleLogin, "address">): Promise<Belonging> {
     if (isGlobal(this.#needs.options)) return "shared";
+    if (this.#needs.storage.writtenElsewhere === true) return "local"; // who writes it counts
     const role = secretId === undefined ? null : await this.roles.byRoleId(roleId);
     if (role === null || secretId === undefined || !role.bindSecretId) return "local";
     return (await this.secretIds.isCounted(role, secretId)) ? "mount" : "local";
@@ -92,6 +93,7 @@ export function approleType(): EngineType<AppRole> {
     checkOptions: checkLoginOptions,
     open: (needs) => new AppRole(needs),
     stillKnows: (engine, { role_name = "", ...owner }) => engine.roles.has(role_name, owner["id"]),
+    takeUse: (engine, what) => engine.secretIds.takeUse(what),
     periodic: (engine, signal) => engine.secretIds.tidy(signal),
     close: (engine) => engine.close(),
   };

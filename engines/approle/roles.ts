@@ -86,7 +86,7 @@ export function mustExist(exists: boolean): void {
 }
 
 /** The same role, if it is still there. */
-export function current(tx: EngineTx, { name, id }: Role): Role | null {
+export function current(tx: EngineTx, { name, id }: Pick<Role, "name" | "id">): Role | null {
   const role = tx.get(roleKey(name), roleCodec);
   return role?.id === id ? role : null;
 }

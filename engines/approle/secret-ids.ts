@@ -2,9 +2,10 @@
 // One that has expired or has no use left counts for nothing at once, whether it was cleared away or not.
 
 import { Secret } from "@holdfast/shared/secret";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { isFrom } from "@holdfast/plugin-sdk/login-terms";
+import { isFrom, isLoginName } from "@holdfast/plugin-sdk/login-terms";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
 import * as keys from "./keys.ts";
@@ -21,7 +22,14 @@ export interface MadeSecretId {
   readonly record: SecretId;
 }
 
-type Needs = Pick<EngineNeeds, "storage" | "random" | "clock">;
+type Needs = Pick<EngineNeeds, "storage" | "random" | "clock" | "uses">;
+
+/** A use of a secret id, as one cluster names it to the one that counts. */
+interface Use {
+  readonly role: Pick<Role, "id" | "name">;
+  readonly hash: string;
+  readonly address: string;
+}
 
 export class SecretIds {
   readonly #needs: Needs;
@@ -56,20 +64,33 @@ export class SecretIds {
   }
 
   /** Takes a use, if it is good there and then; null if not. Of parallel logins with the last use, one
-   *  gets it. */
+   *  gets it, in whichever cluster: who writes the mount counts. */
   async spend(role: Role, secret: Secret<string>, address: string): Promise<SecretId | null> {
-    const { storage, clock } = this.#needs;
+    const { storage, clock, uses } = this.#needs;
     const hash = (await this.#hashes.known())?.(secret.reveal());
     if (hash === undefined) return null;
-    const key = keys.secretKey(role.id, hash);
-    const isGood = (found: SecretId | null, now: Instant): found is SecretId =>
-      found !== null && !isOver(found, now) && isFrom(found.ranges, address);
-    const found = await storage.get(key, secretIdCodec);
-    if (!isGood(found, clock.now())) return null;
+    const found = await storage.get(keys.secretKey(role.id, hash), secretIdCodec);
+    if (!isGood(found, clock.now(), address)) return null;
     if (found.usesLeft === null) return found;
-    return storage.write((tx) => {
+    if (storage.writtenElsewhere !== true) return this.#take({ role, hash, address });
+    const { id, name } = role;
+    return (await uses.take({ id, name, hash, address })) ? found : null;
+  }
+
+  /** For a login in another cluster that shares the mount. */
+  async takeUse({ id, name, hash, address }: JsonObject): Promise<boolean> {
+    const isText = [id, name, address].every((one) => typeof one === "string" && one !== "");
+    if (!isText || typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) return false;
+    const role = { id: String(id), name: String(name) };
+    if (!isLoginName(role.name) || !/^[0-9a-f-]{36}$/.test(role.id)) return false;
+    return (await this.#take({ role, hash, address: String(address) })) !== null;
+  }
+
+  #take({ role, hash, address }: Use): Promise<SecretId | null> {
+    const key = keys.secretKey(role.id, hash);
+    return this.#needs.storage.write((tx) => {
       const now = tx.get(key, secretIdCodec);
-      if (!isGood(now, tx.time) || current(tx, role) === null) return null;
+      if (!isGood(now, tx.time, address) || current(tx, role) === null) return null;
       const usesLeft = (now.usesLeft ?? 1) - 1;
       if (usesLeft === 0) remove(tx, role.id, hash, now);
       else tx.put(key, { ...now, usesLeft, updated: tx.time }, secretIdCodec);
@@ -170,6 +191,10 @@ export class SecretIds {
     });
     return true;
   }
+}
+
+function isGood(found: SecretId | null, now: Instant, address: string): found is SecretId {
+  return found !== null && !isOver(found, now) && isFrom(found.ranges, address);
 }
 
 function isOver({ expires, usesLeft }: SecretId, now: Instant): boolean {

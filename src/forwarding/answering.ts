@@ -2,10 +2,14 @@
 // to a listener of its own.
 
 import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
+import { utf8 } from "@holdfast/shared/bytes";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { readJson } from "@holdfast/shared/json/json-reader";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
 import type { Core, Incoming } from "../core/incoming.ts";
 import { type Served, serveUnary } from "../grpc/method.ts";
+import { Status, StatusError } from "../grpc/status.ts";
 import { malformed, tooLarge } from "./failures.ts";
 import {
   ask,
@@ -13,6 +17,7 @@ import {
   type ForwardAnswer,
   type ForwardedRequest,
   MAX_SENT_BODY,
+  takeUse,
 } from "./messages.ts";
 import { sentAnswer } from "./sent-answer.ts";
 import { attestedBy } from "./sent-caller.ts";
@@ -29,15 +34,35 @@ export interface ForwardedRequests {
   readonly core: Pick<Core, "handle">;
   /** The last index with anything shared. */
   readonly shared: () => bigint;
+  /** By the engine of a shared mount; null where that is not here to do it. */
+  readonly takeUse: (mount: string, what: JsonObject) => Promise<boolean | null>;
 }
 
 /** For the table of a set of performance secondaries. */
 export function forwardServices(requests: ForwardedRequests): readonly Served<Peer>[] {
-  return [forward, ask].map((method) =>
+  const whole: Served<Peer>[] = [forward, ask].map((method) =>
     serveUnary(method, (request, { peer, signal }) =>
       answerForwarded(requests, request, { member: peer.id, signal, namedRegion: method === ask }),
     ),
   );
+  return [...whole, serveUnary(takeUse, (request) => answerUse(requests, request))];
+}
+
+async function answerUse(
+  requests: ForwardedRequests,
+  { mount, what }: { readonly mount: string; readonly what: string },
+): Promise<{ readonly isTaken: boolean }> {
+  const isTaken = await requests.takeUse(mount, usedIn(what));
+  if (isTaken === null) throw new StatusError(Status.failedPrecondition, "no such mount");
+  return { isTaken };
+}
+
+function usedIn(what: string): JsonObject {
+  try {
+    return readJson(utf8(what));
+  } catch {
+    throw new StatusError(Status.invalidArgument, "no use");
+  }
 }
 
 interface Sender {

@@ -13,7 +13,8 @@ import {
 } from "../grpc/message.ts";
 import { LARGEST_MESSAGE, method } from "../grpc/method.ts";
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 /** Everything around a body, and more. */
 const AROUND = 2 * MIB;
 /** What a body may have at most; a listener may let less pass. */
@@ -25,6 +26,9 @@ const MAX_METADATA = 1024;
 /** In a session, which has 64 streams: the log, echoes and the rest of replication always find one. */
 const FORWARD_AT_ONCE = 24;
 const ASK_AT_ONCE = 24;
+const USES_AT_ONCE = 8;
+/** Of what an engine says of a use. */
+const MAX_USE = 8 * KIB;
 
 const pair = message({ name: text(1), value: text(2) });
 export type Pair = MessageOf<typeof pair>;
@@ -114,6 +118,10 @@ const answer = message({
 });
 export type ForwardAnswer = MessageOf<typeof answer>;
 
+/** Of something that a mount counts, as its engine names it. */
+const use = message({ mount: text(1), what: text(2) });
+const taken = message({ isTaken: flag(1) });
+
 const SERVICE = "/holdfast.cluster.v1.Forwarding";
 const BOUNDS = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE };
 
@@ -127,4 +135,11 @@ export const forward = method("unary", `${SERVICE}/Forward`, request, answer, {
 export const ask = method("unary", `${SERVICE}/Ask`, request, answer, {
   ...BOUNDS,
   atOnce: ASK_AT_ONCE,
+});
+
+/** What runs where it was asked, and takes a use of something that is counted at the primary. */
+export const takeUse = method("unary", `${SERVICE}/TakeUse`, use, taken, {
+  maxRequest: MAX_USE + KIB,
+  maxResponse: KIB,
+  atOnce: USES_AT_ONCE,
 });

@@ -1,17 +1,22 @@
 // What a cluster that leaves shared data to another one has of that one. Whoever holds the link and takes the rows
 // offers it.
 
+import type { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { PeerLink } from "../cluster/peer-link.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { primaryLost, primaryUnreachable } from "./failures.ts";
-import { ask, forward, type ForwardAnswer, type ForwardedRequest } from "./messages.ts";
+import { ask, forward, type ForwardAnswer, type ForwardedRequest, takeUse } from "./messages.ts";
 
 export interface Primary {
   /** Name of its region; empty while it is not known. */
   readonly region: string;
   /** Throws a Failure: `primaryUnreachable` where nothing can have been done there, else `primaryLost`. Asks once. */
   call(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardAnswer>;
+  /** Has the engine of a mount there take a use of what it counts. Throws as `call` does, and asks once. */
+  takeUse(mount: string, what: JsonObject): Promise<boolean>;
   /** Whether what it writes comes here now. */
   readonly isRunning: boolean;
   /** When something came last; null: never. */
@@ -24,6 +29,9 @@ export interface Primary {
   appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean>;
 }
 
+/** Nobody waits longer for a login. */
+const USE_WITHIN: Nanos = 10n * SECOND;
+
 /** These are said before a request is looked at. */
 const NOT_TAKEN: ReadonlySet<number> = new Set([
   Status.unimplemented, // by a primary of an earlier version, which has no such method
@@ -35,16 +43,35 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([
 ]);
 
 /** Over the link that there is at that moment; null where there is none. */
-export function callsOver(link: () => PeerLink | null): Primary["call"] {
-  return async (request, signal) => {
-    const open = link();
-    if (open === null || open.closed === null) throw primaryUnreachable();
-    try {
-      return await open.call(request.wrapsItself ? forward : ask, request, { signal });
-    } catch (error) {
-      signal.throwIfAborted(); // who asked has gone
-      const isRefused = error instanceof StatusError && NOT_TAKEN.has(error.status);
-      throw isRefused ? primaryUnreachable(error) : primaryLost(error);
-    }
+export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "takeUse"> {
+  return {
+    call: async (request, signal) => {
+      const open = openOf(link());
+      try {
+        return await open.call(request.wrapsItself ? forward : ask, request, { signal });
+      } catch (error) {
+        signal.throwIfAborted(); // who asked has gone
+        throw notAnswered(error);
+      }
+    },
+    takeUse: async (mount, what) => {
+      const open = openOf(link());
+      const request = { mount, what: JSON.stringify(what) };
+      try {
+        return (await open.call(takeUse, request, { timeout: USE_WITHIN })).isTaken;
+      } catch (error) {
+        throw notAnswered(error);
+      }
+    },
   };
+}
+
+function openOf(link: PeerLink | null): PeerLink {
+  if (link === null || link.closed === null) throw primaryUnreachable();
+  return link;
+}
+
+function notAnswered(error: unknown): Failure {
+  const isRefused = error instanceof StatusError && NOT_TAKEN.has(error.status);
+  return isRefused ? primaryUnreachable(error) : primaryLost(error);
 }

@@ -2,6 +2,7 @@
 // find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
 
 import { SECOND } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { type Served, serve, type WritesTo } from "@holdfast/shared/endpoint/endpoint";
@@ -173,6 +174,15 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Also one that is being disabled; null while its engine is not there. */
   byUuid(uuid: string): OpenMount | null {
     return (this.#table.byUuid(uuid) ?? this.#fixed.byUuid(uuid))?.opened ?? null;
+  }
+
+  /** For another cluster, by the engine of a mount that is shared with it; null where this one cannot do it. */
+  async takeUse(uuid: string, what: JsonObject): Promise<boolean | null> {
+    const mount = this.#table.byUuid(uuid);
+    const { type = null, opened = null } = mount ?? {};
+    if (mount === null || opened === null || type?.takeUse === undefined) return null;
+    if (mount.record.local || mount.isOthers || !this.isOpen(uuid)) return null;
+    return await type.takeUse(opened.ref.engine, what);
   }
 
   /** Whether nothing is known of it: it was disabled, here or where it is written. */

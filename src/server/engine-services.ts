@@ -2,6 +2,7 @@
 
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
+import { primaryNotServing } from "../forwarding/failures.ts";
 import type { ServicesFor } from "../mounts/open-mount.ts";
 import { engineSettings } from "./engine-types.ts";
 import type { Ground } from "./ground.ts";
@@ -9,7 +10,7 @@ import type { Rooms } from "./rooms.ts";
 
 export function engineServices(
   rooms: Rooms,
-  { outbound, host }: Ground,
+  { outbound, host, primary }: Ground,
 ): (mount: ServicesFor) => EngineServices {
   const { config, environment, instruments } = host;
   const settings = engineSettings(config);
@@ -25,6 +26,13 @@ export function engineServices(
     leases: rooms.leases.leases.of(facts),
     identity: {
       token: (audience, ttl) => rooms.identity.identity.token(bearer(facts, kind), audience, ttl),
+    },
+    uses: {
+      take: async (what) => {
+        const counting = primary();
+        if (counting === null) throw primaryNotServing(); // it is this cluster by now: the next try takes it here
+        return await counting.takeUse(facts.uuid, what);
+      },
     },
     metrics: instruments.engines.of({ type, accessor: facts.accessor }),
   });

@@ -141,7 +141,11 @@ export class House {
     });
     this.#region = new PrimaryRegion(this.rooms.replication.performance, { store, timers });
     this.pipeline = this.#newPipeline(host, ground);
-    this.forwarded = { core: this.pipeline, shared: () => store.head?.lastPerf ?? 0n };
+    this.forwarded = {
+      core: this.pipeline,
+      shared: () => store.head?.lastPerf ?? 0n,
+      takeUse: (mount, what) => this.rooms.mounts.mounts.takeUse(mount, what),
+    };
   }
 
   /** Who writes what is shared; null where this cluster does. */

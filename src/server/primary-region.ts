@@ -12,6 +12,7 @@ export class PrimaryRegion implements Primary {
   readonly #store: Pick<Store, "onCommit">;
   readonly #timers: Timers;
   readonly call: Primary["call"];
+  readonly takeUse: Primary["takeUse"];
 
   constructor(
     performance: Followed,
@@ -20,7 +21,9 @@ export class PrimaryRegion implements Primary {
     this.#performance = performance;
     this.#store = store;
     this.#timers = timers;
-    this.call = callsOver(() => performance.upstream?.link ?? null);
+    const { call, takeUse } = callsOver(() => performance.upstream?.link ?? null);
+    this.call = call;
+    this.takeUse = takeUse;
   }
 
   get region(): string {

@@ -67,6 +67,7 @@ describe("a secondary and its primary", BOUND, () => {
         state: "stream-wals",
         keysVersion: "1",
         encryptions: 7n,
+        evacuations: [],
       },
     );
     const { clockSkew, echoDuration, highestAnnounced } = pair.receiver.status;

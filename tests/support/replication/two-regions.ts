@@ -26,6 +26,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from "../servers/test-server.ts";
+import { elsewhere } from "../stores/witnessed-writes.ts";
 
 export const MEMBER = "region-b";
 /** A bug that runs of many tests must find. */
@@ -49,15 +50,19 @@ class FirstRegion implements Primary {
   /** How long somebody waited for what has not come: nobody does here for longer than a turn, where that is set. */
   waited: Nanos | null = null;
   hurries = false;
-  readonly #calls: Primary["call"];
+  readonly #calls: Pick<Primary, "call" | "takeUse">;
   readonly #waiting = new Set<() => void>();
 
-  constructor(calls: Primary["call"]) {
+  constructor(calls: Pick<Primary, "call" | "takeUse">) {
     this.#calls = calls;
   }
 
   call(...args: Parameters<Primary["call"]>): ReturnType<Primary["call"]> {
-    return this.#calls(...args);
+    return this.#calls.call(...args);
+  }
+
+  takeUse(...args: Parameters<Primary["takeUse"]>): ReturnType<Primary["takeUse"]> {
+    return this.#calls.takeUse(...args);
   }
 
   reach(index: bigint): void {
@@ -219,7 +224,8 @@ export async function secondOf(
   const entries: LogEntry[] = [];
   const { forwarded, store, barrier } = a.server;
   const world = { clock: new SystemClock(), timers: new SystemTimers() };
-  const table = serviceTable(forwardServices(forwarded));
+  const takeUse: typeof forwarded.takeUse = (...use) => elsewhere(() => forwarded.takeUse(...use));
+  const table = serviceTable(forwardServices({ ...forwarded, takeUse }));
   const set = {
     table,
     greet: async () => ({ clusterId: "a", protocol: PROTOCOL, version: "1.2.3" }),

@@ -40,6 +40,11 @@ const RENEWS: readonly { readonly endpoint: RegExp; readonly key: RegExp }[] = [
 
 const requests = new AsyncLocalStorage<Request>();
 
+/** What another cluster does for a request is not the request's: between processes nothing of it would go along. */
+export function elsewhere<T>(run: () => T): T {
+  return requests.exit(run);
+}
+
 export class WriteWatch {
   readonly #wrong: string[] = [];
 
