@@ -708,7 +708,16 @@ export async function disablePerformancePrimary(
   );
 }
 
-export type MakePerformanceSecondaryTokenInput = MakeDrSecondaryTokenInput;
+export type MakePerformanceSecondaryTokenInput = {
+  /** Name of the secondary; each is used once, and again after it was revoked */
+  readonly id: string;
+  /** How long the token is good for */
+  readonly ttl?: string | number | undefined;
+  /** Of the secondary, by its generate-public-key */
+  readonly secondary_public_key?: string | undefined;
+  /** Policies that the secondary may vouch for, when it sends on requests of tokens that it alone knows; all of them unless said */
+  readonly attest_policies?: readonly string[] | undefined;
+};
 
 export type MakePerformanceSecondaryTokenAnswer = MakeDrSecondaryTokenAnswer;
 

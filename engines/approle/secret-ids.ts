@@ -79,11 +79,11 @@ export class SecretIds {
 
   /** For a login in another cluster that shares the mount. */
   async takeUse({ id, name, hash, address }: JsonObject): Promise<boolean> {
-    const isText = [id, name, address].every((one) => typeof one === "string" && one !== "");
-    if (!isText || typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) return false;
-    const role = { id: String(id), name: String(name) };
-    if (!isLoginName(role.name) || !/^[0-9a-f-]{36}$/.test(role.id)) return false;
-    return (await this.#take({ role, hash, address: String(address) })) !== null;
+    if (typeof id !== "string" || typeof name !== "string") return false;
+    if (typeof hash !== "string" || typeof address !== "string") return false;
+    const isNamed = isLoginName(name) && /^[0-9a-f-]{36}$/.test(id);
+    if (!isNamed || !/^[0-9a-f]{64}$/.test(hash)) return false;
+    return (await this.#take({ role: { id, name }, hash, address })) !== null;
   }
 
   #take({ role, hash, address }: Use): Promise<SecretId | null> {

@@ -417,6 +417,16 @@ export function notAttested(): Failure {
 }
 
 /**
+ * @code policy-not-attested A secondary has vouched for a token with a policy that it may not vouch for.
+ * @remedy Use a global token, or have the operators of the primary make a token for the secondary with more `attest_policies`.
+ */
+export function policyNotAttested(): Failure {
+  const message =
+    "the token has a policy that its cluster may not vouch for (attest_policies): use a global token";
+  return new Failure("denied", "policy-not-attested", message);
+}
+
+/**
  * @code state-not-reached What the request refers to with X-Service-State is not to be seen here yet.
  * @remedy Try again after the time that Retry-After says, or send X-Service-Inconsistent with await-state.
  */

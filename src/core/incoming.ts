@@ -76,6 +76,8 @@ export interface ForwardedFrom {
   readonly clusterId: string;
   /** Who asks, where that cluster alone knows its token; null: nobody, or a token that is known here. */
   readonly attested: AttestedCaller | null;
+  /** Names of the policies that it may vouch for; null: all. */
+  readonly attests: readonly string[] | null;
   /** The answer is wrapped there, where it is to be: it is judged here as one that is, and not wrapped. */
   readonly wrapsItself: boolean;
   /** It named this region, and is judged here alone. Otherwise it was judged there, and is here to be written. */

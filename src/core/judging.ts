@@ -17,7 +17,7 @@ import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { programInput } from "../policies/governing/program-request.ts";
-import { attestedCaller } from "./attested.ts";
+import { attestedCaller, mayVouch } from "./attested.ts";
 import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import { decisionOn } from "./decision.ts";
 import type { Finding } from "./finding.ts";
@@ -126,6 +126,10 @@ export class Judging {
     // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
     const wraps = caller.wrapping !== undefined;
     const unwraps = state.endpoint?.unwraps === true;
+    if (!mayVouch(incoming.forwarded ?? null)) {
+      state.caller = caller;
+      throw failures.policyNotAttested();
+    }
     const near = caller.boundTo?.has(incoming.remote.address) ?? true;
     if (namespace === null || !near || !reaches(caller, namespace) || (wraps && !unwraps)) {
       if (need === "optional") return;

@@ -7,7 +7,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { readJson } from "@holdfast/shared/json/json-reader";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
-import type { Core, Incoming } from "../core/incoming.ts";
+import type { Core, ForwardedFrom, Incoming } from "../core/incoming.ts";
 import { type Served, serveUnary } from "../grpc/method.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { malformed, tooLarge } from "./failures.ts";
@@ -34,6 +34,8 @@ export interface ForwardedRequests {
   readonly core: Pick<Core, "handle">;
   /** The last index with anything shared. */
   readonly shared: () => bigint;
+  /** Names of the policies that a member may vouch for; null: all. */
+  readonly attests: (member: string) => readonly string[] | null;
   /** By the engine of a shared mount; null where that is not here to do it. */
   readonly takeUse: (mount: string, what: JsonObject) => Promise<boolean | null>;
 }
@@ -74,11 +76,12 @@ interface Sender {
 }
 
 export async function answerForwarded(
-  { core, shared }: ForwardedRequests,
+  { core, shared, attests }: ForwardedRequests,
   request: ForwardedRequest,
   sender: Sender,
 ): Promise<ForwardAnswer> {
-  const { result } = await core.handle(incomingOf(request, sender));
+  const from = { ...sender, attests: attests(sender.member) };
+  const { result } = await core.handle(incomingOf(request, from));
   return sentAnswer(result, shared());
 }
 
@@ -101,7 +104,7 @@ function incomingOf(
     policyOverride,
     clusterId,
   }: ForwardedRequest,
-  { member, signal, namedRegion }: Sender,
+  { member, signal, namedRegion, attests }: Sender & Pick<ForwardedFrom, "attests">,
 ): Incoming {
   const isOneOf = credential === "" || attested === null;
   if (!isUuid(id) || !isOneOf || port > 65_535) throw malformed();
@@ -136,6 +139,7 @@ function incomingOf(
       member,
       clusterId,
       attested: attested === null ? null : attestedBy(attested),
+      attests,
       wrapsItself,
       namedRegion,
     },

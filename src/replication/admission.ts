@@ -12,7 +12,8 @@ import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { PeerCalls } from "../outbound/peer-calls.ts";
 import * as failures from "./failures.ts";
-import { plainApiAddress } from "./joining/failures.ts";
+import { plainApiAddress, policyNameInvalid } from "./joining/failures.ts";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import type { Activation } from "./joining/activation.ts";
 import type { OpenedToken, WrappedToken } from "./joining/activation-token.ts";
 import type { UnwrapRequest } from "./joining/unwrapping.ts";
@@ -100,7 +101,13 @@ export class Admission {
       id,
       ttl,
       publicKey,
-    }: { readonly id: string; readonly ttl: Nanos; readonly publicKey: string },
+      attestPolicies,
+    }: {
+      readonly id: string;
+      readonly ttl: Nanos;
+      readonly publicKey: string;
+      readonly attestPolicies?: readonly string[] | undefined;
+    },
     context: RequestContext,
   ): Promise<Reply> {
     const { random, wrap, wrapAddress, isDev } = this.#options;
@@ -113,7 +120,12 @@ export class Admission {
     secondaries.assertFree(id);
     if (isWrapped && !isDev && wrapAddress.startsWith("http://")) throw plainApiAddress();
     const { makeToken } = await import("./joining/activation-token.ts");
-    const request = { id, ttl, publicKey: isWrapped ? undefined : publicKey };
+    const request = {
+      id,
+      ttl,
+      publicKey: isWrapped ? undefined : publicKey,
+      attests: policiesNamed(attestPolicies),
+    };
     const token = await makeToken(secondaries, request, { address, epoch }, random);
     if (token.form === "encrypted") return reply({ token: token.text });
     const wrapped = await wrap(token.wrap, token.ttl, context);
@@ -409,4 +421,12 @@ function wayTo({ token, addresses, force }: Changing) {
   if (addresses.length === 0 && text === undefined) throw failures.primaryUnnamed();
   if (force && (text ?? "") === "") throw failures.nothingToForce();
   return { addresses, token: text ?? "" };
+}
+
+/** In the one form of their names; null: all. */
+function policiesNamed(names: readonly string[] | undefined): readonly string[] | null {
+  if (names === undefined) return null;
+  const read = names.map((name) => policyName(name));
+  if (!read.every((name) => name !== null)) throw policyNameInvalid();
+  return [...new Set(read)];
 }

@@ -35,6 +35,14 @@ export const clusterAddress = wire
   })
   .default("");
 
+const attestPolicies = wire
+  .param("attest_policies")
+  .list(
+    "Policies that the secondary may vouch for, when it sends on requests of tokens that it alone knows; all of them unless said",
+    { max: 4096 },
+  )
+  .optional();
+
 const id = (help: string) => wire.param("id").string(help, { max: 64 });
 
 export const primaryApi = (kind: ReplicationKind) => [
@@ -134,6 +142,7 @@ export const admissionApi = (kind: ReplicationKind) => [
         .param("secondary_public_key")
         .string("Of the secondary, by its generate-public-key", { max: 256 })
         .default(""),
+      ...(kind === "performance" ? { attestPolicies } : {}),
     },
     output: out.object({ token: out.optional(out.secret("The token, where it is sealed")) }),
     handler: (admission, input, context) => admission.secondaryToken(input, context),

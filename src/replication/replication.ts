@@ -203,6 +203,11 @@ export class Replication {
     return this.#leading.serving?.evacuations ?? null;
   }
 
+  /** Names of the policies that a secondary may vouch for; null: all. */
+  attests(id: string): readonly string[] | null {
+    return this.#leading.serving?.secondaries.attests(id) ?? null;
+  }
+
   /** The last index of the primary that is here. */
   get applied(): bigint {
     return this.#following.applied;

@@ -144,6 +144,7 @@ export class House {
     this.forwarded = {
       core: this.pipeline,
       shared: () => store.head?.lastPerf ?? 0n,
+      attests: (member) => this.rooms.replication.performance.attests(member),
       takeUse: (mount, what) => this.rooms.mounts.mounts.takeUse(mount, what),
     };
   }

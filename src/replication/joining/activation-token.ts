@@ -36,6 +36,8 @@ export interface TokenRequest {
   readonly ttl?: Nanos | undefined;
   /** As generate-public-key has answered it; without one the answer is to be wrapped. */
   readonly publicKey?: string | undefined;
+  /** Names of the policies that it may vouch for. Default: all. */
+  readonly attests?: readonly string[] | null | undefined;
 }
 
 export interface PrimaryPlace {
@@ -52,12 +54,12 @@ export type ActivationToken =
 /** Makes a member known, and what it is handed to come. */
 export async function makeToken(
   secondaries: Secondaries,
-  { id, ttl, publicKey }: TokenRequest,
+  { id, ttl, publicKey, attests = null }: TokenRequest,
   { address, epoch }: PrimaryPlace,
   random: Random,
 ): Promise<ActivationToken> {
   const recipient = publicKey === undefined ? null : readPublicKey(publicKey);
-  const admitted = await secondaries.admit(id, ttl);
+  const admitted = await secondaries.admit(id, ttl, attests);
   const { authority } = secondaries.material;
   const { set, kind } = authority;
   const { certificate, key, expires } = admitted.pair;

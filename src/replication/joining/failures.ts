@@ -1,5 +1,6 @@
 // Every way this folder refuses.
 
+import { ACCEPTED_NAMES } from "@holdfast/shared/text/policy-name";
 import { Failure } from "@holdfast/shared/failure";
 
 /**
@@ -356,4 +357,13 @@ export function orphansUnreadable(): Failure {
 export function fenceUnproved(): Failure {
   const message = "whoever says to lead by now does not prove to have the keys of the set";
   return new Failure("denied", "joining-fence-unproved", message);
+}
+
+/**
+ * @code replication-policy-name A name of a policy that a secondary may vouch for is none.
+ * @remedy Name policies as `sys/policies/acl` lists them.
+ */
+export function policyNameInvalid(): Failure {
+  const message = `attest_policies must name policies: each has ${ACCEPTED_NAMES}`;
+  return new Failure("invalid", "replication-policy-name", message);
 }

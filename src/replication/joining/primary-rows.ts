@@ -57,6 +57,8 @@ export interface KnownSecondary {
   readonly addresses: readonly string[];
   /** The name of its region, where it shares data; not there until it has said so. */
   readonly region?: string;
+  /** Names of the policies that it may vouch for; null: all. */
+  readonly attests: readonly string[] | null;
 }
 
 // --- authority and port ---
@@ -116,6 +118,7 @@ interface StoredSecondary {
   readonly transaction_bytes?: number;
   readonly addresses?: readonly string[];
   readonly region?: string;
+  readonly attest_policies?: readonly string[];
 }
 
 const stored = jsonCodec<StoredSecondary>();
@@ -132,6 +135,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
     transactionBytes: bytes,
     addresses,
     region,
+    attests,
   }) =>
     stored.encode({
       certificates: certificates.map(({ serial, expires, digest: sha256 }) => ({
@@ -147,6 +151,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       ...(bytes === null ? {} : { transaction_bytes: bytes }),
       ...(addresses.length === 0 ? {} : { addresses }),
       ...(region === undefined ? {} : { region }),
+      ...(attests === null ? {} : { attest_policies: attests }),
     }),
   decode: (bytes) => {
     const row = stored.decode(bytes);
@@ -164,6 +169,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       transactionBytes: row.transaction_bytes ?? null,
       addresses: row.addresses ?? [],
       ...(row.region === undefined ? {} : { region: row.region }),
+      attests: row.attest_policies ?? null,
     };
   },
 };

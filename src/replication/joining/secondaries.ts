@@ -169,7 +169,12 @@ export class Secondaries {
   }
 
   /** A certificate for a new member. It is known before the certificate leaves. */
-  async admit(id: string, ttl: Nanos = DEFAULT_TTL): Promise<AdmittedMember> {
+  /** `attests`: names of the policies that it may vouch for; null: all. */
+  async admit(
+    id: string,
+    ttl: Nanos = DEFAULT_TTL,
+    attests: readonly string[] | null = null,
+  ): Promise<AdmittedMember> {
     if (!isMemberId(id)) throw failures.idInvalid();
     if (ttl < MIN_TTL || ttl > MAX_TTL) throw failures.ttlOutOfRange();
     const { authority } = this.material;
@@ -184,10 +189,16 @@ export class Secondaries {
       }
       const certificates = [certificateOf(pair)];
       const fresh = { used: null, clusterId: "", publicKey: null, transactionBytes: null };
-      const row = { id, certificates, created: now, activateBy, addresses: [], ...fresh };
+      const row = { id, certificates, created: now, activateBy, addresses: [], attests, ...fresh };
       putSecondary(tx, row);
     });
     return { pair, activateBy, ttl };
+  }
+
+  /** Names of the policies that a member may vouch for; null: all. None where it is not known. */
+  attests(id: string): readonly string[] | null {
+    const known = storedSecondary(this.#view, id);
+    return known === null ? [] : known.attests;
   }
 
   /**

@@ -57,6 +57,7 @@ async function stage() {
       publicKey: null,
       transactionBytes: null,
       addresses,
+      attests: null,
     };
     return view.write((tx) => putSecondary(tx, known));
   };

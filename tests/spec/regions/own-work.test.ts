@@ -19,7 +19,6 @@ import { Outside } from "../../support/stores/outside.ts";
 import { until } from "../../support/until.ts";
 import { twoRegions } from "../../support/replication/two-regions.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
-import { until } from "../../support/until.ts";
 
 const ALARM = "storage.shared-write-refused";
 
