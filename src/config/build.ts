@@ -67,6 +67,8 @@ export function makeConfig(top: Top, making: Making): Config {
       operationTokenMaxAge: values.replication.values.operation_token_max_age,
       primaryLease: values.replication.values.primary_lease,
       operationTokenAuth: values.replication.values.operation_token_auth,
+      sharedWait: values.replication.values.best_effort_wal_wait,
+      forwardsByHeader: values.replication.values.allow_forwarding_via_header,
     },
     defaultLeaseTtl: values.default_lease_ttl,
     maxLeaseTtl: values.max_lease_ttl,

@@ -50,6 +50,10 @@ export interface Config {
     readonly primaryLease: Nanos;
     /** Whether making one needs a token or a ticket besides shares. */
     readonly operationTokenAuth: "open" | "required";
+    /** For what a primary has written to be seen where it was asked for. */
+    readonly sharedWait: Nanos;
+    /** Headers that ask for the active node are taken. */
+    readonly forwardsByHeader: boolean;
   };
   readonly defaultLeaseTtl: Nanos;
   readonly maxLeaseTtl: Nanos;

@@ -43,7 +43,16 @@ test("-config-lenient turns unknown keys into warnings, and nothing else", async
 const refused: readonly [name: string, text: string, problem: RegExp][] = [
   ["etcd", 'storage "etcd" {}', /:2:9: "storage etcd" is not in this version: clusters/],
   ["raft", 'storage "raft" { path = "x" }', /"storage raft" is not in this version/],
-  ["waiting", "replication { best_effort_wal_wait = 2 }", /"best_effort_wal_wait" is not in/],
+  [
+    "waiting for too long",
+    'replication { best_effort_wal_wait = "61s" }',
+    /"best_effort_wal_wait": expected .*60s/,
+  ],
+  [
+    "a header perhaps",
+    'replication { allow_forwarding_via_header = "perhaps" }',
+    /"allow_forwarding_via_header": expected/,
+  ],
   [
     "a ceremony for whom",
     'replication { operation_token_auth = "perhaps" }',

@@ -80,7 +80,9 @@ export class Judging {
     if (found.includes("lost")) throw failures.stateLost();
     if (!found.includes("behind")) return null;
     if (!awaitsState) throw failures.stateNotReached();
-    const all = states.map((mark) => consistency.reaches(mark, AWAITED, signal));
+    const all = states.map((mark) =>
+      consistency.reaches(mark, this.#parts.awaited ?? AWAITED, signal),
+    );
     return Promise.all(all).then((reached) => {
       if (reached.includes(false)) throw failures.stateNotReached();
     });

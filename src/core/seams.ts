@@ -292,6 +292,8 @@ export interface PipelineParts {
   readonly elsewhere?: SharedElsewhere;
   /** Default: nothing is told, and nobody is answered by it. */
   readonly consistency?: Consistency;
+  /** How long a request waits that wants to. Default two seconds. */
+  readonly awaited?: Nanos | undefined;
   /** Name of the own region. Default empty: nobody asks for one. */
   readonly region?: () => string;
   readonly running: Running;

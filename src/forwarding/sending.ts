@@ -1,7 +1,6 @@
 // The side of the cluster that leaves shared data to another one: a request goes there once, and its answer is given
 // when what it wrote is here.
 
-import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { PrimaryCluster, Sent, SentRequest } from "../core/seams.ts";
 import { tooLarge } from "./failures.ts";
@@ -11,8 +10,6 @@ import type { Primary } from "./primary.ts";
 import { sentCaller } from "./sent-caller.ts";
 import { replyIn } from "./sent-answer.ts";
 
-/** How long an answer waits for what it has written. */
-const WAIT: Nanos = 2n * SECOND;
 const STALE =
   "it was done by the primary, and is not to be seen here yet: what is read in the next moments may be older";
 
@@ -22,7 +19,8 @@ export class SendingToPrimary implements PrimaryCluster {
   readonly #wait: Nanos;
   readonly #places = new Places();
 
-  constructor(primary: Primary, clusterId: () => string, wait: Nanos = WAIT) {
+  /** `wait`: how long an answer waits for what it has written. */
+  constructor(primary: Primary, clusterId: () => string, wait: Nanos) {
     this.#primary = primary;
     this.#clusterId = clusterId;
     this.#wait = wait;

@@ -35,6 +35,8 @@ export interface HttpOptions {
   readonly browser: BrowserRules;
   /** Whether headers of other products' clients are understood. */
   readonly compat: boolean;
+  /** Whether a request may ask for the active node. Default false. */
+  readonly forwardsByHeader?: boolean | undefined;
   /** Whether /ui/ is served. */
   readonly ui: boolean;
   /** How others reach us, such as https://holdfast.example:8200; null: as the listener says. */

@@ -70,7 +70,8 @@ export class Reception {
     this.#settings = settings;
     this.#hosts = new HostRule(settings, options.apiAddress);
     this.#forwarded = forwarded;
-    this.#rules = { ...settings.limits, compat: options.compat };
+    const { compat, forwardsByHeader } = options;
+    this.#rules = { ...settings.limits, compat, forwardsByHeader };
     const listener: ListenerTraits = {
       keyCeremonies: settings.keyCeremonies,
       openings: { metrics: settings.openMetrics },

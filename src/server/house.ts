@@ -257,8 +257,12 @@ export class House {
     this.#host.log.warn("coming to rest while requests still run", { requests: left });
   }
 
-  #newPipeline({ world, log, standing, witnessed }: ProcessGround, { turns }: Ground): Pipeline {
+  #newPipeline(
+    { world, log, standing, witnessed, config }: ProcessGround,
+    { turns }: Ground,
+  ): Pipeline {
     const { store } = this;
+    const { sharedWait } = config.replication;
     const { clock, timers } = world;
     const {
       seal,
@@ -277,7 +281,8 @@ export class House {
     const primary = () => this.#primary;
     const sending = new WeakMap<Primary, SendingToPrimary>();
     const sendingTo = (primary: Primary) => {
-      const known = sending.get(primary) ?? new SendingToPrimary(primary, () => keeper.clusterId);
+      const known =
+        sending.get(primary) ?? new SendingToPrimary(primary, () => keeper.clusterId, sharedWait);
       sending.set(primary, known);
       return known;
     };
@@ -333,6 +338,7 @@ export class House {
         },
       },
       consistency: this.#states,
+      awaited: sharedWait,
       region: () => seal.region.name,
       running: this.running,
       turns,

@@ -296,7 +296,7 @@ export class ServerProcess {
   #newHttp(): HttpServer {
     const { world, log } = this.#parts;
     const { clock, timers, random } = world;
-    const { compat, ui, apiAddr } = this.#started;
+    const { compat, ui, apiAddr, replication } = this.#started;
     const requests = log.child("request");
     const browser = () => this.house.rooms.browser.browser;
     return new HttpServer({
@@ -318,6 +318,7 @@ export class ServerProcess {
         consoleHeaders: () => browser().consoleHeaders(),
       },
       compat,
+      forwardsByHeader: replication.forwardsByHeader,
       ui,
       apiAddress: apiAddr,
       observe: ({ operation, mountType, status, nanos }) => {

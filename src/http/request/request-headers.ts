@@ -30,12 +30,15 @@ export interface HeaderRules {
   readonly headers: number;
   readonly tokenBytes: number;
   readonly compat: boolean;
+  /** Whether a request may ask for the active node. Default false. */
+  readonly forwardsByHeader?: boolean | undefined;
 }
 
 export class RequestHeaders {
   readonly #raw: readonly string[];
   readonly #values: (string | undefined)[];
   readonly #compat: boolean;
+  readonly #forwardsByHeader: boolean;
   /** Families of names that the request uses, as bits. */
   readonly families: number;
   /** Whether a proxy says that it passes on somebody else's request. */
@@ -48,7 +51,9 @@ export class RequestHeaders {
   readonly credentialFault: Failure | null;
 
   /** Refuses what is repeated, contradictory or too much. `raw` is name, value, name, value. */
-  constructor(raw: readonly string[], { headers, tokenBytes, compat }: HeaderRules) {
+  constructor(raw: readonly string[], rules: HeaderRules) {
+    const { headers, tokenBytes, compat, forwardsByHeader = false } = rules;
+    this.#forwardsByHeader = forwardsByHeader;
     if (raw.length > headers * 2) throw tooManyHeaders(headers);
     this.#raw = raw;
     this.#compat = compat;
@@ -197,14 +202,17 @@ export class RequestHeaders {
 
   /** Whether the request waits for its states. */
   get awaitsState(): boolean {
-    // There is one node, which is the active one: nothing is handed on because somebody wants it.
-    if ((this.#values[AT.forward] ?? "") !== "") {
-      throw badHeader("X-Service-Forward", "left out: it is turned off");
+    // There is one node, which is the active one: who asks for that is there, and has what it has.
+    const isTaken = this.#forwardsByHeader;
+    const forward = this.#values[AT.forward]?.toLowerCase() ?? "";
+    if (forward !== "" && !(isTaken && forward === "active-node")) {
+      throw badHeader("X-Service-Forward", isTaken ? "active-node" : "left out: it is turned off");
     }
     const text = this.#values[AT.inconsistent]?.toLowerCase() ?? "";
     if (text === "await-state") return true;
-    if (text === "" || text === "fail") return false;
-    throw badHeader("X-Service-Inconsistent", "fail or await-state");
+    if (text === "" || text === "fail" || (isTaken && text === "forward-active-node")) return false;
+    const more = isTaken ? ", forward-active-node" : "";
+    throw badHeader("X-Service-Inconsistent", `fail${more} or await-state`);
   }
 
   /** Sent by our own programs, and by no page of another site. */

@@ -99,6 +99,16 @@ test("R-67: a write that has not come back in time succeeds, and warns of it", a
   await done(b.call("GET", "/v1/sys/policies/acl/p", { token: root }));
 });
 
+test("R-67: for how long a write waits until it is to be seen is a setting", async (t) => {
+  const settings = { replication: { best_effort_wal_wait: "5s" } };
+  const regions = await twoRegions(t, { b: { settings } });
+  const { b, root, primary } = regions;
+  regions.hold();
+  primary.hurries = true;
+  await done(writePolicy(b, root));
+  assert.equal(primary.waited, 5n * SECOND);
+});
+
 test("R-68: with the primary out of reach a write is refused, and not done later; what is local goes on", async (t) => {
   const regions = await twoRegions(t);
   const { a, b, root } = regions;

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Answer } from "../../support/http-client.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { twoRegions } from "../../support/replication/two-regions.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 
@@ -121,4 +122,42 @@ test("R-88: nothing is handed on because a header wants it", async (t) => {
   assert.equal(await ask({ "X-Service-Forward": "active-node" }), 400);
   assert.equal(await ask({ "X-Service-Inconsistent": "fail" }), 200);
   assert.equal(await ask({ "X-Service-Inconsistent": "await-state" }), 200);
+});
+
+test("R-88: where the configuration says so the headers are taken; the node that answers is the active one", async (t) => {
+  const settings = { replication: { allow_forwarding_via_header: true } };
+  const regions = await twoRegions(t, { b: { settings } });
+  const { a, b, root: token } = regions;
+  const ask = (headers: Record<string, string>) => b.call("GET", POLICY, { token, headers });
+  await a.call("POST", POLICY, { token, body });
+  await regions.apply();
+  assert.equal((await ask({ "X-Service-Forward": "active-node" })).status, 200);
+  const other = await ask({ "X-Service-Forward": "elsewhere" });
+  assert.equal(other.status, 400);
+  assert.match(other.text, /active-node/);
+  assert.ok(!other.text.includes("elsewhere"));
+  const odd = await ask({ "X-Service-Inconsistent": "perhaps" });
+  assert.equal(odd.status, 400);
+  assert.match(odd.text, /fail, forward-active-node or await-state/);
+  regions.hold();
+  const state = stateOf(await a.call("POST", POLICY, { token, body }));
+  const inconsistent = {
+    "X-Service-Inconsistent": "forward-active-node",
+    "X-Service-State": state,
+  };
+  assert.equal((await ask(inconsistent)).status, 412, "it has no more than it has");
+  await regions.release();
+  assert.equal((await ask(inconsistent)).status, 200);
+});
+
+test("best_effort_wal_wait says for how long await-state waits", async (t) => {
+  const settings = { replication: { best_effort_wal_wait: "7s" } };
+  const regions = await twoRegions(t, { b: { settings } });
+  const { a, b, root: token, primary } = regions;
+  regions.hold();
+  primary.hurries = true;
+  const state = stateOf(await a.call("POST", POLICY, { token, body }));
+  const headers = { "X-Service-State": state, "X-Service-Inconsistent": "await-state" };
+  assert.equal((await b.call("GET", POLICY, { token, headers })).status, 412);
+  assert.equal(primary.waited, 7n * SECOND);
 });
