@@ -10,6 +10,7 @@ import type { ReplicationKind } from "../cluster/names.ts";
 import type { Peer } from "../cluster/verify.ts";
 import type { Served } from "../grpc/method.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
+import type { Replica } from "../storage/repair/heal.ts";
 import type { Store } from "../storage/store.ts";
 import type { ReplicationFigures } from "./figures.ts";
 import type { KeyBundle } from "./joining/key-bundle.ts";
@@ -41,6 +42,12 @@ export interface Beside {
   readonly mode: "disabled" | "primary" | "secondary";
   /** What one transaction may have, so that all who follow can take it; null where that is not known. */
   readonly transactionBytes: number | null;
+  /** Whether there are members that go by what is here. */
+  readonly hasMembers: boolean;
+  /** Those that can be asked for what is damaged here. */
+  replicas(): readonly Replica[];
+  /** What is damaged here is fetched from the primary; false where there is none that is reached. */
+  refetch(): boolean;
 }
 
 export interface TakingKeys {

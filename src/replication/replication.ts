@@ -6,6 +6,7 @@ import type { Log } from "@holdfast/shared/log";
 import { DAY } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
+import type { Replica } from "../storage/repair/heal.ts";
 import { assertCalled, namedAddress } from "./addresses.ts";
 import type { DataSteps, Entered } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
@@ -101,10 +102,12 @@ export class Replication {
       new TreeWork({
         ...options,
         figures: this.#figures,
-        hasReplicas: () => (leading.serving?.known.length ?? 0) > 0 || this.mode === "secondary",
-        replicas: () => leading.serving?.replicas() ?? [],
+        // One for both kinds: the trees are of the store.
+        hasReplicas: () =>
+          this.hasMembers || this.mode === "secondary" || options.beside?.().hasMembers === true,
+        replicas: () => [...this.replicas(), ...(options.beside?.().replicas() ?? [])],
         follows: () => following.receiving?.status.state === "stream-wals",
-        refetch: () => following.receiving?.mend() ?? false,
+        refetch: () => this.refetch() || (options.beside?.().refetch() ?? false),
       });
     this.status = new ClusterStatus(options, {
       role: () => this.#role.now,
@@ -201,6 +204,20 @@ export class Replication {
   /** What secondaries have given by mounts that go; null where there are none. */
   get evacuations(): Evacuations | null {
     return this.#leading.serving?.evacuations ?? null;
+  }
+
+  get hasMembers(): boolean {
+    return (this.#leading.serving?.known.length ?? 0) > 0;
+  }
+
+  /** Members that can be asked for what is damaged here. */
+  replicas(): readonly Replica[] {
+    return this.#leading.serving?.replicas() ?? [];
+  }
+
+  /** What is damaged here is fetched from the primary; false where there is none that is reached. */
+  refetch(): boolean {
+    return this.#following.receiving?.mend() ?? false;
   }
 
   /** Names of the policies that a secondary may vouch for; null: all. */

@@ -145,7 +145,8 @@ export class TreeWork {
     const { healed, isWhole } = await this.#heal(found, deep);
     this.#corrupted = !isWhole;
     await this.#keep();
-    const isFetching = !isWhole && store.following && this.#options.refetch();
+    const isOthers = store.following || store.leavesShared;
+    const isFetching = !isWhole && isOthers && this.#options.refetch();
     const warnings = [
       ...(healed > 0 ? [`${healed} damaged records were healed from another cluster`] : []),
       ...(isFetching ? ["what is damaged here is fetched from the primary"] : []),

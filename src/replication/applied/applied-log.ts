@@ -12,7 +12,8 @@ import type { AppliedPlace, AppliedPlaces } from "./applied-place.ts";
 import { AppliedWrites } from "./applied-writes.ts";
 import type { Decision } from "../stream/decision.ts";
 import { protocolBroken, refusedByPrimary } from "../stream/failures.ts";
-import { BATCH_ENTRIES, healed, type Heal, type ToReceiver } from "../stream/messages.ts";
+import { answer } from "../following/answering.ts";
+import { BATCH_ENTRIES, type Heal, type ToReceiver } from "../stream/messages.ts";
 import {
   type Connection,
   EVENT,
@@ -184,10 +185,11 @@ class AppliedSession implements ReceivedSession {
     return null;
   }
 
-  /** It has a log of its own, and cannot say that it is past the primary's: it has nothing to tell. */
-  async answer({ id }: Heal): Promise<void> {
-    const { link, epoch, signal } = this.#connection;
-    await link.call(healed, { epoch, id, rows: [], keys: [], isDone: true }, { signal });
+  answer(heal: Heal): Promise<void> {
+    const { store } = this.#parts;
+    const { half, until } = this.#place;
+    const isWhole = half === null && until === null;
+    return answer(heal, { store, isWhole, kind: "performance" }, this.#connection);
   }
 
   get #place(): AppliedPlace {

@@ -9,23 +9,22 @@ import { slotOf } from "../../storage/rows/merkle.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import { answer } from "./answering.ts";
 import { type Heal, type Healed, MAX_HEALED_SLOTS } from "../stream/messages.ts";
-import type { Connection, ReceiverParts } from "../stream/receiving.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
+import type { Connection } from "../stream/receiving.ts";
 
 const KEY = "shared/a";
 const SLOT = slotOf("shared", KEY)!;
 const PLACES = 2 * 65_536; // of both trees
 
-async function stage() {
+async function stage(kind: ReplicationKind = "dr") {
   const { store } = await madeStore();
   await store.write((tx) => tx.put(KEY, Buffer.from("1")));
   const said: Healed[] = [];
   const link = { call: async (_method: unknown, part: Healed) => void said.push(part) };
-  const ports = { marks: { read: () => null } };
-  const parts = { store, ports } as unknown as ReceiverParts;
   const connection = { link, epoch: 1, signal: new AbortController().signal };
   const ask = (question: Partial<Heal>) => {
     const heal = { id: 7n, keys: [], slots: EMPTY, ...question };
-    return answer(heal, parts, connection as unknown as Connection);
+    return answer(heal, { store, isWhole: true, kind }, connection as unknown as Connection);
   };
   return { said, ask };
 }
@@ -62,3 +61,21 @@ for (const [what, question] of Object.entries<Partial<Heal>>({
     assert.deepEqual(said, []);
   });
 }
+
+test("who has shared rows alone answers for those, and for no others", async () => {
+  const { said, ask } = await stage("performance");
+  await ask({ slots: u32(SLOT) });
+  await ask({ keys: [KEY] });
+  assert.deepEqual(
+    said.map(({ keys, rows, isDone }) => [keys, rows.map(({ key }) => key), isDone]),
+    [
+      [[KEY], [], false],
+      [[], [], true],
+      [[], [KEY], false],
+      [[], [], true],
+    ],
+  );
+  for (const question of [{ keys: ["local/a"] }, { slots: u32(slotOf("local", "local/a")!) }]) {
+    await assert.rejects(ask(question), (error) => error instanceof Failure);
+  }
+});

@@ -82,7 +82,9 @@ class OwnSession implements ReceivedSession {
   }
 
   answer(heal: Heal): Promise<void> {
-    return answer(heal, this.#parts, this.#connection);
+    const { store, ports } = this.#parts;
+    const isWhole = store.adopting === null && ports.marks.read() === null;
+    return answer(heal, { store, isWhole, kind: "dr" }, this.#connection);
   }
 
   async apply({ batch }: ToReceiver, signal: AbortSignal): Promise<void> {

@@ -30,7 +30,8 @@ import { LogTail } from "./log-tail.ts";
 import { leftIds, Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
 import { Questions } from "./questions.ts";
-import { type SentPart, sentTo } from "../sending/sent-part.ts";
+import { mayLeave, type SentPart, sentTo } from "../sending/sent-part.ts";
+import { isSlotOf } from "../../storage/rows/merkle.ts";
 import { servedRows } from "../sending/serving-rows.ts";
 
 const FINISH: Nanos = 10n * SECOND;
@@ -187,10 +188,9 @@ export class Sender {
     }
   }
 
-  /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. Who has a log of its own is
-   *  never asked. */
+  /** Those that follow the log now and can be asked for what is damaged here; who has most of it first. Who has shared rows alone is asked
+   *  for these. */
   replicas(): Replica[] {
-    if (this.#isShared) return [];
     const found = [...this.#members.values()].flatMap((member) => {
       const { stream, id } = member;
       const isAble = stream instanceof LogSession && this.#ports.isKnown(id);
@@ -200,8 +200,24 @@ export class Sender {
     return found
       .toSorted((a, b) => Number(has(b.member) - has(a.member)))
       .map(({ member, stream }) =>
-        this.#questions.replica(member.id, stream, () => this.#store.index),
+        this.#asked(this.#questions.replica(member.id, stream, () => this.#store.index)),
       );
+  }
+
+  #asked(replica: Replica): Replica {
+    if (!this.#isShared) return replica;
+    const isSent = (slot: number) => this.#sent.trees.some((name) => isSlotOf(name, slot));
+    return {
+      name: replica.name,
+      keys: async (slots) => {
+        const sent = slots.filter(isSent);
+        return sent.length === 0 ? [] : await replica.keys(sent);
+      },
+      rows: async (keys) => {
+        const sent = keys.filter((key) => mayLeave(this.#sent, key));
+        return sent.length === 0 ? [] : await replica.rows(sent);
+      },
+    };
   }
 
   /** All that may come, without ids that their cluster has left. */

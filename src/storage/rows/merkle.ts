@@ -58,6 +58,11 @@ export function isSumRow({ slot, sum, count }: SumRow): boolean {
   return isSlot(slot) && sum.length === HASH_BYTES && count >= 0 && count < LANE_RANGE;
 }
 
+/** Whether it is one of this tree. */
+export function isSlotOf(name: TreeName, slot: number): boolean {
+  return isSlot(slot) && treeOf(slot) === name;
+}
+
 export function isSlot(slot: number): boolean {
   return Number.isInteger(slot) && slot >= 0 && slot < ALL_SLOTS;
 }

@@ -59,11 +59,12 @@ export async function startPerformancePrimary(
 /** A primary whose secondaries come by a way that can be cut. */
 export async function startPerformancePrimaryBehind(
   t: TestContext,
+  options: ClusterOptions = {},
 ): Promise<{ readonly primary: Cluster; readonly way: TcpProxy }> {
   const clusterPort = await freePort();
   const way = await TcpProxy.before(t, clusterPort);
   const address = `https://127.0.0.1:${way.port}`;
-  return { primary: await startPerformancePrimary(t, { clusterPort, address }), way };
+  return { primary: await startPerformancePrimary(t, { ...options, clusterPort, address }), way };
 }
 
 /** A token of the primary, sealed to a key of that cluster. */
