@@ -324,6 +324,8 @@ export interface Served extends Omit<
       ) => JsonObject | null | Promise<JsonObject | null>)
     | null;
   readonly longBody: (() => boolean) | null;
+  /** Whatever its input is, what it writes is this cluster's alone. False: a plain read, or something else. */
+  readonly isLocal: boolean;
   /** Where what it writes with this input belongs. Null: a plain read. */
   readonly belongs:
     | ((input: Readonly<Record<string, unknown>>, context: RequestContext) => Promise<WritesTo>)
@@ -385,6 +387,7 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
     run: (input, context) => endpoint.handler(roomOf(context), input as never, context),
     runIn: (room, input, context) => endpoint.handler(room as Room, input as never, context),
     roomOver: null,
+    isLocal: belongs === "local",
     recovers:
       recovers === null
         ? null

@@ -47,6 +47,16 @@ export function firstCopy(): Failure {
 }
 
 /**
+ * @code shared-half What the primary has written is being compared, and is here in part.
+ * @remedy Try again after the time that Retry-After says: sys/replication/performance/status shows how far it is; or ask the primary.
+ */
+export function sharedHalf(): Failure {
+  const message =
+    "what is shared is being compared with the primary's and is here in part; sys/replication/performance/status shows how far it is";
+  return new Failure("unavailable", "shared-half", message, { retryAfter: 5 });
+}
+
+/**
  * @code not-dr-secondary The operation is one of disaster-recovery secondaries, and this cluster is none.
  * @remedy Ask the secondary, or use the endpoint without `secondary` in its path.
  */

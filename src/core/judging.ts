@@ -69,6 +69,16 @@ export class Judging {
     else if (endpoint !== null && isOfDrSecondary(endpoint.access)) throw failures.notDrSecondary();
   }
 
+  /** Nobody is answered from shared rows of different times; what is this cluster's alone goes on. Null where there is nothing to wait for. */
+  whole(state: RequestState): Promise<void> | null {
+    const { node, elsewhere, awaited = AWAITED } = this.#parts;
+    const primary = node.sealed || node.drSecondary ? null : (elsewhere?.primary ?? null);
+    if (primary === null || !primary.isTorn || isOwn(state)) return null;
+    return primary.whole(awaited, state.incoming.signal).then((isWhole) => {
+      if (!isWhole) throw failures.sharedHalf();
+    });
+  }
+
   /** Nobody is answered from before what it has seen in another place of the set. Null where there is nothing to wait for. */
   caughtUp({ incoming, endpoint }: RequestState): Promise<void> | null {
     const { node, consistency } = this.#parts;
@@ -366,6 +376,12 @@ function isOtherKinds(access: Access): boolean {
     access.kind !== "ceremony" &&
     drOperationOf(access) !== "operation-token"
   );
+}
+
+/** Of this cluster alone: what tells how it is, what writes nothing that is shared, and mounts that are its own. */
+function isOwn({ endpoint, mount }: RequestState): boolean {
+  if (endpoint?.answers === "always" || endpoint?.onDrSecondary === true) return true;
+  return mount === null ? endpoint?.isLocal === true : mount.local;
 }
 
 function nobodysToken({ endpoint }: RequestState): Failure {

@@ -165,12 +165,22 @@ export class Pipeline implements Core {
   /** Everything up to the record of the request. */
   #pass(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     this.#find(state);
-    const behind = this.#judging.caughtUp(state); // what the caller has seen elsewhere
-    if (behind === null) return this.#passFound(state, entry);
-    return behind.then(() => {
-      this.#find(state);
-      return this.#passFound(state, entry);
-    });
+    const half = this.#judging.whole(state); // shared rows that come from elsewhere
+    const behind = half === null ? this.#judging.caughtUp(state) : null; // what the caller has seen elsewhere
+    if (half === null && behind === null) return this.#passFound(state, entry);
+    return this.#passLater(state, entry, half ?? behind);
+  }
+
+  async #passLater(
+    state: RequestState,
+    entry: RunningRequest,
+    waiting: Promise<void> | null,
+  ): Promise<HandlerContext> {
+    await waiting;
+    this.#find(state);
+    await this.#judging.caughtUp(state);
+    this.#find(state);
+    return this.#passFound(state, entry);
   }
 
   #find(state: RequestState): void {

@@ -231,6 +231,10 @@ export interface SharedElsewhere {
 }
 
 export interface PrimaryCluster {
+  /** Whether what it has written is here in part: nobody should be answered from that. */
+  readonly isTorn: boolean;
+  /** Whether it is here as it was at one time, as soon as it is, and false when the time is over. */
+  whole(within: Nanos, signal: AbortSignal): Promise<boolean>;
   /** Name of its region; empty while it is not known. */
   readonly region: string;
   /** Has the request done there. Where it was, what it wrote is here when this resolves, or the answer warns that it is

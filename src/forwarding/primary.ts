@@ -7,7 +7,8 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { PeerLink } from "../cluster/peer-link.ts";
 import { Status, StatusError } from "../grpc/status.ts";
-import { primaryLost, primaryUnreachable } from "./failures.ts";
+import { FairLine } from "@holdfast/shared/fair-line";
+import { primaryBusy, primaryLost, primaryUnreachable } from "./failures.ts";
 import { ask, forward, type ForwardAnswer, type ForwardedRequest, takeUse } from "./messages.ts";
 
 export interface Primary {
@@ -23,12 +24,18 @@ export interface Primary {
   readonly lastSuccess: Instant | null;
   /** When that failed last, and why; null: never. */
   readonly lastError: { readonly at: Instant; readonly message: string } | null;
+  /** Whether its rows here are of different indexes: some of a comparison are there, and others are not. */
+  readonly isTorn: boolean;
+  /** Whether they are of one, as soon as they are, and false when the time is over. */
+  whole(within: Nanos, signal: AbortSignal): Promise<boolean>;
   /** Its last index that is applied here. */
   readonly applied: bigint;
   /** Whether it is applied up to there, as soon as it is, and false when the time is over. */
   appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean>;
 }
 
+/** For whom there is no place at once. */
+const USES = { waiting: 1024, waitingPerAddress: 1024 };
 /** Nobody waits longer for a login. */
 const USE_WITHIN: Nanos = 10n * SECOND;
 
@@ -44,6 +51,8 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([
 
 /** Over the link that there is at that moment; null where there is none. */
 export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "takeUse"> {
+  const { atOnce } = takeUse;
+  const line = new FairLine({ ...USES, atOnce, atOncePerAddress: atOnce }, primaryBusy);
   return {
     call: async (request, signal) => {
       const open = openOf(link());
@@ -54,15 +63,16 @@ export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "
         throw notAnswered(error);
       }
     },
-    takeUse: async (mount, what) => {
-      const open = openOf(link());
-      const request = { mount, what: JSON.stringify(what) };
-      try {
-        return (await open.call(takeUse, request, { timeout: USE_WITHIN })).isTaken;
-      } catch (error) {
-        throw notAnswered(error);
-      }
-    },
+    takeUse: (mount, what) =>
+      line.run({ waitFor: (turn) => turn }, "", async () => {
+        const open = openOf(link());
+        const request = { mount, what: JSON.stringify(what) };
+        try {
+          return (await open.call(takeUse, request, { timeout: USE_WITHIN })).isTaken;
+        } catch (error) {
+          throw notAnswered(error);
+        }
+      }),
   };
 }
 

@@ -30,6 +30,14 @@ export class SendingToPrimary implements PrimaryCluster {
     return this.#primary.region;
   }
 
+  get isTorn(): boolean {
+    return this.#primary.isTorn;
+  }
+
+  whole(within: Nanos, signal: AbortSignal): Promise<boolean> {
+    return this.#primary.whole(within, signal);
+  }
+
   async send(request: SentRequest): Promise<Sent> {
     const { signal } = request.incoming;
     if (request.body.length > MAX_SENT_BODY) throw tooLarge(MAX_SENT_BODY);

@@ -46,21 +46,32 @@ export class PrimaryRegion implements Primary {
     return this.#performance.applied;
   }
 
-  async appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean> {
-    const isHere = () => this.applied >= index;
-    if (isHere()) return true;
+  get isTorn(): boolean {
+    return this.#performance.upstream?.isTorn === true;
+  }
+
+  whole(within: Nanos, signal: AbortSignal): Promise<boolean> {
+    return this.#until(() => !this.isTorn, within, signal);
+  }
+
+  appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean> {
+    return this.#until(() => this.applied >= index, within, signal);
+  }
+
+  async #until(holds: () => boolean, within: Nanos, signal: AbortSignal): Promise<boolean> {
+    if (holds()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = () => resolve();
     const unwatch = this.#store.onCommit(() => {
-      if (isHere()) end();
+      if (holds()) end();
     });
     const timer = this.#timers.after(within, end);
     signal.addEventListener("abort", end, { once: true });
-    if (isHere()) end(); // meanwhile
+    if (holds()) end(); // meanwhile
     await promise;
     unwatch();
     timer.cancel();
     signal.removeEventListener("abort", end);
-    return isHere();
+    return holds();
   }
 }

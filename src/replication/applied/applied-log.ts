@@ -29,6 +29,8 @@ import { SharedTaker } from "./taking-shared.ts";
 export interface AppliedParts extends LinkParts {
   readonly followers: Pick<Followers, "apply">;
   readonly places: AppliedPlaces;
+  /** How much of a comparison is kept until all of it is here. Default 64 MiB. */
+  readonly stagedBytes?: number;
 }
 
 export class AppliedLog implements ReceivedLog {
@@ -50,6 +52,11 @@ export class AppliedLog implements ReceivedLog {
   get isConsistent(): boolean {
     const { place } = this.#writes;
     return place !== null && place.half === null && place.until === null;
+  }
+
+  get isTorn(): boolean {
+    const { place } = this.#writes;
+    return place !== null && (place.half !== null || place.until !== null);
   }
 
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits"> {

@@ -17,6 +17,11 @@ import type { SharedHead } from "../stream/messages.ts";
 import { absent, groupsOf, inOrder, PrimaryRows } from "../stream/primary-rows.ts";
 import type { Connection, Progress } from "../stream/receiving.ts";
 
+/** What a comparison has found is kept until all of it is here: then those who read see rows of no index for as long as it takes to write them,
+ *  and not for as long as they are on their way. What is more than this is written as it comes. */
+const STAGED_BYTES = 64 * 1024 * 1024;
+/** Of a row, besides its bytes. */
+const EACH = 128;
 /** Of one transaction: what follows from rows takes several times as long as they do, and nobody else has a turn meanwhile. */
 const ROWS = 64;
 const BYTES = 256 * 1024;
@@ -49,6 +54,7 @@ export class SharedTaker {
     const half = this.#writes.place?.half ?? null;
     const goesOn = half?.kind === "copy" ? half.after : null;
     const anchor = goesOn === null ? (await this.#begin(true)).anchor : null;
+    if (anchor !== null) await this.#mark(anchor, { kind: "copy", after: "" });
     this.#progress.rows = { total: anchor === null ? null : Number(anchor.count), done: 0 };
     let after = goesOn ?? "";
     let next = this.#theirs.chunk(after);
@@ -74,18 +80,35 @@ export class SharedTaker {
     this.#progress.state = "merkle-sync";
     let { index } = anchor;
     const half = () => ({ kind: "diff" }) as const;
+    let staged: AdoptedRow[] | null = []; // null: they are written as they come
+    let bytes = 0;
+    const write = async () => {
+      const rows = staged;
+      if (rows === null) return;
+      staged = null;
+      await this.#mark(anchor, half());
+      await this.#apply(rows, half);
+    };
+    const take = async (rows: readonly AdoptedRow[]) => {
+      if (staged === null) return await this.#apply(rows, half);
+      if (!rows.every(isShared)) throw protocolBroken("rows that are not shared");
+      for (const row of rows) bytes += EACH + row.key.length + (row.value?.length ?? 0);
+      staged.push(...rows);
+      if (bytes > (this.#parts.stagedBytes ?? STAGED_BYTES)) await write();
+    };
     for (const group of groupsOf(slots)) {
       const found = await this.#theirs.differences(group);
       if (found.index > index) index = found.index;
       const total = found.gone.length + found.wanted.length;
       this.#progress.rows.total = (this.#progress.rows.total ?? 0) + total;
-      await this.#apply(found.gone.map(absent), half);
+      await take(found.gone.map(absent));
       for await (const sent of this.#theirs.fetched(found.wanted)) {
         if (sent.index > index) index = sent.index;
-        await this.#apply(sent.rows, half);
+        await take(sent.rows);
       }
       this.#progress.announce(index);
     }
+    await write();
     return await this.#finish(anchor, index);
   }
 
@@ -112,13 +135,16 @@ export class SharedTaker {
     const { shared: anchor, pages, keysVersion } = await this.#theirs.begin(isCopy);
     if (anchor === null) throw protocolBroken("no place that rows are taken over from");
     if (keysVersion !== ports.keysVersion()) await ports.keys(this.#connection.link);
+    this.#progress.announce(anchor.index);
+    return { anchor, pages };
+  }
+
+  /** From here on the rows are of no index. */
+  async #mark(anchor: SharedHead, half: NonNullable<AppliedPlace["half"]>): Promise<void> {
     const { lineage, epoch, index, chain } = anchor;
-    const half = isCopy ? ({ kind: "copy", after: "" } as const) : ({ kind: "diff" } as const);
     await this.#write([
       { operations: [], place: { lineage, epoch, index, chain, half, part: 0, until: null } },
     ]);
-    this.#progress.announce(index);
-    return { anchor, pages };
   }
 
   async #finish(anchor: SharedHead | null, index: bigint): Promise<boolean> {

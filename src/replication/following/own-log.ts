@@ -39,6 +39,9 @@ export class OwnLog implements ReceivedLog {
     return store.adopting === null && ports.marks.read() === null;
   }
 
+  /** Nobody is answered from them. */
+  readonly isTorn = false;
+
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits"> {
     const { store } = this.#parts;
     const { head, timeline, adopting, limits } = store;

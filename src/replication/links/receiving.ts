@@ -263,6 +263,11 @@ export class Receiving {
     return this.#receiver.status;
   }
 
+  /** Whether somebody could be answered from rows of different indexes. */
+  get isTorn(): boolean {
+    return this.#receiver.isTorn;
+  }
+
   /** To the primary; null while there is none. */
   get link(): PeerLink | null {
     return this.#connection?.link ?? null;

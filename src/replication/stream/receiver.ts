@@ -164,6 +164,10 @@ export class Receiver {
     };
   }
 
+  get isTorn(): boolean {
+    return this.#received.isTorn;
+  }
+
   /** Of the primary's log, as far as it is here. */
   get #index(): bigint {
     return this.#received.cursor.index;

@@ -126,6 +126,8 @@ export interface ReceivedLog {
   readonly cursor: Cursor;
   /** Whether the rows here are those of one index. */
   readonly isConsistent: boolean;
+  /** Whether somebody could be answered from rows of different indexes. */
+  readonly isTorn: boolean;
   /** What a hello says of it beside the cursor. */
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits">;
   session(progress: Progress, connection: Connection): ReceivedSession;

@@ -209,6 +209,43 @@ describe("shared rows", BOUND, () => {
     assert.deepEqual(localKeys(pair), ["local/own"]);
   });
 
+  for (const [what, stagedBytes] of [
+    ["is written when all of it is here", undefined],
+    ["and is more than is kept is written as it comes", 200],
+  ] as const) {
+    test(`what a comparison fetches ${what}: until then those who read see what they saw`, async () => {
+      pair = await following(2000, stagedBytes === undefined ? {} : { stagedBytes });
+      await pair.receiver.close();
+      for (let i = 0; i < 1500; i++) await pair.put(`shared/${i}`, `new ${i}`);
+      await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+      const held = Promise.withResolvers<void>();
+      let fetched = 0;
+      pair.instead.set("FetchKeys", (real) => ({
+        shape: real.shape,
+        async *run(requests, call) {
+          if (++fetched === 2) await held.promise;
+          yield* real.run(requests, call);
+        },
+      }));
+      pair.receive();
+      pair.receiver.open();
+      const { store } = pair.secondary;
+      const changed = () => {
+        const values = Array.from({ length: 1500 }, (_, i) => store.get(`shared/${i}`));
+        return values.filter((value) => Buffer.from(value!).toString().startsWith("new")).length;
+      };
+      const isStaged = stagedBytes === undefined;
+      await until(() => fetched === 2 && (isStaged || changed() > 0));
+      await turns();
+      assert.equal(pair.receiver.isTorn, !isStaged);
+      assert.equal(changed() === 0, isStaged);
+      held.resolve();
+      await pair.atRest();
+      assert.equal(pair.receiver.isTorn, false);
+      assert.equal(changed(), 1500);
+    });
+  }
+
   test("a copy whose log is gone ends with a comparison", async () => {
     pair = await filled();
     const held = Promise.withResolvers<void>();

@@ -75,6 +75,8 @@ export interface PairOptions {
   readonly receiver?: Partial<ReceiverPorts>;
   /** Of a secondary that is sent shared rows alone. Default: every row has one that follows from it. */
   readonly followers?: Pick<Followers, "apply">;
+  /** Of the same: how much of a comparison is kept until all of it is here. Default: as usual. */
+  readonly stagedBytes?: number;
   /** How far the primary's clock is ahead. */
   readonly ahead?: bigint;
 }
@@ -158,12 +160,13 @@ export class ReplicatedPair {
 
   receive(): void {
     const { store } = this.secondary;
-    const { followers = FOLLOWERS } = this.#options;
+    const { followers = FOLLOWERS, stagedBytes } = this.#options;
+    const staged = stagedBytes === undefined ? {} : { stagedBytes };
     const parts = { store, ...this.world, ports: this.#receiving(store) };
     this.receiver =
       this.kind === "dr"
         ? logReceiver(parts)
-        : sharedReceiver({ ...parts, followers, places: rawPlaces(store) });
+        : sharedReceiver({ ...parts, followers, places: rawPlaces(store), ...staged });
   }
 
   #sending(): SenderPorts {

@@ -44,6 +44,7 @@ const PEER: Peer = {
 class FirstRegion implements Primary {
   readonly region = "a";
   applied = 0n;
+  isTorn = false;
   isRunning = true;
   lastSuccess: Instant | null = null;
   lastError: Primary["lastError"] = null;
@@ -63,6 +64,10 @@ class FirstRegion implements Primary {
 
   takeUse(...args: Parameters<Primary["takeUse"]>): ReturnType<Primary["takeUse"]> {
     return this.#calls.takeUse(...args);
+  }
+
+  whole(): Promise<boolean> {
+    return Promise.resolve(!this.isTorn);
   }
 
   reach(index: bigint): void {
