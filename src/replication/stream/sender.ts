@@ -200,11 +200,11 @@ export class Sender {
     return found
       .toSorted((a, b) => Number(has(b.member) - has(a.member)))
       .map(({ member, stream }) =>
-        this.#asked(this.#questions.replica(member.id, stream, () => this.#store.index)),
+        this.#sharedOf(this.#questions.replica(member.id, stream, () => this.#store.index)),
       );
   }
 
-  #asked(replica: Replica): Replica {
+  #sharedOf(replica: Replica): Replica {
     if (!this.#isShared) return replica;
     const isSent = (slot: number) => this.#sent.trees.some((name) => isSlotOf(name, slot));
     return {
