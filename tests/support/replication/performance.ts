@@ -102,10 +102,13 @@ export function withRoot(cluster: Cluster, token: string): Cluster {
   return new Cluster(cluster.server, { ...cluster.opened, token });
 }
 
-/** It streams, and has everything that is shared, byte for byte. */
+/** It streams, and has everything that is shared, byte for byte; and its rooms are open with it. */
 export async function regionInSync(primary: Cluster, secondary: Cluster): Promise<void> {
   await until(async () => {
-    const { state, merkle_root: root } = await perfStatus(secondary);
-    return state === "stream-wals" && root === (await perfStatus(primary))["merkle_root"];
+    const { state, merkle_root: root, promotable_reasons: found } = await perfStatus(secondary);
+    const reasons = Array.isArray(found) ? found : [];
+    const isOpen = !["copied", "alone"].some((one) => reasons.includes(one));
+    const isSame = root === (await perfStatus(primary))["merkle_root"];
+    return state === "stream-wals" && isSame && isOpen;
   });
 }
