@@ -128,6 +128,8 @@ export interface Declaration<
   readonly anyStatus?: boolean;
   /** Answered on a listener that is for monitoring alone (`metrics_only`). Default false. */
   readonly forMonitoring?: boolean;
+  /** Answered whatever the caller has seen elsewhere (`X-Service-State`): it tells how far this cluster is. Default false. */
+  readonly inAnyState?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   /** The body is no JSON and is handed on while it comes (`context.stream`): then no field is read from a
@@ -235,6 +237,7 @@ export function endpointsOf<Room>() {
       rateLimited: true,
       head: false,
       forMonitoring: false,
+      inAnyState: false,
       bodyMissing: "",
       bodyUnreadable: "",
       folderText: "",

@@ -181,6 +181,8 @@ export interface RequestContext extends EngineRequest {
   /** How its wrapping token is to look. Default "token". */
   readonly wrapForm?: WrapForm | undefined;
   readonly listener: ListenerTraits;
+  /** Another cluster has sent it on: numbers to compare with are those of records. Default false. */
+  readonly isSentOn?: boolean;
   /** The body, where the endpoint declares that it takes one as it comes. Its end is there when the request was judged
    *  again: nothing takes effect before. */
   readonly stream?: BodyStream | undefined;

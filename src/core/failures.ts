@@ -233,6 +233,13 @@ export function notWrapped(): Failure {
   return new Failure("invalid", "not-wrapped", message);
 }
 
+export function keptForNobody(): Failure {
+  const message =
+    "the answer of another region is wrapped here, for who is known here, and the token is not: ask that region itself, or leave " +
+    "X-Service-Wrap-TTL out";
+  return new Failure("invalid", "not-wrapped", message);
+}
+
 export function wrappedAlready(): Failure {
   const message =
     "what a wrapping token holds is not wrapped for another time; leave X-Service-Wrap-TTL out, and use " +

@@ -80,7 +80,8 @@ export interface ForwardedFrom {
   readonly attests: readonly string[] | null;
   /** The answer is wrapped there, where it is to be: it is judged here as one that is, and not wrapped. */
   readonly wrapsItself: boolean;
-  /** It named this region, and is judged here alone. Otherwise it was judged there, and is here to be written. */
+  /** It named this region, and is judged here alone. Otherwise it was judged there, and is here to be written: then numbers that are
+   *  compared are those of records, since what a client sees there is not what is shown here. */
   readonly namedRegion: boolean;
 }
 

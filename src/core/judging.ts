@@ -85,6 +85,7 @@ export class Judging {
     const { states = [], awaitsState = false, signal } = incoming;
     if (states.length === 0 || consistency === undefined) return null;
     if (node.sealed || node.drSecondary || endpoint?.answers === "always") return null;
+    if (endpoint?.inAnyState === true) return null;
     const found = states.map((mark) => consistency.judge(mark));
     if (found.includes("unknown")) throw failures.stateUnknown();
     if (found.includes("lost")) throw failures.stateLost();
@@ -117,8 +118,7 @@ export class Judging {
     const { incoming, namespace } = state;
     const need = needOf(state);
     if (need === "nobody") return;
-    const fault = incoming.credentialFault ?? null;
-    if (fault !== null) throw fault;
+    checkCredential(incoming);
     if (this.#parts.node.drSecondary) {
       this.#findOperator(state, need);
       return;
@@ -148,6 +148,19 @@ export class Judging {
       state.caller = caller; // so that the record names who was refused
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
+    state.caller = caller;
+  }
+
+  /** Another region decides who may: here it is looked at whose the credential is only where something is to be kept for its owner. */
+  identifyPassed(state: RequestState): void {
+    const { incoming, namespace, meant } = state;
+    if (needOf(state) !== "nobody") checkCredential(incoming);
+    if (incoming.wrapTtl === null || meant?.headOnly === true) return;
+    const caller = this.#ownerOf(incoming);
+    const near = caller?.boundTo?.has(incoming.remote.address) ?? true;
+    const isKnown = caller !== null && caller.wrapping === undefined && near;
+    if (!isKnown || namespace === null || !reaches(caller, namespace))
+      throw failures.keptForNobody();
     state.caller = caller;
   }
 
@@ -443,4 +456,9 @@ function isPlainRead({ endpoint, route, incoming }: Placeable): boolean {
   if (incoming.wrapTtl !== null) return false;
   // Without an endpoint: help about a path that is known; what is not known may be there already.
   return endpoint === null ? route.methods.size > 0 : endpoint.runs === "anywhere";
+}
+
+/** Which secret is meant must be clear. */
+function checkCredential({ credentialFault: fault = null }: Incoming): void {
+  if (fault !== null) throw fault;
 }

@@ -203,6 +203,7 @@ export class Pipeline implements Core {
   /** Who may do it is known where it goes. */
   async #passOn(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     state.passedOn = true;
+    this.#judging.identifyPassed(state);
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
     if (takesBody(state)) {
@@ -212,12 +213,14 @@ export class Pipeline implements Core {
       const read = this.#readBody(state, body);
       if (read !== null) await read;
     }
+    const context = new HandlerContext(state, this.#asking, entry, this.#judges);
+    this.#admitWrapping(state, context, endpoint);
     const audited = this.#recording.ofRequest(state, endpoint, false);
     if (audited !== null) {
       await this.#parts.audit.request(audited, "");
       state.recorded = audited;
     }
-    return new HandlerContext(state, this.#asking, entry, this.#judges);
+    return context;
   }
 
   async #passWithBody(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
@@ -289,7 +292,7 @@ export class Pipeline implements Core {
 
   /** What was judged and recorded is done. */
   async #serve(state: RequestState, context: HandlerContext): Promise<Reply> {
-    if (state.passedOn) return await this.#servedThere(state);
+    if (state.passedOn) return await this.#servedThere(state, context);
     const large = state.bytes > LARGE;
     if (large || this.#steps.busy) await this.#steps.next(whoSends(context));
     if (large || this.#tookLong(state)) await this.#judging.again(state, context);
@@ -335,8 +338,9 @@ export class Pipeline implements Core {
     return withWarnings(passed(state, result), advice);
   }
 
-  async #servedThere(state: RequestState): Promise<Reply> {
-    const reply = await this.#sendingOn.pass(state);
+  /** Wrapped here, where it was asked: a wrapping of another region can be unwrapped there alone. */
+  async #servedThere(state: RequestState, context: RequestContext): Promise<Reply> {
+    const reply = await this.#settle(state, context, await this.#sendingOn.pass(state));
     const recording = this.#recording.response(state, reply);
     if (recording !== undefined) await recording;
     return reply;

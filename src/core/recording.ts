@@ -157,6 +157,19 @@ function allowed(
 
 const DENIED = "Permission denied";
 
+/** What is wrong with the cluster that writes what is shared, and with the link to it: told by one word on every path. */
+const OF_THE_PRIMARY: ReadonlySet<string> = new Set([
+  "primary-unreachable",
+  "primary-lost",
+  "primary-not-serving",
+  "primary-refuses",
+  "primary-superseded",
+  "no-primary",
+  "replication-fenced",
+  "replication-role-changing",
+  "first-copy",
+]);
+
 export function inAclWords(
   failure: Failure,
   { incoming, endpoint }: RequestState,
@@ -164,7 +177,7 @@ export function inAclWords(
 ): Failure {
   const { code, retryAfter, headers } = failure;
   // Words with underscores are the room's own; a record that failed is told as everywhere.
-  if (code.includes("_") || code.startsWith("audit-")) return failure;
+  if (code.includes("_") || code.startsWith("audit-") || OF_THE_PRIMARY.has(code)) return failure;
   const more = { cause: failure, headers, ...(retryAfter === null ? {} : { retryAfter }) };
   switch (code) {
     case "missing-token":

@@ -102,6 +102,11 @@ export class HandlerContext implements RequestContext {
     return this.#state.incoming.wrapForm ?? "token";
   }
 
+  get isSentOn(): boolean {
+    const { forwarded = null } = this.#state.incoming;
+    return forwarded !== null && !forwarded.namedRegion;
+  }
+
   async may(
     capability: Exclude<Capability, "sudo">,
     path: string,

@@ -259,8 +259,8 @@ export interface SentRequest {
   readonly body: Uint8Array;
   /** Names of the headers that somebody there may look at, in lower case. */
   readonly headers: readonly string[];
-  /** Whether the answer is wrapped here. */
-  readonly wrapsItself: boolean;
+  /** Whether the client has named that region: numbers in it are those that it shows. */
+  readonly isNamed: boolean;
   /** Whether it may wait there for a change. */
   readonly mayWait: boolean;
 }

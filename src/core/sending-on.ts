@@ -6,6 +6,7 @@ import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
+import { noPathToRegion } from "../endpoint/acl-query-failures.ts";
 import * as failures from "./failures.ts";
 import { targetWith } from "./finding.ts";
 import type { RequestState } from "./request-state.ts";
@@ -52,6 +53,14 @@ export class SendingOn {
     return query.get(REGION) === this.#parts.region?.();
   }
 
+  /** Whether the primary is reached or not. While its name is not known, it says so itself. */
+  #checkRegion(state: RequestState, primary: PrimaryCluster): void {
+    const named = state.query.size === 0 ? undefined : state.query.get(REGION);
+    if (typeof named !== "string" || named === "" || !takesRegion(state.endpoint)) return;
+    const isKnown = named === primary.region || primary.region === "";
+    if (!isKnown && !this.#namesThis(state)) throw noPathToRegion();
+  }
+
   /** Where what it writes is another cluster's: that one. Null at once where there is nothing to look at. */
   to(
     { incoming }: RequestState,
@@ -91,6 +100,7 @@ export class SendingOn {
     context: RequestContext,
   ): Promise<Reply> {
     const { incoming, caller, mount, endpoint } = state;
+    this.#checkRegion(state, primary);
     const sentOn = endpoint?.sentOn ?? null;
     const reply = await this.#sent(state, primary, {
       incoming,
@@ -100,7 +110,7 @@ export class SendingOn {
       headers: [
         ...new Set([...this.#parts.governance.headers(), ...(mount?.headers?.request ?? [])]),
       ],
-      wrapsItself: true,
+      isNamed: false,
       mayWait: false,
     });
     // Lists that wait go by the index of this cluster.
@@ -128,7 +138,7 @@ export class SendingOn {
       attested: null,
       body: await bodyOf(state),
       headers: this.#parts.governance.headers(),
-      wrapsItself: false,
+      isNamed: true,
       mayWait: state.query.has(INDEX) && state.query.get(INDEX) !== "0",
     });
   }

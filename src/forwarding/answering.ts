@@ -5,6 +5,7 @@ import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
 import { utf8 } from "@holdfast/shared/bytes";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { readJson } from "@holdfast/shared/json/json-reader";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
 import type { Core, ForwardedFrom, Incoming } from "../core/incoming.ts";
@@ -81,8 +82,10 @@ export async function answerForwarded(
   sender: Sender,
 ): Promise<ForwardAnswer> {
   const from = { ...sender, attests: attests(sender.member) };
-  const { result } = await core.handle(incomingOf(request, from));
-  return sentAnswer(result, shared());
+  const { result, index } = await core.handle(incomingOf(request, from));
+  const isPlain = result instanceof Reply && result.index === null && index !== null;
+  // As of which index it is: whoever names this region is told that of this one.
+  return sentAnswer(isPlain ? result.with({ index }) : result, shared());
 }
 
 function incomingOf(

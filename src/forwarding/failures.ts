@@ -18,7 +18,8 @@ export function primaryUnreachable(cause?: unknown): Failure {
 export function primaryLost(cause?: unknown): Failure {
   const message =
     "the primary of the shared data was lost before it answered: look whether it was done before you try again";
-  return new Failure("unavailable", "primary-lost", message, { retryAfter: 5, cause });
+  // Whoever tries again by itself might do it twice.
+  return new Failure("unavailable", "primary-lost", message, { retryAfter: Infinity, cause });
 }
 
 /**
@@ -48,6 +49,35 @@ export function tooManyThere(): Failure {
 export function primaryNotServing(): Failure {
   const message = "the primary of the shared data takes no requests now; nothing was done";
   return new Failure("unavailable", "primary-not-serving", message, { retryAfter: 5 });
+}
+
+/**
+ * @code primary-refuses The cluster that writes shared data does not take this one any more: the text has its reason. Nothing was done.
+ * @remedy Ask for a token at the primary, and name it with that (update-primary); or disable this cluster's role.
+ */
+export function primaryRefuses(reason: string): Failure {
+  const message = `the primary of the shared data does not take this cluster (${reason}); nothing was done`;
+  return new Failure("unavailable", "primary-refuses", message, { retryAfter: Infinity });
+}
+
+/**
+ * @code primary-superseded Another cluster was promoted in the place of the one that this one follows. Nothing was done.
+ * @remedy Ask for a token at the cluster that leads, and name it with that (update-primary).
+ */
+export function primarySuperseded(): Failure {
+  const message =
+    "another cluster leads in the place of the primary that this one follows; nothing was done: name it with a token (update-primary)";
+  return new Failure("unavailable", "primary-superseded", message, { retryAfter: Infinity });
+}
+
+/**
+ * @code no-primary This cluster leaves shared data to another one, and follows none: it was demoted, or its primary was taken from it. Nothing was done.
+ * @remedy Name the primary with a token (update-primary), or promote this cluster.
+ */
+export function noPrimary(): Failure {
+  const message =
+    "this cluster is a secondary without a primary, and nothing was done: name one with a token (update-primary), or promote this cluster";
+  return new Failure("unavailable", "no-primary", message, { retryAfter: Infinity });
 }
 
 /**

@@ -13,12 +13,12 @@ interface Who {
   readonly credential?: string | null;
   readonly signal?: AbortSignal;
 }
-const WAITS = { mayWait: true, wrapsItself: false } as const;
-const NAMES = { mayWait: false, wrapsItself: false } as const;
-const WRITES = { mayWait: false, wrapsItself: true } as const;
+const WAITS = { mayWait: true, isNamed: true } as const;
+const NAMES = { mayWait: false, isNamed: true } as const;
+const WRITES = { mayWait: false, isNamed: false } as const;
 
 function requestOf(
-  kind: Pick<SentRequest, "mayWait" | "wrapsItself">,
+  kind: Pick<SentRequest, "mayWait" | "isNamed">,
   { address = "192.0.2.1", credential = "c", signal = new AbortController().signal }: Who,
 ): SentRequest {
   const incoming = { remote: { address, port: 1, loopback: false }, signal } as Incoming;
@@ -37,7 +37,7 @@ class Sent {
     return this.#open.length;
   }
 
-  begin(kind: Pick<SentRequest, "mayWait" | "wrapsItself">, who: Who = {}): void {
+  begin(kind: Pick<SentRequest, "mayWait" | "isNamed">, who: Who = {}): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const send = () => {
       this.#open.push(resolve);

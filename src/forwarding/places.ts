@@ -20,12 +20,12 @@ export class Places {
 
   /** Throws a Failure where there is none: then nothing was sent. */
   async run<T>(
-    { incoming, credential, wrapsItself, mayWait }: SentRequest,
+    { incoming, credential, isNamed, mayWait }: SentRequest,
     send: () => Promise<T>,
   ): Promise<T> {
     const { remote, signal } = incoming;
     if (mayWait) return await this.#wait(remote.address, credential, send);
-    const line = wrapsItself ? this.#forwarded : this.#named;
+    const line = isNamed ? this.#named : this.#forwarded;
     return await line.run({ waitFor: (turn) => unless(signal, turn) }, remote.address, send);
   }
 

@@ -14,8 +14,9 @@ import { ask, forward, type ForwardAnswer, type ForwardedRequest, takeUse } from
 export interface Primary {
   /** Name of its region; empty while it is not known. */
   readonly region: string;
-  /** Throws a Failure: `primaryUnreachable` where nothing can have been done there, else `primaryLost`. Asks once. */
-  call(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardAnswer>;
+  /** Throws a Failure: `primaryUnreachable` where nothing can have been done there, else `primaryLost`. Asks once. `isNamed`: the client
+   *  has named that region, which may wait with its answer. */
+  call(request: ForwardedRequest, signal: AbortSignal, isNamed: boolean): Promise<ForwardAnswer>;
   /** Has the engine of a mount there take a use of what it counts. Throws as `call` does, and asks once. */
   takeUse(mount: string, what: JsonObject): Promise<boolean>;
   /** Whether what it writes comes here now. */
@@ -49,15 +50,23 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([
   Status.failedPrecondition,
 ]);
 
-/** Over the link that there is at that moment; null where there is none. */
-export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "takeUse"> {
+/** Over the link that there is at that moment; null where there is none. `why`: what is wrong there, where more is known than that. */
+export function callsOver(
+  link: () => PeerLink | null,
+  why: () => Failure | null = () => null,
+): Pick<Primary, "call" | "takeUse"> {
   const { atOnce } = takeUse;
   const line = new FairLine({ ...USES, atOnce, atOncePerAddress: atOnce }, primaryBusy);
+  const opened = () => {
+    const open = link();
+    if (open === null || open.closed === null) throw why() ?? primaryUnreachable();
+    return open;
+  };
   return {
-    call: async (request, signal) => {
-      const open = openOf(link());
+    call: async (request, signal, isNamed) => {
+      const open = opened();
       try {
-        return await open.call(request.wrapsItself ? forward : ask, request, { signal });
+        return await open.call(isNamed ? ask : forward, request, { signal });
       } catch (error) {
         signal.throwIfAborted(); // who asked has gone
         throw notAnswered(error);
@@ -65,7 +74,7 @@ export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "
     },
     takeUse: (mount, what) =>
       line.run({ waitFor: (turn) => turn }, "", async () => {
-        const open = openOf(link());
+        const open = opened();
         const request = { mount, what: JSON.stringify(what) };
         try {
           return (await open.call(takeUse, request, { timeout: USE_WITHIN })).isTaken;
@@ -74,11 +83,6 @@ export function callsOver(link: () => PeerLink | null): Pick<Primary, "call" | "
         }
       }),
   };
-}
-
-function openOf(link: PeerLink | null): PeerLink {
-  if (link === null || link.closed === null) throw primaryUnreachable();
-  return link;
 }
 
 function notAnswered(error: unknown): Failure {

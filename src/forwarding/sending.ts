@@ -42,7 +42,7 @@ export class SendingToPrimary implements PrimaryCluster {
     const { signal } = request.incoming;
     if (request.body.length > MAX_SENT_BODY) throw tooLarge(MAX_SENT_BODY);
     const answer = await this.#places.run(request, () =>
-      this.#primary.call(this.#messageOf(request), signal),
+      this.#primary.call(this.#messageOf(request), signal, request.isNamed),
     );
     const reply = replyIn(answer);
     const isSeen = await this.#primary.appliedUpTo(answer.shared, this.#wait, signal);
@@ -59,7 +59,6 @@ export class SendingToPrimary implements PrimaryCluster {
     attested,
     body,
     headers,
-    wrapsItself,
   }: SentRequest): ForwardedRequest {
     const { id, verb, namespace, contentType, wrapTtl, wrapForm, policyOverride, remote } =
       incoming;
@@ -80,7 +79,7 @@ export class SendingToPrimary implements PrimaryCluster {
       port: remote.port,
       wrapTtl: wrapTtl ?? 0n,
       isWrappedAsJwt: wrapForm === "jwt",
-      wrapsItself,
+      wrapsItself: true,
       policyOverride,
       clusterId: this.#clusterId(),
     };

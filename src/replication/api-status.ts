@@ -36,6 +36,7 @@ const history = wire
 
 const ofNode = {
   onDrSecondary: true,
+  inAnyState: true,
   audited: false,
   runs: "here",
 } as const;

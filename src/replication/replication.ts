@@ -230,6 +230,22 @@ export class Replication {
     return this.#following.applied;
   }
 
+  /** Name of the region of whom this cluster follows, reached or not; empty where it follows nobody, or has not heard it. */
+  get primaryRegion(): string {
+    const { now } = this.#role;
+    return now.mode === "secondary" ? (now.region ?? "") : "";
+  }
+
+  /** When that was last heard of, also before the start; null where it never was. */
+  get lastHeard(): Instant | null {
+    return this.#following.heard.last;
+  }
+
+  /** Why it does not take this cluster any more; null where it has not said so. */
+  get refusal(): string | null {
+    return this.#following.heard.lastRefusal;
+  }
+
   /** Whom this cluster follows, as it is reached now; null where it follows nobody. */
   get upstream(): Receiving | null {
     return this.#following.receiving;

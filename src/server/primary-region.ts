@@ -1,11 +1,17 @@
 // The cluster that writes what is shared, as requests of this one are sent on to it: over the link by which its rows come.
 
 import type { Instant, Nanos, Timers } from "@holdfast/shared/world";
+import type { Failure } from "@holdfast/shared/failure";
+import { noPrimary, primaryRefuses, primarySuperseded } from "../forwarding/failures.ts";
 import { callsOver, type Primary } from "../forwarding/primary.ts";
+import { fenced, roleChanging } from "../replication/failures.ts";
 import type { Replication } from "../replication/replication.ts";
 import type { Store } from "../storage/store.ts";
 
-type Followed = Pick<Replication, "upstream" | "applied">;
+type Followed = Pick<
+  Replication,
+  "upstream" | "applied" | "role" | "primaryRegion" | "lastHeard" | "refusal"
+>;
 
 export class PrimaryRegion implements Primary {
   readonly #performance: Followed;
@@ -21,13 +27,26 @@ export class PrimaryRegion implements Primary {
     this.#performance = performance;
     this.#store = store;
     this.#timers = timers;
-    const { call, takeUse } = callsOver(() => performance.upstream?.link ?? null);
+    const { call, takeUse } = callsOver(
+      () => performance.upstream?.link ?? null,
+      () => this.#why(),
+    );
     this.call = call;
     this.takeUse = takeUse;
   }
 
+  /** What this cluster is, where it is not the network that keeps it from its primary; null where it may be. */
+  #why(): Failure | null {
+    const { role, refusal } = this.#performance;
+    if (role.mode === "demoting" || role.mode === "disabled") return roleChanging();
+    if (role.mode === "primary") return fenced(); // what is shared would be its own otherwise
+    if (role.id === "") return noPrimary();
+    if (role.superseded === true) return primarySuperseded();
+    return refusal === null ? null : primaryRefuses(refusal);
+  }
+
   get region(): string {
-    return this.#performance.upstream?.region ?? "";
+    return this.#performance.primaryRegion;
   }
 
   get isRunning(): boolean {
@@ -35,7 +54,7 @@ export class PrimaryRegion implements Primary {
   }
 
   get lastSuccess(): Instant | null {
-    return this.#performance.upstream?.lastHeard ?? null;
+    return this.#performance.upstream?.lastHeard ?? this.#performance.lastHeard;
   }
 
   get lastError(): Primary["lastError"] {

@@ -75,8 +75,10 @@ export function policiesUnknown(names: readonly string[]): Failure {
  * @code token_modified The token was changed in between.
  * @remedy Read it again, then write with its current index.
  */
-export function tokenModified(index: bigint): Failure {
-  return new Failure("conflict", "token_modified", `token was modified (index ${index})`);
+export function tokenModified(index: bigint | null): Failure {
+  // Another cluster has sent it on: what the index is there it knows itself.
+  const now = index === null ? "" : ` (index ${index})`;
+  return new Failure("conflict", "token_modified", `token was modified${now}`);
 }
 
 /** Deleted while it made another. */

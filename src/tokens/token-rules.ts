@@ -150,13 +150,23 @@ export interface TokenChange extends ShapeInput {
   readonly expires?: Instant | null | undefined;
   readonly ttl?: Nanos | null | undefined;
   /** The ModifyIndex that the change is meant for. Default: whatever it is. */
-  readonly cas?: bigint | undefined;
+  readonly cas?: Cas | undefined;
+}
+
+/** A ModifyIndex as it is shown here, or as the record has it where another cluster has written that: the primary is sent the latter. */
+export type Cas = bigint | { readonly ofRecord: bigint };
+
+export function assertUnmodified({ modifyIndex, written }: Token, cas: Cas | undefined): void {
+  if (cas === undefined) return;
+  if (typeof cas === "bigint") {
+    if (cas !== modifyIndex) throw tokenModified(modifyIndex);
+  } else if (cas.ofRecord !== (written?.modify ?? modifyIndex)) throw tokenModified(null);
 }
 
 /** The token as it will be, but for its ModifyIndex. `isOver` is whether it can be used no more. */
 export function changed(before: Token, change: TokenChange, isOver: boolean): Token {
   const { cas, global, expires, ttl } = change;
-  if (cas !== undefined && cas !== before.modifyIndex) throw tokenModified(before.modifyIndex);
+  assertUnmodified(before, cas);
   const problems: string[] = [];
   const shape = checkShape(change, problems);
   if (isOver) problems.push("token has expired");

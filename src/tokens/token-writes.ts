@@ -12,6 +12,8 @@ import { increment, renewedUntil } from "./life/renewal.ts";
 import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
 import {
+  assertUnmodified,
+  type Cas,
   changed,
   checkNewToken,
   cutToMaker,
@@ -102,14 +104,12 @@ export class TokenWrites {
   }
 
   /** Nobody is let in by it from here on. `cas`: the ModifyIndex that it must have. */
-  delete(namespaceId: string, accessor: string, cas?: bigint): Promise<DeletedToken> {
+  delete(namespaceId: string, accessor: string, cas?: Cas): Promise<DeletedToken> {
     const { rows } = this.#parts;
     const remove = (tx: Tx): DeletedToken => {
       const token = this.#stored(tx, namespaceId, accessor);
       if (token === null) throw failures.cannotDelete(accessor);
-      if (cas !== undefined && cas !== token.modifyIndex) {
-        throw failures.tokenModified(token.modifyIndex);
-      }
+      assertUnmodified(token, cas);
       this.remove(tx, token);
       const matters = token.type === "management" && namespaceId === ROOT_NAMESPACE.id;
       const lastManagement = matters && !rows.hasManagement(namespaceId, tx.time, tx);

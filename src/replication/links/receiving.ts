@@ -105,7 +105,6 @@ export class Receiving {
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
   #apiAddress = "";
-  #region = "";
   #lastFailure: LinkFailure | null = null;
   #siblings: Siblings;
   #connection: Connection | null = null;
@@ -293,11 +292,6 @@ export class Receiving {
     this.#lastFailure = { at: this.#world.clock.now(), message: message ?? UNREACHED };
   }
 
-  /** Of the primary; empty where it has not said. */
-  get region(): string {
-    return this.#region;
-  }
-
   /** Of the primary, as it says itself. */
   get apiAddress(): string {
     return this.#apiAddress;
@@ -349,20 +343,30 @@ export class Receiving {
 
   /** A later epoch of the same authority is proved by it; an earlier one is a primary that was superseded. */
   async #accept(answer: HelloAnswer): Promise<void> {
-    const { role } = this.#world;
-    const { set, kind } = this.#upstream.member;
     const known = this.#role.epoch;
     const epoch = epochOf(answer);
-    this.#region = isRegionName(answer.region) ? answer.region : "";
     // One that refuses sends nothing, and its reason says more.
     if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
     after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
-    if (!isOlder(known, epoch)) return;
+    if (isOlder(known, epoch)) await this.#hearEpoch(answer, epoch);
+    await this.#hearRegion(answer.region);
+  }
+
+  async #hearEpoch(answer: HelloAnswer, epoch: Epoch): Promise<void> {
+    const { role } = this.#world;
+    const { set, kind } = this.#upstream.member;
     const authority = new X509Certificate(this.#upstream.member.authority);
     if (!provesEpoch(answer.epochProof, authority, { set, kind, epoch })) {
       throw peerUnproven("the primary names a later epoch, and no proof of it");
     }
     await role.step({ do: "heard", epoch, known: this.#role.known ?? [] });
+  }
+
+  /** Kept: who names it while the primary is out of reach is told that, and not that there is no such region. */
+  async #hearRegion(region: string): Promise<void> {
+    const { role, store } = this.#world;
+    if (!isRegionName(region) || region === this.#role.region || store.locked) return;
+    await role.step({ do: "named", region });
   }
 
   /** One that refuses may know of a later primary; or there is one known here, which it is to hear of. */

@@ -52,6 +52,8 @@ export interface Secondary {
   readonly address: string;
   /** Where else, as the primary has told; null where none has told. */
   readonly known: readonly string[] | null;
+  /** Name of its primary's region, as that has told; not there where none has. */
+  readonly region?: string;
   /** Whether everything was copied once. */
   readonly copied: boolean;
   /** The last index of a primary that has gone: there is nothing behind it. */
@@ -111,6 +113,7 @@ export type Step =
   | { readonly do: "move-primary"; readonly address: string }
   | { readonly do: "forget-primary" }
   | { readonly do: "disable-secondary" }
+  | { readonly do: "named"; readonly region: string }
   | { readonly do: "copied" }
   | { readonly do: "rewound" }
   | { readonly do: "ended"; readonly final: string }
@@ -223,6 +226,8 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
     case "disable-secondary":
       secondary(role, kind);
       return DISABLED;
+    case "named":
+      return { ...secondary(role, kind), region: step.region };
     case "copied":
       return { ...secondary(role, kind), copied: true, mayRewind: false };
     case "rewound":

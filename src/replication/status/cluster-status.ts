@@ -304,7 +304,6 @@ export class ClusterStatus {
         clockSkew: status.clockSkew,
       },
       progress: progress === null ? null : { total: progress.total ?? 0, done: progress.done },
-      region: receiving.region,
       takesRequests: receiving.takesRequests,
     };
   }

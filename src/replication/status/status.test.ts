@@ -35,7 +35,6 @@ function statusWith(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>
     lastSyncErrorAt: null,
     primary: { ...peer, lastHeartbeat, echoDuration: null, clockSkew: null },
     progress: null,
-    region: "",
     takesRequests: false,
     ...facts,
   };

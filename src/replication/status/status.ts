@@ -55,8 +55,6 @@ export interface ReceivingFacts {
   readonly lastSyncErrorAt: Instant | null;
   readonly primary: PeerFacts | null;
   readonly progress: { readonly total: number; readonly done: number } | null;
-  /** Of the primary; empty where it is not known. */
-  readonly region: string;
   /** Whether requests can be sent on to it now. */
   readonly takesRequests: boolean;
 }
@@ -242,7 +240,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
 
 /** Where writes of what is shared go from here, and whether they get there now. */
 function regionStatus(role: Secondary, { region, receiving }: StatusFacts): JsonObject {
-  const there = receiving?.region ?? "";
+  const there = role.region ?? "";
   return {
     region,
     ...(there === "" ? {} : { primary_region: there }),

@@ -8,12 +8,14 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { InputOf } from "@holdfast/shared/endpoint/field";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { tokenFields } from "./body-fields.ts";
 import { accessorMismatch, tokenModified } from "../failures.ts";
 
 import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "../token.ts";
+import type { Cas } from "../token-rules.ts";
 import { showTime } from "@holdfast/shared/text/time";
 import type { AclTokens, TokenSource } from "./acl-tokens.ts";
 import {
@@ -128,12 +130,13 @@ export const tokensApi = [
     folderText: "Missing Token Accessor",
     input: { ...tokenFields, cas: query.cas, strict: query.strictPolicies, region },
     output: record,
-    handler: async (room, input, { namespace, caller }) => {
+    handler: async (room, input, context) => {
+      const { namespace, caller } = context;
       room.checkRegion(input.region);
       if (caller?.counted === true) throw countedParent();
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
       const text = input.accessor ?? "";
-      if (text !== "") return changed(room, namespace.id, text, input);
+      if (text !== "") return changed(room, context, text, input);
       if (input.cas !== null) throw nothingToCompare();
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
@@ -167,13 +170,14 @@ export const tokensApi = [
       region,
     },
     output: record,
-    handler: async (room, input, { namespace, caller }) => {
+    handler: async (room, input, context) => {
+      const { namespace, caller } = context;
       room.checkRegion(input.region);
       if (caller?.counted === true) throw countedParent(); // an accessor of nobody's is an upload
       const text = input.accessor ?? "";
       if (text.toLowerCase() !== input.path) throw accessorMismatch();
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
-      return changed(room, namespace.id, text, input);
+      return changed(room, context, text, input);
     },
   }),
   endpoint({
@@ -235,10 +239,11 @@ export const tokensApi = [
     family: "acl",
     input: { accessor, cas: query.cas, region },
     output: out.nothing,
-    handler: async (room, input, { namespace }) => {
+    handler: async (room, input, context) => {
       room.checkRegion(input.region);
       const { accessor: id, cas } = input;
-      const gone = await room.tokens.writes.delete(namespace.id, id, cas ?? undefined);
+      const { namespace } = context;
+      const gone = await room.tokens.writes.delete(namespace.id, id, comparedWith(cas, context));
       const warnings = gone.lastManagement ? [LAST_MANAGEMENT] : [];
       return reply(undefined, { index: gone.index, warnings });
     },
@@ -319,6 +324,7 @@ export const tokensApi = [
     summary: "Whether global tokens and policies come from another region, and how far they have.",
     description: "Everybody learns whether they do; the rest is for management.",
     access: access.openWithCaller,
+    inAnyState: true,
     family: "acl",
     runs: "active",
     head: true,
@@ -389,16 +395,25 @@ function written(token: Token, warnings: readonly string[]) {
   return reply(recordOf(token), { index: token.modifyIndex, warnings });
 }
 
+function comparedWith(
+  cas: bigint | null,
+  { isSentOn = false }: Pick<RequestContext, "isSentOn">,
+): Cas | undefined {
+  if (cas === null) return undefined;
+  return isSentOn ? { ofRecord: cas } : cas;
+}
+
 async function changed(
   { tokens }: AclTokens,
-  namespaceId: string,
+  context: Pick<RequestContext, "namespace" | "isSentOn">,
   id: string,
   input: InputOf<typeof tokenFields> & { readonly cas: bigint | null },
 ) {
-  const { name, type, policies, roles, global, expires, ttl, created, cas } = input;
+  const { name, type, policies, roles, global, expires, ttl, created } = input;
+  const cas = comparedWith(input.cas, context);
   const secret = input.secret?.reveal();
   const fields = { name, type, policies, roles, global, expires, ttl, created, secret };
-  const token = await tokens.writes.update(namespaceId, id, { ...fields, cas: cas ?? undefined });
+  const token = await tokens.writes.update(context.namespace.id, id, { ...fields, cas });
   return written(token, tokens.warningsOn(token));
 }
 

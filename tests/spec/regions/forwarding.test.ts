@@ -148,6 +148,7 @@ test("R-68: a primary that is lost before it answers is asked once, and nobody c
   const refused = await writing;
   assert.equal(refused.status, 503);
   assert.equal(refused.headers["x-service-error"], "primary_lost");
+  assert.equal(refused.headers["retry-after"], undefined, "nobody is to try it again unseen");
   assert.equal(sent, 1);
   lost.resolve();
 });

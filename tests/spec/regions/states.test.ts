@@ -93,6 +93,26 @@ test("R-86: what was sent on and has not come back is not read from before it ei
   assert.equal((await b.call("GET", POLICY, { token, headers })).status, 200);
 });
 
+test("R-86: how far a region is can be looked at with any state, reached or not", async (t) => {
+  const regions = await twoRegions(t);
+  const { a, b, root: token } = regions;
+  regions.hold();
+  const state = stateOf(await a.call("POST", POLICY, { token, body }));
+  for (const path of [
+    "/v1/sys/replication/status",
+    "/v1/sys/replication/dr/status",
+    "/v1/sys/replication/performance/status",
+    "/v1/acl/replication",
+    "/v1/sys/health",
+    "/v1/sys/seal-status",
+  ]) {
+    for (const seen of [state, "x"]) {
+      const answer = await b.call("GET", path, { token, headers: { "X-Service-State": seen } });
+      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+    }
+  }
+});
+
 test("R-87: a state that nobody of the set has told is refused, and health is answered all the same", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());

@@ -81,6 +81,8 @@ test("status of both sides names the regions, and a secondary says whether write
   assert.ok((await scraped(b, root)).includes(`holdfast_replication_connected${own} 0\n`));
   const { replication_performance_mode: mode, replication_dr_mode: dr } = await health(b);
   assert.deepEqual([mode, dr], ["secondary", "disabled"]);
+  // Q40: how old the global tokens are here.
+  await until(async () => Number((await health(b))["replication_primary_canary_age_ms"]) > 0);
   is(await b.server.call("GET", "/v1/sys/health"), 200);
 });
 

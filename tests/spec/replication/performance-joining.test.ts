@@ -116,7 +116,9 @@ test("R-20: a performance secondary that is revoked is cut off, hears why, stays
     token: primary.token,
     body: { data: { n: "2" } },
   });
-  is(written, 503);
+  is(written, 503, "primary_refuses");
+  assert.match(written.text, /revoked/);
+  assert.equal(written.headers["retry-after"], undefined);
 });
 
 test("R-24: an id that was revoked is good for another token; with it the same cluster comes again by update-primary, and keeps its data", async (t) => {
@@ -154,15 +156,21 @@ test("until the first copy is whole all but status and health is 503 with a time
     is(await perf(secondary, "secondary/disable", {}, primary.token), 403);
     for (const answer of [
       await read(secondary, "x", primary.token),
+      await server.call("GET", "/v1/acl/tokens", { token: primary.token }),
       await secondary.dr("secondary/promote", {}, primary.token),
       await secondary.dr("secondary/recover", {}, primary.token),
     ]) {
-      is(answer, 503, "first_copy");
+      is(answer, 503, "first_copy"); // also on /acl/
       assert.equal(answer.headers["retry-after"], "5");
     }
     const { mode, promotable } = await perfStatus(secondary);
     assert.deepEqual({ mode, promotable }, { mode: "secondary", promotable: false });
-    is(await server.call("GET", "/v1/sys/health"), 473);
+    const health = await server.call("GET", "/v1/sys/health");
+    is(health, 473);
+    assert.deepEqual(
+      [at(health, "replication_dr_mode"), at(health, "replication_dr_fenced")],
+      ["disabled", false],
+    );
   };
   await until(async () => (await server.call("GET", "/v1/sys/health")).status === 473);
   await looksCopying();

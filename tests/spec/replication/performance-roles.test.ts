@@ -85,7 +85,9 @@ test("R-47, R-49: a performance secondary is not promoted beside its primary; af
     [waits["mode"], waits["state"], waits["secondary_id"], waits["primaries"]],
     ["secondary", "idle", "", []],
   );
-  is(await put(a, "refused", root), 503);
+  is(await put(a, "refused", root), 503, "no_primary");
+  await until(async () => (await perfStatus(b))["forwards_writes"] === false);
+  is(await b.server.call("GET", "/v1/acl/tokens?region=a", { token: root }), 503);
   is(await read(a, "x", root), 404);
   is(await perf(b, "secondary/promote", {}, root), 200);
   const status = await perfStatus(b);
@@ -149,7 +151,13 @@ test("a primary in whose place another was promoted hears of it when it is reach
   is(await perf(b, "secondary/promote", { force: true }, root), 200);
   way.heal();
   await until(async () => (await perfStatus(a))["state"] === "fenced");
-  is(await put(a, "x", root), 503);
+  is(await put(a, "x", root), 503, "replication_fenced");
+  const body = { Type: "client", Policies: ["p"], Global: true };
+  is(
+    await a.server.call("POST", "/v1/acl/token", { token: root, body }),
+    503,
+    "replication_fenced",
+  );
   is(await a.server.call("GET", "/v1/sys/health"), 473);
   is(await put(b, "x", root), 200);
   is(await perf(a, "primary/demote", {}, root), 200);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { EngineError } from "../../../src/storage/engines/engine.ts";
 import type { NextGeneration } from "../../../src/storage/generations/generations.ts";
-import { startServer } from "../servers/test-server.ts";
+import { startServer, type TestServerOptions } from "../servers/test-server.ts";
 import { KeptGenerations } from "../stores/kept-generations.ts";
 import { at } from "../http-client.ts";
 import { until } from "../until.ts";
@@ -32,13 +32,19 @@ export class KeptCluster {
   /** What unseals it, and its root token: those of its primary once it has joined. */
   opened = { shares: [] as readonly string[], token: "" };
 
-  private constructor(port: number) {
+  readonly #settings: TestServerOptions["settings"];
+
+  private constructor(port: number, settings: TestServerOptions["settings"]) {
     this.#port = port;
+    this.#settings = settings;
   }
 
   /** Fresh, unsealed. */
-  static async start(t: TestContext): Promise<KeptCluster> {
-    const kept = new KeptCluster(await freePort());
+  static async start(
+    t: TestContext,
+    settings: NonNullable<TestServerOptions["settings"]> = {},
+  ): Promise<KeptCluster> {
+    const kept = new KeptCluster(await freePort(), settings);
     t.after(() => kept.fail());
     const server = await kept.#begin();
     kept.opened = await server.open();
@@ -100,6 +106,7 @@ export class KeptCluster {
     return startServer({
       generations: this.#generations,
       world: HURRIED,
+      settings: this.#settings ?? {},
       config: (config) => ({ ...config, clusterPort }),
     });
   }
