@@ -38,10 +38,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   },
   "region-credentials": { green: ["--n", "6"], red: ["--n", "3"] },
   "on-secondary": {
-    green: [
-      "--only",
-      "acl-policies,acl-tokens-update,acl-tokens-read-delete,kv-data,kv-places,leases-api,mounts-table,wrapping-answers",
-    ],
+    green: ["--only", "acl-policies,acl-tokens-update,kv-data,kv-places,leases-api"],
     red: "tested",
   },
   fsyncfail: { green: ["--stride", "61"], red: ["--stride", "12"] },
