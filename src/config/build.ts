@@ -24,6 +24,8 @@ type Top = Settled<typeof SETTINGS>;
 
 /** As long as a secondary counts as connected without a word. */
 const MIN_PRIMARY_LEASE = 15n * SECOND;
+/** A primary is heard of every five seconds, and counts as gone after fifteen. */
+const MIN_STALENESS = 30n * SECOND;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export function makeConfig(top: Top, making: Making): Config {
@@ -66,6 +68,7 @@ export function makeConfig(top: Top, making: Making): Config {
       acceptFence: values.replication.values.accept_fence,
       operationTokenMaxAge: values.replication.values.operation_token_max_age,
       primaryLease: values.replication.values.primary_lease,
+      maxGlobalTokenStaleness: values.replication.values.max_global_token_staleness,
       operationTokenAuth: values.replication.values.operation_token_auth,
       sharedWait: values.replication.values.best_effort_wal_wait,
       forwardsByHeader: values.replication.values.allow_forwarding_via_header,
@@ -133,6 +136,11 @@ function checkLifetimes(top: Top, making: Making): void {
   if (lease > 0n && lease < MIN_PRIMARY_LEASE) {
     const place = values.replication.place("primary_lease");
     making.problems.push({ place, text: "primary_lease must be 0s or at least 15s" });
+  }
+  const { max_global_token_staleness: staleness } = values.replication.values;
+  if (staleness > 0n && staleness < MIN_STALENESS) {
+    const place = values.replication.place("max_global_token_staleness");
+    making.problems.push({ place, text: "max_global_token_staleness must be 0s or at least 30s" });
   }
 }
 

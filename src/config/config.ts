@@ -48,6 +48,8 @@ export interface Config {
     readonly operationTokenMaxAge: Nanos;
     /** After which a primary writes nothing without its secondaries; 0: it does. */
     readonly primaryLease: Nanos;
+    /** Of shared data, after which global tokens are not taken; 0: they are. */
+    readonly maxGlobalTokenStaleness: Nanos;
     /** Whether making one needs a token or a ticket besides shares. */
     readonly operationTokenAuth: "open" | "required";
     /** For what a primary has written to be seen where it was asked for. */

@@ -63,6 +63,11 @@ const refused: readonly [name: string, text: string, problem: RegExp][] = [
     'replication { primary_lease = "14s" }',
     /2:\d+: primary_lease must be 0s or at least 15s/,
   ],
+  [
+    "tokens that would be refused between two heartbeats",
+    'replication { max_global_token_staleness = "29s" }',
+    /2:\d+: max_global_token_staleness must be 0s or at least 30s/,
+  ],
   ["plugins", 'plugin_directory = "/p"', /"plugin_directory" is not in this version: plugins/],
   ["first-run requests", 'initialize "a" { request "b" { path = "c" } }', /"initialize" is not in/],
   ["mlock", "disable_mlock = true", /"disable_mlock" is not in this version: locked memory/],

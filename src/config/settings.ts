@@ -345,6 +345,11 @@ export const SETTINGS = {
       "0s",
       { from: "0s", to: "24h" },
     ),
+    max_global_token_staleness: duration(
+      "A performance secondary whose shared data may be older than this takes no global tokens until it has caught up: 30s or more; `0s` is that it does",
+      "0s",
+      { from: "0s", to: "8760h" },
+    ),
     operation_token_auth: oneOf(
       "Who may take part in making an operation token on a secondary: whoever has key shares, or only who also shows an operation token or a ticket for `operation-token`",
       ["open", "required"],

@@ -22,8 +22,9 @@ test("T-B05: a caller is found again as at the door: there, in its namespace, an
     namespace: ROOT_NAMESPACE,
     caller,
   } as unknown as RequestState;
-  const again = (now: Caller | null) =>
+  const again = (now: Caller | null, isStale = false) =>
     callerAgain(state, {
+      elsewhere: { isStale },
       tokens: { find: () => now, underWay: () => assert.fail("it is not counted") },
       namespaces: { named: () => assert.fail("nobody vouches for it") },
       clock: { now: () => 0n },
@@ -34,4 +35,7 @@ test("T-B05: a caller is found again as at the door: there, in its namespace, an
   const boundTo = (has: boolean) => ({ has: () => has }) as unknown as Caller["boundTo"] & object;
   assert.notEqual(again({ ...caller, boundTo: boundTo(true) }), null);
   assert.equal(again({ ...caller, boundTo: boundTo(false) }), null, "bound to another address");
+  // T-A20: also while it waits, in a region that has not heard of its primary for too long.
+  assert.equal(again({ ...caller, global: true }, true), null);
+  assert.notEqual(again({ ...caller, global: false }, true), null);
 });

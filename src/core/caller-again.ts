@@ -5,19 +5,20 @@ import type { Clock } from "@holdfast/shared/world";
 import { attestedCaller } from "./attested.ts";
 import { reaches } from "./need.ts";
 import type { RequestState } from "./request-state.ts";
-import type { NamespaceTree, NodeState, TokenLookup } from "./seams.ts";
+import type { NamespaceTree, NodeState, SharedElsewhere, TokenLookup } from "./seams.ts";
 
 interface Sources {
   readonly tokens: Pick<TokenLookup, "find" | "underWay">;
   readonly namespaces: Pick<NamespaceTree, "named">;
   readonly clock: Pick<Clock, "now">;
+  readonly elsewhere?: Pick<SharedElsewhere, "isStale">;
 }
 
 /** Null where it was revoked, has run out or is good elsewhere only. The use that a counted token has taken for this
  *  request stays taken, so that one with none left is found by its record. */
 export function callerAgain(
   { incoming, namespace, caller }: RequestState,
-  { tokens, namespaces, clock }: Sources,
+  { tokens, namespaces, clock, elsewhere }: Sources,
 ): Caller | null {
   if (namespace === null) return null;
   const attested = incoming.forwarded?.attested ?? null;
@@ -32,6 +33,7 @@ export function callerAgain(
     ? counting(caller, tokens.underWay(caller))
     : tokens.find(incoming.credential);
   if (now === null || !reaches(now, namespace)) return null;
+  if (now.global && elsewhere?.isStale === true) return null;
   return (now.boundTo?.has(incoming.remote.address) ?? true) ? now : null;
 }
 

@@ -57,6 +57,16 @@ export function sharedHalf(): Failure {
 }
 
 /**
+ * @code global-tokens-stale This region has not heard of its primary for longer than `max_global_token_staleness`, so that it takes no global tokens.
+ * @remedy Bring the link to the primary back, or use a token of this region; `generate-root` makes one from key shares.
+ */
+export function globalTokensStale(): Failure {
+  const message =
+    "global tokens are not taken here until the primary of the shared data is heard of again: they may have been revoked there";
+  return new Failure("unavailable", "global-tokens-stale", message, { retryAfter: 30 });
+}
+
+/**
  * @code not-dr-secondary The operation is one of disaster-recovery secondaries, and this cluster is none.
  * @remedy Ask the secondary, or use the endpoint without `secondary` in its path.
  */

@@ -135,6 +135,11 @@ export class Judging {
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
       throw nobodysToken(state);
     }
+    if (caller.global && this.#parts.elsewhere?.isStale === true) {
+      if (need === "optional") return;
+      state.caller = caller;
+      throw failures.globalTokensStale();
+    }
     // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
     const wraps = caller.wrapping !== undefined;
     const unwraps = state.endpoint?.unwraps === true;

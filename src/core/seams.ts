@@ -228,6 +228,8 @@ export type Reached = "reached" | "behind" | "lost" | "unknown";
 export interface SharedElsewhere {
   /** Null while this cluster writes it itself. */
   readonly primary: PrimaryCluster | null;
+  /** Whether what is here may be so old that a global token may have been revoked long ago. */
+  readonly isStale: boolean;
 }
 
 export interface PrimaryCluster {

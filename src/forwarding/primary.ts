@@ -29,6 +29,8 @@ export interface Primary {
   readonly isTorn: boolean;
   /** Whether they are of one, as soon as they are, and false when the time is over. */
   whole(within: Nanos, signal: AbortSignal): Promise<boolean>;
+  /** How old what it has written may be here; null where nobody knows. */
+  readonly age: Nanos | null;
   /** Its last index that is applied here. */
   readonly applied: bigint;
   /** Whether it is applied up to there, as soon as it is, and false when the time is over. */

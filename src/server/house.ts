@@ -139,7 +139,11 @@ export class House {
       mounts: this.rooms.mounts.mounts,
       own: this.endpoints,
     });
-    this.#region = new PrimaryRegion(this.rooms.replication.performance, { store, timers });
+    this.#region = new PrimaryRegion(this.rooms.replication.performance, {
+      store,
+      timers,
+      clock,
+    });
     this.pipeline = this.#newPipeline(host, ground);
     this.forwarded = {
       core: this.pipeline,
@@ -335,6 +339,11 @@ export class House {
         get primary() {
           const known = primary();
           return known === null ? null : sendingTo(known);
+        },
+        get isStale() {
+          const { maxGlobalTokenStaleness: most } = config.replication;
+          const known = most === 0n ? null : primary();
+          return known !== null && (known.age === null || known.age > most);
         },
       },
       consistency: this.#states,

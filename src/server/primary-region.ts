@@ -1,6 +1,6 @@
 // The cluster that writes what is shared, as requests of this one are sent on to it: over the link by which its rows come.
 
-import type { Instant, Nanos, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { Failure } from "@holdfast/shared/failure";
 import { noPrimary, primaryRefuses, primarySuperseded } from "../forwarding/failures.ts";
 import { callsOver, type Primary } from "../forwarding/primary.ts";
@@ -17,16 +17,26 @@ export class PrimaryRegion implements Primary {
   readonly #performance: Followed;
   readonly #store: Pick<Store, "onCommit">;
   readonly #timers: Timers;
+  readonly #clock: Pick<Clock, "now">;
   readonly call: Primary["call"];
   readonly takeUse: Primary["takeUse"];
 
   constructor(
     performance: Followed,
-    { store, timers }: { readonly store: Pick<Store, "onCommit">; readonly timers: Timers },
+    {
+      store,
+      timers,
+      clock,
+    }: {
+      readonly store: Pick<Store, "onCommit">;
+      readonly timers: Timers;
+      readonly clock: Pick<Clock, "now">;
+    },
   ) {
     this.#performance = performance;
     this.#store = store;
     this.#timers = timers;
+    this.#clock = clock;
     const { call, takeUse } = callsOver(
       () => performance.upstream?.link ?? null,
       () => this.#why(),
@@ -59,6 +69,16 @@ export class PrimaryRegion implements Primary {
 
   get lastError(): Primary["lastError"] {
     return this.#performance.upstream?.lastFailure ?? null;
+  }
+
+  /** That of the last word, or of what is missing although the primary is heard. */
+  get age(): Nanos | null {
+    const heard = this.lastSuccess;
+    if (heard === null) return null;
+    const now = this.#clock.now();
+    const silent = heard > now ? 0n : now - heard;
+    const behind = this.#performance.upstream?.status.behindFor ?? 0n;
+    return behind > silent ? behind : silent;
   }
 
   get applied(): bigint {

@@ -46,6 +46,7 @@ class FirstRegion implements Primary {
   applied = 0n;
   isTorn = false;
   isRunning = true;
+  age: Nanos | null = 0n;
   lastSuccess: Instant | null = null;
   lastError: Primary["lastError"] = null;
   /** How long somebody waited for what has not come: nobody does here for longer than a turn, where that is set. */
