@@ -153,7 +153,7 @@ test("R-12, R-13, R-21, R-59, R-70: a region that joins by the cluster port alon
   await until(async () => /revoked/.test(JSON.stringify((await status(b))["last_sync_error"])));
   assert.equal((await status(b))["state"], "idle");
   assert.equal(await b.value("x"), "2");
-  is(await b.put("x", "3"), 503, "primary_unreachable");
+  is(await b.put("x", "3"), 503, "primary_refuses");
   await a.kill();
   assert.equal(stores(a, "local/leases/records/"), true, "there one is found");
 });
