@@ -2,7 +2,7 @@
 // without a socket. Who runs it decides what happens on the way.
 
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
-import type { CallOptions, Messages, Shape } from "../grpc/method.ts";
+import { type CallOptions, type Messages, MOVES, type Shape } from "../grpc/method.ts";
 import { Status, StatusError, statusOf } from "../grpc/status.ts";
 import { peerRefused } from "./failures.ts";
 import { PeerGate, type ServedSet } from "./hello.ts";
@@ -89,6 +89,8 @@ class MemoryConnection implements Carried {
   readonly #lost = new StatusError(Status.unavailable, "the session was lost");
   readonly #timers: MemoryWorld["timers"];
   readonly closed: Promise<void>;
+  /** Bytes of answers. */
+  #came = 0;
 
   constructor(gate: PeerGate, way: Way, timers: MemoryWorld["timers"]) {
     this.#gate = gate;
@@ -106,7 +108,7 @@ class MemoryConnection implements Carried {
   async *exchange(
     shape: Shape,
     requests: Messages,
-    { signal, timeout }: CallOptions = {},
+    { signal, timeout, isQueued = false }: CallOptions = {},
   ): AsyncGenerator<Uint8Array> {
     const ended = new AbortController();
     const cancelled = new StatusError(Status.cancelled, "the call was cancelled");
@@ -118,7 +120,13 @@ class MemoryConnection implements Carried {
     signal?.addEventListener("abort", cancel, { once: true });
     const late = () =>
       ended.abort(new StatusError(Status.deadlineExceeded, "the time of the call is over"));
-    const timer = timeout === undefined ? null : this.#timers.after(timeout, late);
+    let came = this.#came;
+    const look = () => {
+      if (!isQueued || this.#came - came < MOVES) return late();
+      came = this.#came;
+      timer = this.#timers.after(timeout ?? 0n, look);
+    };
+    let timer = timeout === undefined ? null : this.#timers.after(timeout, look);
     try {
       this.#gate.admit(shape.path);
       const served = this.#gate.table.get(shape.path);
@@ -155,6 +163,7 @@ class MemoryConnection implements Carried {
           throw new StatusError(Status.resourceExhausted, text);
         }
         await unless(this.#way.pass(to, next.value), signal);
+        if (to === "client") this.#came += next.value.length;
         yield next.value.slice(); // the other end has memory of its own
       }
     } finally {

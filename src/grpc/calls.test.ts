@@ -261,6 +261,44 @@ describe("calls", BOUND, () => {
     await until(() => calls[0]?.signal.aborted === true && pair.sessions[0]?.calls === 0);
   });
 
+  test("the time of a call that is queued begins anew while other answers come, and is over when they do not", async () => {
+    const { calls, served } = waiting();
+    const next: (() => void)[] = [];
+    const client = await start([
+      served,
+      serveStream(blocks, async function* (_request, { signal }) {
+        for (;;) {
+          await new Promise<void>((resolve) => {
+            next.push(resolve);
+            signal.addEventListener("abort", () => resolve(), { once: true });
+          });
+          if (signal.aborted) return;
+          yield { bytes: Buffer.alloc(BLOCK) };
+        }
+      }),
+    ]);
+    const others = callStream(client, blocks, { text: "", count: 0 });
+    const queued = { timeout: 5n * SECOND, isQueued: true };
+    const state = { isOver: false };
+    const call = callUnary(client, ping, { text: "", count: 0 }, queued);
+    const ends = assert.rejects(call, says(Status.deadlineExceeded)).then(() => {
+      state.isOver = true;
+    });
+    await until(() => calls.length === 1);
+    for (let i = 0; i < 3; i++) {
+      const arrives = others.next();
+      await until(() => next.length > i);
+      next[i]!();
+      assert.equal((await arrives).done, false);
+      await pair.world.timers.advance(5n * SECOND);
+      await nextTurn();
+      assert.equal(state.isOver, false);
+    }
+    await pair.world.timers.advance(5n * SECOND);
+    await ends;
+    await others.return(undefined);
+  });
+
   test("a server that is told a deadline keeps it by itself", async () => {
     const { calls, served } = waiting();
     await start([served]);

@@ -2,12 +2,12 @@
 
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Nanos, Timer } from "@holdfast/shared/world";
 import type { Swept } from "../base/sweep.ts";
 import { ClientCall } from "./client-call.ts";
 import { requestHead } from "./headers.ts";
 import { MessageRoom } from "./message-room.ts";
-import type { CallOptions, Channel, Messages, Shape } from "./method.ts";
+import { type CallOptions, type Channel, type Messages, MOVES, type Shape } from "./method.ts";
 import {
   CALLER_LIMITS,
   Liveness,
@@ -19,7 +19,7 @@ import { Status, StatusError } from "./status.ts";
 
 export class ClientSession implements Channel, Swept {
   readonly #session: ClientHttp2Session;
-  readonly #socket: Duplex;
+  readonly #socket: Duplex & { readonly bytesRead?: number };
   readonly #authority: string;
   readonly #world: SessionWorld;
   readonly #limits: SessionLimits;
@@ -74,14 +74,14 @@ export class ClientSession implements Channel, Swept {
   async *exchange(
     shape: Shape,
     requests: Messages,
-    { signal, timeout }: CallOptions = {},
+    { signal, timeout, isQueued = false }: CallOptions = {},
   ): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted();
     if (!this.isOpen) throw new StatusError(Status.unavailable, "the session is closed");
     const stop = new AbortController();
-    const head = requestHead(this.#authority, shape.path, timeout ?? null);
+    const head = requestHead(this.#authority, shape.path, isQueued ? null : (timeout ?? null));
     const stream = this.#session.request(head, { endStream: false, signal: stop.signal });
-    const { clock, timers } = this.#world;
+    const { clock } = this.#world;
     const call = new ClientCall(stream, clock, {
       max: shape.maxResponse,
       room: this.#room,
@@ -93,12 +93,9 @@ export class ClientSession implements Channel, Swept {
       call.give(
         new StatusError(Status.cancelled, "the call was cancelled", { cause: signal?.reason }),
       );
-    const timer =
-      timeout === undefined
-        ? null
-        : timers.after(timeout, () =>
-            call.give(new StatusError(Status.deadlineExceeded, "the time of the call is over")),
-          );
+    const late = () =>
+      call.give(new StatusError(Status.deadlineExceeded, "the time of the call is over"));
+    const timer = timeout === undefined ? null : this.#within(timeout, isQueued, late);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       call.send(requests);
@@ -109,6 +106,20 @@ export class ClientSession implements Channel, Swept {
       this.#calls.delete(call);
       call.leave();
     }
+  }
+
+  #within(timeout: Nanos, isQueued: boolean, late: () => void): Timer {
+    const { timers } = this.#world;
+    const read = () => this.#socket.bytesRead ?? 0;
+    let before = read();
+    const look = () => {
+      const moved = read() - before;
+      if (!isQueued || moved < MOVES) return late();
+      before += moved;
+      timer = timers.after(timeout, look);
+    };
+    let timer = timers.after(timeout, look);
+    return { cancel: () => timer.cancel() };
   }
 
   check(now: Nanos): boolean {

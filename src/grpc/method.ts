@@ -122,7 +122,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Of the whole call; none where it is a stream that lasts. */
   readonly timeout?: Nanos;
+  /** The time begins anew as long as the peer sends something, on whichever call: a short answer stands behind long ones on a slow line.
+   *  Default false. */
+  readonly isQueued?: boolean;
 }
+
+/** In the time of a call that is queued. Less comes from a peer that answers pings, and nothing else. */
+export const MOVES = 4096;
 
 /** Carries calls to one peer. */
 export interface Channel {

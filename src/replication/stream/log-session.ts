@@ -181,13 +181,13 @@ export class LogSession implements Ended {
   }
 
   async #listen(said: AsyncIterator<ToSender>): Promise<void> {
-    const { member, acknowledged } = this.#parts;
+    const { member, acknowledged, clock } = this.#parts;
     try {
       for (let next = await said.next(); next.done !== true; next = await said.next()) {
         const { ack } = next.value;
         if (ack === null || ack.durable >= this.#next) return; // what was not sent is not durable there
         if (ack.credit === 0n) this.#isFinalHeard = this.#isFinal;
-        member.acknowledge(ack.durable);
+        member.acknowledge(ack.durable, clock.now());
         const wasSpent = this.#credit <= 0;
         this.#credit = Math.min(CREDIT, this.#credit + Number(ack.credit));
         acknowledged();

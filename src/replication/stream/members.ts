@@ -128,7 +128,8 @@ export class Member {
   }
 
   /** It has said so. Never back, but where it begins anew. */
-  acknowledge(durable: bigint): void {
+  acknowledge(durable: bigint, now: Instant | null = null): void {
+    if (now !== null && now > this.#heard) this.#heard = now;
     if (this.#acknowledged === null || durable > this.#acknowledged) this.#acknowledged = durable;
   }
 

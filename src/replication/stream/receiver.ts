@@ -37,6 +37,7 @@ const LONGEST_PAUSE: Nanos = 60n * SECOND;
 const STOOD: Nanos = 5n * SECOND;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
+/** Without anything from the primary: behind a slow line its answer stands behind the log. */
 const ECHO_WITHIN: Nanos = 10n * SECOND;
 
 /** A secondary as it sees itself. */
@@ -346,7 +347,7 @@ export class Receiver {
           evacuations: evacuations ?? [],
           isBare: evacuations === null,
         },
-        { timeout: ECHO_WITHIN, signal },
+        { timeout: ECHO_WITHIN, isQueued: true, signal },
       );
       const t3 = clock.now();
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };

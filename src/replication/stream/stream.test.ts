@@ -67,6 +67,33 @@ describe("the log", BOUND, () => {
     assert.deepEqual(heard, [pair.world.clock.now()]);
   });
 
+  test("an echo whose answer stands behind the log on a slow line ends nothing; one after which nothing comes does", async () => {
+    pair = await following();
+    await pair.receiver.close();
+    const nothing = new Promise<never>(() => {});
+    pair.instead.set("Echo", () => serveUnary(echo, () => nothing));
+    pair.receive();
+    pair.receiver.open();
+    await until(() => pair.receiver.status.state === "stream-wals");
+    const sessions = pair.hellos.length;
+    const isEqual = () => pair.secondary.store.index === pair.primary.store.index;
+    for (let i = 0; i < 4; i++) {
+      await pair.put(`shared/slow/${i}`, "x".repeat(8192));
+      await until(isEqual);
+      await pair.world.timers.advance(10n * SECOND);
+      await turns();
+    }
+    assert.equal(pair.receiver.status.state, "stream-wals");
+    assert.equal(pair.hellos.length, sessions, "one session");
+    assert.equal(
+      pair.sender.members()[0]!.isConnected,
+      true,
+      "what it acknowledges is a word of it",
+    );
+    await pair.world.timers.advance(10n * SECOND);
+    await until(() => pair.receiver.status.state !== "stream-wals");
+  });
+
   test("only what is durable is acknowledged", async () => {
     pair = await following();
     const acknowledged = () => pair.sender.members()[0]!.acknowledged;
