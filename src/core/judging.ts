@@ -133,6 +133,9 @@ export class Judging {
       if (need === "optional") return;
       // Whoever tries out secrets is slowed down; those who have one are not.
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
+      // Of one that was sent on another cluster says the address: it is slowed down whatever it says.
+      const { forwarded = null } = incoming;
+      if (forwarded !== null) this.#parts.attempts.take(`member ${forwarded.member}`);
       throw nobodysToken(state);
     }
     if (caller.global && this.#parts.elsewhere?.isStale === true) {

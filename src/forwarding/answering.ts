@@ -6,6 +6,7 @@ import { utf8 } from "@holdfast/shared/bytes";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { readJson } from "@holdfast/shared/json/json-reader";
 import { Reply } from "@holdfast/shared/endpoint/reply";
+import { readAddress } from "@holdfast/shared/text/addresses";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
 import type { Core, ForwardedFrom, Incoming } from "../core/incoming.ts";
@@ -37,6 +38,8 @@ export interface ForwardedRequests {
   readonly shared: () => bigint;
   /** Names of the policies that a member may vouch for; null: all. */
   readonly attests: (member: string) => readonly string[] | null;
+  /** Which cluster a member is; null where nobody here has members. */
+  readonly clusterOf: (member: string) => string | null;
   /** By the engine of a shared mount; null where that is not here to do it. */
   readonly takeUse: (mount: string, what: JsonObject) => Promise<boolean | null>;
 }
@@ -68,6 +71,14 @@ function usedIn(what: string): JsonObject {
   }
 }
 
+/** Also what stands for a zone. */
+const PRINTED = /^[\w.:%-]+$/;
+
+/** As listeners tell it: who comes by a local socket has none. */
+function isAddress(text: string): boolean {
+  return text === "unix" || (PRINTED.test(text) && readAddress(text) !== null);
+}
+
 interface Sender {
   /** As its certificate proves. */
   readonly member: string;
@@ -77,10 +88,14 @@ interface Sender {
 }
 
 export async function answerForwarded(
-  { core, shared, attests }: ForwardedRequests,
+  { core, shared, attests, clusterOf }: ForwardedRequests,
   request: ForwardedRequest,
   sender: Sender,
 ): Promise<ForwardAnswer> {
+  // What stands in records and limits is not for the member to choose.
+  const known = clusterOf(sender.member);
+  const isOwn = known === null || known === request.clusterId;
+  if (!isOwn || !isAddress(request.address)) throw malformed();
   const from = { ...sender, attests: attests(sender.member) };
   const { result, index } = await core.handle(incomingOf(request, from));
   const isPlain = result instanceof Reply && result.index === null && index !== null;

@@ -225,6 +225,11 @@ export class Replication {
     return this.#leading.serving?.secondaries.attests(id) ?? null;
   }
 
+  /** Which cluster a secondary is, by its hello; null where this cluster has none. */
+  clusterOf(id: string): string | null {
+    return this.#leading.serving?.secondaries.clusterNamed(id) ?? null;
+  }
+
   /** The last index of the primary that is here. */
   get applied(): bigint {
     return this.#following.applied;

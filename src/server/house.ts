@@ -149,6 +149,7 @@ export class House {
       core: this.pipeline,
       shared: () => store.head?.lastPerf ?? 0n,
       attests: (member) => this.rooms.replication.performance.attests(member),
+      clusterOf: (member) => this.rooms.replication.performance.clusterOf(member),
       takeUse: (mount, what) => this.rooms.mounts.mounts.takeUse(mount, what),
     };
   }

@@ -201,6 +201,11 @@ export class Secondaries {
     return known === null ? [] : known.attests;
   }
 
+  /** Which cluster a member is, as it has said at its hello; empty where it is not known. */
+  clusterNamed(id: string): string {
+    return storedSecondary(this.#view, id)?.clusterId ?? "";
+  }
+
   /**
    * Forgets the member and takes none of its certificates any more. Gives their serials, none where nobody knows it: their
    * sessions are to be cut now.

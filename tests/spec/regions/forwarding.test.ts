@@ -356,6 +356,16 @@ test("R-75: whom a secondary vouches for can do nothing but write what is shared
   ]);
   await assert.rejects(forwarded(a, { ...write, credential: "x" }), /malformed/);
   await assert.rejects(forwarded(a, { ...write, id: "x" }), /malformed/);
+  for (const address of [
+    "",
+    "x",
+    "192.0.2.7\n",
+    "fe80::1%\n",
+    "192.0.2.7:1",
+    "1".repeat(300_000),
+  ]) {
+    await assert.rejects(forwarded(a, { ...write, address }), /malformed/);
+  }
   await assert.rejects(forwarded(a, { ...write, wrapsItself: false }), /malformed/); // it is wrapped where it was asked
   await assert.rejects(forwarded(a, write, { namedRegion: true }), /malformed/);
 });
@@ -409,4 +419,28 @@ test("what comes by another cluster is never taken for one from this machine", a
   const { a } = await twoRegions(t);
   const started = { verb: "POST", target: "/sys/generate-root/attempt", address: "127.0.0.1" };
   assert.equal((await forwarded(a, started)).refused?.kind, "denied");
+});
+
+test("a member says which cluster it is once, at its hello: another one in a request is malformed", async (t) => {
+  const { a } = await twoRegions(t);
+  const from = { ...a.server.forwarded, clusterOf: (id: string) => (id === MEMBER ? "b" : "") };
+  const { signal } = new AbortController();
+  const send = (clusterId: string, member = MEMBER) =>
+    answerForwarded(from, { ...NOBODY, clusterId }, { member, signal, namedRegion: false });
+  assert.equal((await send("b")).refused?.kind, "denied");
+  await assert.rejects(send("SPOOFED"), /malformed/);
+  await assert.rejects(send("b", "region-c"), /malformed/);
+});
+
+test("who tries out tokens through another cluster is slowed down, whatever addresses that invents; who has one is not", async (t) => {
+  const { a, root } = await twoRegions(t);
+  const named = { namedRegion: true };
+  const kinds = new Set<string | undefined>();
+  for (let n = 0; n < 200 && !kinds.has("rate-limited"); n++) {
+    const request = { credential: `wrong-${n}`, address: `192.0.2.${n}`, wrapsItself: false };
+    kinds.add((await forwarded(a, { target: "/acl/token/self", ...request }, named)).refused?.kind);
+  }
+  assert.deepEqual([...kinds], ["denied", "rate-limited"]);
+  const request = { target: "/acl/token/self", credential: root, wrapsItself: false };
+  assert.equal((await forwarded(a, request, named)).refused, null);
 });
