@@ -217,7 +217,8 @@ const WOKEN = [
   "end the children of tokens", // when the token above them ends
   "empty namespaces", // waits for the mounts in it; below it is told from the others
   "remove what is left of namespaces", // when another cluster has deleted one
-  "remove what is left of mounts", // the same
+  "give up what was given by mounts that go", // when another cluster disables one
+  "remove what is left of mounts", // when it has
   "tidy leases", // when an operator says so
   "queue leases for revocation", // when a token ends or a mount goes
   "revoke leases", // those that were found to end

@@ -104,7 +104,9 @@ export function withRoot(cluster: Cluster, token: string): Cluster {
 
 /** It streams, and has everything that is shared, byte for byte; and its rooms are open with it. */
 export async function regionInSync(primary: Cluster, secondary: Cluster): Promise<void> {
+  const { index } = primary; // roots are looked at once a second at most: they may be equal, and old
   await until(async () => {
+    if (performanceOf(secondary).applied < index) return false;
     const { state, merkle_root: root, promotable_reasons: found } = await perfStatus(secondary);
     const reasons = Array.isArray(found) ? found : [];
     const isOpen = !["copied", "alone"].some((one) => reasons.includes(one));
