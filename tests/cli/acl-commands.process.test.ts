@@ -525,20 +525,24 @@ test("a region that was chosen goes with whatever a command sends about tokens",
     ["one-time", "exchange", "-"],
     ["delete", "-yes", "c8427da3"],
   ];
+  const commands = (file: string) => [
+    ...lines(file).map((line) => ["acl", "token", ...line]),
+    ["acl", "replication", "status"],
+  ];
   const tried = new Set<string>();
   for (const way of ["flag", "environment"]) {
-    for (const line of lines(join(home, way))) {
+    for (const line of commands(join(home, way))) {
       const since = server.seen.length;
       const args = way === "flag" ? ["-region", "global"] : [];
       const env: Record<string, string> =
         way === "flag" ? { HOLDFAST_REGION: "nowhere" } : { HOLDFAST_REGION: "global" };
-      await token([...line, ...args], { stdin: `${SECRET}\n`, env });
+      await cli([...line, ...args], { stdin: `${SECRET}\n`, env });
       const sent = server.seen.slice(since).filter(({ path }) => path.startsWith("acl/"));
       assert.ok(sent.length > 0, line.join(" "));
       for (const { method, path, query } of sent) {
         assert.equal(query.get("region"), "global", `${line.join(" ")}: ${method} ${path}`);
       }
-      const found = findCommand(["acl", "token", ...line]);
+      const found = findCommand(line);
       assert.ok(found.kind === "command");
       tried.add(found.name);
     }
