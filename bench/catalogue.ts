@@ -12,6 +12,7 @@ import { millionRows } from "./stores/million.ts";
 import { policyRows } from "./policies/policies.ts";
 import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
+import { filterRows } from "./replication/filter-view.ts";
 import { regionRows } from "./replication/regions.ts";
 import { replicationRows } from "./replication/replication.ts";
 import { statusRows } from "./replication/status.ts";
@@ -34,6 +35,7 @@ export const ROWS: readonly Row[] = [
   ...cloudRows,
   ...tokenRows,
   ...savedRows,
+  ...filterRows,
   ...replicationRows,
   ...statusRows,
   ...regionRows,

@@ -19,6 +19,15 @@ export interface OwnLeases {
   revoke(place: string): Promise<void>;
   /** What kept some from being revoked may be mended: try them again now. */
   retryStuck(): Promise<void>;
+  /** Those that other clusters have given by this mount, where it is shared with them. `revoke`: each of them queues its own for
+   *  revocation. */
+  elsewhere(place: string, how: { readonly revoke: boolean }): Promise<LeasesElsewhere>;
+}
+
+export interface LeasesElsewhere {
+  readonly count: number;
+  /** How many clusters have given no answer: they may have some. */
+  readonly silent: number;
 }
 
 /** Proofs that whoever sends them is this mount: RS256, public keys at
@@ -56,7 +65,12 @@ export const NO_SERVICES: EngineServices = {
   },
   environment: () => null,
   settings: {},
-  leases: { count: async () => 0, revoke: async () => {}, retryStuck: async () => {} },
+  leases: {
+    count: async () => 0,
+    revoke: async () => {},
+    retryStuck: async () => {},
+    elsewhere: async () => ({ count: 0, silent: 0 }),
+  },
   identity: {
     token: async () => {
       throw new Error("there is no key to sign with");

@@ -12,15 +12,25 @@ export interface Job {
   readonly options: RunOptions;
   /** Stop at the first red seed. */
   readonly untilRed: boolean;
+  /** No seed is begun after so many milliseconds. Default: all are run. */
+  readonly within?: number;
 }
 
 /** All outcomes in the order of their seeds, whichever thread they come from. */
-export async function runAll({ from, count, jobs, options, untilRed }: Job): Promise<Outcome[]> {
+export async function runAll({
+  from,
+  count,
+  jobs,
+  options,
+  untilRed,
+  within = Infinity,
+}: Job): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   let next = from;
+  const end = performance.now() + within;
   let reported = performance.now();
   let stopped = false;
-  const take = () => (stopped || next >= from + count ? null : next++);
+  const take = () => (stopped || next >= from + count || performance.now() > end ? null : next++);
   const add = (outcome: Outcome) => {
     outcomes.push(outcome);
     stopped ||= untilRed && outcome.red !== null;

@@ -2,7 +2,8 @@
 // npm run sim -- --seed S [--trace] [--follow] [--plant NAME]                 runs one, and shows what happened
 //
 // With --follow a second machine follows the first, and is compared with it. With --clusters [--steps N] each seed is a walk of
-// two or three whole clusters that replicate; with --regions, of clusters that share data and have some of their own.
+// two or three whole clusters that replicate; with --regions, of clusters that share data and have some of their own; with --five, of
+// five that do both, with filters. With --minutes M no seed is begun after M minutes.
 //
 // Exit code 1 when a seed is red; with a planted bug, when none is.
 
@@ -29,13 +30,15 @@ async function main(): Promise<number> {
       follow: { type: "boolean", default: false },
       clusters: { type: "boolean", default: false },
       regions: { type: "boolean", default: false },
+      five: { type: "boolean", default: false },
+      minutes: { type: "string" },
       steps: { type: "string", default: "1000" },
       trace: { type: "boolean", default: false },
       "expect-red": { type: "boolean", default: false },
     },
   });
-  const { plant, trace, follow, regions } = values;
-  const clusters = values.clusters || regions;
+  const { plant, trace, follow, regions, five } = values;
+  const clusters = values.clusters || regions || five;
   const plants = Object.keys(clusters ? CLUSTER_PLANTS : PLANTS);
   if (plant !== undefined && !plants.includes(plant)) {
     console.error(`no planted bug is called ${plant}; there are: ${plants.join(", ")}`);
@@ -45,6 +48,11 @@ async function main(): Promise<number> {
   const count = values.seed === undefined ? Number(values.seeds) : 1;
   const jobs = count === 1 ? 1 : Number(values.jobs);
   const steps = Number(values.steps);
+  const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  if (!(minutes > 0)) {
+    console.error("--minutes takes a number above 0");
+    return 2;
+  }
   if (![from, count, jobs, steps].every(Number.isSafeInteger) || count < 1 || jobs < 1) {
     console.error("--seeds, --from, --seed, --steps and --jobs take whole numbers");
     return 2;
@@ -52,14 +60,21 @@ async function main(): Promise<number> {
   const expectsRed = values["expect-red"] || plant !== undefined;
   const planted = plant === undefined ? {} : { plant };
   const print = trace ? { print: (line: string) => void process.stdout.write(line) } : {};
-  const set = regions ? { kind: "performance" as const } : {};
+  const set = regions ? { kind: "performance" as const } : five ? { kind: "both" as const } : {};
   const options = { ...planted, ...print, ...set, follow, clusters, steps };
 
   const began = performance.now();
-  const outcomes = await runAll({ from, count, jobs, options, untilRed: expectsRed });
+  const outcomes = await runAll({
+    from,
+    count,
+    jobs,
+    options,
+    untilRed: expectsRed,
+    within: minutes * 60_000,
+  });
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
-  const walk = regions ? "--regions" : "--clusters";
+  const walk = regions ? "--regions" : five ? "--five" : "--clusters";
   const kind = clusters ? ` ${walk} --steps ${steps}` : follow ? " --follow" : "";
   const how = kind + (plant === undefined ? "" : ` --plant ${plant}`);
   red.slice(0, MAX_DETAILED).forEach((outcome) => report(outcome, how));
@@ -70,6 +85,10 @@ async function main(): Promise<number> {
   if (clusters) reportCounts(outcomes);
   else if (plant === undefined && count > 1) reportCoverage(outcomes);
   summarise(outcomes, seconds);
+  if (clusters) {
+    const taken = outcomes.reduce((sum, { operations }) => sum + operations, 0);
+    console.log(`${taken} steps, ${(taken / seconds).toFixed(1)} steps/s`);
+  }
   return expectsRed === red.length > 0 ? 0 : 1;
 }
 

@@ -2,7 +2,7 @@
 
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
-import type { ReplicationKind } from "../src/cluster/names.ts";
+import type { WalkKind } from "./clusters/scene.ts";
 import { runWalk } from "./clusters/walk.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./scenario.ts";
 
@@ -10,9 +10,10 @@ import { runSeed, type SeedOptions, type SeedResult } from "./scenario.ts";
 export interface RunOptions extends SeedOptions {
   readonly clusters?: boolean;
   /** Of the set that they are in. */
-  readonly kind?: ReplicationKind;
+  readonly kind?: WalkKind;
   /** Of a walk of clusters. */
   readonly steps?: number;
+  readonly often?: Readonly<Record<string, number>>;
 }
 
 /** What can be sent between threads of a result. */

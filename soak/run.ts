@@ -23,6 +23,7 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
+import { filterChanges } from "./regions/filter-changes.ts";
 import { regionClocks } from "./regions/region-clocks.ts";
 import { regionCredentials } from "./regions/region-credentials.ts";
 import { regions } from "./regions/regions.ts";
@@ -70,6 +71,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   regions        the authoritative region cut off   --rounds N (50)  --n N (20 tokens)
   region-credentials  credentials of two regions, the link up and down  --n N (600 s)
   region-clocks  clocks of two regions set apart    --n N (50)  --rounds N (200 strobes)
+  filter-changes  filters changed while clients write and links break, simulated  --n N (1000 changes)
   on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
@@ -111,6 +113,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   regions: ["rounds", "n", "plant"],
   "region-credentials": ["n", "seed", "plant"],
   "region-clocks": ["n", "rounds", "plant"],
+  "filter-changes": ["n", "seed", "plant"],
   "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
@@ -241,6 +244,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     regionCredentials({ n, seed, say, ...(plant ? { plant: "forgotten-ends" } : {}) }),
   "region-clocks": ({ n = 50, rounds = 200 }, plant) =>
     regionClocks({ n, rounds, say, ...(plant ? { plant: "by-the-wall" } : {}) }),
+  "filter-changes": ({ n = 1000 }, plant) =>
+    filterChanges({ n, seed, say, ...(plant ? { plant: "filter-after-waking" } : {}) }),
   "on-secondary": ({ only }, plant) =>
     onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),

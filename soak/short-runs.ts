@@ -36,11 +36,14 @@ export const SHORT: Readonly<Record<string, Short>> = {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],
   },
-  "region-credentials": { green: ["--n", "6"], red: ["--n", "3"] },
+  "region-credentials": { green: ["--n", "4"], red: ["--n", "3"] },
+  // Waits for leases nearly all of the time, and knows what holds up its process.
+  "region-clocks": { green: ["--n", "5", "--rounds", "50"], red: ["--n", "3", "--rounds", "5"] },
   "on-secondary": {
     green: ["--only", "acl-policies,acl-tokens-update,kv-data,kv-places,leases-api"],
     red: "tested",
   },
+  "filter-changes": { green: ["--n", "15"], red: ["--n", "400"] },
   fsyncfail: { green: ["--stride", "61"], red: ["--stride", "12"] },
   powerloss: { green: ["--images", "35"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "8"], red: "tested" },
@@ -59,11 +62,6 @@ export const SHORT: Readonly<Record<string, Short>> = {
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
   "cluster-port": { green: ["--n", "3000"], red: ["--n", "1000"], alone: true },
   "replication-port": { green: ["--n", "2000"], alone: true },
-  "region-clocks": {
-    green: ["--n", "5", "--rounds", "50"],
-    red: ["--n", "3", "--rounds", "5"],
-    alone: true,
-  },
   regions: { green: ["--rounds", "1", "--n", "6"], red: "tested", alone: true },
   "login-flood": {
     green: ["--n", "200", "--rounds", "5"],

@@ -112,8 +112,8 @@ class Pair {
     await there.local.write((tx) => tx.delete("other"));
     there.store.leaveShared(true);
     const { lineage, epoch, index, chain } = here.store.head!;
-    const place = { lineage, epoch, index, chain, half: null, part: 0, until: null };
-    await there.store.write((tx) => placesOf(there).put(tx, place));
+    const place = { lineage, epoch, index, chain, of: 1, half: null, part: 0, until: null };
+    await there.store.write((tx) => placesOf(there).put(tx, place, null));
     openRoom(here.tokens);
     return new Pair(here, there, planted);
   }
@@ -209,7 +209,8 @@ function room(made: MadeBarrier): MadeTokens & Hanging {
 }
 
 function placesOf({ barrier }: MadeBarrier) {
-  return placesIn(barrier.view("core/replication/performance/"));
+  const below = "replication/performance/";
+  return placesIn({ own: barrier.view(`core/${below}`), view: barrier.view(`local/${below}`) });
 }
 
 function touch(local: Tx, key: string): void {

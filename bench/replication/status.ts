@@ -4,14 +4,16 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Caller, requestBytes } from "../api/api-caller.ts";
-import { load } from "../load/load.ts";
+import { LoadConnection } from "../load/load-connection.ts";
 import { quantile, roundMillis, rounds } from "../measure.ts";
+import { ask } from "../processes.ts";
 import type { Context, Figures, Row } from "../row.ts";
 import { withClusters } from "./two-clusters.ts";
+import type { WritingFigures, WritingInput } from "./writing-process.ts";
 
 const CLIENTS = 64;
 const ASKED_EVERY = 20; // ms
-const STATUS = "/v1/sys/replication/dr/status";
+const STATUS = "sys/replication/dr/status";
 const BUDGET = { atMost: 50 };
 
 interface Found {
@@ -39,43 +41,55 @@ async function statusUnderLoad(context: Context): Promise<Figures> {
 }
 
 async function round(context: Context, primary: Caller, secondary: Caller): Promise<Found> {
-  const clients = Array.from({ length: CLIENTS }, (_, i) => [
-    requestBytes(primary, "POST", `secret/data/key-${i}`, { data: { value: "x".repeat(200) } }),
-  ]);
-  const millis = roundMillis(context, 2000);
+  const input: WritingInput = { primary, clients: CLIENTS, millis: roundMillis(context, 2000) };
   let over = false;
-  const loading = load(new URL(primary.url), { clients, statuses: [200] }, millis).finally(() => {
+  const writing = ask<WritingFigures>("replication/writing-process.ts", input).finally(() => {
     over = true;
   });
-  const times = { primary: [] as number[], secondary: [] as number[] };
-  let behind = 0;
-  const asking = async (caller: Caller, found: number[]) => {
+  const asking = async (caller: Caller): Promise<Status[]> => {
+    const found: Status[] = [];
+    const connection = await LoadConnection.open(new URL(caller.url));
+    const request = requestBytes({ ...caller, headers: {} }, "GET", STATUS);
     while (!over) {
-      const { took, lag } = await statusOf(caller);
-      found.push(took);
-      behind = Math.max(behind, lag);
+      found.push(await statusOf(connection, request));
       await pause(ASKED_EVERY);
     }
+    connection.close();
+    return found;
   };
-  await Promise.all([asking(primary, times.primary), asking(secondary, times.secondary), loading]);
-  const { latencies } = await loading;
+  const [own, others] = await Promise.all([asking(primary), asking(secondary), writing]);
+  const { began, ended, perSecond, p99 } = await writing;
+  const meanwhile = (found: readonly Status[]) =>
+    found.filter(({ at, took }) => at >= began && at + took <= ended);
+  const slowest = (found: readonly Status[]) =>
+    quantile(
+      meanwhile(found).map(({ took }) => took),
+      0.99,
+    );
   return {
-    writes: latencies.length / (millis / 1000),
-    write: quantile(latencies, 0.99),
-    primary: quantile(times.primary, 0.99),
-    secondary: quantile(times.secondary, 0.99),
-    behind,
+    writes: perSecond,
+    write: p99,
+    primary: slowest(own),
+    secondary: slowest(others),
+    behind: Math.max(...[...own, ...others].map(({ lag }) => lag)),
   };
 }
 
-async function statusOf({ url }: Caller): Promise<{ took: number; lag: number }> {
+interface Status {
+  /** By the clock of the machine, in ms. */
+  readonly at: number;
+  readonly took: number; // ms
+  readonly lag: number; // entries
+}
+
+async function statusOf(connection: LoadConnection, request: Buffer): Promise<Status> {
   const began = performance.now();
-  const answer = await fetch(url + STATUS);
-  const body = await answer.text();
+  const { status } = await connection.exchange(request);
   const took = performance.now() - began;
-  if (answer.status !== 200) throw new Error(`status ${answer.status}: ${body}`);
+  const body = connection.body();
+  if (status !== 200) throw new Error(`status ${status}: ${body}`);
   const lag = Number(/"wal_lag":(\d+)/.exec(body)?.[1] ?? 0);
-  return { took, lag };
+  return { at: performance.timeOrigin + began, took, lag };
 }
 
 export const statusRows: readonly Row[] = [

@@ -318,6 +318,8 @@ export type DeleteRoleInput = {
   readonly name: string;
   /** Whether what it has given is revoked as well. */
   readonly revoke_leases?: boolean | undefined;
+  /** Also where a region that shares the mount is not reached, and may have leases of the role. */
+  readonly force?: boolean | undefined;
 };
 
 /** Delete a role. What it has given lives on until its leases end. */

@@ -229,6 +229,8 @@ export type WriteRoleInput = {
   readonly sign_in_audience?: string | undefined;
   /** Tags of applications that are made. */
   readonly tags?: readonly string[] | undefined;
+  /** Whether persist_app is switched off also where a region that shares the mount is not reached, and may have leases of the role. */
+  readonly force?: boolean | undefined;
 };
 
 /** Make a role, or change one. */
@@ -255,6 +257,8 @@ export type DeleteRoleInput = {
   readonly name: string;
   /** Whether the leases of the role are revoked too. */
   readonly revoke_leases?: boolean | undefined;
+  /** Also where a region that shares the mount is not reached, and may have leases of the role. */
+  readonly force?: boolean | undefined;
 };
 
 /** Delete a role, and the application that it keeps. Leases stay unless told otherwise. */

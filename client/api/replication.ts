@@ -9,6 +9,8 @@ import { needInput, oneSegment } from "../request-path.ts";
 export type ReadReplicationStatusInput = {
   /** With lag_history of each secondary: the last hour, a point every ten seconds */
   readonly history?: boolean | undefined;
+  /** With topology: the clusters of the set that this one knows or was told of */
+  readonly topology?: boolean | undefined;
 };
 
 export type ReadReplicationStatusAnswer = {
@@ -16,6 +18,43 @@ export type ReadReplicationStatusAnswer = {
   readonly dr: JsonObject;
   /** Performance: mode (disabled, primary or secondary), and for a cluster that replicates its set, state, indexes, peers and trees */
   readonly performance: JsonObject;
+  readonly topology?: {
+    /** This cluster first */
+    readonly members: readonly {
+      /** By which others name it in follows; 0 is this cluster */
+      readonly member: number;
+      /** There for this cluster alone */
+      readonly this_cluster?: boolean;
+      /** As whom it follows knows it; empty where it follows nobody */
+      readonly name: string;
+      /** The member that it follows */
+      readonly follows: number | null;
+      /** In which it follows: dr or performance */
+      readonly kind: string | null;
+      /** The kinds of which it is the primary */
+      readonly leads: readonly string[];
+      /** Empty where it is not known, or there are none */
+      readonly region: string;
+      /** As in status; or absent, awaited, doubled, led-by-another */
+      readonly state: string;
+      /** To whom it follows */
+      readonly connected: boolean;
+      /** In entries of the log */
+      readonly wal_lag: number | null;
+      /** For how long */
+      readonly behind_ms: number;
+      /** When it was heard of, by this cluster or by whoever has told of it */
+      readonly heard_ms_ago: number | null;
+      /** Mounts and namespaces that it is not sent */
+      readonly withheld: number;
+      /** Whether it has said who stands in for it */
+      readonly tells_stand_ins: boolean;
+      /** Where clients reach it; empty where it is not known */
+      readonly api_address: string;
+      /** For management tokens */
+      readonly cluster_id?: string;
+    }[];
+  };
 };
 
 /** Show what this cluster is among others, of both kinds */
@@ -30,7 +69,10 @@ export async function readReplicationStatus(
   );
 }
 
-export type ReadDrStatusInput = ReadReplicationStatusInput;
+export type ReadDrStatusInput = {
+  /** With lag_history of each secondary: the last hour, a point every ten seconds */
+  readonly history?: boolean | undefined;
+};
 
 /** Show what this cluster is in disaster-recovery replication */
 export async function readDrStatus(
@@ -44,7 +86,7 @@ export async function readDrStatus(
   );
 }
 
-export type ReadPerformanceStatusInput = ReadReplicationStatusInput;
+export type ReadPerformanceStatusInput = ReadDrStatusInput;
 
 /** Show what this cluster is in performance replication */
 export async function readPerformanceStatus(
@@ -456,6 +498,10 @@ export type ListDivergentAnswer = {
   readonly tails: readonly {
     /** Name of the tail */
     readonly id: string;
+    /** Kind of replication: dr or performance */
+    readonly kind: string;
+    /** How many entries it has */
+    readonly entries: number;
     /** Last index in common */
     readonly fork: number;
     /** Last index that was given up */
@@ -717,6 +763,8 @@ export type MakePerformanceSecondaryTokenInput = {
   readonly secondary_public_key?: string | undefined;
   /** Policies that the secondary may vouch for, when it sends on requests of tokens that it alone knows; all of them unless said */
   readonly attest_policies?: readonly string[] | undefined;
+  /** Secondary, or id of a cluster, whose paths filter this one is to have too */
+  readonly copy_filter_from?: string | undefined;
 };
 
 export type MakePerformanceSecondaryTokenAnswer = MakeDrSecondaryTokenAnswer;
@@ -845,6 +893,130 @@ export async function disablePerformanceSecondary(
       path: "sys/replication/performance/secondary/disable",
       body,
       answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type WritePathsFilterInput = {
+  /** Of the secondary: its own, as its token has it, or that of its cluster */
+  readonly id: string;
+  /** allow: only these are sent; deny: these are not; allow unless said */
+  readonly mode?: "allow" | "deny" | undefined;
+  /** Mounts and namespaces, from root: kv/, auth/people/, team-a/kv/, team-a/ */
+  readonly paths?: readonly string[] | undefined;
+};
+
+/** Say which mounts and namespaces a secondary is sent */
+export async function writePathsFilter(
+  client: Caller,
+  input: WritePathsFilterInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  const { id, ...body } = needInput(input);
+  return client.call(
+    {
+      method: "POST",
+      path: `sys/replication/performance/primary/paths-filter/${oneSegment(id)}`,
+      body,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type ReadPathsFilterInput = {
+  /** Of the secondary: its own, as its token has it, or that of its cluster */
+  readonly id: string;
+};
+
+export type ReadPathsFilterAnswer = {
+  /** As it was asked for */
+  readonly id: string;
+  /** allow or deny */
+  readonly mode: string;
+  /** As they were when the filter was made */
+  readonly paths: readonly string[];
+};
+
+/** Show the filter of a secondary */
+export async function readPathsFilter(
+  client: Caller,
+  input: ReadPathsFilterInput,
+  options?: CallOptions,
+): Promise<Answer<ReadPathsFilterAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/replication/performance/primary/paths-filter/${oneSegment(id)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type DeletePathsFilterInput = ReadPathsFilterInput;
+
+/** Send a secondary everything that is shared */
+export async function deletePathsFilter(
+  client: Caller,
+  input: DeletePathsFilterInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  const { id } = needInput(input);
+  return client.call(
+    {
+      method: "DELETE",
+      path: `sys/replication/performance/primary/paths-filter/${oneSegment(id)}`,
+      answer: "nothing",
+    },
+    options,
+  );
+}
+
+export type ReadPrimaryDynamicFilterInput = ReadPathsFilterInput;
+
+export type ReadPrimaryDynamicFilterAnswer = {
+  /** Mounts that are not sent */
+  readonly dynamic_filtered_mounts: readonly string[];
+  /** Namespaces that are not sent */
+  readonly dynamic_filtered_namespaces: readonly string[];
+};
+
+/** Show what is withheld from a secondary just now */
+export async function readPrimaryDynamicFilter(
+  client: Caller,
+  input: ReadPrimaryDynamicFilterInput,
+  options?: CallOptions,
+): Promise<Answer<ReadPrimaryDynamicFilterAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/replication/performance/primary/dynamic-filter/${oneSegment(id)}`,
+      answer: "data",
+    },
+    options,
+  );
+}
+
+export type ReadSecondaryDynamicFilterInput = ReadPathsFilterInput;
+
+export type ReadSecondaryDynamicFilterAnswer = ReadPrimaryDynamicFilterAnswer;
+
+/** Show what is withheld from this secondary, as its primary has told it */
+export async function readSecondaryDynamicFilter(
+  client: Caller,
+  input: ReadSecondaryDynamicFilterInput,
+  options?: CallOptions,
+): Promise<Answer<ReadSecondaryDynamicFilterAnswer>> {
+  const { id } = needInput(input);
+  return client.call(
+    {
+      method: "GET",
+      path: `sys/replication/performance/secondary/dynamic-filter/${oneSegment(id)}`,
+      answer: "data",
     },
     options,
   );

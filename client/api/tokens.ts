@@ -41,6 +41,8 @@ export type BootstrapAclAnswer = {
   readonly CreateIndex: number;
   /** Index of the write that changed it last. */
   readonly ModifyIndex: number;
+  /** Of a global token that was kept when this cluster left its set: the region that wrote it, which revokes it here no more. Absent for others. */
+  readonly KeptFrom?: string;
   /** The credential. */
   readonly SecretID: string;
   /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
@@ -109,6 +111,8 @@ export type ListTokensAnswer = readonly {
   readonly CreateIndex: number;
   /** Index of the write that changed it last. */
   readonly ModifyIndex: number;
+  /** Of a global token that was kept when this cluster left its set: the region that wrote it, which revokes it here no more. Absent for others. */
+  readonly KeptFrom?: string;
 }[];
 
 /** List tokens, without their secrets. */
@@ -380,6 +384,8 @@ export type ExchangeOneTimeTokenAnswer = {
     readonly CreateIndex: number;
     /** Index of the write that changed it last. */
     readonly ModifyIndex: number;
+    /** Of a global token that was kept when this cluster left its set: the region that wrote it, which revokes it here no more. Absent for others. */
+    readonly KeptFrom?: string;
     /** The credential. */
     readonly SecretID: string;
     /** The lifetime that was asked for, such as 8h0m0s; empty without one. */

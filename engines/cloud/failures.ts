@@ -35,6 +35,19 @@ export function providerFailed(message: string): Failure {
   return new Failure("upstream", "provider-failed", message);
 }
 
+/**
+ * @code leases-uncounted A region that shares the mount has not said how many leases it has given by the role.
+ * @remedy Wait until the region is reached again, or give force=true: what it has given lives on there until it ends.
+ */
+export function leasesUncounted(count: number): Failure {
+  const who =
+    count === 1
+      ? "a region that shares this mount is"
+      : `${count} regions that share this mount are`;
+  const message = `${who} not reached, and may have leases of the role; nothing was changed: try again, or give force=true`;
+  return new Failure("unavailable", "leases-uncounted", message);
+}
+
 export function fieldInvalid(message: string): Failure {
   return new Failure("invalid", "field-invalid", message);
 }

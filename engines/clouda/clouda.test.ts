@@ -272,6 +272,7 @@ test("a write of the configuration has leases tried again that could not be revo
     count: async () => 0,
     revoke: async () => {},
     retryStuck: async () => void retried++,
+    elsewhere: async () => ({ count: 0, silent: 0 }),
   };
   const stage = await cloudaStage(t, { around: { leases } });
   assert.equal(retried, 1);

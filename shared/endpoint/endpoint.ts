@@ -93,6 +93,9 @@ export interface Declaration<
   readonly runs?: "here" | "anywhere" | "active";
   /** Where what it writes belongs: see Placed. A plain read that says nothing writes nothing but rows that are local. */
   readonly belongs?: Belongs<Room, InputOf<F>, Context>;
+  /** Paths of the mounts and namespaces that it changes, from the namespace of the request: a cluster that is not sent one of them does not
+   *  change it either. Default: none but those that the request goes to. */
+  places?(this: void, input: InputOf<F>): readonly string[];
   /** Where another cluster writes what is shared, and numbers of this one mean something else there. Default: nothing does. */
   readonly sentOn?: SentOn<Room, InputOf<F>, OutputOf<O>, Context>;
   /** Default enveloped. */
@@ -182,9 +185,11 @@ export interface Endpoint<Room> extends Required<
     | "input"
     | "description"
     | "belongs"
+    | "places"
     | "sentOn"
   >
 > {
+  readonly places: ((input: never) => readonly string[]) | null;
   readonly sentOn: {
     query(room: Room, input: never, context: RequestContext): Readonly<Record<string, string>>;
     answer(room: Room, answer: never, context: RequestContext): unknown;
@@ -256,6 +261,7 @@ export function endpointsOf<Room>() {
       input: withOperationToken(declared),
       runs,
       belongs,
+      places: declared.places ?? null,
       sentOn: declared.sentOn ?? null,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
@@ -292,7 +298,7 @@ export interface ServedField {
 /** An endpoint with its room in place. */
 export interface Served extends Omit<
   Endpoint<never>,
-  "handler" | "exists" | "recovers" | "longBody" | "belongs" | "sentOn"
+  "handler" | "exists" | "recovers" | "longBody" | "belongs" | "places" | "sentOn"
 > {
   readonly sentOn: {
     query(
@@ -333,6 +339,7 @@ export interface Served extends Omit<
   readonly belongs:
     | ((input: Readonly<Record<string, unknown>>, context: RequestContext) => Promise<WritesTo>)
     | null;
+  readonly places: (input: Readonly<Record<string, unknown>>) => readonly string[];
   readonly exists:
     | ((
         path: Readonly<Record<string, string>>,
@@ -404,6 +411,7 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
             const found = looks ? await belongs(roomOf(context), input as never, context) : belongs;
             return found === "mount" ? mountBelongs(context) : found;
           },
+    places: (input) => endpoint.places?.(input as never) ?? [],
     sentOn:
       sentOn === null
         ? null

@@ -15,6 +15,9 @@ export interface LeaseOffer {
   readonly maxTtl?: Nanos | null;
   /** Default true. */
   readonly renewable?: boolean;
+  /** Keys of the mount's storage, of which one must be there still when the lease is stored: its role may be deleted meanwhile. Otherwise
+   *  the secret is ended and nobody is given it. Default: it was given by nothing that can go. */
+  readonly needsOneOf?: readonly string[];
   /** Write-ahead records that are settled by the lease, removed in the same transaction. */
   readonly settles?: readonly string[];
 }

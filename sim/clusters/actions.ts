@@ -2,9 +2,9 @@
 
 import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
-import { MILLISECOND } from "../world.ts";
 import { checkPlanned } from "./checks.ts";
 import type { SimCluster } from "./cluster.ts";
+import { FAULTS, isFault, strike, weighed } from "./faults.ts";
 import { isCopied, isRefusal, type Scene } from "./scene.ts";
 
 /** How often each is taken, against the others. */
@@ -23,17 +23,7 @@ const STEPS = [
   ["revoke", 1],
   ["rotate", 1.5],
   ["reindex", 1],
-  ["recover", 1],
-  ["seal", 1],
-  ["kill", 1.5],
-  ["power", 2],
-  ["sync", 1],
-  ["pause", 1.5],
-  ["clock", 1],
-  ["cut", 2],
-  ["slow", 1],
-  ["partition", 2],
-  ["heal", 3],
+  ...FAULTS,
 ] as const;
 type StepName = (typeof STEPS)[number][0];
 
@@ -48,23 +38,18 @@ export class Actions {
   }
 
   step(number: number, prng: Prng): void {
-    const { trace } = this.#scene;
-    const roll = prng.next() * this.#weights.reduce((all, [, weight]) => all + weight, 0);
-    let sum = 0;
-    for (const [name, weight] of this.#weights) {
-      sum += weight;
-      if (roll >= sum) continue;
-      trace.add(`step ${number}: ${name}`);
-      this.#scene.count(name);
-      this.#act(name, prng);
-      return;
-    }
+    const name = weighed(this.#weights, prng);
+    if (name === null) return;
+    this.#scene.trace.add(`step ${number}: ${name}`);
+    this.#scene.count(name);
+    this.#act(name, prng);
   }
 
   #act(name: StepName, prng: Prng): void {
     const scene = this.#scene;
-    const { clusters, network, world } = scene;
+    const { clusters } = scene;
     const cluster = prng.pick(clusters);
+    if (isFault(name)) return strike(scene, cluster, name, prng);
     switch (name) {
       case "write":
         for (const one of clusters.filter(({ leads }) => leads)) {
@@ -106,43 +91,6 @@ export class Actions {
           if (!cluster.leads) return;
           await cluster.unsealed.replication.trees.reindex({ force: true, diff: false });
         });
-      case "recover":
-        return scene.begin(`recover of ${cluster.name}`, [cluster], async () => {
-          await cluster.unsealed.replication.recover();
-        });
-      case "seal":
-        return scene.begin(`seal of ${cluster.name}`, [cluster], async () => {
-          if (cluster.running?.replication.changing !== false) return;
-          await cluster.seal();
-          await world.sleep(prng.int(20_000) * MILLISECOND, cluster.life);
-          await cluster.unseal();
-        });
-      case "kill":
-      case "power":
-        return scene.crash(cluster, name, prng.int(15_000));
-      case "sync":
-        if (cluster.running !== null) cluster.disk.failing = true;
-        return;
-      case "pause":
-        cluster.life?.pause(world.now + prng.int(30_000) * MILLISECOND);
-        return;
-      case "clock":
-        cluster.clock.jump(BigInt(prng.int(20_000) - 10_000) * BigInt(MILLISECOND));
-        return;
-      case "cut":
-        return network.cut(cluster);
-      case "slow":
-        network.slow = true;
-        return;
-      case "partition": {
-        const other = prng.pick(clusters);
-        const cuts = prng.chance(0.5);
-        network.block(cluster, other, cuts);
-        if (prng.chance(0.6)) network.block(other, cluster, cuts);
-        return;
-      }
-      case "heal":
-        return network.heal();
     }
   }
 

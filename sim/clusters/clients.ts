@@ -70,8 +70,17 @@ export class Clients {
     await this.#kept(running, running.records.writeOwn(number, prng));
   }
 
-  async #kept(running: Running, request: Promise<bigint>): Promise<void> {
+  /** A write by somebody else, which gives its index, or null where there was nothing to write. */
+  async keep(running: Running, request: Promise<bigint | null>): Promise<void> {
     const index = await answered(running, request);
+    if (index !== null) this.#note(running, index);
+  }
+
+  async #kept(running: Running, request: Promise<bigint>): Promise<void> {
+    this.#note(running, await answered(running, request));
+  }
+
+  #note(running: Running, index: bigint): void {
     const spot = this.#spotOf(running.store, index);
     const { name: by, logs: log } = this.#cluster;
     if (spot !== null) this.#ledger.answered.push({ ...spot, by, log });

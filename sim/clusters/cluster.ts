@@ -12,14 +12,17 @@ import { type Follower, Followers } from "../../src/barrier/followers.ts";
 import type { View } from "../../src/barrier/view.ts";
 import type { ReplicationKind } from "../../src/cluster/names.ts";
 import { secretKey } from "../../src/crypto/aead.ts";
-import { Admission } from "../../src/replication/admission.ts";
+import { Admission, type AdmissionOptions } from "../../src/replication/admission.ts";
+import { BothKinds } from "../../src/replication/both-kinds.ts";
 import { takeKeys } from "../../src/replication/joining/joined-keys.ts";
 import { storedSiblings } from "../../src/replication/links/upstream.ts";
-import type { NextData, ReplicationOptions } from "../../src/replication/options.ts";
+import type { NextData } from "../../src/replication/options.ts";
 import { Replication } from "../../src/replication/replication.ts";
 import { isFenced, type Role } from "../../src/replication/roles/role.ts";
 import { custodyUnder, openRootKey, putCustody, ROOT_KEY_PATH } from "../../src/seal/custody.ts";
+import { Region } from "../../src/seal/region.ts";
 import { putCluster, storedCluster } from "../../src/seal/status.ts";
+import { sharedPlaces } from "../../src/server/places/shared-places.ts";
 import type { StorageEngine } from "../../src/storage/engines/engine.ts";
 import { Store, type StoreOptions } from "../../src/storage/store.ts";
 import { type Retention, trimLog } from "../../src/storage/trimming.ts";
@@ -55,8 +58,8 @@ export interface ClusterPlant {
 export interface ClusterOptions {
   readonly name: string;
   readonly number: number;
-  /** Of the set that it is in. Default: disaster recovery. */
-  readonly kind?: ReplicationKind;
+  /** Of the set that it is in, or "both": it may be in one of each. Default: disaster recovery. */
+  readonly kind?: ReplicationKind | "both";
   readonly world: SimWorld;
   readonly network: SimNetwork;
   readonly prng: Prng;
@@ -68,6 +71,8 @@ export interface ClusterOptions {
   readonly quorums: KeyObject[];
   /** Who looks on at the port. */
   readonly watch: (cluster: SimCluster) => PortWatch;
+  /** These keys have become durable; null: all of them may have. */
+  readonly committed?: (cluster: SimCluster, keys: Iterable<string> | null) => void;
   /** Its disk has failed, and its store has said so. */
   readonly failed: (cluster: SimCluster) => void;
   readonly report: (violation: unknown) => void;
@@ -83,6 +88,8 @@ export interface Running {
   readonly timers: SimTimers;
   readonly data: View;
   readonly records: Records;
+  /** Where it may be something in sets of both kinds; `replication` and `admission` are those of disaster recovery then. */
+  readonly kinds: BothKinds | null;
   /** Requests of clients that are being answered. */
   readonly requests: Set<Promise<unknown>>;
   readonly leases: Leases;
@@ -128,18 +135,18 @@ export class SimCluster implements Host {
     return this.running?.replication.role ?? null;
   }
 
-  get #kind(): { readonly kind: ReplicationKind; readonly rows: string } {
-    const { kind = "dr" } = this.#options;
-    return { kind, rows: `${kind === "dr" ? "core" : "local"}/replication/${kind}/` };
+  get #kind(): ReplicationKind | "both" {
+    return this.#options.kind ?? "dr";
   }
 
+  /** As it is configured. */
   get #region(): string {
-    return this.#kind.kind === "dr" ? "global" : this.name;
+    return this.#kind === "dr" ? "global" : this.name;
   }
 
   /** Whether all data is another cluster's. What is shared alone leaves it a log of its own. */
   #leaves(role: Role): boolean {
-    return this.#kind.kind === "dr" && isFollowing(role);
+    return this.#kind !== "performance" && isFollowing(role);
   }
 
   /** Whether clients may write here, as far as it knows. */
@@ -152,6 +159,21 @@ export class SimCluster implements Host {
 
   get isPrimary(): boolean {
     return this.role?.mode === "primary" && this.leads;
+  }
+
+  /** Of one that may be something in sets of both kinds: what it is among those that share data. */
+  get sharedRole(): Role | null {
+    return this.running?.kinds?.performance.role ?? null;
+  }
+
+  /** Whether clients may write what is shared here, as far as it knows. */
+  get writesShared(): boolean {
+    const { running, sharedRole } = this;
+    if (!this.leads || running === null || sharedRole === null) return false;
+    if (running.store.following || running.store.leavesShared) return false;
+    return (
+      sharedRole.mode === "disabled" || (sharedRole.mode === "primary" && !isFenced(sharedRole))
+    );
   }
 
   // --- life ---
@@ -181,6 +203,15 @@ export class SimCluster implements Host {
     if (how === "kill") network.lost(life);
   }
 
+  /** An empty disk: it is another cluster from now on, which has only its name from the one before. */
+  begin(): void {
+    this.disk = new PowerDisk();
+    this.seen.spot = null;
+    this.seen.mayGoBack = true;
+    this.reported = null;
+    this.logs++;
+  }
+
   /** Its rows become those of another time, as when somebody has put back an old disk. */
   putBack(rows: PowerDisk["rows"]): void {
     this.disk = new PowerDisk(rows.copy());
@@ -191,11 +222,8 @@ export class SimCluster implements Host {
     if (running === null || this.sealed) return;
     this.sealed = true;
     this.running = null;
-    await running.leases.close();
-    await Promise.allSettled(running.requests);
-    await running.replication.rest();
-    await running.barrier.seal();
-    await running.store.close();
+    await rest(running);
+    await close(running);
   }
 
   async unseal(): Promise<void> {
@@ -235,25 +263,19 @@ export class SimCluster implements Host {
     const node = barrier.view("core/");
     const data = barrier.view("shared/sim/");
     const records = new Records(barrier.view("shared/"), barrier.view("local/"));
-    const { kind, rows } = this.#kind;
+    const region = this.#regionOf(barrier, log);
     const leases = this.#leases(barrier, timers, life);
     const requests = new Set<Promise<unknown>>();
-    this.port = new SimPort([
-      altering(own.fork("altering")),
-      ...(plant.port === undefined ? [] : [plant.port(() => this.running, world)]),
-      this.#options.watch(this),
-    ]);
-    const options: ReplicationOptions = {
+    this.port = new SimPort(this.#watches(own));
+    const takeKeysHere = { store, barrier, random };
+    const needs: Needs = {
       acceptFence: true,
       primaryLease: 0n,
       sign: async () => ({ id: "" }), // evidence is another room's
       store,
       barrier,
-      kind,
-      region: () => this.#region,
+      region: () => region.name,
       configuredRegion: this.#region,
-      view: barrier.view(rows),
-      own: node.sub(`replication/${kind}/`),
       followers: () => {
         const [shared, all] = [barrier.view("shared/"), [records]];
         return plant.followers?.(shared, all) ?? new Followers(shared, all);
@@ -273,7 +295,10 @@ export class SimCluster implements Host {
         drained: async () => void (await Promise.allSettled(requests)),
         yield: () => leases.close(),
         leave: async () => {},
-        takeOver: async () => leases.open(),
+        takeOver: async () => {
+          await region.lead();
+          leases.open();
+        },
         seal: () => {
           if (disk.hasFailed || life.ended) return; // it is over with this process
           report(new Violation(`${this.name} could not open what its role needs`));
@@ -282,24 +307,18 @@ export class SimCluster implements Host {
       statusAccess: "open",
       takeKeys: (bundle, how) =>
         this.#inTurn(async () => {
-          await takeKeys(bundle, { store, barrier, random }, null, how);
+          await takeKeys(bundle, takeKeysHere, null, how);
         }),
       revokeOperationTokens: () => {},
       takeTicketsFrom: () => {},
       dropAttempts: async () => {},
       audits: () => true,
       outside: leases.outside,
-    };
-    const replication = new Replication(options);
-    const admission = new Admission({
       declaresAudit: () => true,
       wrapAddress: "",
       isDev: true,
       spendTicket: () => {},
-      rows,
-      ...options,
-      replication,
-      exchange: (joined) => this.#exchange(joined, life, own),
+      exchange: (joined) => this.exchange(joined, life, own),
       cluster: () => storedCluster(node),
       sealKey: () => null,
       wrap: () => {
@@ -310,16 +329,23 @@ export class SimCluster implements Host {
       },
       files: { read: () => null, list: () => [] },
       carry: async () => {},
-    });
-    const { following } = await replication.enter();
+    };
+    const { kinds, replication, admission, enter, lead } = this.#parts(needs, barrier);
+    const { following } = await enter();
     this.observe(store, replication.role);
-    store.onCommit(() => this.observe(store, replication.role, replication.changing));
-    const running = {
+    const { committed = () => {} } = this.#options;
+    committed(this, null);
+    store.onCommit((changed) => {
+      committed(this, changed.keys());
+      this.observe(store, replication.role, replication.changing);
+    });
+    const running: Running = {
       life,
       store,
       barrier,
       replication,
       admission,
+      kinds,
       timers,
       data,
       records,
@@ -328,9 +354,64 @@ export class SimCluster implements Host {
     };
     if (life.ended) return;
     this.running = running;
-    await replication.lead();
-    if (!following && !this.#leaves(replication.role)) leases.open();
+    await lead();
+    if (!following && !this.#leaves(replication.role)) {
+      await region.lead();
+      leases.open();
+    }
     this.#checkReported();
+  }
+
+  /** Who looks on at its port: a sender that is not right is innermost, but where what leaves it is looked at. */
+  #watches(own: Prng): PortWatch[] {
+    const { plant, world, watch } = this.#options;
+    const alters = altering(own.fork("altering"));
+    const planted = plant.port === undefined ? [] : [plant.port(() => this.running, world)];
+    return this.#kind === "both"
+      ? [...planted, watch(this), alters]
+      : [alters, ...planted, watch(this)];
+  }
+
+  /** What it is among others. */
+  #parts(needs: Needs, barrier: Barrier) {
+    const kind = this.#kind;
+    const [node, local] = [barrier.view("core/"), barrier.view("local/")];
+    if (kind === "both") {
+      const filtering = {
+        source: sharedPlaces(barrier.view("shared/")),
+        beside: { find: () => null },
+      };
+      const kinds = new BothKinds({ ...needs, node, local, filtering });
+      const { dr: replication, drAdmission: admission } = kinds;
+      return {
+        kinds,
+        replication,
+        admission,
+        enter: () => kinds.enter(),
+        lead: () => kinds.lead(),
+      };
+    }
+    const rows = `${kind === "dr" ? "core" : "local"}/replication/${kind}/`;
+    const own = node.sub(`replication/${kind}/`);
+    const options = { ...needs, kind, rows, view: barrier.view(rows), own };
+    const replication = new Replication(options);
+    const admission = new Admission({ ...options, replication });
+    return {
+      kinds: null,
+      replication,
+      admission,
+      enter: () => replication.enter(),
+      lead: () => replication.lead(),
+    };
+  }
+
+  /** Clusters of one set alone have a name each, and store none. */
+  #regionOf(barrier: Barrier, log: Log): Pick<Region, "name" | "lead"> {
+    const configured = this.#region;
+    if (this.#kind !== "both") return { name: configured, lead: async () => {} };
+    const region = new Region({ local: barrier.view("local/"), configured, log });
+    region.open();
+    return region;
   }
 
   #engine(disk: PowerDisk, life: Life, own: Prng, follows: () => boolean): StorageEngine {
@@ -387,20 +468,30 @@ export class SimCluster implements Host {
     barrier.activate();
   }
 
-  /** Other data takes the place of what is here, all at once. */
-  async #exchange(joined: NextData, life: Life, own: Prng): Promise<void> {
+  /** Other data takes the place of what is here, all at once. `rested`: it is made from what is here, which rests before that. */
+  async exchange(
+    joined: NextData,
+    life: Life,
+    own: Prng,
+    rested: (() => void) | null = null,
+  ): Promise<void> {
     const disk = new PowerDisk();
     const engine = this.#engine(disk, life, own.fork("exchange"), () => true);
     await joined.fill(engine, new AbortController().signal);
-    const key = await joined.finish(engine);
+    let key = rested === null ? await joined.finish(engine) : null;
     const { running } = this;
     if (running === null) throw new NotThere(`${this.name} was sealed meanwhile`);
     this.running = null;
-    await running.leases.close();
-    await Promise.allSettled(running.requests);
-    await running.replication.rest();
-    await running.barrier.seal();
-    await running.store.close();
+    await rest(running);
+    try {
+      if (rested !== null) key = await joined.finish(engine);
+    } catch (error) {
+      await close(running);
+      await this.#open(life);
+      throw error;
+    }
+    rested?.();
+    await close(running);
     this.disk = disk;
     this.seen.spot = null; // another log begins
     this.logs++;
@@ -457,9 +548,9 @@ export class SimCluster implements Host {
   async trim(prng: Prng): Promise<void> {
     const { running } = this;
     if (running === null || running.store.adopting !== null) return;
-    const { store, timers, replication } = running;
+    const { store, timers, kinds, replication } = running;
     const retention = {
-      ...replication.retention,
+      ...(kinds ?? replication).retention,
       minEntries: BigInt(prng.chance(0.3) ? prng.int(6) : 20 + prng.int(200)),
     };
     const planted = this.#options.plant.retention?.(retention) ?? retention;
@@ -469,31 +560,52 @@ export class SimCluster implements Host {
   // --- operators ---
 
   /** A token for that cluster, sealed to a key of its own. */
-  async tokenFor(other: SimCluster, id: string): Promise<Secret<string>> {
-    const there = other.unsealed.admission;
-    const publicKey = await there.generatePublicKey();
-    const { admission } = this.unsealed;
+  async tokenFor(
+    other: SimCluster,
+    id: string,
+    kind: ReplicationKind = this.#ownKind,
+  ): Promise<Secret<string>> {
+    const publicKey = await other.admissionOf(kind).generatePublicKey();
     const request = { id, ttl: TTL, publicKey };
-    const { data } = await admission.secondaryToken(request, NO_CONTEXT);
+    const { data } = await this.admissionOf(kind).secondaryToken(request, NO_CONTEXT);
     return new Secret((data as { token: string }).token);
   }
 
-  async join(primary: SimCluster, id: string): Promise<void> {
-    const token = await primary.tokenFor(this, id);
-    const { admission } = this.unsealed;
-    const joining = await admission.enableSecondary({ ...UNWRAPPING, token }, NEVER);
+  async join(
+    primary: SimCluster,
+    id: string,
+    kind: ReplicationKind = this.#ownKind,
+  ): Promise<void> {
+    const token = await primary.tokenFor(this, id, kind);
+    const joining = await this.admissionOf(kind).enableSecondary({ ...UNWRAPPING, token }, NEVER);
     await joining.exchange();
   }
 
-  async follow(primary: SimCluster, id: string): Promise<void> {
-    const token = await primary.tokenFor(this, id);
-    const { admission } = this.unsealed;
-    this.seen.mayGoBack = true;
-    this.reported = null;
-    await admission.changePrimary(
-      { ...UNWRAPPING, token, addresses: [], force: false },
+  async follow(
+    primary: SimCluster,
+    id: string,
+    kind: ReplicationKind = this.#ownKind,
+    force = false,
+  ): Promise<void> {
+    const token = await primary.tokenFor(this, id, kind);
+    // What is shared alone comes beside a log of its own, and changes no entry of it.
+    if (this.#kind !== "both" || kind === "dr") {
+      this.seen.mayGoBack = true;
+      this.reported = null;
+    }
+    await this.admissionOf(kind).changePrimary(
+      { ...UNWRAPPING, token, addresses: [], force },
       { signal: NEVER, caller: null },
     );
+  }
+
+  admissionOf(kind: ReplicationKind): Admission {
+    const { kinds, admission } = this.unsealed;
+    return kind === "performance" && kinds !== null ? kinds.performanceAdmission : admission;
+  }
+
+  get #ownKind(): ReplicationKind {
+    return this.#kind === "performance" ? "performance" : "dr";
   }
 
   get unsealed(): Running {
@@ -541,6 +653,12 @@ const DAMAGE = [
 /** Someone was wanted who is sealed or down. */
 export class NotThere extends Error {}
 
+/** What replication is handed, of whatever kind. */
+type Needs = Omit<
+  AdmissionOptions,
+  "kind" | "view" | "own" | "rows" | "replication" | "beside" | "changes" | "trees" | "withheld"
+>;
+
 const TTL: Nanos = 1_800_000_000_000n;
 const NEVER = new AbortController().signal;
 const UNWRAPPING = {
@@ -556,6 +674,17 @@ const NO_NET: Net = {
     throw new Violation("there is no network but the simulated one");
   },
 } as unknown as Net;
+
+async function rest({ leases, requests, kinds, replication }: Running): Promise<void> {
+  await leases.close();
+  await Promise.allSettled(requests);
+  await (kinds ?? replication).rest();
+}
+
+async function close({ barrier, store }: Running): Promise<void> {
+  await barrier.seal();
+  await store.close();
+}
 
 function isPromoting(role: Role): boolean {
   return role.mode === "secondary" && role.promoting !== null;

@@ -42,12 +42,16 @@ export class Ledger {
   observe(seen: Seen, store: Store, leads: boolean): void {
     const { head, tail } = store;
     if (head === null || tail === null) return;
-    const now: Spot = { index: head.index, chain: hex(head.chain) };
     const before = seen.spot;
+    // Who takes over what is shared passes over indexes: no entry has them, and the log goes on behind the same place.
+    const skips = before !== null && hex(tail.chainBefore) === before.chain;
+    if (skips && hex(head.chain) === before.chain) return;
+    const now: Spot = { index: head.index, chain: hex(head.chain) };
     if (before?.chain === now.chain && before.index === now.index) return;
     const from = before === null || before.index + 1n < tail.first ? tail.first : before.index + 1n;
     const isNext = before !== null && before.index < now.index && from === before.index + 1n;
-    if (isNext) this.#append(seen.name, store, before, leads);
+    if (isNext || (skips && before.index < now.index))
+      this.#append(seen.name, store, before, leads);
     else if (before === null) this.#first(seen.name, store);
     const isKnown = this.#known.has(now.chain);
     if (!isKnown) throw new Violation(`${seen.name} has a head that nobody has written`);
@@ -81,6 +85,17 @@ export class Ledger {
       else b = this.#known.get(this.#known.get(b.chain)?.before ?? "");
     }
     return a ?? null;
+  }
+
+  /** Every place of the log that ends there, by chain, and the first of them: whose log it is. */
+  lineOf(end: Spot): { readonly places: ReadonlySet<string>; readonly root: string } {
+    const places = new Set<string>();
+    let root = end.chain;
+    for (let at = this.#known.get(end.chain); at !== undefined; at = this.#known.get(at.before)) {
+      places.add(at.chain);
+      root = at.chain;
+    }
+    return { places, root };
   }
 
   /** A write is going to have that index in the log of whoever takes it. */
@@ -131,7 +146,9 @@ export class Ledger {
     const tail = store.tail!;
     const place = { index: tail.first - 1n, chain: hex(tail.chainBefore) };
     if (!this.#known.has(place.chain)) {
-      this.#known.set(place.chain, { ...place, before: "", time: 0n, changes: [] });
+      // One that was restored begins with rows.
+      const changes = place.index === 0n ? [] : leavingRows(store);
+      this.#known.set(place.chain, { ...place, before: "", time: 0n, changes });
     }
     this.#append(name, store, place, true);
   }
@@ -141,7 +158,9 @@ export class Ledger {
     for (const { index, entry: bytes } of store.logs(after.index + 1n, Infinity)) {
       const entry = decodeEntry(bytes);
       const chain = hex(entry.chain);
-      if (index !== before.index + 1n) throw new Violation(`the log of ${name} has a hole`);
+      const isFirst = index === store.tail!.first && hex(store.tail!.chainBefore) === before.chain;
+      if (index !== before.index + 1n && !isFirst)
+        throw new Violation(`the log of ${name} has a hole`);
       const known = this.#known.get(chain);
       if (known === undefined) {
         if (!leads) throw new Violation(`${name} has an entry ${index} that nobody has written`);
@@ -161,16 +180,20 @@ export class Ledger {
   }
 }
 
-/** Rows of all classes that leave a cluster, against what they should be. */
+/** Of all classes that leave a cluster. */
+function leavingRows(store: Store): { readonly key: string; readonly value: Uint8Array }[] {
+  const all = { limit: Number.MAX_SAFE_INTEGER };
+  return ["shared/", "local/"].flatMap((prefix) => store.rows(prefix, all));
+}
+
+/** Those rows, against what they should be. */
 export function assertRows(name: string, store: Store, expected: Map<string, Uint8Array>): void {
   let count = 0;
-  for (const prefix of ["shared/", "local/"]) {
-    for (const { key, value } of store.rows(prefix, { limit: Number.MAX_SAFE_INTEGER })) {
-      count++;
-      const right = expected.get(key);
-      if (right === undefined || !equalBytes(right, value)) {
-        throw new Violation(`${name} holds a wrong value of ${key}`);
-      }
+  for (const { key, value } of leavingRows(store)) {
+    count++;
+    const right = expected.get(key);
+    if (right === undefined || !equalBytes(right, value)) {
+      throw new Violation(`${name} holds a wrong value of ${key}`);
     }
   }
   if (count !== expected.size) {

@@ -5,7 +5,14 @@ import { Followers } from "../../src/barrier/followers.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
 import type { Served } from "../../src/grpc/method.ts";
 import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
-import { beginDiff, type CopiedChunk, copyScope } from "../../src/replication/stream/messages.ts";
+import {
+  beginDiff,
+  type CopiedChunk,
+  copyScope,
+  streamLog,
+  withheld,
+} from "../../src/replication/stream/messages.ts";
+import { SharedLog } from "../../src/replication/sending/shared-log.ts";
 import { pagesNow, readChunk } from "../../src/replication/sending/reading-rows.ts";
 import type { Batch } from "../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
@@ -22,7 +29,7 @@ export interface PlantedWalk {
   readonly summary: string;
   readonly cluster: () => ClusterPlant;
   /** Of which walks it is found. Default: those of disaster recovery. */
-  readonly kind?: "performance";
+  readonly kind?: "performance" | "both";
   /** Steps that lead to it, as often as this. Default: as in any walk. */
   readonly often?: Readonly<Record<string, number>>;
 }
@@ -83,7 +90,8 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
           ...served,
           async *run(requests, call) {
             const store = running()?.store;
-            const pages = store === undefined || store.locked ? null : pagesNow(store);
+            const pages =
+              store === undefined || store.locked ? null : pagesNow((slot) => store.trees.of(slot));
             await world.sleep(LATER, running()?.life ?? null);
             for await (const message of served.run(requests, call)) {
               const answer = beginDiff.response.decode(message);
@@ -140,6 +148,13 @@ export const CLUSTER_PLANTS: Readonly<Record<string, PlantedWalk>> = {
     kind: "performance",
     cluster: () => ({ followers: (shared, all) => new Unfollowed(shared, all) }),
   },
+  "filter-after-waking": {
+    summary:
+      "a secondary that was away is sent what it has missed, and only then is it looked up what is withheld from it",
+    kind: "both",
+    often: { filter: 16, away: 8, place: 40, cut: 6 },
+    cluster: () => ({ port: (running) => filtersLate(running) }),
+  },
 };
 
 const LATER = 300 * MILLISECOND;
@@ -185,6 +200,66 @@ function readsFirst(running: () => Running | null, world: SimWorld): PortWatch {
       };
     },
   };
+}
+
+/** Who goes on where it was hears that its filter is the one of before, until it has what was written meanwhile. */
+function filtersLate(running: () => Running | null): PortWatch {
+  const waking = new Set<string>(); // ids
+  return {
+    greet: (greet) => async (hello, peer) => {
+      const answer = await greet(hello, peer);
+      if (answer.decision?.kind === "resume") waking.add(peer.id);
+      else waking.delete(peer.id);
+      return answer;
+    },
+    serve: (served, { kind }) => {
+      if (kind !== "performance") return served;
+      if (served.shape.path === withheld.path) {
+        return {
+          ...served,
+          async *run(requests, call) {
+            const heard: Uint8Array[] = [];
+            for await (const message of requests) heard.push(message);
+            const { version } = withheld.request.decode(heard[0]!);
+            const isKept = waking.has(call.peer.id);
+            const same = { version, isSame: true, mounts: [], namespaces: [] };
+            if (isKept) yield withheld.response.encode(same);
+            else yield* served.run(from(heard), call);
+          },
+        };
+      }
+      if (served.shape.path !== streamLog.path) return served;
+      return {
+        ...served,
+        async *run(requests, call) {
+          const store = running()?.store;
+          const isWaking = waking.delete(call.peer.id);
+          let first: Uint8Array | null = null;
+          const heard = async function* () {
+            for await (const message of requests) {
+              first ??= message;
+              yield message;
+            }
+          };
+          for await (const answer of served.run(heard(), call)) {
+            const isFiltered = streamLog.response.decode(answer).isFiltered;
+            const start = first === null ? null : streamLog.request.decode(first).start;
+            const cursor = start?.cursor ?? null;
+            if (isWaking && isFiltered && cursor !== null && store !== undefined) {
+              const missed = store.logs(cursor.index + 1n, 64).map(({ entry }) => entry);
+              const all = missed.length === 0 ? null : new SharedLog(cursor.index).take(missed);
+              if (all !== null) yield streamLog.response.encode(all);
+            }
+            yield answer;
+          }
+        },
+      };
+    },
+  };
+}
+
+async function* from(messages: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* messages;
 }
 
 /** For one method alone. */

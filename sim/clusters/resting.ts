@@ -8,6 +8,7 @@ import { SECOND } from "../world.ts";
 import type { Actions } from "./actions.ts";
 import { checkAtRest, isEqual, knowsOutside } from "./checks.ts";
 import type { SimCluster } from "./cluster.ts";
+import { allEnds, allWell } from "./faults.ts";
 import { epochOf, isAdmitted, isCopied, isRefusal, type Scene } from "./scene.ts";
 
 const ROUNDS = 20;
@@ -27,27 +28,15 @@ export class Resting {
   /** Everything is healed, everybody is brought back into the set, and holds what was written. */
   async rest(prng: Prng): Promise<void> {
     const scene = this.#scene;
-    const { clusters } = scene;
     scene.trace.add("rest");
-    scene.network.heal();
-    for (const { disk } of clusters) disk.failing = false;
-    await this.#allEnds("everything that was begun ends");
-    await scene.until(
-      "everybody is there",
-      () => clusters.every(({ running }) => running?.replication.changing === false),
-      {
-        meanwhile: () => {
-          for (const one of clusters) if (one.life === null) scene.boot(one);
-        },
-      },
-    );
+    await allWell(scene);
     const leader = await this.#together();
     // Clients do not wait until everybody is back: rows are compared while they change.
     for (let i = 0; i < WRITES; i++) {
       scene.write(leader, prng);
       await scene.sleep(prng.int(150));
     }
-    await this.#allEnds("writes end");
+    await allEnds(scene, "writes end");
     await this.#allAs(leader);
     await scene.until(`${leader.name} knows what is outside`, () => knowsOutside(scene, leader), {
       details: () => scene.cloud.unknownTo((id) => leader.hasLease(id)).join(),
@@ -63,7 +52,7 @@ export class Resting {
     if (leader === null) return;
     const old = leader.disk.rows.copy();
     for (let i = 0; i < 5; i++) scene.write(leader, prng);
-    await this.#allEnds("writes end");
+    await allEnds(scene, "writes end");
     await this.#allAs(leader);
     scene.trace.add(`${leader.name} gets an old disk`);
     leader.crash("power");
@@ -72,13 +61,6 @@ export class Resting {
     await leader.boot();
     for (let i = 0; i < 8; i++) scene.write(leader, prng);
     await scene.sleep(90_000);
-  }
-
-  async #allEnds(what: string): Promise<void> {
-    const scene = this.#scene;
-    await scene.until(what, () => scene.underWay.length === 0, {
-      details: () => scene.underWay.join(),
-    });
   }
 
   async #allAs(leader: SimCluster): Promise<void> {

@@ -13,7 +13,8 @@ import { type Life, MILLISECOND, SECOND, SimWorld, type Tick } from "../world.ts
 import { Cloud } from "./cloud.ts";
 import { type ClusterOptions, type ClusterPlant, NotThere, SimCluster } from "./cluster.ts";
 import { Ledger, type Spot } from "./ledger.ts";
-import { SimNetwork } from "./network.ts";
+import { LookingOn } from "./five/looking-on.ts";
+import { type PortWatch, SimNetwork } from "./network.ts";
 import { idle } from "./real-work.ts";
 import { Witness } from "./witness.ts";
 
@@ -43,9 +44,19 @@ interface Task {
   readonly lives: readonly Life[];
 }
 
+/** Of the set that the clusters of a walk are in; "both": five that are in sets of either. */
+export type WalkKind = ReplicationKind | "both";
+
+const SEEDED: Readonly<Record<WalkKind, string>> = {
+  dr: "clusters",
+  performance: "regions",
+  both: "five",
+};
+const NAMES = ["a", "b", "c", "d", "e"];
+
 export interface SceneOptions {
-  /** Of the set that the clusters are in. Default: disaster recovery. */
-  readonly kind?: ReplicationKind;
+  /** Default: disaster recovery. */
+  readonly kind?: WalkKind;
   readonly plant: ClusterPlant;
   readonly print: ((line: string) => void) | null;
 }
@@ -66,15 +77,19 @@ export class Scene {
   readonly tails = new Map<string, readonly Tail[]>();
   /** All of them, and where what was left of their logs began. */
   readonly allTails: Tail[] = [];
+  /** Logs whose data was given up as a whole, by their first place: another was restored, or joined. */
+  readonly ended = new Set<string>();
   /** Which primaries each cluster that was promoted has had before. */
   readonly formers = new Map<string, Former>();
+  /** Who looks on at what is sent, and withheld. */
+  readonly lookingOn: LookingOn = new LookingOn(this);
   readonly #tasks = new Set<Task>();
   #violation: unknown = null;
   #writes = 0;
   #leases = 0;
 
   constructor(seed: number, { kind = "dr", plant, print }: SceneOptions) {
-    const prng = (this.prng = new Prng(`${kind === "dr" ? "clusters" : "regions"} ${seed}`));
+    const prng = (this.prng = new Prng(`${SEEDED[kind]} ${seed}`));
     this.world = new SimWorld(prng, idle);
     this.trace = new Trace(this.world, print);
     this.network = new SimNetwork(this.world, prng.fork("network"));
@@ -85,8 +100,8 @@ export class Scene {
       report: (violation) => this.report(violation),
     });
     const quorums: ClusterOptions["quorums"] = [];
-    const count = 2 + prng.fork("count").int(2);
-    this.clusters = ["a", "b", "c"].slice(0, count).map(
+    const count = kind === "both" ? NAMES.length : 2 + prng.fork("count").int(2);
+    this.clusters = NAMES.slice(0, count).map(
       (name, i) =>
         new SimCluster({
           name,
@@ -100,12 +115,28 @@ export class Scene {
           cloud: this.cloud,
           plant,
           quorums,
-          watch: (cluster) => (kind === "dr" ? this.witness.watch(cluster) : {}),
+          watch: (cluster) => this.#watch(cluster, kind),
+          committed: (cluster, keys) => {
+            if (kind !== "both") return;
+            if (keys === null) this.lookingOn.began(cluster);
+            else this.lookingOn.committed(cluster, keys);
+          },
           failed: (cluster) => this.#diskFailed(cluster),
           report: (violation) => this.report(violation),
         }),
     );
     for (const cluster of this.clusters) this.network.add(cluster);
+  }
+
+  #watch(cluster: SimCluster, kind: WalkKind): PortWatch {
+    if (kind === "performance") return {};
+    const witness = this.witness.watch(cluster);
+    if (kind === "dr") return witness;
+    const shared = this.lookingOn.watch(cluster);
+    return {
+      ...witness,
+      serve: (served, set) => (set.kind === "dr" ? witness : shared).serve?.(served, set) ?? served,
+    };
   }
 
   /** The first one; null while all is well. */
@@ -148,7 +179,7 @@ export class Scene {
       try {
         await work();
         this.count(`${kindOf(name)} done`);
-        if (!/^(?:write|record|own) /.test(name)) this.trace.add(`${name} is done`);
+        if (!/^(?:write|record|own|place) /.test(name)) this.trace.add(`${name} is done`);
       } catch (error) {
         if (lives.some(({ ended }) => ended)) return;
         if (!isRefusal(error)) {

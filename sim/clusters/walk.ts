@@ -2,7 +2,6 @@
 // between and under them. Now and then all is brought to rest, and there everybody must hold what was written.
 
 import { loadX509 } from "../../src/base/x509.ts";
-import type { ReplicationKind } from "../../src/cluster/names.ts";
 import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
 import { SECOND, type Tick } from "../world.ts";
@@ -13,14 +12,16 @@ import { CLUSTER_PLANTS } from "./plants.ts";
 import { countRealWork } from "./real-work.ts";
 import { RegionActions } from "./regions/region-actions.ts";
 import { Resting } from "./resting.ts";
-import { Scene } from "./scene.ts";
+import { FiveActions } from "./five/five-actions.ts";
+import { checkShared, FiveResting } from "./five/five-resting.ts";
+import { Scene, type WalkKind } from "./scene.ts";
 import "../../src/replication/links/links.ts";
 import "../../src/replication/links/join.ts";
 import "../../src/replication/joining/activation-token.ts";
 
 export interface WalkOptions {
   /** Of the set that the clusters are in. Default: disaster recovery, or as the planted bug wants it. */
-  readonly kind?: ReplicationKind;
+  readonly kind?: WalkKind;
   /** Default 1,000. */
   readonly steps?: number;
   /** The name of a planted bug. Default: none. */
@@ -77,16 +78,24 @@ interface Steps {
   readonly end: (prng: Prng) => Promise<void>;
 }
 
-function stepsOf(
-  scene: Scene,
-  kind: ReplicationKind,
-  often: Readonly<Record<string, number>>,
-): Steps {
+function stepsOf(scene: Scene, kind: WalkKind, often: Readonly<Record<string, number>>): Steps {
   if (kind === "performance") {
     const actions = new RegionActions(scene, often);
     return {
       step: (number, prng) => actions.step(number, prng),
       rest: (prng) => actions.rest(prng),
+      end: async () => {},
+    };
+  }
+  if (kind === "both") {
+    const actions = new FiveActions(scene, often);
+    const resting = new FiveResting(scene, actions);
+    return {
+      step: (number, prng) => {
+        actions.step(number, prng);
+        checkShared(scene.clusters);
+      },
+      rest: (prng) => resting.rest(prng),
       end: async () => {},
     };
   }
@@ -107,7 +116,9 @@ async function run(scene: Scene, steps: number, { step, rest, end }: Steps): Pro
     await scene.sleep(1);
     for (const cluster of scene.clusters) await cluster.boot();
     const [first] = scene.clusters as [SimCluster];
-    await first.unsealed.replication.enablePrimary("");
+    const { kinds, replication } = first.unsealed;
+    await (kinds?.performance ?? replication).enablePrimary("");
+    await kinds?.dr.enablePrimary("");
     const prng = scene.prng.fork("steps");
     // The others come while it is written already, or somewhat later.
     for (; taken < steps; taken++) {

@@ -46,6 +46,10 @@ export class EngineBehind extends ReadsBehind implements StorageEngine {
     return this.inner.watch(listener);
   }
 
+  scrub(): void {
+    this.inner.scrub();
+  }
+
   freeBytes(): number | null {
     return this.inner.freeBytes();
   }

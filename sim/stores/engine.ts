@@ -125,6 +125,9 @@ export class SimEngine extends ReadsBehind implements StorageEngine {
     return () => {};
   }
 
+  /** What is removed is nowhere. */
+  scrub(): void {}
+
   freeBytes(): number {
     this.source();
     return this.#volume.freeBytes();

@@ -100,7 +100,10 @@ export async function regionClocks(options: RegionClocksOptions): Promise<Result
       for (const clock of clocks) clock.ahead = 0n;
       if (wrong.length > 0) break;
       for (const one of others) await regionInSync(a, one);
-      if (!(await isGood(a, token))) wrong.push(`${what}: a token is over where it has time left`);
+      // Where its clock was beyond the token's time, a look for what has expired may have ended it, which stays so.
+      const mayHaveEnded = jumps[0] > HOUR / 2n;
+      if (!mayHaveEnded && !(await isGood(a, token)))
+        wrong.push(`${what}: a token is over where it has time left`);
       say(`${what}: ${short.length} ended, the last ${beyond.toFixed(0)} ms beyond its time`);
     }
     if (wrong.length === 0) wrong.push(...(await counted(all, root, n)));

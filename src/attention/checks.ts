@@ -70,6 +70,8 @@ export interface Facts {
     readonly kind: "dr" | "performance";
     /** Another cluster leads its set. */
     readonly fenced: boolean;
+    /** What is shared is here in part. */
+    readonly torn: boolean;
     /** Who leads the set besides, as far as is known here: by the secondary that says so; the name of this one itself is empty. */
     readonly rivals: readonly { readonly name: string; readonly text: string }[];
     /** Secondaries as which two clusters come, and where from. */
@@ -82,6 +84,9 @@ export interface Facts {
     readonly behind: readonly { readonly name: string; readonly text: string }[];
     /** Who was in the set before this cluster led it, and does not follow it. */
     readonly awaited: readonly { readonly name: string; readonly text: string }[];
+    /** Of regions: who stands in for one and could not take its place now; and those for which nobody does, though somebody does for another. */
+    readonly standIns: readonly { readonly name: string; readonly text: string }[];
+    readonly bare: readonly { readonly name: string; readonly text: string }[];
   }[];
   /** What restores could not take over: leases and write-ahead records, and evidence. */
   readonly leftByRestores: () => {
@@ -194,6 +199,18 @@ export const CHECKS: readonly Check[] = [
         .flatMap(({ kind, fenced }) =>
           fenced ? [{ ...amongOthers(kind), text: FENCED[kind] }] : [],
         ),
+  },
+  {
+    code: "replication.torn",
+    severity: "act",
+    remedy:
+      "holdfast replication status -kind performance, until it streams; where its primary does not come back, update-primary with a token of another",
+    find: (facts) =>
+      facts.replication().flatMap(({ kind, torn }) => {
+        const text =
+          "what is shared is here in part: a comparison with the primary is half done, and requests for it are refused (503 shared_half)";
+        return torn ? [{ ...amongOthers(kind), text }] : [];
+      }),
   },
   {
     code: "replication.conflict",
@@ -443,6 +460,18 @@ export const CHECKS: readonly Check[] = [
         ),
   },
   {
+    code: "replication.stand-in",
+    severity: "soon",
+    remedy:
+      "holdfast replication status -topology; then holdfast replication status in that region",
+    find: (facts) =>
+      facts
+        .replication()
+        .flatMap(({ kind, standIns }) =>
+          standIns.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
+  },
+  {
     code: "drill.late",
     severity: "soon",
     remedy: "holdfast snapshot drill NAME",
@@ -461,6 +490,18 @@ export const CHECKS: readonly Check[] = [
         facts.audit().length === 1,
         "there is one audit device: when it fails, all requests do",
       ),
+  },
+  {
+    code: "replication.bare",
+    severity: "note",
+    remedy:
+      "holdfast replication enable in that region, and holdfast replication join on a cluster that is to stand in for it",
+    find: (facts) =>
+      facts
+        .replication()
+        .flatMap(({ kind, bare }) =>
+          bare.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
   },
   {
     code: "csp.weakened",

@@ -18,6 +18,7 @@ import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
 import {
   holdsKeyOf,
+  KEYRING_TAKEN,
   KEYRING_UPDATE,
   NONCE_BYTES,
   openUpdate,
@@ -26,9 +27,11 @@ import {
   putUpgrade,
   removeRead,
   removeUpgrades,
+  sealTaken,
   sealUpdate,
   storedKeyring,
   storedTreeKey,
+  takenInto,
   withUpdates,
 } from "./key-rows.ts";
 import type { HandedKeys } from "./handed-keys.ts";
@@ -122,6 +125,7 @@ export class Barrier {
       for (const [path, plain] of changed) this.#cache.follow(path, plain);
     });
     this.#store.onControl(KEYRING_UPDATE, (record, { time }) => this.#readUpdate(record, time));
+    this.#store.onControl(KEYRING_TAKEN, (record) => this.#readTaken(record));
   }
 
   get sealed(): boolean {
@@ -409,6 +413,10 @@ export class Barrier {
       if (standing === "behind" && !mayGiveUp) throw failures.keysBehind();
       if (standing === "same") return false;
       const after = own.replacedBy(handed.keyring);
+      // Who stands in for this cluster has them before anything that is sealed with them.
+      if (!this.#store.following) {
+        raw.control({ type: KEYRING_TAKEN, body: sealTaken(after, this.#random) });
+      }
       this.#install(after);
       this.#putKeyring(raw, after, this.#minMargin);
       removeRead(raw, after);
@@ -521,6 +529,19 @@ export class Barrier {
       if (keyring === null || !isReadable(keyring)) return;
       const update = holdsKeyOf(keyring, body) ? null : openUpdate(keyring.rootKey, body);
       if (update !== null) this.#install(keyring.withTerm(update, time));
+      if (this.#active) this.#persistCount(); // and the record goes
+    };
+  }
+
+  /** The cluster whose log this is has taken over keys of another. */
+  #readTaken({ body }: ControlRecord): (() => void) | null {
+    const known = this.#keyring;
+    if (known !== null && takenInto(known, body) === null) return null;
+    return () => {
+      const keyring = this.#keyring;
+      const after = keyring === null ? null : takenInto(keyring, body);
+      if (after === null) return;
+      if (after !== keyring) this.#install(after);
       if (this.#active) this.#persistCount(); // and the record goes
     };
   }

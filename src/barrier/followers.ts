@@ -14,6 +14,8 @@ import type { Tx, View } from "./view.ts";
 export interface Follower<T> {
   /** Where the records lie, with a star in the place of a namespace: "ns/*" + "/policies/acl/". */
   readonly folder: string;
+  /** Whether names of records may have slashes. Default false. */
+  readonly isDeep?: boolean;
   /** Null for one that counts for nothing, as it does where it is read. */
   decode(stored: Uint8Array): T | null;
   /** Writes below local/, in the transaction that has changed the record. Null: there is none that counts. What it
@@ -46,7 +48,7 @@ export class Followers {
     invariant(key.startsWith(prefix), "only what is shared comes from another cluster");
     const own = key.slice(prefix.length);
     if (value !== null && !this.#shared.hasKeyOf(value)) throw keyMissing();
-    const follower = this.#byFolder.get(folderOf(own));
+    const follower = this.#followerOf(own);
     if (follower === undefined) return put(raw, key, value, scope);
     const tx = this.#shared.within(raw);
     const read = () => {
@@ -56,6 +58,15 @@ export class Followers {
     const before = unlessDamaged(read);
     put(raw, key, value, scope);
     follower.follow(tx, own, before, read());
+  }
+
+  #followerOf(key: string): Follower<unknown> | undefined {
+    const folder = folderOf(key);
+    const exact = this.#byFolder.get(folder);
+    if (exact !== undefined) return exact;
+    return this.#byFolder
+      .values()
+      .find(({ folder: above, isDeep }) => isDeep === true && folder.startsWith(above));
   }
 }
 

@@ -20,12 +20,16 @@ export const KEYRING_PATH = "core/keyring";
 export const TREE_KEY_PATH = "core/tree-key";
 /** The type of a control record that carries a new data key. */
 export const KEYRING_UPDATE = 1;
+/** The same of one that carries all keys: they were taken over from the cluster that writes what is shared. */
+export const KEYRING_TAKEN = 3;
 const UPGRADES = "core/upgrade/";
 
 export const NONCE_BYTES = 12;
 /** Keyring and key of the trees are sealed by the root key, under this term in their header. */
 const ROOT_TERM = 1;
 const UPDATE_PURPOSE = "holdfast keyring update 1";
+const TAKEN_PURPOSE = "holdfast keyring taken 1";
+const TAKEN_PATH = "control/keyring-taken";
 
 // --- keyring ---
 
@@ -55,6 +59,11 @@ export function withUpdates(
 ): Keyring {
   let after = keyring;
   for (const { record } of unreadControls(reads)) {
+    if (record.type === KEYRING_TAKEN) {
+      const taken = takenInto(after, record.body);
+      if (taken === null) unread();
+      else after = taken;
+    }
     if (record.type !== KEYRING_UPDATE || holdsKeyOf(after, record.body)) continue;
     const update = openUpdate(after.rootKey, record.body);
     if (update === null) unread();
@@ -135,10 +144,42 @@ export function holdsKeyOf(keyring: Keyring, body: Uint8Array): boolean {
   return term !== null && keyring.key(term) !== null;
 }
 
-/** Records whose keys are in the stored keyring now have been read. */
+/** All keys, for those who stand in for this cluster: it has not made them, and no other record tells of them. */
+export function sealTaken(keyring: Keyring, random: Random): Uint8Array {
+  const wrapper = deriveKey(keyring.rootKey, TAKEN_PURPOSE);
+  const document = keyring.encode(0);
+  try {
+    const nonce = random.bytes(NONCE_BYTES);
+    return sealEntry(wrapper, keyring.generation, TAKEN_PATH, document, nonce);
+  } finally {
+    wipe(document);
+  }
+}
+
+function openTaken(rootKey: KeyObject, body: Uint8Array): Keyring | null {
+  const document = openEntry(deriveKey(rootKey, TAKEN_PURPOSE), TAKEN_PATH, body);
+  return document === null ? null : Keyring.decode(document);
+}
+
+/** With those of such a record in the place of these. Null when it was sealed under a root key that is still to come; one of before says
+ *  nothing that whoever was handed later keys has not heard. */
+export function takenInto(keyring: Keyring, body: Uint8Array): Keyring | null {
+  const taken = openTaken(keyring.rootKey, body);
+  if (taken !== null) return keyring.goesBy(taken) ? keyring : keyring.replacedBy(taken);
+  const generation = entryTerm(body);
+  return generation !== null && generation < keyring.generation ? keyring : null;
+}
+
+/** Records whose keys are in the stored keyring now have been read; and of those with all keys the ones before, which it has had too. */
 export function removeRead(raw: StoreTx, keyring: Keyring): void {
-  for (const { key, record } of unreadControls(raw)) {
-    if (record.type === KEYRING_UPDATE && holdsKeyOf(keyring, record.body)) raw.delete(key);
+  const all = [...unreadControls(raw)];
+  const last = all.findLastIndex(
+    ({ record }) => record.type === KEYRING_TAKEN && takenInto(keyring, record.body) === keyring,
+  );
+  for (const [i, { key, record }] of all.entries()) {
+    const { type, body } = record;
+    const isRead = type === KEYRING_UPDATE ? holdsKeyOf(keyring, body) : i <= last;
+    if (isRead && (type === KEYRING_UPDATE || type === KEYRING_TAKEN)) raw.delete(key);
   }
 }
 

@@ -171,6 +171,14 @@ export class Keyring {
     return generation > this.generation || other.size > this.size ? "ahead" : "same";
   }
 
+  /** Whether it seals as the other one does, or with what came after it. */
+  goesBy(other: Keyring): boolean {
+    const { term: newest } = other.#newest;
+    const isOthers = ({ term, key }: Term) =>
+      term > newest || other.key(term)?.equals(key) === true;
+    return this.covers(other) && this.#terms.values().every(isOthers);
+  }
+
   /** The keys of another member as this cluster begins with them: what was sealed until now, it has not. */
   asElsewhere(): Keyring {
     const terms = this.#terms.values().map((term) => ({

@@ -124,6 +124,12 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "replication update-primary": async () =>
     (await import("./replication/joining.ts")).replicationUpdatePrimary,
   "replication revoke": async () => (await import("./replication/primary.ts")).replicationRevoke,
+  "replication filter set": async () =>
+    (await import("./replication/filters.ts")).replicationFilterSet,
+  "replication filter show": async () =>
+    (await import("./replication/filters.ts")).replicationFilterShow,
+  "replication filter delete": async () =>
+    (await import("./replication/filters.ts")).replicationFilterDelete,
   "replication disable": async () => (await import("./replication/primary.ts")).replicationDisable,
   "replication recover": async () => (await import("./replication/takeover.ts")).replicationRecover,
   "replication merkle-check": async () =>
@@ -171,6 +177,7 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["snapshot", "Snapshots of everything stored: save, check, open"],
   ["replication", "Other clusters: one that takes over, others that serve their region"],
   ["replication divergent", "What only this cluster had when another was promoted"],
+  ["replication filter", "What a performance secondary is not sent"],
   ["policy", "Policies: what tokens may do, and what governs every request"],
   ["acl", "Tokens: the first one, and all others"],
   ["acl token", "Create, list, read, change, renew and end tokens; `token` for short"],

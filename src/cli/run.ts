@@ -157,7 +157,8 @@ class Invocation {
     }
     this.#running?.quiet();
     const colours = { stdout: false, stderr: this.#settings.colours(stderr.isTTY === true) };
-    const out = new Output({ stdout, stderr, format: "table", field: null, colours });
+    const { chosen } = this.#settings;
+    const out = new Output({ stdout, stderr, format: "table", field: null, colours, chosen });
     const tokenFrom = this.#running?.tokenFrom ?? null;
     const details = error instanceof ApiError ? governedDenial(error)?.trace : undefined;
     const next = adviceFor(error, {

@@ -40,7 +40,8 @@ export class Running implements Context {
       stderr: settings.colours(stderr.isTTY === true),
     };
     this.settings = settings;
-    this.out = new Output({ stdout, stderr, format, field, colours });
+    const { chosen } = settings;
+    this.out = new Output({ stdout, stderr, format, field, colours, chosen });
     this.prompt = new Prompt(stdin, stderr, settings.nonInteractive);
     this.fs = world.fs;
     this.files = world.files;

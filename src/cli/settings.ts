@@ -27,6 +27,7 @@ import { showDuration } from "@holdfast/shared/text/duration";
 import { flag, type FlagValues } from "./line/flag.ts";
 import { UsageError } from "./line/usage-error.ts";
 import type { UserFiles } from "./line/user-file.ts";
+import type { Chosen } from "./terminal/same-server.ts";
 
 const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -101,6 +102,18 @@ export class Settings {
   get address(): Setting<ServerAddress> {
     const setting = this.#flag("address", "address") ?? this.#environment.address;
     return { value: parseServerAddress(setting.value), from: setting.from };
+  }
+
+  /** Where this command goes by its flags, so that the next one that is named goes there too. */
+  get chosen(): Chosen {
+    const region = this.regionFlag;
+    if (this.#flags.address === undefined) return { address: null, region };
+    try {
+      return { address: this.address.value.display, region };
+    } catch (error) {
+      if (error instanceof Failure) return { address: null, region }; // that it is none is what is being told
+      throw error;
+    }
   }
 
   /** The command that logs in at this very address. */

@@ -12,7 +12,7 @@ import {
   uint32,
   uint64,
 } from "../grpc/message.ts";
-import { method, serveUnary, type ServiceTable } from "../grpc/method.ts";
+import { method, type Served, serveUnary, type ServiceTable } from "../grpc/method.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { EMPTY } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
@@ -62,6 +62,8 @@ const request = message({
   formers: list(part(17, former), MAX_FORMERS),
   region: text(18), // of who comes to follow in performance replication
   publicKey: bytes(19), // of a trial with a token: the key that would be registered
+  logEpoch: uint32(20), // of its own log, where it has one beside that of the primary: who stands in for it begins another
+  logFirst: text(21), // where that began
 });
 
 /** How the member goes on: `resume`, `diff`, `copy`, `rewind` or `refuse`. */
@@ -86,6 +88,7 @@ const answer = message({
   head: uint64(10), // its index; zero where nothing is said of it
   time: uint64(11), // there, in nanoseconds since 1970
   region: text(12), // of a primary of performance replication
+  withheld: uint32(13), // how many mounts and namespaces whoever says hello is not sent
 });
 
 export type Hello = MessageOf<typeof request>;
@@ -111,6 +114,8 @@ export const NO_STANDING: Standing = {
   formers: [],
   region: "",
   publicKey: EMPTY,
+  logEpoch: 0,
+  logFirst: "",
 };
 const NO_DECISION = {
   epoch: 0,
@@ -122,6 +127,7 @@ const NO_DECISION = {
   head: 0n,
   time: 0n,
   region: "",
+  withheld: 0,
 };
 
 export const hello = method("unary", "/holdfast.cluster.v1.Replication/Hello", request, answer, {
@@ -133,8 +139,20 @@ const REVOKED = "the certificate is revoked";
 
 /** Whether the peer says that it takes this certificate no more. */
 export function isRevokedThere(error: unknown): boolean {
+  return isDeniedWith(error, REVOKED);
+}
+
+/** What a cluster hears in whose place another one comes with the same certificate. */
+export const REPLACED = "another cluster has come in the place of this one";
+
+/** Whether the peer says that another cluster comes in the place of this one. */
+export function isReplacedThere(error: unknown): boolean {
+  return isDeniedWith(error, REPLACED);
+}
+
+function isDeniedWith(error: unknown, reason: string): boolean {
   const isDenied = error instanceof StatusError && error.status === Status.permissionDenied;
-  return isDenied && error.message === REVOKED;
+  return isDenied && error.message === reason;
 }
 
 /** A set as the port serves it. */
@@ -143,6 +161,8 @@ export interface ServedSet {
   /** Whether this member is taken, and what it is told; throws where it is not. */
   readonly greet: (hello: Hello, peer: Peer) => Promise<Greeting>;
   readonly isRevoked: (serial: string) => boolean;
+  /** Whether another cluster than this has come since as the same member. Default: none has. */
+  readonly isReplaced?: (peer: Peer, cluster: string) => boolean;
 }
 
 /** What one session may do: nothing before its hello was answered, and nothing from the moment it is revoked. */
@@ -151,6 +171,7 @@ export class PeerGate {
   readonly #set: ServedSet;
   readonly #clock: Pick<Clock, "now">;
   #isGreeted = false;
+  #cluster = "";
 
   constructor(peer: Peer, set: ServedSet, clock: Pick<Clock, "now">) {
     this.peer = peer;
@@ -164,20 +185,44 @@ export class PeerGate {
 
   get table(): ServiceTable<Peer> {
     const greeting = serveUnary<Peer, Hello, HelloAnswer>(hello, (sent) => this.#greet(sent));
-    return new Map([...this.#set.table, [hello.path, greeting]]);
+    const served = Array.from(
+      this.#set.table,
+      ([path, one]) => [path, one.shape.kind === "unary" ? one : this.#watched(one)] as const,
+    );
+    return new Map([...served, [hello.path, greeting]]);
+  }
+
+  /** A call that lasts ends with what allowed it: whoever reads slowly would be answered for as long as it likes. */
+  #watched(one: Served<Peer>): Served<Peer> {
+    const assertTaken = () => this.#assertTaken();
+    return {
+      shape: one.shape,
+      async *run(requests, call) {
+        for await (const answer of one.run(requests, call)) {
+          assertTaken();
+          yield answer;
+        }
+      },
+    };
   }
 
   /** Asked before every call. */
   admit(path: string): void {
-    const { serial, expires } = this.peer;
-    if (this.#set.isRevoked(serial)) {
-      throw new StatusError(Status.permissionDenied, REVOKED);
-    }
-    if (expires < this.#clock.now()) {
+    if (this.peer.expires < this.#clock.now()) {
       throw new StatusError(Status.unauthenticated, "the certificate has expired");
     }
+    this.#assertTaken();
     if (!this.#isGreeted && path !== hello.path) {
       throw new StatusError(Status.failedPrecondition, "a session begins with a hello");
+    }
+  }
+
+  #assertTaken(): void {
+    if (this.#set.isRevoked(this.peer.serial)) {
+      throw new StatusError(Status.permissionDenied, REVOKED);
+    }
+    if (this.#isGreeted && this.#set.isReplaced?.(this.peer, this.#cluster) === true) {
+      throw new StatusError(Status.permissionDenied, REPLACED);
     }
   }
 
@@ -191,7 +236,10 @@ export class PeerGate {
       throw new StatusError(Status.failedPrecondition, text);
     }
     const answered = await this.#set.greet(sent, this.peer);
-    if (!sent.isTrial) this.#isGreeted = true;
+    if (!sent.isTrial) {
+      this.#isGreeted = true;
+      this.#cluster = sent.clusterId;
+    }
     return { ...NO_DECISION, ...answered };
   }
 }

@@ -128,21 +128,33 @@ class MemoryConnection implements Carried {
     };
     let timer = timeout === undefined ? null : this.#timers.after(timeout, look);
     try {
-      this.#gate.admit(shape.path);
-      const served = this.#gate.table.get(shape.path);
-      if (served === undefined) throw new StatusError(Status.unimplemented, "no such method");
-      const sent = orEnd(requests, ended);
-      const arriving = this.#carry("server", sent, served.shape.maxRequest, ended.signal);
-      const call = { peer: this.#gate.peer, signal: ended.signal };
-      const answers = served.run(arriving, call);
+      const answers = this.#served(shape, orEnd(requests, ended), ended.signal);
       yield* this.#carry("client", answers, shape.maxResponse, ended.signal);
     } catch (error) {
-      throw ended.signal.aborted ? ended.signal.reason : statusOf(error);
+      throw ended.signal.aborted ? ended.signal.reason : error;
     } finally {
       timer?.cancel();
       this.#over.signal.removeEventListener("abort", cut);
       signal?.removeEventListener("abort", cancel);
       ended.abort(cancelled); // whatever the handler still does, nobody waits for it
+    }
+  }
+
+  /** What the peer ends it with is what it says. */
+  async *#served(
+    { path }: Shape,
+    requests: Messages,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      this.#gate.admit(path);
+      const served = this.#gate.table.get(path);
+      if (served === undefined) throw new StatusError(Status.unimplemented, "no such method");
+      const arriving = this.#carry("server", requests, served.shape.maxRequest, signal);
+      yield* served.run(arriving, { peer: this.#gate.peer, signal });
+    } catch (error) {
+      const { status, message, cause } = statusOf(error);
+      throw new StatusError(status, message, { isSaid: true, cause });
     }
   }
 
@@ -185,7 +197,10 @@ async function* orEnd(messages: Messages, ended: AbortController): AsyncGenerato
 /** Rejects with the signal's reason when that comes first. */
 function unless<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    if (signal.aborted) {
+      promise.catch(() => {}); // nobody waits for it any more
+      return reject(signal.reason);
+    }
     const cut = () => reject(signal.reason);
     signal.addEventListener("abort", cut, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", cut));

@@ -58,8 +58,11 @@ const served: readonly Served<Peer>[] = [
       call.signal.addEventListener("abort", () => reject(new Error("over"))),
     );
   }),
-  serveStream(upTo, async function* ({ value }) {
-    for (let i = 1; i <= value; i++) yield { value: i };
+  serveStream(upTo, async function* ({ value }, { signal }) {
+    for (let i = 1; i <= value; i++) {
+      yield { value: i };
+      signal.throwIfAborted();
+    }
   }),
   serveBidirectional(sums, async function* (requests) {
     let sum = 0;
@@ -188,6 +191,32 @@ for (const [name, start] of [
       await assert.rejects(ends.link.call(double, { value: 13 }), says(Status.aborted));
     });
 
+    test("tells what the peer has said from what was found of its answer here", async () => {
+      ends = await start();
+      await ends.link.open(SELF);
+      const found = async (call: Promise<unknown>) => {
+        const error: unknown = await call.then(
+          () => null,
+          (error: unknown) => error,
+        );
+        assert.ok(error instanceof StatusError);
+        return [error.status, error.isSaid];
+      };
+      const narrow = { ...double, maxResponse: 1 };
+      assert.deepEqual(
+        [
+          await found(ends.link.call(absent, { value: 1 })),
+          await found(ends.link.call(double, { value: 13 })),
+          await found(ends.link.call(narrow, { value: 1 })),
+        ],
+        [
+          [Status.unimplemented, true],
+          [Status.aborted, true],
+          [Status.resourceExhausted, false],
+        ],
+      );
+    });
+
     test("hands on a deadline, and a signal", async () => {
       ends = await start();
       await ends.link.open(SELF);
@@ -227,6 +256,17 @@ for (const [name, start] of [
       await assert.rejects(ends.link.call(double, { value: 1 }), says(Status.unavailable));
       await ends.link.open(SELF);
       assert.equal((await ends.link.call(double, { value: 4 })).value, 8);
+    });
+
+    test("ends a stream that was cut between two of its messages, whatever the peer makes of that", async () => {
+      ends = await start();
+      await ends.link.open(SELF);
+      const stream = ends.link.stream(upTo, { value: 1_000_000 });
+      await stream.next();
+      ends.revoke();
+      await assert.rejects(async () => {
+        for await (const _ of stream);
+      }, StatusError);
     });
 
     test("ends a call with the error of its requests", async () => {

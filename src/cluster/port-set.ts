@@ -13,6 +13,7 @@ import { type Mismatch, type Peer, verifyMember } from "./verify.ts";
 export interface SetToServe extends PortName, Credentials {
   readonly table: ServiceTable<Peer>;
   readonly greet: (hello: Hello, peer: Peer) => Promise<Greeting>;
+  readonly isReplaced?: ServedSet["isReplaced"];
   /** Serials of certificates that are not taken any more. */
   readonly revoked: Iterable<string>;
 }
@@ -22,6 +23,7 @@ export class PortSet implements ServedSet {
   readonly context: SecureContext;
   readonly table: ServiceTable<Peer>;
   readonly greet: ServedSet["greet"];
+  readonly isReplaced: NonNullable<ServedSet["isReplaced"]>;
   readonly #name: SetName;
   readonly #authority: X509Certificate;
   #revoked: Set<string>;
@@ -34,6 +36,7 @@ export class PortSet implements ServedSet {
     this.#authority = new X509Certificate(set.authority);
     this.table = set.table;
     this.greet = set.greet;
+    this.isReplaced = set.isReplaced ?? (() => false);
     this.#revoked = new Set(set.revoked);
   }
 

@@ -22,9 +22,9 @@ test("T-B05: a caller is found again as at the door: there, in its namespace, an
     namespace: ROOT_NAMESPACE,
     caller,
   } as unknown as RequestState;
-  const again = (now: Caller | null, isStale = false) =>
+  const again = (now: Caller | null, isStale = false, lacksRoom = false) =>
     callerAgain(state, {
-      elsewhere: { isStale },
+      elsewhere: { isStale, lacksRoom },
       tokens: { find: () => now, underWay: () => assert.fail("it is not counted") },
       namespaces: { named: () => assert.fail("nobody vouches for it") },
       clock: { now: () => 0n },
@@ -38,4 +38,7 @@ test("T-B05: a caller is found again as at the door: there, in its namespace, an
   // T-A20: also while it waits, in a region that has not heard of its primary for too long.
   assert.equal(again({ ...caller, global: true }, true), null);
   assert.notEqual(again({ ...caller, global: false }, true), null);
+  // And in one that cannot apply what its primary writes.
+  assert.equal(again({ ...caller, global: true }, false, true), null);
+  assert.notEqual(again({ ...caller, global: false }, false, true), null);
 });

@@ -11,7 +11,7 @@ interface Sources {
   readonly tokens: Pick<TokenLookup, "find" | "underWay">;
   readonly namespaces: Pick<NamespaceTree, "named">;
   readonly clock: Pick<Clock, "now">;
-  readonly elsewhere?: Pick<SharedElsewhere, "isStale">;
+  readonly elsewhere?: Pick<SharedElsewhere, "isStale" | "lacksRoom">;
 }
 
 /** Null where it was revoked, has run out or is good elsewhere only. The use that a counted token has taken for this
@@ -33,7 +33,8 @@ export function callerAgain(
     ? counting(caller, tokens.underWay(caller))
     : tokens.find(incoming.credential);
   if (now === null || !reaches(now, namespace)) return null;
-  if (now.global && elsewhere?.isStale === true) return null;
+  if (now.global && elsewhere !== undefined && (elsewhere.isStale || elsewhere.lacksRoom))
+    return null;
   return (now.boundTo?.has(incoming.remote.address) ?? true) ? now : null;
 }
 

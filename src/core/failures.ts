@@ -67,6 +67,16 @@ export function globalTokensStale(): Failure {
 }
 
 /**
+ * @code global-tokens-unapplied The disk of this region is nearly full: what the primary writes is not applied here, revocations neither, so that no global tokens are taken.
+ * @remedy Make room on the disk of this region's server, and it goes on by itself. Tokens of this region are taken.
+ */
+export function globalTokensUnapplied(): Failure {
+  const message =
+    "global tokens are not taken here until there is room on the disk of this server: what the primary of the shared data writes is not applied, and they may have been revoked there";
+  return new Failure("unavailable", "global-tokens-unapplied", message, { retryAfter: 10 });
+}
+
+/**
  * @code not-dr-secondary The operation is one of disaster-recovery secondaries, and this cluster is none.
  * @remedy Ask the secondary, or use the endpoint without `secondary` in its path.
  */
@@ -157,6 +167,16 @@ export function placeChanged(): Failure {
   const message =
     "what is at this path was replaced while the request waited, and nothing was changed; try again";
   return new Failure("conflict", "place-changed", message, { retryAfter: 1 });
+}
+
+/**
+ * @code vouched-rights-changed The policies of the token were changed while its request was with the primary, which takes the word of this cluster for them.
+ * @remedy Look whether it was done, and try again if not.
+ */
+export function vouchedRightsChanged(): Failure {
+  const message =
+    "the policies of the token were changed while the request was with the primary of the shared data: look whether it was done before you try again";
+  return new Failure("conflict", "vouched-rights-changed", message);
 }
 
 /**
@@ -422,6 +442,15 @@ export function localManagement(): Failure {
   const message =
     "a management token that is local to this cluster does not reach what all clusters share: use a global token";
   return new Failure("denied", "local-management", message);
+}
+
+/**
+ * @code not-in-region What the request would change is not in the region where it was made: a filter of the primary withholds it from that one.
+ * @remedy Make the request in a region that has it. sys/replication/performance/secondary/dynamic-filter/:id shows what a region is not sent.
+ */
+export function notInRegion(): Failure {
+  const message = "nothing of that name is in this region";
+  return new Failure("not-found", "not-in-region", message);
 }
 
 /**

@@ -322,3 +322,20 @@ test("metrics are open where the listener says so, and a listener can be for the
     "not-found metrics-only",
   );
 });
+
+test("logins that fail by another cluster are counted for that one too, whatever addresses it says; others go on", async () => {
+  const small = madeHouse();
+  small.loopback = false;
+  small.failing.add("egp sys/login");
+  const by = (member: string) => {
+    small.attempts = 0; // each is from another address
+    const from = { clusterId: "b", attested: null, attests: null, wrapsItself: true };
+    const forwarded = { ...from, member, namedRegion: false };
+    return small.answer("POST", "/sys/login", { body: {}, forwarded });
+  };
+  for (let n = 0; n < 3; n++) assert.equal(await by("region-b"), "denied permission-denied");
+  assert.equal(await by("region-b"), "rate-limited too-often");
+  assert.equal(small.attempts, 0, "one that was not looked at is no attempt");
+  assert.equal(await by("region-c"), "denied permission-denied");
+  assert.deepEqual([...small.members.values()], [3, 1]);
+});

@@ -108,6 +108,16 @@ export class Judging {
     throw failures.notActive();
   }
 
+  /** A token that the primary has made a moment ago may not have come yet. Null where there is nothing to wait for. */
+  expected(state: RequestState): Promise<void> | null {
+    const { node, tokens, elsewhere } = this.#parts;
+    const { credential, forwarded = null, remote, signal } = state.incoming;
+    if ((elsewhere?.primary ?? null) === null || node.sealed || node.drSecondary) return null;
+    if (credential === null || forwarded !== null || needOf(state) !== "required") return null;
+    if (tokens.find(credential) !== null || tokens.hasExpired(credential)) return null;
+    return tokens.awaited?.(credential, remote.address, signal) ?? null;
+  }
+
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
   identify(state: RequestState): void {
     this.#findCaller(state);
@@ -138,10 +148,11 @@ export class Judging {
       if (forwarded !== null) this.#parts.attempts.take(`member ${forwarded.member}`);
       throw nobodysToken(state);
     }
-    if (caller.global && this.#parts.elsewhere?.isStale === true) {
+    const isStale = this.#parts.elsewhere?.isStale === true;
+    if (caller.global && (isStale || this.#parts.elsewhere?.lacksRoom === true)) {
       if (need === "optional") return;
       state.caller = caller;
-      throw failures.globalTokensStale();
+      throw isStale ? failures.globalTokensStale() : failures.globalTokensUnapplied();
     }
     // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
     const wraps = caller.wrapping !== undefined;
@@ -244,6 +255,8 @@ export class Judging {
   /** A request that has waited after it was judged is judged as of now, in the same way and with the same refusals:
    *  nobody does with its turn what it may not do any more. Null where nothing can have changed. */
   again(state: RequestState, context: RequestContext): Promise<void> | null {
+    const half = this.whole(state);
+    if (half !== null) return half.then(() => this.again(state, context) ?? undefined);
     const { node, clock } = this.#parts;
     const { asOf } = state;
     if (!mayHaveChanged(state, { node, asOf, now: () => clock.now() })) return null;

@@ -88,6 +88,7 @@ export class Pipeline implements Core {
     this.#judges = {
       govern: (state, context) => this.#judging.govern(state, context, parts.clock.now()),
       again: (state, context) => this.#judging.again(state, context),
+      whole: (state) => this.#judging.whole(state),
     };
   }
 
@@ -107,6 +108,8 @@ export class Pipeline implements Core {
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
       if (isLogin(state) && !state.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
+        const { forwarded = null } = incoming;
+        if (forwarded !== null) this.#parts.memberAttempts?.count(forwarded.member);
       }
     } finally {
       if (state.mayHoldSecret) incoming.wipe();
@@ -165,21 +168,36 @@ export class Pipeline implements Core {
   /** Everything up to the record of the request. */
   #pass(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     this.#find(state);
-    const half = this.#judging.whole(state); // shared rows that come from elsewhere
-    const behind = half === null ? this.#judging.caughtUp(state) : null; // what the caller has seen elsewhere
-    if (half === null && behind === null) return this.#passFound(state, entry);
-    return this.#passLater(state, entry, half ?? behind);
+    const waiting = this.#waits(state);
+    return waiting === null
+      ? this.#passFound(state, entry)
+      : this.#passLater(state, entry, waiting);
+  }
+
+  /** For shared rows that come from elsewhere, then for what the caller has seen elsewhere. */
+  #waits(state: RequestState): Promise<void> | null {
+    // Nothing shared is looked at for a request that another region decides, unless its answer is to be kept here.
+    const isAnswered = this.#sendingOn.namesPrimary(state) && state.incoming.wrapTtl === null;
+    return (isAnswered ? null : this.#judging.whole(state)) ?? this.#judging.caughtUp(state);
+  }
+
+  /** Whatever was waited for, the other may have changed meanwhile. */
+  async #waited(state: RequestState, waiting: Promise<void> | null): Promise<void> {
+    let next = waiting;
+    for (let left = MAX_TRIES; next !== null; left--) {
+      await next;
+      if (left === 0) throw failures.sharedHalf();
+      this.#find(state);
+      next = this.#waits(state);
+    }
   }
 
   async #passLater(
     state: RequestState,
     entry: RunningRequest,
-    waiting: Promise<void> | null,
+    waiting: Promise<void>,
   ): Promise<HandlerContext> {
-    await waiting;
-    this.#find(state);
-    await this.#judging.caughtUp(state);
-    this.#find(state);
+    await this.#waited(state, waiting);
     return this.#passFound(state, entry);
   }
 
@@ -194,6 +212,25 @@ export class Pipeline implements Core {
     this.#count(state); // rate quotas
     state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
     if (this.#sendingOn.namesPrimary(state)) return this.#passOn(state, entry); // another region decides
+    const expected = this.#judging.expected(state); // a token that may be on its way
+    return expected === null
+      ? this.#passAs(state, entry)
+      : this.#passExpected(state, entry, expected);
+  }
+
+  async #passExpected(
+    state: RequestState,
+    entry: RunningRequest,
+    expected: Promise<void>,
+  ): Promise<HandlerContext> {
+    await hasBegunNothing(state, entry, this.#parts).waitFor(expected);
+    this.#find(state);
+    await this.#waited(state, this.#judging.whole(state));
+    state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
+    return this.#passAs(state, entry);
+  }
+
+  #passAs(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     this.#judging.identify(state); // token: refused before a byte of the body is waited for
     return takesBody(state)
       ? this.#passWithBody(state, entry)
@@ -257,7 +294,11 @@ export class Pipeline implements Core {
     entry: RunningRequest,
     body: Uint8Array | null,
   ): Promise<HandlerContext> {
-    if (body !== null) this.#judging.lookAgain(state);
+    if (body !== null) {
+      const half = this.#judging.whole(state);
+      if (half !== null) await half;
+      this.#judging.lookAgain(state);
+    }
     // One that waits for its body has begun nothing: a mount that goes does not wait for it.
     if (state.mount !== null) entry.mount = state.mount.uuid;
     if (state.caller?.counted === true) await this.#takeUse(state, state.caller);
@@ -426,7 +467,7 @@ export class Pipeline implements Core {
     const { node, quotas } = this.#parts;
     const { path, namespace, endpoint, incoming } = state;
     if (node.sealed || node.drSecondary || path === null) return;
-    if (isLogin(state)) this.#parts.attempts.check(incoming.remote.address);
+    if (isLogin(state)) this.#checkLogins(incoming);
     state.headers = quotas.admit({
       namespace: namespace ?? ROOT_NAMESPACE,
       path,
@@ -434,6 +475,12 @@ export class Pipeline implements Core {
       address: incoming.remote.address,
       exempt: endpoint?.rateLimited === false,
     });
+  }
+
+  /** Also for the cluster that has sent it on: of what comes by it, it says the address. */
+  #checkLogins({ remote, forwarded = null }: Incoming): void {
+    this.#parts.attempts.check(remote.address);
+    if (forwarded !== null) this.#parts.memberAttempts?.check(forwarded.member);
   }
 
   /** Of parallel requests with a last use, one gets it. What unwraps a wrapping token also spends it. */

@@ -157,14 +157,22 @@ function allowed(
 
 const DENIED = "Permission denied";
 
-/** What is wrong with the cluster that writes what is shared, and with the link to it: told by one word on every path. */
+/** What is wrong with the cluster that writes what is shared, with the link to it, and with what has come from there: told by one word on every
+ *  path. */
 const OF_THE_PRIMARY: ReadonlySet<string> = new Set([
   "primary-unreachable",
+  "primary-busy",
+  "too-many-region-queries",
   "primary-lost",
   "primary-not-serving",
   "primary-refuses",
   "primary-superseded",
   "no-primary",
+  "forward-too-large",
+  "forward-refused",
+  "shared-half",
+  "global-tokens-stale",
+  "global-tokens-unapplied",
   "replication-fenced",
   "replication-role-changing",
   "first-copy",

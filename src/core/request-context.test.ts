@@ -48,6 +48,7 @@ class Waiting {
       {} as Partial<Entry> as Entry,
       {
         again: () => null,
+        whole: () => null,
         govern: (state) => {
           if (!this.governed) return null;
           const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -53,6 +53,8 @@ interface Judges {
   govern(state: RequestState, context: RequestContext): Promise<void> | null;
   /** All of it, as at the door. Throws the refusal. */
   again(state: RequestState, context: RequestContext): Promise<void> | null;
+  /** Resolves when nobody is answered from shared rows of different times; null where nobody is. */
+  whole(state: RequestState): Promise<void> | null;
 }
 
 export class HandlerContext implements RequestContext {
@@ -262,6 +264,8 @@ export class HandlerContext implements RequestContext {
   }
 
   recheck(): Caller | null | Promise<Caller | null> {
+    const half = this.#judges.whole(this.#state);
+    if (half !== null) return half.then(() => this.recheck());
     const caller = this.#current();
     if (caller === null) return null;
     this.#state.caller = caller;

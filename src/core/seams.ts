@@ -54,6 +54,11 @@ export interface TokenLookup {
   underWay(caller: Caller): Caller | null;
   /** The request with the last use has been answered. */
   spent(caller: Caller): Promise<void>;
+  /** Of a secret that nobody has here, where another cluster writes tokens: resolves when its token has come from there, or it is known that
+   *  there is none. Null where nobody is asked. Default: nobody ever is. */
+  awaited?(secret: string, address: string, signal: AbortSignal): Promise<void> | null;
+  /** Calls after each change of the caller's token. Default: nobody is told. */
+  onChange?(caller: Caller, call: () => void): () => void;
 }
 
 /** Operation tokens and operator tickets: the only credentials that a disaster-recovery secondary knows. */
@@ -230,6 +235,18 @@ export interface SharedElsewhere {
   readonly primary: PrimaryCluster | null;
   /** Whether what is here may be so old that a global token may have been revoked long ago. */
   readonly isStale: boolean;
+  /** Whether what it has written has come and is not applied: a revocation may be among it. */
+  readonly lacksRoom: boolean;
+  /** What of it is not sent here. Default: everything is. */
+  readonly withheld?: WithheldPlaces | null;
+  /** What of the data that this cluster writes is not sent to a member of the set; null: it is sent everything. Default: everybody is. */
+  withheldFrom?(member: string): Promise<WithheldPlaces | null>;
+}
+
+/** Mounts and namespaces by id, with their paths from root and a slash at the end. */
+export interface WithheldPlaces {
+  readonly mounts: ReadonlyMap<string, string>;
+  readonly namespaces: ReadonlyMap<string, string>;
 }
 
 export interface PrimaryCluster {
@@ -265,6 +282,8 @@ export interface SentRequest {
   readonly isNamed: boolean;
   /** Whether it may wait there for a change. */
   readonly mayWait: boolean;
+  /** Aborted as soon as it is not to be done any more, with what is to be said then. Default: that of `incoming`. */
+  readonly signal?: AbortSignal;
 }
 
 /** Sees what a request writes beside what its endpoint declares: only tests have one. */
@@ -293,6 +312,8 @@ export interface PipelineParts {
   readonly audit: Auditing;
   readonly quotas: RateLimiting;
   readonly attempts: Attempts;
+  /** Failed logins by the member of the set that has sent them on. Default: none is counted. */
+  readonly memberAttempts?: Pick<Attempts, "check" | "count">;
   readonly loaded: LoadedData;
   /** Default: this cluster writes all of its data itself. */
   readonly elsewhere?: SharedElsewhere;

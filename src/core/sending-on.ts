@@ -1,18 +1,24 @@
 // What a request does on a cluster that leaves shared data to another one: whether it goes there, and as whose.
 
 import { EMPTY, utf8 } from "@holdfast/shared/bytes";
-import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Served, WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Caller, RequestContext } from "@holdfast/shared/endpoint/request";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { noPathToRegion } from "../endpoint/acl-query-failures.ts";
+import { callerAgain } from "./caller-again.ts";
 import * as failures from "./failures.ts";
 import { targetWith } from "./finding.ts";
+import type { ForwardedFrom } from "./incoming.ts";
 import type { RequestState } from "./request-state.ts";
-import type { PipelineParts, PrimaryCluster, SentRequest } from "./seams.ts";
+import type { PipelineParts, PrimaryCluster, SentRequest, WithheldPlaces } from "./seams.ts";
 
-type Parts = Pick<PipelineParts, "elsewhere" | "governance" | "region" | "node">;
+type Parts = Pick<
+  PipelineParts,
+  "elsewhere" | "governance" | "region" | "node" | "tokens" | "namespaces" | "clock"
+>;
 
 /** A little more than a query may wait in another region. */
 const LONGEST: Nanos = 6n * MINUTE;
@@ -87,9 +93,34 @@ export class SendingOn {
       // The other cluster took what is here alone for something that all share: it does not know it.
       if (!forwarded.namedRegion) throw failures.notShared();
     }
+    await this.#checkWithheld(endpoint, input, context, { forwarded, writes });
     // Whoever sent it is gone, or a member no more.
     if (forwarded !== null && signal.aborted) throw failures.placeChanged();
     return writes === "shared" ? this.#primary : null;
+  }
+
+  /** What a cluster is not sent it does not change either, here or there. */
+  async #checkWithheld(
+    endpoint: Served,
+    input: Readonly<Record<string, unknown>>,
+    { namespace, mount }: RequestContext,
+    { forwarded, writes }: { forwarded: ForwardedFrom | null; writes: WritesTo | null },
+  ): Promise<void> {
+    const { elsewhere } = this.#parts;
+    const withheld =
+      forwarded !== null
+        ? ((await elsewhere?.withheldFrom?.(forwarded.member)) ?? null)
+        : writes === "shared" && this.#primary !== null
+          ? (elsewhere?.withheld ?? null)
+          : null;
+    if (withheld === null) return;
+    const above = namespace.path === "" ? "" : `${namespace.path}/`;
+    const places = endpoint.places(input).map((path) => `${above}${withoutSlashes(path)}/`);
+    const isWithheld =
+      withheld.namespaces.has(namespace.id) ||
+      (mount !== null && withheld.mounts.has(mount.uuid)) ||
+      places.some((path) => isAmong(path, withheld));
+    if (isWithheld) throw failures.notInRegion();
   }
 
   /** As it was judged here. */
@@ -102,7 +133,7 @@ export class SendingOn {
     const { incoming, caller, mount, endpoint } = state;
     this.#checkRegion(state, primary);
     const sentOn = endpoint?.sentOn ?? null;
-    const reply = await this.#sent(state, primary, {
+    const request: SentRequest = {
       incoming,
       target: targetOf(state, this.#namesThis(state), sentOn?.query(input, context)),
       ...asWhom(caller, incoming.credential),
@@ -112,7 +143,11 @@ export class SendingOn {
       ],
       isNamed: false,
       mayWait: false,
-    });
+    };
+    const reply =
+      request.attested === null
+        ? await this.#sent(state, primary, request)
+        : await this.#vouched(state, primary, request, request.attested);
     // Lists that wait go by the index of this cluster.
     const seen = reply.index === null ? reply : reply.with({ index: this.#parts.node.index });
     if (sentOn === null || seen.data === undefined) return seen;
@@ -123,6 +158,36 @@ export class SendingOn {
     const { reply, written } = await primary.send(request);
     state.writtenThere = written;
     return reply;
+  }
+
+  /** Of a token that the primary does not know nobody there sees that it ends: then this cluster takes its word back. What has not begun
+   *  there is not done. */
+  async #vouched(
+    state: RequestState,
+    primary: PrimaryCluster,
+    request: SentRequest,
+    attested: Caller,
+  ): Promise<Reply> {
+    const { signal } = state.incoming;
+    const over = new AbortController();
+    const look = () => {
+      const now = callerAgain(state, this.#parts);
+      if (now === null) over.abort(failures.invalidToken());
+      else if (!isSame(now.policies, attested.policies))
+        over.abort(failures.vouchedRightsChanged());
+    };
+    const leave = () => over.abort(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    const forget = this.#parts.tokens.onChange?.(attested, look);
+    try {
+      look(); // what it waited for until now may have taken long
+      over.signal.throwIfAborted();
+      return await this.#sent(state, primary, { ...request, signal: over.signal });
+    } finally {
+      forget?.();
+      signal.removeEventListener("abort", leave);
+    }
   }
 
   /** As it came: who may do it, and everything else, is for the region that it names. */
@@ -153,6 +218,17 @@ function asWhom(
   if (caller.global) return { credential, attested: null };
   if (caller.type === "management") throw failures.localManagement();
   return { credential: null, attested: caller };
+}
+
+function isAmong(path: string, { mounts, namespaces }: WithheldPlaces): boolean {
+  return (
+    mounts.values().some((one) => one === path) ||
+    namespaces.values().some((one) => path.startsWith(one))
+  );
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
 }
 
 async function bodyOf({ recalled, body, incoming, meant }: RequestState): Promise<Uint8Array> {

@@ -62,11 +62,11 @@ export function devReplicaTokenless(): Failure {
 }
 
 /**
- * @code dev-replica-failed The second cluster of --dev-replica has not caught up with the first.
+ * @code dev-replica-failed A further cluster of --dev-replica has not caught up with the one that it follows.
  * @remedy Look at the lines above; try again.
  */
 export function devReplicaFailed(): Failure {
-  const message = "--dev-replica: the second cluster does not follow the first";
+  const message = "--dev-replica: a cluster does not follow the one that it was joined to";
   return new Failure("unavailable", "dev-replica-failed", message);
 }
 

@@ -26,7 +26,7 @@ export interface DevFlags {
   readonly replica: DevReplicaKind | null;
 }
 
-export type DevReplicaKind = "dr" | "performance";
+export type DevReplicaKind = "dr" | "performance" | "four";
 
 const OPTIONS = {
   help: { type: "boolean", short: "h" },
@@ -68,7 +68,8 @@ Never for real secrets.
                             them (in a checkout)
   --dev-replica KIND        with a second cluster: dr follows this one, with the
                             commands of a failover; performance is another
-                            region, which shares its data
+                            region, which shares its data; four is that region
+                            and one that stands in for each of the two
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:
@@ -150,9 +151,11 @@ function replicaOf({
   "dev-persist": persist,
 }: Parsed): DevReplicaKind | null {
   if (replica === undefined) return null;
-  if (replica !== "dr" && replica !== "performance") {
-    throw refused("--dev-replica takes dr (disaster recovery) or performance (another region)");
+  if (replica !== "dr" && replica !== "performance" && replica !== "four") {
+    throw refused(
+      "--dev-replica takes dr (disaster recovery), performance (another region) or four (both regions, each with one that stands in for it)",
+    );
   }
   if (persist === undefined) return replica;
-  throw refused("--dev-replica goes without --dev-persist: the pair lies in memory");
+  throw refused("--dev-replica goes without --dev-persist: they lie in memory");
 }

@@ -19,7 +19,7 @@ import {
   type DevPlace,
   openDev,
   prepareClouds,
-  prepareReplica,
+  prepareReplicas,
   withoutClouds,
 } from "./dev/dev-mode.ts";
 import { dump } from "./diagnostics.ts";
@@ -77,7 +77,7 @@ class ProcessLife {
   readonly #reloads = new Reloads(() => this.#reload());
   #config: Config;
   #server: ServerPart | null = null;
-  #replica: ServerPart | null = null;
+  #replicas: readonly ServerPart[] = [];
 
   constructor(begun: Start, processLog: ProcessLog) {
     const { around, sources, loaded } = begun;
@@ -162,7 +162,7 @@ class ProcessLife {
         },
       });
     } finally {
-      await this.#replica?.stop().catch(() => {});
+      for (const one of this.#replicas) await one.stop().catch(() => {});
       this.#watch.stop();
       if (pidFile !== null) removePid(pidFile, host, world);
     }
@@ -174,15 +174,15 @@ class ProcessLife {
     if (dev !== null) {
       const keys = await openDev(server, dev.flags, dev.place, world.fs);
       await prepareClouds(server, keys, dev.place, world);
-      const replica = await prepareReplica(server, keys, dev.place, {
+      const replicas = await prepareReplicas(server, keys, dev.place, {
         module,
         server: { ...this.#parts(), log: this.#log.child("replica"), dev: { rootToken: null } },
         load: async (text) =>
           (await loadConfig({ ...sources, inline: { name: "--dev-replica", text } })).config,
         world,
       });
-      this.#replica = replica?.server ?? null;
-      announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION, replica });
+      this.#replicas = replicas.map((one) => one.server).toReversed();
+      announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION, replicas });
     }
     const { sealed, initialized, type } = server.keeper.status();
     const addresses = server.addresses.join(" ");

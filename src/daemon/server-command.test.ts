@@ -120,7 +120,7 @@ test("without a configuration, with an unknown flag, or with flags that do not g
     [["--dev", "--dev-listen-address", "0.0.0.0:8200"], /add --dev-insecure-listen/],
     [["--dev", "--dev-listen-address", "8200"], /takes host:port/],
     [["--dev", "--dev-root-token-id", "a b"], /printable characters without blanks/],
-    [["--dev", "--dev-replica", "both"], /--dev-replica takes dr .* or performance/],
+    [["--dev", "--dev-replica", "both"], /--dev-replica takes dr .*, performance .* or four/],
     [["--dev", "--dev-replica", "dr", "--dev-persist", "d"], /goes without --dev-persist/],
     [["--dev-replica", "dr"], /--dev-replica needs --dev/],
     [["--dev", "--log-level", "loud"], /--log-level: expected one of/],

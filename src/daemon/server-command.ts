@@ -48,7 +48,7 @@ export async function runServer(args: readonly string[], around: HostServices): 
     place?.clouds?.stop();
     withdrawToken(world.fs, host);
     if (place?.temporary === true) host.removeTemporary(place.directory);
-    if (place?.replica) host.removeTemporary(place.replica.directory);
+    for (const { directory } of place?.replica?.clusters ?? []) host.removeTemporary(directory);
   }
 }
 

@@ -10,11 +10,12 @@ import { readAddress } from "@holdfast/shared/text/addresses";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
 import type { Core, ForwardedFrom, Incoming } from "../core/incoming.ts";
-import { type Served, serveUnary } from "../grpc/method.ts";
+import { type Call, type Served, serveUnary } from "../grpc/method.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { malformed, tooLarge } from "./failures.ts";
 import {
   ask,
+  findToken,
   forward,
   type ForwardAnswer,
   type ForwardedRequest,
@@ -41,7 +42,17 @@ export interface ForwardedRequests {
   /** Which cluster a member is; null where nobody here has members. */
   readonly clusterOf: (member: string) => string | null;
   /** By the engine of a shared mount; null where that is not here to do it. */
-  readonly takeUse: (mount: string, what: JsonObject) => Promise<boolean | null>;
+  readonly takeUse: (mount: string, what: JsonObject, sender: UseSender) => Promise<boolean | null>;
+  /** Whether a global token with that salted hash of its secret may be used; null where others write those. */
+  readonly knows: (hash: string) => boolean | null;
+}
+
+/** Who takes a use. */
+export interface UseSender {
+  /** As its certificate proves. */
+  readonly member: string;
+  /** Empty where nobody here has members. */
+  readonly clusterId: string;
 }
 
 /** For the table of a set of performance secondaries. */
@@ -51,14 +62,44 @@ export function forwardServices(requests: ForwardedRequests): readonly Served<Pe
       answerForwarded(requests, request, { member: peer.id, signal, namedRegion: method === ask }),
     ),
   );
-  return [...whole, serveUnary(takeUse, (request) => answerUse(requests, request))];
+  return [
+    ...whole,
+    serveUnary(takeUse, (request, call) => answerUse(requests, request, call)),
+    serveUnary(findToken, async ({ hash }, call) => answerFind(requests, hash, call)),
+  ];
+}
+
+/** Which cluster it is. Throws where it was revoked, also between the call and its turn. */
+function memberOf({ clusterOf }: ForwardedRequests, { peer, signal }: Call<Peer>): string {
+  const known = clusterOf(peer.id);
+  if (known === "" || signal.aborted) {
+    throw new StatusError(Status.permissionDenied, "no member of the set");
+  }
+  return known ?? "";
+}
+
+const HASH = /^[\da-f]{64}$/;
+
+function answerFind(
+  requests: ForwardedRequests,
+  hash: string,
+  call: Call<Peer>,
+): { readonly isKnown: boolean; readonly shared: bigint } {
+  const { knows, shared } = requests;
+  memberOf(requests, call);
+  if (!HASH.test(hash)) throw new StatusError(Status.invalidArgument, "no hash");
+  const isKnown = knows(hash);
+  if (isKnown === null) throw new StatusError(Status.failedPrecondition, "not the primary");
+  return { isKnown, shared: shared() };
 }
 
 async function answerUse(
   requests: ForwardedRequests,
   { mount, what }: { readonly mount: string; readonly what: string },
+  call: Call<Peer>,
 ): Promise<{ readonly isTaken: boolean }> {
-  const isTaken = await requests.takeUse(mount, usedIn(what));
+  const sender = { member: call.peer.id, clusterId: memberOf(requests, call) };
+  const isTaken = await requests.takeUse(mount, usedIn(what), sender);
   if (isTaken === null) throw new StatusError(Status.failedPrecondition, "no such mount");
   return { isTaken };
 }

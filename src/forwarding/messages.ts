@@ -25,8 +25,9 @@ export const MAX_POLICIES = 4096;
 const MAX_METADATA = 1024;
 /** In a session, which has 64 streams: the log, echoes and the rest of replication always find one. */
 const FORWARD_AT_ONCE = 24;
-const ASK_AT_ONCE = 24;
+const ASK_AT_ONCE = 20;
 const USES_AT_ONCE = 8;
+const FINDS_AT_ONCE = 4;
 /** Of what an engine says of a use. */
 const MAX_USE = 8 * KIB;
 
@@ -107,6 +108,7 @@ const refused = message({
   texts: list(text(4), MAX_WARNINGS),
   retryAfter: uint32(5), // in seconds; 0: as usual
   headers: list(part(6, pair), MAX_HEADERS),
+  isOfNoUse: flag(7), // to try again
 });
 export type SentRefusal = MessageOf<typeof refused>;
 
@@ -121,6 +123,14 @@ export type ForwardAnswer = MessageOf<typeof answer>;
 /** Of something that a mount counts, as its engine names it. */
 const use = message({ mount: text(1), what: text(2) });
 const taken = message({ isTaken: flag(1) });
+
+/** By the salted hash of its secret. */
+const secret = message({ hash: text(1) });
+const found = message({
+  isKnown: flag(1),
+  /** The last index with anything shared, when it was answered. */
+  shared: uint64(2),
+});
 
 const SERVICE = "/holdfast.cluster.v1.Forwarding";
 const BOUNDS = { maxRequest: LARGEST_MESSAGE, maxResponse: LARGEST_MESSAGE };
@@ -142,4 +152,11 @@ export const takeUse = method("unary", `${SERVICE}/TakeUse`, use, taken, {
   maxRequest: MAX_USE + KIB,
   maxResponse: KIB,
   atOnce: USES_AT_ONCE,
+});
+
+/** Whether there is a global token that may not have come to the sender yet. */
+export const findToken = method("unary", `${SERVICE}/FindToken`, secret, found, {
+  maxRequest: KIB,
+  maxResponse: KIB,
+  atOnce: FINDS_AT_ONCE,
 });

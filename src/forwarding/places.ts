@@ -20,10 +20,10 @@ export class Places {
 
   /** Throws a Failure where there is none: then nothing was sent. */
   async run<T>(
-    { incoming, credential, isNamed, mayWait }: SentRequest,
+    { incoming, credential, isNamed, mayWait, signal = incoming.signal }: SentRequest,
     send: () => Promise<T>,
   ): Promise<T> {
-    const { remote, signal } = incoming;
+    const { remote } = incoming;
     if (mayWait) return await this.#wait(remote.address, credential, send);
     const line = isNamed ? this.#named : this.#forwarded;
     return await line.run({ waitFor: (turn) => unless(signal, turn) }, remote.address, send);
@@ -57,7 +57,7 @@ function lineOf(atOnce: number): FairLine {
 }
 
 /** Rejects as soon as nobody is there who would get the answer: the place is for others. */
-async function unless<T>(signal: AbortSignal, turn: Promise<T>): Promise<T> {
+export async function unless<T>(signal: AbortSignal, turn: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = () => reject(signal.reason as Error);
   if (signal.aborted) leave();

@@ -9,7 +9,15 @@ import type { PeerLink } from "../cluster/peer-link.ts";
 import { Status, StatusError } from "../grpc/status.ts";
 import { FairLine } from "@holdfast/shared/fair-line";
 import { primaryBusy, primaryLost, primaryUnreachable } from "./failures.ts";
-import { ask, forward, type ForwardAnswer, type ForwardedRequest, takeUse } from "./messages.ts";
+import {
+  ask,
+  findToken,
+  forward,
+  type ForwardAnswer,
+  type ForwardedRequest,
+  takeUse,
+} from "./messages.ts";
+import { unless } from "./places.ts";
 
 export interface Primary {
   /** Name of its region; empty while it is not known. */
@@ -19,6 +27,9 @@ export interface Primary {
   call(request: ForwardedRequest, signal: AbortSignal, isNamed: boolean): Promise<ForwardAnswer>;
   /** Has the engine of a mount there take a use of what it counts. Throws as `call` does, and asks once. */
   takeUse(mount: string, what: JsonObject): Promise<boolean>;
+  /** Up to which of its indexes what it has written must be here for a global token with that salted hash of its secret; null: it has none.
+   *  Throws as `call` does. `address`: of whoever shows it, for taking turns. */
+  knows(hash: string, address: string, signal: AbortSignal): Promise<bigint | null>;
   /** Whether what it writes comes here now. */
   readonly isRunning: boolean;
   /** When something came last; null: never. */
@@ -31,6 +42,8 @@ export interface Primary {
   whole(within: Nanos, signal: AbortSignal): Promise<boolean>;
   /** How old what it has written may be here; null where nobody knows. */
   readonly age: Nanos | null;
+  /** Whether something that it has written has come, and is not applied for want of room on the disk. */
+  readonly lacksRoom: boolean;
   /** Its last index that is applied here. */
   readonly applied: bigint;
   /** Whether it is applied up to there, as soon as it is, and false when the time is over. */
@@ -42,7 +55,11 @@ const USES = { waiting: 1024, waitingPerAddress: 1024 };
 /** Nobody waits longer for a login. */
 const USE_WITHIN: Nanos = 10n * SECOND;
 
-/** These are said before a request is looked at. */
+/** Questions after a token that wait for a place. */
+const FINDS = { waiting: 256, waitingPerAddress: 64 };
+
+/** Where the primary says these it has not looked at the request. An answer that is too long, or none, ends a call with some of them too: then
+ *  nobody has said so. */
 const NOT_TAKEN: ReadonlySet<number> = new Set([
   Status.unimplemented, // by a primary of an earlier version, which has no such method
   Status.permissionDenied,
@@ -56,9 +73,11 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([
 export function callsOver(
   link: () => PeerLink | null,
   why: () => Failure | null = () => null,
-): Pick<Primary, "call" | "takeUse"> {
+): Pick<Primary, "call" | "takeUse" | "knows"> {
   const { atOnce } = takeUse;
   const line = new FairLine({ ...USES, atOnce, atOncePerAddress: atOnce }, primaryBusy);
+  const finds = { ...FINDS, atOnce: findToken.atOnce, atOncePerAddress: findToken.atOnce - 1 };
+  const finding = new FairLine(finds, primaryBusy);
   const opened = () => {
     const open = link();
     if (open === null || open.closed === null) throw why() ?? primaryUnreachable();
@@ -84,10 +103,20 @@ export function callsOver(
           throw notAnswered(error);
         }
       }),
+    knows: (hash, address, signal) =>
+      finding.run({ waitFor: (turn) => unless(signal, turn) }, address, async () => {
+        const open = opened();
+        try {
+          const { isKnown, shared } = await open.call(findToken, { hash }, { signal });
+          return isKnown ? shared : null;
+        } catch (error) {
+          throw notAnswered(error);
+        }
+      }),
   };
 }
 
 function notAnswered(error: unknown): Failure {
-  const isRefused = error instanceof StatusError && NOT_TAKEN.has(error.status);
-  return isRefused ? primaryUnreachable(error) : primaryLost(error);
+  const isSaid = error instanceof StatusError && error.isSaid;
+  return isSaid && NOT_TAKEN.has(error.status) ? primaryUnreachable(error) : primaryLost(error);
 }

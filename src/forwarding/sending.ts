@@ -39,7 +39,7 @@ export class SendingToPrimary implements PrimaryCluster {
   }
 
   async send(request: SentRequest): Promise<Sent> {
-    const { signal } = request.incoming;
+    const { signal = request.incoming.signal } = request;
     if (request.body.length > MAX_SENT_BODY) throw tooLarge(MAX_SENT_BODY);
     const answer = await this.#places.run(request, () =>
       this.#primary.call(this.#messageOf(request), signal, request.isNamed),

@@ -10,28 +10,29 @@ import { primaryLost, primaryNotServing } from "./failures.ts";
 import type { ForwardAnswer, SentRefusal, SentReply } from "./messages.ts";
 import { pairsOf, valuesOf } from "./sent-caller.ts";
 
-/** Said of the whole cluster, and not of the request: of the one that was asked it would be wrong. */
-const OF_THE_NODE: ReadonlySet<string> = new Set(["sealed", "uninitialised"]);
-const KINDS: ReadonlySet<string> = new Set<FailureKind>([
-  "invalid",
-  "denied",
-  "not-found",
-  "conflict",
-  "too-large",
-  "unavailable",
-  "damaged",
-  "unsupported",
-  "media-type",
-  "headers-too-large",
-  "misdirected",
-  "rate-limited",
-  "behind",
-  "late",
-  "timed-out",
-  "looping",
-  "upstream",
-  "internal",
-]);
+/** Of what a refusal is said. That of the whole cluster would be wrong of the one that was asked. */
+const KINDS: Readonly<Record<FailureKind, "request" | "node">> = {
+  invalid: "request",
+  denied: "request",
+  "not-found": "request",
+  conflict: "request",
+  "too-large": "request",
+  sealed: "node",
+  uninitialised: "node",
+  unavailable: "request",
+  damaged: "request",
+  unsupported: "request",
+  "media-type": "request",
+  "headers-too-large": "request",
+  misdirected: "request",
+  "rate-limited": "request",
+  behind: "request",
+  late: "request",
+  "timed-out": "request",
+  looping: "request",
+  upstream: "request",
+  internal: "request",
+};
 
 export function sentAnswer(result: Reply | Failure, shared: bigint): ForwardAnswer {
   return result instanceof Failure
@@ -47,6 +48,7 @@ function sentRefusal({ kind, code, message, texts, retryAfter, headers }: Failur
     texts,
     retryAfter: Number.isFinite(retryAfter) ? Math.ceil(retryAfter ?? 0) : 0,
     headers: pairsOf(headers),
+    isOfNoUse: retryAfter === Infinity,
   };
 }
 
@@ -90,13 +92,22 @@ export function replyIn({ done, refused }: ForwardAnswer): Reply {
   });
 }
 
-function refusalIn({ kind, code, message, texts, retryAfter, headers }: SentRefusal): Failure {
-  if (OF_THE_NODE.has(kind)) return primaryNotServing();
-  const known = KINDS.has(kind) ? (kind as FailureKind) : "internal";
+function refusalIn({
+  kind,
+  code,
+  message,
+  texts,
+  retryAfter,
+  isOfNoUse,
+  headers,
+}: SentRefusal): Failure {
+  const known = Object.hasOwn(KINDS, kind) ? (kind as FailureKind) : "internal";
+  if (KINDS[known] === "node") return primaryNotServing();
+  const again = isOfNoUse ? Infinity : retryAfter;
   return new Failure(known, code, message, {
     texts,
     headers: valuesOf(headers),
-    ...(retryAfter === 0 ? {} : { retryAfter }),
+    ...(again === 0 ? {} : { retryAfter: again }),
   });
 }
 

@@ -75,7 +75,8 @@ export function requestHead(
 export function refusalIn(headers: IncomingHttpHeaders): StatusError | null {
   const code = Number(headers[":status"]);
   if (code !== 200) {
-    return new StatusError(statusOfHttp(code), `the peer answered with HTTP status ${code}`);
+    const text = `the peer answered with HTTP status ${code}`;
+    return new StatusError(statusOfHttp(code), text, { isSaid: true });
   }
   if (!OURS.test(headers["content-type"] ?? "")) {
     return new StatusError(Status.unknown, "the peer does not speak gRPC");

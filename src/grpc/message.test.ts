@@ -10,6 +10,7 @@ import fc from "fast-check";
 import { often } from "../../tests/support/often.ts";
 import {
   bytes,
+  bytesWithin,
   flag,
   list,
   message,
@@ -168,4 +169,15 @@ test("a number that its field has no room for is not written", () => {
   for (const index of [-1n, 2n ** 64n]) {
     assert.throws(() => outer.encode({ ...EMPTY, index }), /a number of 64 bits/);
   }
+});
+
+test("bytes are read as bytes of their own, or as a part of the message", () => {
+  const own = message({ raw: bytes(1) });
+  const within = message({ raw: bytesWithin(1) });
+  const raw = new Uint8Array([1, 2, 3]);
+  const encoded = within.encode({ raw });
+  assert.deepEqual(encoded, own.encode({ raw }));
+  assert.deepEqual(new Uint8Array(within.decode(encoded).raw), raw);
+  assert.equal(within.decode(encoded).raw.buffer, encoded.buffer);
+  assert.notEqual(own.decode(encoded).raw.buffer, encoded.buffer);
 });

@@ -181,6 +181,11 @@ export function bytes(number: number): Field<Uint8Array> {
   };
 }
 
+/** Read as a part of the message, all of which is in memory as long as this is: for what comes and goes with the rest of it. */
+export function bytesWithin(number: number): Field<Uint8Array> {
+  return { ...bytes(number), read: (reader) => reader.bytes() };
+}
+
 export function uint32(number: number): Field<number> {
   const tag = tagOf(number, WireType.Varint);
   return {

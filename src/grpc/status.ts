@@ -27,12 +27,19 @@ const MAX_TEXT = 1024;
 /** A call that ended with another code than "ok", whoever ended it. */
 export class StatusError extends OwnError {
   readonly status: number;
+  /** Whether the peer has said so. Without it a caller has found by itself how the call ended: what the peer did of it nobody knows. */
+  readonly isSaid: boolean;
 
   /** `message` goes to the peer as it stands. */
-  constructor(status: number, message: string, options?: ErrorOptions) {
+  constructor(
+    status: number,
+    message: string,
+    { isSaid = false, ...options }: ErrorOptions & { readonly isSaid?: boolean } = {},
+  ) {
     super(message, options);
     this.name = "StatusError";
     this.status = status;
+    this.isSaid = isSaid;
   }
 }
 
@@ -73,7 +80,7 @@ export function readStatus(code: unknown, message: unknown): StatusError | null 
   }
   if (Number(code) === Status.ok) return null;
   const text = typeof message === "string" ? decodeText(message.slice(0, 3 * MAX_TEXT)) : "";
-  return new StatusError(Number(code), plainText(text));
+  return new StatusError(Number(code), plainText(text), { isSaid: true });
 }
 
 /** What a peer says in words: it is shown to people, and what could steer a terminal is a question mark. */

@@ -51,6 +51,14 @@ export interface ReplicationReading {
   readonly kind: "dr" | "performance";
   readonly role: "disabled" | "primary" | "secondary" | "fenced";
   readonly peers: readonly PeerReading[];
+  /** Of a primary of regions: who stands in for each; the name of the region is empty for its own. */
+  readonly standIns: readonly {
+    readonly region: string;
+    readonly name: string;
+    readonly isReady: boolean;
+  }[];
+  /** Mounts and namespaces that a secondary is not sent. */
+  readonly withheld: readonly { readonly id: string; readonly count: number }[];
   /** Since the start: how logs were gone on with when clusters met. */
   readonly resumed: readonly { readonly result: string; readonly count: number }[];
   /** Rows that were copied or mended. */

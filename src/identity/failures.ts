@@ -21,11 +21,11 @@ export function ttlOutOfRange(): Failure {
 
 /**
  * @code identity-key-elsewhere No identity token was ever signed, and another cluster makes the first key.
- * @remedy Have the primary issue a credential that needs one, and try again.
+ * @remedy Try again after ten minutes: the primary makes it where it knows of this region, and has an api_addr. Or have it issue a credential that needs one.
  */
 export function keyElsewhere(): Failure {
   const text =
-    "there is no key for identity tokens yet, and the primary makes it: have it issue a credential that needs one";
+    "there is no key for identity tokens yet, and the primary makes it, within ten minutes where its api_addr is set";
   return new Failure("unavailable", "identity-key-elsewhere", text);
 }
 

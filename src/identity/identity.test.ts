@@ -22,10 +22,11 @@ function identityOver(
   { barrier, world }: MadeBarrier,
   address = ADDRESS,
   cluster = "first",
+  hasRegions = () => false,
 ): Identity {
   const view = barrier.view("shared/").sub("identity/");
   const clusterId = () => cluster;
-  return new Identity({ view, ...world, apiAddress: () => address, clusterId });
+  return new Identity({ view, ...world, apiAddress: () => address, clusterId, hasRegions });
 }
 
 async function made() {
@@ -243,6 +244,35 @@ test("where another cluster writes shared rows, tokens are signed with what ther
   }
   assert.equal(store.index, index);
   assert.deepEqual(alarms(), []);
+});
+
+test("where only other regions sign, keys change in time by those that look after them", async () => {
+  const { identity, world, barrier, ...rest } = await made();
+  const kidOf = async () => {
+    rest.store.leaveShared(true);
+    const token = await identity.token(MOUNT, "a", DAY); // as a region does
+    rest.store.leaveShared(false);
+    return read(token).header.kid;
+  };
+  await identity.keep();
+  assert.deepEqual(identity.publicKeys(), [], "nobody has asked for any");
+  await identityOver({ barrier, world, ...rest }, "", "first", () => true).keep();
+  assert.deepEqual(identity.publicKeys(), [], "there would be no issuer");
+  await identityOver({ barrier, world, ...rest }, ADDRESS, "first", () => true).keep();
+  const kids = [await kidOf()];
+  for (const after of [89n * DAY, DAY]) {
+    world.clock.pass(after);
+    kids.push(await kidOf());
+    await identity.keep();
+  }
+  kids.push(await kidOf());
+  const [first, next] = [kids[0], kids[3]];
+  assert.deepEqual(kids, [first, first, first, next]);
+  assert.notEqual(first, next);
+  rest.store.leaveShared(true);
+  world.clock.pass(90n * DAY);
+  await identity.keep();
+  assert.equal(await kidOf(), next, "what another cluster writes is left to it");
 });
 
 test("what makes no sense is refused, with what would be accepted", async () => {

@@ -1,7 +1,7 @@
 // Proofs of who an engine is: tokens that say which mount of which namespace sends
 // them, signed with a key whose public half anybody may read. A provider that trusts the issuer needs no
-// secret of ours. Keys are made when a token is first asked for, and by these alone: whoever reads the
-// public halves makes nothing.
+// secret of ours. The first key is made when a token is first asked for, or other regions may ask for one, which make none: whoever
+// reads the public halves makes nothing.
 
 import type { KeyObject } from "node:crypto";
 import { utf8, wipe } from "@holdfast/shared/bytes";
@@ -40,6 +40,8 @@ export interface IdentityOptions {
   readonly apiAddress: () => string;
   /** Id of this cluster. */
   readonly clusterId: () => string;
+  /** Whether there are other regions, which sign with what is made here. Default: there are none. */
+  readonly hasRegions?: () => boolean;
 }
 
 export interface Bearer {
@@ -67,6 +69,13 @@ export class Identity {
   async lead(): Promise<void> {
     const ring = this.#ring();
     if (ring !== null && this.#mayChange && this.#isMisnamed(ring)) await this.#name();
+  }
+
+  /** Keys are changed in time also where only other regions sign with them. */
+  async keep(): Promise<void> {
+    const ring = this.#ring();
+    if (!this.#mayChange || this.#address(ring) === "") return;
+    if (ring !== null || this.#options.hasRegions?.() === true) await this.#keepRing();
   }
 
   get issuer(): string {

@@ -62,6 +62,30 @@ export function readReplication(
     "Since the other side was last heard of.",
     ({ heartbeatAge }) => heartbeatAge,
   );
+  registry.readsPairs(
+    {
+      name: "holdfast_replication_stand_in_ready",
+      help: "At the primary of regions: whether who stands in for one streams, and lacks nothing that is older than a minute.",
+    },
+    ["region", "stand_in"],
+    () =>
+      replication()
+        .flatMap(({ standIns }) => standIns)
+        .slice(0, MAX_SECONDARIES)
+        .map(({ region, name, isReady }) => ({ at: [region, name], value: Number(isReady) })),
+  );
+  registry.readsPairs(
+    {
+      name: "holdfast_replication_withheld",
+      help: "Mounts and namespaces that a performance secondary is not sent.",
+    },
+    ["secondary"],
+    () =>
+      replication()
+        .flatMap(({ withheld }) => withheld)
+        .slice(0, MAX_SECONDARIES)
+        .map(({ id, count: value }) => ({ at: [id], value })),
+  );
   registry.readsEach(
     {
       name: "holdfast_replication_stream_resume_total",

@@ -95,6 +95,10 @@ export class TimedEngine implements engines.StorageEngine {
     return this.#inner.viewApart(metas);
   }
 
+  scrub(): void {
+    this.#inner.scrub();
+  }
+
   onFailure(listener: (error: engines.EngineError) => void): void {
     this.#inner.onFailure?.(listener);
   }

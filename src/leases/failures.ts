@@ -82,6 +82,15 @@ export function mountGone(): Failure {
   return new Failure("not-found", "lease-mount-gone", message, { texts: [] });
 }
 
+/**
+ * @code lease-role-gone The role was deleted while a secret was made by it. Nothing was given, and the secret is ended.
+ * @remedy Ask with a role that is there.
+ */
+export function roleGone(): Failure {
+  const message = "the role was deleted while the secret was made: nothing was given";
+  return new Failure("invalid", "lease-role-gone", message);
+}
+
 /** Nobody is there to take the answer. */
 export function requestOver(): Failure {
   return new Failure("timed-out", "request-timed-out", "request timed out");

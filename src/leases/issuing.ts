@@ -57,7 +57,7 @@ export class Issuing {
       if (granted === null) throw failures.mountGone();
       // Whoever asked for it is gone: the secret would live on with nobody who knows it.
       if (context.signal.aborted) throw failures.requestOver();
-      const write = () => rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
+      const write = () => rows.local.write((tx) => this.#write(tx, lease, offer));
       await limiting.within(context.mount, context.path.text, write);
       const { id } = lease;
       const leased = { id, renewable, seconds: secondsLeft(granted.ttl) };
@@ -94,13 +94,15 @@ export class Issuing {
     };
   }
 
-  /** What was true when the request came in may not be any more: its token is deleted, its mount is
+  /** What was true when the request came in may not be any more: its token or its role is deleted, its mount is
    *  being disabled. Whoever ends those looks for leases only once. */
-  #write(tx: Tx, lease: Lease, settles: readonly string[]): void {
+  #write(tx: Tx, lease: Lease, { settles = [], needsOneOf = [] }: LeaseOffer): void {
     const { rows, mounts, owners, writeAheadKey } = this.#parts;
     if (lease.owner !== null && !owners.isThere(tx, lease.owner)) throw failures.ownerGone();
-    const state = mounts.byUuid(lease.mountUuid)?.record.state.kind;
-    if (state !== "active") throw failures.mountGone();
+    const mount = mounts.byUuid(lease.mountUuid);
+    if (mount?.record.state.kind !== "active") throw failures.mountGone();
+    const isThere = needsOneOf.length === 0 || needsOneOf.some((key) => mount.holds(tx, key));
+    if (!isThere) throw failures.roleGone();
     const local = tx.on(rows.local);
     for (const id of settles) {
       const key = writeAheadKey(lease.namespaceId, lease.mountUuid, id);

@@ -8,7 +8,6 @@ import type { Tx, View } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountFacts, ReceiptFacts } from "@holdfast/plugin-sdk/engine";
-import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
 import { attempt, factsOf } from "./revocation/attempt.ts";
 import { LeaseExpiry } from "./revocation/expiry.ts";
@@ -255,7 +254,7 @@ export class Leases {
   }
 
   /** What an engine may ask of the leases that it has given. */
-  of(mount: Pick<MountFacts, "uuid" | "namespace" | "path">): OwnLeases {
+  of(mount: Pick<MountFacts, "uuid" | "namespace" | "path">): MountLeases {
     const { timers } = this.#options;
     const parts = { rows: this.#rows, sweeps: this.#sweeps, stuck: this.stuck, timers };
     return new MountLeases(parts, mount);

@@ -16,7 +16,7 @@ export interface MountLeasesParts {
   readonly timers: Timers;
 }
 
-export class MountLeases implements OwnLeases {
+export class MountLeases implements Omit<OwnLeases, "elsewhere"> {
   readonly #parts: MountLeasesParts;
   readonly #mount: Pick<MountFacts, "uuid" | "namespace" | "path">;
 

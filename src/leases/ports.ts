@@ -13,6 +13,8 @@ export interface LeaseMount extends MountTtls {
   readonly type: EngineType<unknown>;
   /** Whatever is not "active" is being disabled or moved: its leases go, no new ones come. */
   readonly record: { readonly state: { readonly kind: string } };
+  /** Whether its engine keeps something under that key, as the transaction sees it. */
+  holds(tx: Tx, key: string): boolean;
 }
 
 export interface LeaseMounts {

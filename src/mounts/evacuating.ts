@@ -18,6 +18,8 @@ export interface EvacuatingOptions {
   readonly mounts: () => Iterable<Mount>;
   /** Null where there is none, and where this cluster writes it. */
   readonly mount: (uuid: string) => Mount | null;
+  /** Whether it is not to be here any more, wherever else it stays. */
+  readonly withholds: (uuid: string) => boolean;
   /** Whoever disables or moves it should hear that one has begun, or is done. */
   readonly tell: () => void;
 }
@@ -33,6 +35,7 @@ export class Evacuating {
   readonly #options: EvacuatingOptions;
   readonly #tasks = new Map<string, Task>(); // by uuid
   readonly #ending = new Set<Promise<void>>();
+  readonly #waiting = new Set<() => void>();
   #isOpen = false;
 
   constructor(options: EvacuatingOptions) {
@@ -48,6 +51,7 @@ export class Evacuating {
   async close(): Promise<void> {
     this.#isOpen = false;
     for (const uuid of this.#tasks.keys()) this.#end(uuid);
+    this.#tellWaiting();
     await Promise.all(this.#ending);
   }
 
@@ -55,11 +59,34 @@ export class Evacuating {
   look(uuid: string): void {
     if (!this.#isOpen) return;
     const mount = this.#options.mount(uuid);
-    const leaving = mount === null ? null : leavingOf(mount.record);
+    const leaving = mount === null ? null : this.#leavingOf(mount);
     const task = this.#tasks.get(uuid);
     if (task?.leaving.move === leaving?.move) return;
     this.#end(uuid);
     if (mount !== null && leaving !== null) this.#begin(mount, leaving);
+    this.#tellWaiting();
+  }
+
+  #leavingOf({ record }: Mount): Leaving | null {
+    const { uuid: mount } = record;
+    return leavingOf(record) ?? (this.#options.withholds(mount) ? { mount, move: "" } : null);
+  }
+
+  /** Resolves when nothing is left that was given by these, as far as they are here; rejects when the signal says so. */
+  async done(uuids: readonly string[], signal: AbortSignal): Promise<void> {
+    const isOpen = (uuid: string) => this.#isOpen && this.#tasks.get(uuid)?.isDone === false;
+    while (uuids.some(isOpen)) {
+      signal.throwIfAborted();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.add(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      await promise;
+      this.#waiting.delete(resolve);
+    }
+  }
+
+  #tellWaiting(): void {
+    for (const wake of this.#waiting) wake();
   }
 
   /** Those that are done first. */
@@ -90,6 +117,7 @@ export class Evacuating {
         }
         if (stop.signal.aborted) return;
         task.isDone = true;
+        this.#tellWaiting();
         tell();
       },
       pause: { first: SECOND, max: MINUTE },

@@ -10,7 +10,7 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/req
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { Concern, ConcernKind } from "@holdfast/plugin-sdk/concern";
-import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
 import { orphansApi } from "./api/api-orphans.ts";
@@ -40,6 +40,7 @@ const NOWHERE_ELSE: MountsElsewhere = {
   evacuated: async () => [],
   leftOf: () => 0,
   tell: () => {},
+  withholds: () => false,
 };
 const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background
 
@@ -86,7 +87,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
     const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
     const changed = (uuid: string) => this.#evacuating.look(uuid);
-    this.#table = new Table({ rows: this.rows, world, typeOf, namespaces, changed });
+    const withholds = (uuid: string) => this.#elsewhere.withholds(uuid);
+    this.#table = new Table({ rows: this.rows, world, typeOf, namespaces, changed, withholds });
     const all = () => this.#table.all();
     this.#rollback = new Rollback({ mounts: all, tookOver, clock, timers, log });
     const { leases, requestsLeft, elsewhere = NOWHERE_ELSE } = options;
@@ -100,6 +102,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
         const mount = this.#table.byUuid(uuid);
         return mount === null || this.#isOurs(mount) ? null : mount;
       },
+      withholds,
       tell: () => elsewhere.tell(),
     });
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
@@ -258,6 +261,19 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return mount === null ? null : this.#view(mount);
   }
 
+  /** Where the one lies that serves the path, also one that nothing is stored of. */
+  placeOf(
+    namespace: NamespaceRef,
+    segments: readonly string[],
+  ): { readonly path: string; readonly isLocal: boolean; readonly isFixed: boolean } | null {
+    const fixed = [segments.slice(0, 1), segments.slice(0, 2)].map((some) => `${some.join("/")}/`);
+    const path = fixed.find((one) => this.#fixed.has(one));
+    if (path !== undefined) return { path, isLocal: true, isFixed: true };
+    const { record } = this.serving(namespace, segments) ?? {};
+    if (record === undefined) return null;
+    return { path: record.path, isLocal: record.local, isFixed: false };
+  }
+
   /** Whether something is at the path, above or below it; also what is being disabled or moved. */
   isMounted(namespace: NamespaceRef, path: string): boolean {
     const prefix = `${path.replace(/\/$/, "")}/`;
@@ -294,9 +310,34 @@ export class Mounts implements PathsTaken, NamespaceContents {
     });
   }
 
+  /** Another cluster has sent it: mounts in it may have been here before. */
+  namespaceCame(id: string): void {
+    this.#table.lookIn(id);
+  }
+
+  /** They are withheld from this cluster by whoever shares them, or are not any more. */
+  lookAt(uuids: readonly string[]): void {
+    for (const uuid of uuids) {
+      this.#table.look(uuid);
+      this.#evacuating.look(uuid);
+    }
+  }
+
+  /** Resolves when nothing is left that was given by these. */
+  evacuated(uuids: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#evacuating.done(uuids, signal);
+  }
+
   /** How far this cluster is with mounts that another one disables or moves. */
   evacuations(): EvacuationReport[] {
     return this.#evacuating.reports();
+  }
+
+  /** Of a mount that another cluster writes; null where there is none. */
+  sharedFacts(uuid: string): Pick<MountFacts, "uuid" | "namespace" | "path"> | null {
+    const mount = this.#table.byUuid(uuid);
+    if (mount === null || mount.record.local || !mount.isOthers) return null;
+    return { uuid, namespace: mount.namespace, path: () => mount.record.path };
   }
 
   recordOf(uuid: string): MountRecord | null {

@@ -50,6 +50,8 @@ export interface MoveRecord {
   readonly error: string;
   /** Index of the write that began it: the order in which they are forgotten. */
   readonly began: string;
+  /** There where the mount is of this cluster alone. */
+  readonly isLocal?: boolean;
 }
 
 const moveCodec: Codec<MoveRecord> = jsonCodec();
@@ -121,6 +123,7 @@ export class Moves {
         status: "in-progress",
         error: "",
         began: String(tx.index),
+        ...(mount.record.local ? { isLocal: true } : {}),
       });
     });
     this.resume(mount);
@@ -131,6 +134,13 @@ export class Moves {
     const found = this.#options.rows.local.get(FOLDER + id, moveCodec);
     if (found === null || found.namespaceId !== namespace.id) throw failures.moveUnknown();
     return found;
+  }
+
+  /** Whether this cluster alone knows of it: of a local mount, or where it has made it and another one writes what is shared by now. */
+  isOwn(id: string): boolean {
+    const { local, shared } = this.#options.rows;
+    const found = local.get(FOLDER + id, moveCodec);
+    return found !== null && (found.isLocal === true || shared.writtenElsewhere);
   }
 
   /** Goes on with one that is marked. */

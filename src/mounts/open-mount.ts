@@ -1,12 +1,13 @@
 // One mount of the table and the engine behind it: opened when the mount comes into the table, opened
 // anew when its options or its place in storage change, closed before it goes.
 
+import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Nanos, Random, Timers } from "@holdfast/shared/world";
 import { mountScope } from "../barrier/scope.ts";
-import type { View } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
@@ -27,6 +28,8 @@ export interface OpenMount {
   /** As tuned now; the server's where the mount says nothing. */
   defaultTtl(): Nanos;
   maxTtl(): Nanos;
+  /** Whether its engine keeps something under that key, as the transaction sees it. */
+  holds(tx: Tx, key: string): boolean;
 }
 
 /** What the pipeline is told. */
@@ -337,6 +340,7 @@ export class Mount {
             record: this.#record,
             defaultTtl: () => defaultTtlOf(this.#record.config, ttls),
             maxTtl: () => maxTtlOf(this.#record.config, ttls),
+            holds: (tx, key) => tx.on(this.#data()).get(key, bytesCodec) !== null,
           };
   }
 

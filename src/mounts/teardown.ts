@@ -55,6 +55,8 @@ export interface MountsElsewhere {
   leftOf(leaving: Leaving): number;
   /** Whoever disables or moves mounts that are shared with this cluster should hear how far it is here. */
   tell(): void;
+  /** Whether this cluster is not to have a mount any more that another one shares with others. */
+  withholds(uuid: string): boolean;
 }
 
 export type RequestsLeft = (uuid: string, max: Nanos, signal: AbortSignal) => Promise<void>;

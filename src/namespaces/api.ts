@@ -91,6 +91,7 @@ export const namespacesApi = [
       "api-lock, seal, unseal, seal-status or delete-sealed; namespaces nest at most 16 deep.",
     access: access.capability,
     belongs: "shared",
+    places: (input) => [input.path],
     input: {
       path,
       metadata: wire
@@ -112,6 +113,7 @@ export const namespacesApi = [
     summary: "Change some of a namespace's metadata.",
     access: access.capability,
     belongs: "shared",
+    places: (input) => [input.path],
     input: { path, patch: metadataPatch },
     output: record,
     handler: async (namespaces, input, { namespace }) =>
@@ -129,6 +131,7 @@ export const namespacesApi = [
       "204 when there is nothing of that name. Refused while it has child namespaces.",
     access: access.capability,
     belongs: "shared",
+    places: (input) => [input.path],
     input: { path },
     output: deletion,
     later: true,

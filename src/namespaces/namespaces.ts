@@ -13,7 +13,7 @@ import { checkMetadata, type MetadataPatch, patched } from "./custom-metadata.ts
 import { type Doomed, Emptying } from "./emptying.ts";
 import { MAX_DEPTH, MAX_PATH, readNames } from "./names.ts";
 import { type Metadata, type NamespaceRecord, recordCodec } from "./record.ts";
-import { type Claim, claimIn, type Place, recordIn } from "./rows.ts";
+import { type Claim, claimIn, isThere, type Place, recordIn } from "./rows.ts";
 import { NamespaceFollower, NamespaceRemains } from "./remains.ts";
 import { type Found, Tree } from "./tree.ts";
 import { invariant } from "@holdfast/shared/invariant";
@@ -47,6 +47,10 @@ export interface NamespacesOptions {
   readonly contents?: readonly NamespaceContents[];
   /** Whether this cluster has something for a namespace outside of those folders. Default: nothing. */
   readonly isUsed?: (tx: Tx, namespaceId: string) => boolean;
+  /** Whether another cluster, which writes it, does not send it here any more. Default: none is. */
+  readonly isWithheld?: (namespaceId: string) => boolean;
+  /** Another cluster has sent one. Default: nobody is told. */
+  readonly came?: (namespaceId: string) => void;
   /** Default none. */
   readonly residents?: readonly Resident[];
   /** Default none. */
@@ -90,8 +94,9 @@ export class Namespaces implements PathsTaken {
     this.#options = options;
     this.#view = options.view;
     const { local, spaces, timers, log, isUsed = () => false } = options;
+    const { isWithheld = () => false } = options;
     this.#stored = new StoredContents(spaces, timers);
-    this.follower = new NamespaceFollower({ local, isUsed });
+    this.follower = new NamespaceFollower({ local, isUsed, isWithheld });
     const contents = () => options.contents ?? [];
     this.#remains = new NamespaceRemains({ local, contents, stored: this.#stored, timers, log });
   }
@@ -100,7 +105,10 @@ export class Namespaces implements PathsTaken {
   open(): void {
     this.#tree.clear();
     this.#unwatch = this.#view.watch(records.ROWS, ({ keys }) => {
-      for (const row of keys) this.#load(row);
+      for (const row of keys) {
+        const record = this.#load(row);
+        if (record !== null) this.#options.came?.(record.id);
+      }
     });
     for (const row of this.#rows()) this.#load(row);
   }
@@ -231,6 +239,18 @@ export class Namespaces implements PathsTaken {
     const trouble = this.#emptying?.troubleOf(doomed.id) ?? null;
     this.#emptying?.start(doomed);
     return { trouble };
+  }
+
+  /** These were withheld from this cluster, and are not any more: of those that have not come back what is here goes. */
+  async lifted(namespaces: readonly Place[]): Promise<void> {
+    if (namespaces.length === 0) return;
+    await this.#options.local.write(
+      (tx) => {
+        const shared = tx.on(this.#view);
+        for (const one of namespaces) if (!isThere(shared, one)) this.follower.leave(tx, one);
+      },
+      { essential: true },
+    );
   }
 
   /** Resolves when no deletion is under way. */

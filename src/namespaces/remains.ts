@@ -23,6 +23,8 @@ export interface FollowedNamespaces {
   readonly local: View;
   /** Whether something outside of its folder belongs to a namespace. */
   readonly isUsed: (tx: Tx, namespaceId: string) => boolean;
+  /** Whether its record goes because it is not sent here any more: what this cluster has in it stays, and is there when it comes back. */
+  readonly isWithheld: (namespaceId: string) => boolean;
 }
 
 export class NamespaceFollower implements Follower<NamespaceRecord> {
@@ -48,8 +50,12 @@ export class NamespaceFollower implements Follower<NamespaceRecord> {
     before: NamespaceRecord | null,
     after: NamespaceRecord | null,
   ): void {
-    if (before === null || before.id === after?.id) return;
-    const { id, path } = before;
+    if (before === null || before.id === after?.id || this.#parts.isWithheld(before.id)) return;
+    this.leave(tx, before);
+  }
+
+  /** It is gone for good. */
+  leave(tx: Tx, { id, path }: Pick<NamespaceRecord, "id" | "path">): void {
     const local = tx.on(this.#parts.local);
     const isEmpty = local.keys(`ns/${id}/`, { limit: 1 }).length === 0;
     if (isEmpty && !this.#parts.isUsed(tx, id)) return;

@@ -20,6 +20,8 @@ export interface NamespacesNeeds {
   /** What rooms keep for a namespace, to be removed in this order. */
   readonly contents: () => readonly NamespaceContents[];
   readonly isUsed: NonNullable<NamespacesOptions["isUsed"]>;
+  readonly isWithheld: NonNullable<NamespacesOptions["isWithheld"]>;
+  readonly came: NonNullable<NamespacesOptions["came"]>;
   readonly residents: readonly Resident[];
   readonly pathsTaken: readonly PathsTaken[];
   readonly random: Random;
@@ -40,19 +42,15 @@ export const namespacesRoom: RoomPlan<NamespacesNeeds, NamespacesParts> = {
       ({ namespaces }: NamespacesParts) => namespaces,
     ),
   ],
-  build: ({ shared, local, contents, isUsed, residents, pathsTaken, random, timers, log }) => {
+  build: ({ shared, local, contents, log, ...needs }) => {
     const namespaces = new Namespaces({
       view: shared.sub("namespaces/"),
       local,
-      isUsed,
+      ...needs,
       spaces: [shared.sub("ns/"), local.sub("ns/")],
       get contents() {
         return contents(); // of rooms that are built later
       },
-      residents,
-      pathsTaken,
-      random,
-      timers,
       log: log.child("namespaces"),
     });
     return {

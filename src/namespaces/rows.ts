@@ -39,6 +39,17 @@ export function recordIn(
   return nameOf(record.path) === claim.name ? { record, row: claim.row } : null;
 }
 
+/** Whether its record is there, in any state. */
+export function isThere(tx: Tx, { id, path }: Place): boolean {
+  let at: string = ROOT_NAMESPACE.id;
+  for (const name of path.split("/")) {
+    const found = tx.get(rowOf(at, name), recordCodec);
+    if (found === null) return false;
+    at = found.id;
+  }
+  return at === id;
+}
+
 /** Down from `top`; null when one of the names is missing. */
 function walk(tx: Tx, top: Place, names: readonly string[]): Place | null {
   let at = top;

@@ -17,6 +17,7 @@ import { policyName } from "@holdfast/shared/text/policy-name";
 import { DEFAULT, ROOT } from "./built-in.ts";
 import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";
+import type { PolicyIndexes, PolicyIndexRows } from "./policy-indexes.ts";
 import { LOOKED_AT, openPage } from "./policy-pages.ts";
 import { decoded } from "./policy-fields.ts";
 import type { PolicyRecord } from "./policy-record.ts";
@@ -26,6 +27,7 @@ export interface AclPolicyRoom {
   readonly policies: Policies;
   /** Name of the own region. */
   readonly region: () => string;
+  readonly indexes: Pick<PolicyIndexRows, "in">;
 }
 
 const endpoint = endpointsOf<AclPolicyRoom>();
@@ -181,7 +183,8 @@ async function list(room: AclPolicyRoom, input: InputOf<typeof listed>, context:
   const from = nextToken === "" ? ordered : ordered.filter(isThere);
   const names = perPage === 0 ? from : from.slice(0, perPage);
   const open = (one: string) => policies.read(context.namespace.id, one);
-  const show = (found: PolicyRecord, one: string) => stubOf(one, found);
+  const indexesOf = room.indexes.in(context.namespace.id);
+  const show = (found: PolicyRecord, one: string) => stubOf(one, found, indexesOf(one, found));
   const pages = openPage({ names, next: null }, open, show, LOOKED_AT);
   const page = await policies.inSlices(pages, whoSends(context), context);
   // A page ends where enough was read, too.
@@ -207,7 +210,9 @@ function read(
   if (!may) throw failures.viewDenied();
   const found = called === ROOT ? null : room.policies.read(context.namespace.id, called);
   if (found === null) throw failures.viewAbsent();
-  return reply({ ...stubOf(called, found), Rules: found.text }, { headers: READ_HEADERS });
+  const indexes = room.indexes.in(context.namespace.id)(called, found);
+  const stubbed = stubOf(called, found, indexes);
+  return reply({ ...stubbed, Rules: found.text }, { headers: READ_HEADERS });
 }
 
 function namesFor(policies: Policies, context: RequestContext): readonly string[] {
@@ -225,13 +230,17 @@ function carried({ caller, namespace }: RequestContext): ReadonlySet<string> {
   return new Set([...names, ...(caller.withoutDefault === true ? [] : [DEFAULT])]);
 }
 
-function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
+function stubOf(
+  called: string,
+  found: PolicyRecord,
+  { create, modify }: PolicyIndexes,
+): OutputOf<typeof stub> {
   return {
     Name: called,
     Description: found.description ?? "",
     Hash: createHash("sha256").update(`${called}\n${found.text}`).digest("base64"),
-    CreateIndex: Number(found.created),
-    ModifyIndex: Number(found.written),
+    CreateIndex: Number(create),
+    ModifyIndex: Number(modify),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   type GoverningRecord,
 } from "./governing/governing-record.ts";
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
+import type { PolicyIndexRows } from "./policy-indexes.ts";
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { placeWarnings, type RulePlaces } from "./rule-places.ts";
 import { presentText } from "./policy-text.ts";
@@ -29,6 +30,8 @@ export interface PoliciesOptions {
   readonly clock: Clock;
   /** For warnings about rules that lead nowhere. Default: none are given. */
   readonly places?: RulePlaces;
+  /** What goes with a policy that is deleted. Default: nothing hangs on one. */
+  readonly indexes?: Pick<PolicyIndexRows, "drop">;
   /** Between the parts of what is long. Default: nobody else is there. */
   readonly turns?: Turns;
 }
@@ -43,8 +46,10 @@ export class Policies {
   readonly #rgps: PolicyRows<GoverningRecord>; // they share the names
   readonly #places: RulePlaces | null;
   readonly #turns: Turns;
+  readonly #indexes: Pick<PolicyIndexRows, "drop"> | null;
 
-  constructor({ shared, clock, places, turns }: PoliciesOptions) {
+  constructor({ shared, clock, places, turns, indexes }: PoliciesOptions) {
+    this.#indexes = indexes ?? null;
     this.#places = places ?? null;
     this.#turns = turns ?? AT_ONCE;
     this.#shared = shared;
@@ -181,7 +186,10 @@ export class Policies {
   async delete(namespaceId: string, name: string): Promise<void> {
     if (!isPolicyName(name)) return;
     if (!builtIn.isDeletable(name)) throw failures.notDeletable(name);
-    await this.#shared.write((tx) => this.#rows.delete(tx, namespaceId, name));
+    await this.#shared.write((tx) => {
+      this.#rows.delete(tx, namespaceId, name);
+      this.#indexes?.drop(tx, namespaceId, name);
+    });
   }
 }
 

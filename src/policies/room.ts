@@ -19,12 +19,14 @@ import {
 } from "./inspection/capability-queries.ts";
 import { Inspection, type InspectionOptions } from "./inspection/inspection.ts";
 import { Policies } from "./policies.ts";
+import { PolicyIndexRows } from "./policy-indexes.ts";
 import { Rights } from "./rights.ts";
 import type { RulePlaces } from "./rule-places.ts";
 
 export interface PoliciesNeeds {
-  /** Of everything below shared/. */
+  /** Of everything below shared/, and below local/. */
   readonly shared: View;
+  readonly local: View;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly turns: Turns;
@@ -59,6 +61,8 @@ export interface PoliciesParts {
   readonly capabilityQueries: CapabilityQueries;
   readonly inspection: Inspection;
   readonly region: () => string;
+  /** As this cluster shows them. */
+  readonly indexes: PolicyIndexRows;
 }
 
 export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
@@ -89,9 +93,10 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
     declares("src/policies/api-acl-views.ts", aclViewsApi, (parts: PoliciesParts) => parts),
   ],
   build: (needs) => {
-    const { shared, clock, timers, turns, places, namespaces, tokens, region } = needs;
+    const { shared, local, clock, timers, turns, places, namespaces, tokens, region } = needs;
     const { declared, canonical, dataAt, homeOf } = needs;
-    const policies = new Policies({ shared, clock, places, turns });
+    const indexes = new PolicyIndexRows(local);
+    const policies = new Policies({ shared, clock, places, turns, indexes });
     const rights = new Rights({ policies, clock, turns });
     const governing = new Governing({ ...needs, log: needs.log.child("policies") });
     const inspection = new Inspection({
@@ -123,6 +128,8 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
       }),
       inspection,
       region,
+      indexes,
+      followers: [indexes],
       created: (tx) => policies.created(tx),
       close: () => {
         governing.close();

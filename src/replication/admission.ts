@@ -23,6 +23,7 @@ import type { Also, Changed } from "./roles/changes.ts";
 import type { Place, Tried } from "./links/join.ts";
 import type { Upstream } from "./links/upstream.ts";
 import { after, isFenced, type Joined } from "./roles/role.ts";
+import { withheldWarnings } from "./roles/warnings.ts";
 import type { Cluster } from "../seal/status.ts";
 import { assertCalled, clusterAddressText } from "./addresses.ts";
 
@@ -102,23 +103,27 @@ export class Admission {
       ttl,
       publicKey,
       attestPolicies,
+      copyFilterFrom = "",
     }: {
       readonly id: string;
       readonly ttl: Nanos;
       readonly publicKey: string;
       readonly attestPolicies?: readonly string[] | undefined;
+      readonly copyFilterFrom?: string;
     },
     context: RequestContext,
   ): Promise<Reply> {
     const { random, wrap, wrapAddress, isDev } = this.#options;
     const isWrapped = publicKey === "";
     // What this cluster cannot do is said before anything of ids, and before one is taken.
-    const { secondaries, addresses, epoch } = await this.#replication.primary();
+    const serving = await this.#replication.primary();
+    const { secondaries, addresses, epoch } = serving;
     const [address] = addresses;
     if (address === undefined) throw failures.noClusterPort();
     assertCalled(address);
     secondaries.assertFree(id);
     if (isWrapped && !isDev && wrapAddress.startsWith("http://")) throw plainApiAddress();
+    if (copyFilterFrom !== "") await serving.filters.copy(copyFilterFrom, id);
     const { makeToken } = await import("./joining/activation-token.ts");
     const request = {
       id,
@@ -167,7 +172,8 @@ export class Admission {
     const { putUpstream } = await import("./links/upstream.ts");
     const { putRole } = await import("./roles/stored-role.ts");
     const { rows, cluster, sealKey, exchange, carry, clock, timers, random, log } = this.#options;
-    const { bundle, upstream } = await reachPrimary(activation, this.#options, { isEmpty: true });
+    const reached = await reachPrimary(activation, this.#options, { isEmpty: true });
+    const { bundle, upstream, withheld = 0 } = reached;
     const data: NextData = {
       fill: async () => {}, // it begins empty
       finish: (engine) =>
@@ -188,6 +194,7 @@ export class Admission {
       warnings: [
         "all data of before is gone, and all tokens with it; the primary's data is being copied",
         "unsealing this cluster needs the shares of the primary from now on",
+        ...withheldWarnings(withheld, "joins"),
         ...this.joinWarnings,
       ],
       exchange: async () => {
@@ -324,7 +331,9 @@ export class Admission {
     after(this.#replication.role, step, this.#options.kind);
     const { reachPrimary } = await import("./links/join.ts");
     const reached = await reachPrimary(activation, this.#options, { isEmpty: false });
-    return await this.#replication.updatePrimary(joined, reached, { force, also: spend });
+    const changed = await this.#replication.updatePrimary(joined, reached, { force, also: spend });
+    const withheld = withheldWarnings(reached.withheld ?? 0, "follows");
+    return { ...changed, warnings: [...changed.warnings, ...withheld] };
   }
 
   /** The first that proves to be the primary that is known already. Who may call this chooses where we dial: addresses where no
@@ -341,7 +350,13 @@ export class Admission {
       const named = this.#namedPrimary(address);
       places.push(...(await this.#placesOf(named, signal)));
     }
-    const found = await findPrimary(places, upstream, this.#options);
+    const { role } = this.#replication;
+    const epoch = role.mode === "secondary" ? role.epoch.number : 0;
+    const { isRevoked } = await import("./joining/primary-rows.ts");
+    const { view } = this.#options;
+    const found = await findPrimary(places, upstream, this.#options, epoch, (cluster) =>
+      isRevoked(view, cluster),
+    );
     return await this.#replication.movePrimary(found, spend);
   }
 

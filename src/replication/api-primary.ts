@@ -43,6 +43,11 @@ const attestPolicies = wire
   )
   .optional();
 
+const copyFilterFrom = wire
+  .param("copy_filter_from")
+  .string("Secondary, or id of a cluster, whose paths filter this one is to have too", { max: 64 })
+  .default("");
+
 const id = (help: string) => wire.param("id").string(help, { max: 64 });
 
 export const primaryApi = (kind: ReplicationKind) => [
@@ -142,7 +147,7 @@ export const admissionApi = (kind: ReplicationKind) => [
         .param("secondary_public_key")
         .string("Of the secondary, by its generate-public-key", { max: 256 })
         .default(""),
-      ...(kind === "performance" ? { attestPolicies } : {}),
+      ...(kind === "performance" ? { attestPolicies, copyFilterFrom } : {}),
     },
     output: out.object({ token: out.optional(out.secret("The token, where it is sealed")) }),
     handler: (admission, input, context) => admission.secondaryToken(input, context),

@@ -12,6 +12,7 @@ import { secondaryAlready } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
 import { SIGHTS } from "./roles/seen.ts";
+import { withheldWarnings } from "./roles/warnings.ts";
 import type { Tried } from "./links/join.ts";
 
 const endpoint = endpointsOf<Replication>();
@@ -198,7 +199,8 @@ export const joiningApi = (kind: ReplicationKind) => [
     output: triedOutput,
     handler: async (admission, input, context) => {
       if (input.dryRun) {
-        return trial(await admission.tryJoining(input, context.signal), admission.joinWarnings);
+        const tried = await admission.tryJoining(input, context.signal);
+        return trial(tried, "joins", admission.joinWarnings);
       }
       const { warnings, exchange } = await admission.enableSecondary(input, context.signal);
       context.detach();
@@ -239,7 +241,7 @@ export const joiningApi = (kind: ReplicationKind) => [
     },
     output: triedOutput,
     handler: async (admission, input, context) => {
-      if (input.dryRun) return trial(await admission.tryChange(input, context.signal));
+      if (input.dryRun) return trial(await admission.tryChange(input, context.signal), "follows");
       return changed(await admission.changePrimary(input, context));
     },
   }),
@@ -253,7 +255,7 @@ function changed(extras: ReplyExtras): Reply {
 const UNWRAPS_ONCE =
   "a wrapped token is used up when it is unwrapped: what it says of the cluster port was not tried";
 
-function trial(tried: readonly Tried[], others: readonly string[] = []) {
+function trial(tried: readonly Tried[], does: "joins" | "follows", others: readonly string[] = []) {
   const last = tried.at(-1);
   const data = {
     ready: last?.cause === null,
@@ -265,7 +267,8 @@ function trial(tried: readonly Tried[], others: readonly string[] = []) {
     })),
   };
   const isUntried = last?.step === "api" && last.cause === null;
-  return reply(data, { warnings: [...(isUntried ? [UNWRAPS_ONCE] : []), ...others] });
+  const withheld = withheldWarnings(last?.withheld ?? 0, does);
+  return reply(data, { warnings: [...(isUntried ? [UNWRAPS_ONCE] : []), ...withheld, ...others] });
 }
 
 function rehearsal(found: SignedRehearsal) {

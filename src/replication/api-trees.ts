@@ -7,12 +7,18 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { showTime } from "@holdfast/shared/text/time";
+import type { ReplicationKind } from "../cluster/names.ts";
 import { noSuchTail } from "./failures.ts";
 import type { Replication } from "./replication.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 const endpoint = endpointsOf<TreeWork>();
-const listing = endpointsOf<Replication>();
+const listing = endpointsOf<DivergentOf>();
+
+const KINDS: readonly ReplicationKind[] = ["dr", "performance"];
+
+/** Of each kind of replication. */
+export type DivergentOf = Readonly<Record<ReplicationKind, Pick<Replication, "divergent">>>;
 
 const MAX_ENTRIES = 1000;
 
@@ -89,7 +95,9 @@ export const divergentApi = [
     method: "GET",
     path: "/sys/replication/divergent",
     summary: "Show which entries only this cluster had, and gave up for another primary",
-    description: "They are kept for thirty days, and never merged.",
+    description:
+      "They are kept for thirty days, and never merged. A performance primary gives up what is shared of its entries; what is " +
+      "its own stays.",
     access: access.sudoOr("read"),
     rootOnly: true,
     input: {},
@@ -97,6 +105,8 @@ export const divergentApi = [
       tails: out.list(
         out.object({
           id: out.string("Name of the tail"),
+          kind: out.string("Kind of replication: dr or performance"),
+          entries: out.integer("How many entries it has"),
           fork: out.integer("Last index in common"),
           head: out.integer("Last index that was given up"),
           epoch: out.integer("Epoch of the log"),
@@ -105,14 +115,18 @@ export const divergentApi = [
         "Each time that entries were given up",
       ),
     }),
-    handler: ({ divergent }) => ({
-      tails: divergent.tails().map(({ id, fork, head, epoch, since }) => ({
-        id,
-        fork: Number(fork),
-        head: Number(head),
-        epoch,
-        given_up: showTime(since),
-      })),
+    handler: (kinds) => ({
+      tails: KINDS.flatMap((kind) =>
+        kinds[kind].divergent.tails().map(({ id, fork, head, epoch, since, count }) => ({
+          id,
+          kind,
+          entries: count,
+          fork: Number(fork),
+          head: Number(head),
+          epoch,
+          given_up: showTime(since),
+        })),
+      ),
     }),
   }),
 
@@ -142,9 +156,11 @@ export const divergentApi = [
         `The first ${MAX_ENTRIES} of them, in order`,
       ),
     }),
-    handler: ({ divergent }, { id, after }) => {
-      const tail = divergent.tails().find((one) => one.id === id);
-      if (tail === undefined) throw noSuchTail();
+    handler: (kinds, { id, after }) => {
+      const all = KINDS.map((kind) => kinds[kind].divergent);
+      const divergent = all.find((one) => one.tails().some((tail) => tail.id === id));
+      const tail = divergent?.tails().find((one) => one.id === id);
+      if (divergent === undefined || tail === undefined) throw noSuchTail();
       const found = [...divergent.entries(id, { after: BigInt(after), max: MAX_ENTRIES })];
       const entries = found.map(({ index, time, keys }) => ({
         index: Number(index),

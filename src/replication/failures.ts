@@ -230,11 +230,24 @@ export function primaryUnreachable(cause: string): Failure {
  * @code replication-fenced Another cluster of the set was promoted: this one writes nothing any more.
  * @remedy Demote this cluster and point it to the primary with a token (update-primary), or disable its role.
  */
-export function fenced(): Failure {
+export function fenced(kind: ReplicationKind = "dr"): Failure {
+  const nothing = kind === "dr" ? "nothing" : "nothing that is shared";
   return new Failure(
     "unavailable",
     "replication-fenced",
-    "this cluster is fenced: another one of its set leads, and nothing is written here any more; demote it and let it follow that one (update-primary), or disable its role",
+    `this cluster is fenced: another one of its set leads, and ${nothing} is written here any more; demote it (sys/replication/${kind}/primary/demote) and let it follow that one (update-primary), or disable its role`,
+  );
+}
+
+/**
+ * @code replication-fenced-altogether A cluster in whose place another stands with all of its data is demoted as a whole.
+ * @remedy Demote it in disaster recovery (`holdfast replication demote`), and let it follow that one; nothing is to be done in the performance set.
+ */
+export function fencedAltogether(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-fenced-altogether",
+    "another cluster stands in the place of this one with all of its data: demote it in disaster recovery (sys/replication/dr/primary/demote), its place in the performance set has gone with it",
   );
 }
 
@@ -268,13 +281,13 @@ export function leaseLapsed(): Failure {
 
 /**
  * @code replication-half-copied A secondary whose data is between two states cannot stand on its own.
- * @remedy Wait until it streams, or join a primary again.
+ * @remedy Wait until it streams, or let it follow a primary of the set (update-primary). Where none is left, begin anew with an empty data directory.
  */
 export function halfCopied(): Failure {
   return new Failure(
     "invalid",
     "replication-half-copied",
-    "the data of this secondary is between two states: wait until it streams",
+    "the data of this secondary is between two states: wait until it streams, or name a primary of the set (update-primary)",
   );
 }
 

@@ -1,13 +1,15 @@
 // A secondary among others: whom it follows, what it has heard of that one, how late it is by the log that comes, and what a
 // promotion goes by.
 
+import { base64 } from "@holdfast/shared/bytes";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import { appliedHere, isWhole } from "./applied/how-far.ts";
+import { appliedHere, isTorn } from "./applied/how-far.ts";
 import * as failures from "./failures.ts";
 import { Heard } from "./heard.ts";
+import type { FencePorts } from "./joining/calls.ts";
 import type { Found } from "./links/asking.ts";
 import type { Beside } from "./links/beside.ts";
 import type { Divergent } from "./links/divergent.ts";
@@ -140,7 +142,8 @@ export class Following {
   /** What others say of who leads and who is to, and what they hear. */
   get #hearing() {
     const { candidates } = this;
-    const fenced = (epoch: Epoch, isOwn: boolean) => this.hearOf(epoch, isOwn);
+    const fenced: FencePorts["fenced"] = (epoch, isOwn, _by, proof) =>
+      this.hearOf(epoch, isOwn, proof);
     return { fenced, leads: () => false, candidates };
   }
 
@@ -179,20 +182,25 @@ export class Following {
     this.#demoted = null;
   }
 
-  /** Another cluster of the set has proved to lead: nothing more is taken from the one that is followed. Gives the one that leads
-   *  as far as is known here. */
-  async hearOf(epoch: Epoch, isOwn: boolean): Promise<Epoch> {
+  /** Another cluster of the set has proved to lead: nothing more is taken from the one that is followed. `signed`: by the authority of that
+   *  one, which has it then. Gives the one that leads as far as is known here. */
+  async hearOf(epoch: Epoch, isOwn: boolean, signed: Uint8Array | null = null): Promise<Epoch> {
     const { options, role, changes } = this.#parts;
     const { now } = role;
     if (now.mode === "primary") return now.epoch; // since a moment ago
     if (now.mode !== "secondary") throw failures.notSecondary(options.kind);
     const isBack = isOwn && epoch.cluster === now.epoch.cluster;
     if (isBack && this.#returns.take(epoch.cluster) === 0) this.#receiving?.expect();
-    if (!isNext(now.epoch, epoch) || !isOwn || (await this.#isLed(now))) return now.epoch;
+    if (!isNext(now.epoch, epoch) || !isOwn) return now.epoch;
+    if (signed !== null && (await this.#parts.links()).isRevoked(options.view, epoch.cluster)) {
+      return now.epoch; // it has the authority still, since it stood in for the primary
+    }
+    if (signed === null && (await this.#isLed(now))) return now.epoch;
     // It follows nobody already: who names one epoch after the other costs a row a minute.
     if (now.superseded === true && this.#claims.take(epoch.cluster) > 0) return now.epoch;
     await changes.own(async () => {
-      await role.step({ do: "superseded", epoch });
+      const proof = signed === null ? {} : { proof: base64(signed) };
+      await role.step({ do: "superseded", epoch, ...proof });
       this.candidates.led(epoch.cluster);
       const links = await this.#parts.links();
       links.tellSuperseded(options.log, epoch, this.#parts.nameOf(epoch.cluster));
@@ -239,6 +247,8 @@ export class Following {
     const isOver = final !== null && this.applied >= final.index;
     // Where another cluster leads by now, its log goes on.
     if (!isOver || now.mode !== "secondary" || now.superseded === true) return;
+    // What is shared of data that another cluster leads by now: nothing of it is written here.
+    if (this.#parts.options.kind === "performance" && this.#parts.options.store.following) return;
     if (now.final !== String(final.index)) {
       await role.step({ do: "ended", final: String(final.index) });
     }
@@ -277,7 +287,7 @@ export class Following {
 
   // --- what a promotion goes by ---
 
-  /** Before somebody goes by the silence of the primary: it may be back, and it would be a minute before it is called. */
+  /** Before somebody goes by the silence of the primary: it may be back. One that has refused is called once a minute otherwise. */
   async look(role: Secondary): Promise<void> {
     const { applied, final, silentFor, refusal } = this.facts(role, () => null);
     const isOver = final !== null && applied >= final;
@@ -313,14 +323,14 @@ export class Following {
     const status = this.#receiving?.status ?? null;
     const connected = status?.connectionState === "ready";
     const finalPlace = status?.final?.index ?? null;
-    // Also where nobody is followed any more.
-    const isOfOneIndex = status?.isConsistent ?? this.#isOfOneIndex(role);
+    const isOfOneIndex = options.kind === "dr" ? this.#isOfOneIndex : !isTorn(options);
     return {
       opens: opens(),
       copied: role.copied,
       needsWhole: options.kind === "performance",
       between: store.adopting !== null ? "states" : isOfOneIndex ? null : "indexes",
       equal: heard.differs ? false : null,
+      withheld: options.withheld?.count ?? 0,
       applied: this.applied,
       announced: status?.highestAnnounced ?? heard.announced,
       final: finalPlace ?? (role.final === null ? null : BigInt(role.final)),
@@ -342,10 +352,9 @@ export class Following {
     };
   }
 
-  #isOfOneIndex({ led }: Secondary): boolean {
-    const { kind, own } = this.#parts.options;
-    if (kind === "dr") return storedMark(own) === null;
-    return led === true || isWhole({ own }); // what it has written itself is
+  /** Of the whole log, also where nobody is followed any more. */
+  get #isOfOneIndex(): boolean {
+    return this.#receiving?.status.isConsistent ?? storedMark(this.#parts.options.own) === null;
   }
 
   /** By what is in memory: whether an entry opens is looked at by those who promote. */

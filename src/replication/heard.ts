@@ -12,7 +12,7 @@ import type { Store } from "../storage/store.ts";
 import type { CallOutcome, Sighting } from "./stream/receiving.ts";
 
 /** Below core/replication/<kind>/. */
-const HEARD = "heard";
+export const HEARD = "heard";
 /** While nothing is missing here. */
 const STORED_EVERY: Nanos = MINUTE;
 
@@ -84,7 +84,8 @@ export class Heard {
     if (reason !== undefined) this.#refusal = { reason, forGood: true, isOver };
   }
 
-  /** The highest index that the primary has told of. Indexes only grow, also by a restore there. */
+  /** The highest index that the primary has told of. Indexes only grow, also by a restore there; but for those of a primary whose log another
+   *  one went on from before that. */
   get announced(): bigint {
     return this.#announced;
   }
@@ -186,6 +187,13 @@ export class Heard {
     this.#announce(announced);
     const isDue = this.#storedAt === null || at - this.#storedAt >= STORED_EVERY;
     if (isDue || announced > applied()) void this.keep();
+  }
+
+  /** Another primary goes on from this index. */
+  goBack(index: bigint): void {
+    if (index >= this.#announced) return;
+    this.#announced = index;
+    void this.keep();
   }
 
   /** Durable, where that is possible: whatever it is for goes on without. */

@@ -53,7 +53,7 @@ async function leading(
 ) {
   const { barrier, world } = await madeBarrier();
   const view = barrier.view("core/replication/dr/");
-  const role = new StoredRole(view);
+  const role = new StoredRole(view, "dr");
   const { cluster, first } = OWN;
   await role.step({ do: "enable-primary", set: SET, cluster, address: "", first });
   const fenced: Epoch[] = [];
@@ -87,6 +87,7 @@ async function leading(
             },
           ],
     formerHeard: () => {},
+    isStoodIn: () => false,
     isRevoked: () => false,
     serving: (...[, , , heard]: Parameters<Links["serving"]>) => {
       hearing.fenced = heard.fenced;
@@ -145,7 +146,7 @@ async function leading(
   const isHeard = () => world.lines.some((line) => line.includes(HEARD));
   await until(() => calls.length > 0 || isHeard());
   const peer = { set: SET, kind: "dr", id: "site-c", serial: "4a", expires: 0n } as const;
-  const hears = (epoch: Epoch) => hearing.fenced(epoch, true, peer);
+  const hears = (epoch: Epoch) => hearing.fenced(epoch, true, peer, null);
   const { clock, timers, lines } = world;
   const revoke = () => hearing.revokeFormer(() => true);
   /** Until it has told them once more. */
@@ -209,7 +210,7 @@ test("one that is fenced is no primary for anybody, also while it still serves",
     found.awaited.map(({ cluster }) => cluster),
     [FORMER],
   );
-  await role.step({ do: "fence", epoch: LATER });
+  await role.step({ do: "fence", epoch: LATER, at: "2030-01-01T00:00:00Z" });
   assert.deepEqual(found.awaited, [], "they follow another one");
   assert.notEqual(found.serving, null);
   assert.throws(() => found.primary(), { code: "replication-fenced" });
@@ -244,7 +245,7 @@ test("one that leads on is told of it by a line a minute, and one that is fenced
   assert.equal(said(), 2);
 
   const other = await leading(t, true, async () => OWN);
-  await other.role.step({ do: "fence", epoch: LATER });
+  await other.role.step({ do: "fence", epoch: LATER, at: "2030-01-01T00:00:00Z" });
   const [third, fourth] = [3, 4].map((number) => ({ ...LATER, number }));
   assert.deepEqual(await other.hears(third!), third);
   assert.deepEqual(await other.hears(fourth!), LATER);

@@ -119,7 +119,10 @@ export class Leading {
     const links = await this.#parts.links();
     const former = links.storedFormer(view, kind);
     const standing = (one: Sibling | null) => this.#informed.of(nameOf(one));
-    this.#before = membersBefore(former, links.storedSiblings(view), standing);
+    // Of those whose authority this cluster has nobody has to come over: its members know it by that.
+    const isStoodIn = former !== null && links.isStoodIn(former, view, kind);
+    const before = isStoodIn ? null : former;
+    this.#before = membersBefore(before, links.storedSiblings(view), standing);
     this.#tookOverAt = links.storedInformed(view).since;
   }
 
@@ -128,8 +131,11 @@ export class Leading {
     const { now } = this.#parts.role;
     if (now.mode === "demoting") throw failures.roleChanging();
     if (now.mode !== "primary") throw failures.notPrimary(this.#parts.options.kind);
-    if (isFenced(now)) throw failures.fenced(); // also while it still tells its secondaries so
-    if (this.#serving === null) throw failures.noClusterPort();
+    const { kind, beside, port } = this.#parts.options;
+    if (kind === "performance" && beside?.().isFenced === true) throw failures.fencedAltogether();
+    if (isFenced(now)) throw failures.fenced(kind); // also while it still tells its secondaries so
+    if (this.#serving === null)
+      throw port() === null ? failures.noClusterPort() : failures.roleChanging();
     return this.#serving;
   }
 
@@ -236,6 +242,7 @@ export class Leading {
     const { options } = this.#parts;
     const former = links.storedFormer(options.view, options.kind);
     if (former === null || former.isDisowned) return;
+    if (links.isStoodIn(former, options.view, options.kind)) return; // its members are this cluster's
     this.#beside = links.beside(options, port, former, this.#hearing);
     this.#beside.open();
   }
@@ -339,7 +346,10 @@ export class Leading {
     if (clock.elapsed() < this.#restsUntil) return;
     const { epoch } = role;
     const { signal } = this.#closing;
-    const untold = this.#untold(links.storedSiblings(view));
+    const isStoodIn = links.isStoodIn(former, view, kind);
+    const own = isStoodIn ? await links.ownSecondaries(former.set, options) : null;
+    const formers = isStoodIn ? links.authorityShown(options, former) : [];
+    const untold = this.#untold(isStoodIn ? (own?.siblings ?? []) : links.storedSiblings(view));
     const follows = this.#follows(former.cluster);
     const revoked = links.storedFormerRevoked(view);
     const disowned = former.isDisowned ? former.cluster : "";
@@ -351,11 +361,11 @@ export class Leading {
       const { serials = [], digests = [] } = sibling ?? {};
       const beside = { ...former, beside: true as const, serials, digests };
       const to = sibling === null ? former : beside;
-      const saying = { signal, revoked, disowned, failed };
+      const saying = { signal, revoked, disowned, failed, formers };
       const answer = await links.exchange(addresses, to, epoch, options, saying);
       if (answer === null) return null;
-      const { leading, leads, cluster } = answer;
-      const isHearsay = sibling !== null && !(leads && cluster === leading.cluster);
+      const { leading, leads, cluster, isProved } = answer;
+      const isHearsay = sibling !== null && !isProved && !(leads && cluster === leading.cluster);
       return isHearsay && isNext(epoch, leading) ? epoch : leading;
     };
     const [leading, ...others] = await Promise.all([

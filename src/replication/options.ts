@@ -13,14 +13,20 @@ import type { StorageEngine } from "../storage/engines/engine.ts";
 import type { Replica } from "../storage/repair/heal.ts";
 import type { Store } from "../storage/store.ts";
 import type { ReplicationFigures } from "./figures.ts";
+import type { MountsBeside } from "./filters/filter-paths.ts";
+import type { PlacesSource } from "./filters/places.ts";
+import type { WithheldHere } from "./filters/withheld-here.ts";
 import type { KeyBundle } from "./joining/key-bundle.ts";
 import type { DialingWorld } from "./links/dialing.ts";
 import type { OutsideRows } from "./links/orphans.ts";
 import type { ServingPort } from "./links/serving.ts";
+import type { StandIn } from "./cascades/standing-in.ts";
 import type { Changes } from "./roles/changes.ts";
 import type { RehearsalReport } from "./roles/rehearsal.ts";
+import type { Epoch } from "./roles/role.ts";
 import type { ClusterStatusOptions } from "./status/cluster-status.ts";
-import type { Evacuation } from "./stream/messages.ts";
+import type { Evacuation, SetMember } from "./stream/messages.ts";
+import type { LinkPorts } from "./stream/receiving.ts";
 import type { TreeWork } from "./tree-work.ts";
 
 /** What becomes of the rooms when the role changes. */
@@ -40,8 +46,14 @@ export interface HouseSteps {
 /** What one kind of replication has to know of the other. */
 export interface Beside {
   readonly mode: "disabled" | "primary" | "secondary";
+  /** Which cluster leads in its place; null where none does. */
+  readonly fencedBy: string | null;
   /** What one transaction may have, so that all who follow can take it; null where that is not known. */
   readonly transactionBytes: number | null;
+  /** Whether another cluster has taken its place, and it has only heard so. */
+  readonly isFenced: boolean;
+  /** Whether rows that another cluster shares were of different indexes when they were last written. */
+  readonly wasTorn: boolean;
   /** Whether there are members that go by what is here. */
   readonly hasMembers: boolean;
   /** Those that can be asked for what is damaged here. */
@@ -86,6 +98,16 @@ export interface ReplicationOptions extends DialingWorld {
   readonly followers?: () => Pick<Followers, "apply">;
   /** How far the rooms of a secondary are with mounts that its primary disables or moves. Default: they have none. */
   readonly evacuations?: () => readonly Evacuation[];
+  /** The leases of a secondary, for its primary: how many it has given below a place of a shared mount. Default: it has none. */
+  readonly countLeases?: LinkPorts["countLeases"];
+  /** What filters of this kind speak of. Default: nothing is ever withheld. */
+  readonly filtering?: Filtering;
+  /** Which share of its time this process has worked of late. Default: it has plenty. */
+  readonly utilization?: () => number;
+  /** What is withheld from this cluster. Default: nothing is. */
+  readonly withheld?: WithheldHere;
+  /** Of the rows of the other kind, where secondaries of this one have its authority. Default: they have none. */
+  readonly besideView?: View;
   /** The other kind of replication of this cluster. Default: there is none. */
   readonly beside?: () => Beside;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
@@ -99,6 +121,16 @@ export interface ReplicationOptions extends DialingWorld {
   readonly takeKeys: (bundle: KeyBundle, options?: TakingKeys) => Promise<void>;
   /** In the transaction in which this cluster stops being a secondary. */
   readonly revokeOperationTokens: (tx: Tx) => void;
+  /** Gives what is written when this cluster takes over the data of the one that it stands in for. Default: nothing is. */
+  readonly standsIn?: (place: StandIn) => Promise<(tx: Tx) => void>;
+  /** The same for one that leaves with them. Default: nothing is. */
+  readonly leavesWith?: () => Promise<(tx: Tx) => void>;
+  /** Where those are that stand in for this cluster. Default: nobody does. */
+  readonly standIns?: () => readonly string[];
+  /** The clusters of the set that are known here, of both kinds. Default: nobody is told of any. */
+  readonly around?: Around;
+  /** What is signed of an epoch of the set, for others. Default: nothing is. */
+  readonly signedEpoch?: (epoch: Epoch) => Uint8Array;
   /** In the transaction in which it gives up later epochs than this. */
   readonly takeTicketsFrom: (tx: Tx, epoch: number) => void;
   /** In the transaction in which a first copy is whole. Default: nobody has made any. */
@@ -111,6 +143,20 @@ export interface ReplicationOptions extends DialingWorld {
   readonly audits: () => boolean;
   /** What of the data stands for something outside. */
   readonly outside: OutsideRows;
+}
+
+/** For people to be shown. */
+export interface Around {
+  /** This cluster, who follows it, and whom others have told of. */
+  readonly members: () => readonly SetMember[];
+  /** Who stands in for this cluster. */
+  readonly standIns: () => readonly SetMember[];
+}
+
+/** Of what there is here. */
+export interface Filtering {
+  readonly source: PlacesSource;
+  readonly beside: MountsBeside;
 }
 
 /** What takes the place of the data there is. */

@@ -1,17 +1,25 @@
-// Disaster-recovery replication of this cluster: what it is, how it becomes something else, and what works for it. Each
+// Replication of one kind in this cluster: what it is, how it becomes something else, and what works for it. Each
 // change is stored before anybody hears of it, one at a time; what a crash leaves in between is finished when the
 // server is unsealed the next time.
 
+import { EMPTY } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
 import { DAY } from "@holdfast/shared/text/duration";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
 import type { Replica } from "../storage/repair/heal.ts";
+import type { Tx } from "../barrier/view.ts";
 import { assertCalled, namedAddress } from "./addresses.ts";
+import { wasTorn } from "./applied/applied-place.ts";
+import { isTorn } from "./applied/how-far.ts";
+import type { StandIn } from "./cascades/standing-in.ts";
 import type { DataSteps, Entered } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
 import { ReplicationFigures } from "./figures.ts";
 import { FirstCopy } from "./data/first-copy.ts";
+import { filterNotOwn } from "./filters/failures.ts";
+import type { Withheld } from "./filters/filter.ts";
 import { Following } from "./following.ts";
 import { type HeardFrom, Leading } from "./leading.ts";
 import { ChangingPrimary } from "./links/changing-primary.ts";
@@ -25,15 +33,24 @@ import type { LinkedOptions, ReplicationOptions } from "./options.ts";
 import { BoundWriting } from "./roles/bound-writing.ts";
 import { type Also, type Changed, Changes } from "./roles/changes.ts";
 import type { SignedRehearsal } from "./roles/rehearsal.ts";
-import { after, follows, isFenced, type Epoch, type Joined, type Role } from "./roles/role.ts";
+import {
+  after,
+  follows,
+  isFenced,
+  ledUntil,
+  type Epoch,
+  type Joined,
+  type Role,
+} from "./roles/role.ts";
 import { StoredRole } from "./roles/stored-role.ts";
 import { Successor } from "./roles/successor.ts";
 import { besideWarning, demotionWarnings, unawareWarnings } from "./roles/warnings.ts";
 import { SharedData } from "./data/shared-data.ts";
 import { ClusterStatus } from "./status/cluster-status.ts";
+import type { LeaseQuestion, LeasesOfMembers } from "./sending/counting-leases.ts";
 import type { Evacuations } from "./stream/evacuated.ts";
 import { DISABLED } from "./stream/goodbyes.ts";
-import { type Promotion, TakingOver } from "./taking-over.ts";
+import { type Left, type Promotion, readLeft, TakingOver } from "./taking-over.ts";
 import { TreeWork } from "./tree-work.ts";
 import { WholeData } from "./data/whole-data.ts";
 
@@ -56,6 +73,8 @@ export class Replication {
   readonly #successor: Successor;
   /** Who leads instead of this primary, as it heard when it was started. */
   #found: Epoch | null = null;
+  #left: Left | null | undefined = undefined; // not looked at yet
+  #isTakenOver = false;
   readonly #tidying: Recurring;
   readonly #bound: BoundWriting;
   readonly #firstCopy: FirstCopy;
@@ -125,6 +144,7 @@ export class Replication {
       tookOverAt: () => leading.tookOverAt ?? this.tookOver?.at ?? null,
       nameOf: (cluster) => this.#nameOf(cluster),
       unpromotable: () => this.unpromotable,
+      isTorn: () => this.isTorn,
     });
     this.#tidying = new Recurring({
       trouble: "could not remove what was given up long ago",
@@ -148,7 +168,11 @@ export class Replication {
   /** What works with others has. */
   #parts() {
     const log = this.#log;
-    const options: LinkedOptions = { ...this.#options, log, figures: this.#figures };
+    const signed =
+      this.#options.kind === "performance"
+        ? { signedEpoch: (epoch: Epoch) => this.#signed(epoch) }
+        : {};
+    const options: LinkedOptions = { ...this.#options, ...signed, log, figures: this.#figures };
     return {
       options,
       role: this.#role,
@@ -160,15 +184,38 @@ export class Replication {
     };
   }
 
+  get #now(): string {
+    return showTime(this.#options.clock.now());
+  }
+
+  #signed(epoch: Epoch): Uint8Array {
+    const { view, kind } = this.#options;
+    return this.#links?.signedEpoch(view, kind, this.#role.now, epoch) ?? EMPTY;
+  }
+
   // --- what it is ---
 
   get role(): Role {
     return this.#role.now;
   }
 
+  get isFenced(): boolean {
+    return isFenced(this.#role.now);
+  }
+
   get mode(): "disabled" | "primary" | "secondary" {
     const { mode } = this.#role.now;
     return mode === "demoting" ? "primary" : mode;
+  }
+
+  get fencedBy(): string | null {
+    const { now } = this.#role;
+    return now.mode === "primary" ? (now.fenced?.cluster ?? null) : null;
+  }
+
+  /** Where its secondaries are, as far as they have said; none where it leads nobody. */
+  get places(): readonly string[] {
+    return this.#leading.serving?.places ?? [];
   }
 
   /** Whether the role changes at this moment: nothing but its status is answered then. */
@@ -181,7 +228,7 @@ export class Replication {
     return this.#data.tookOver;
   }
 
-  /** When this process began to write what is shared in the place of another cluster; null where it has not. */
+  /** When this cluster began to write what is shared in the place of another cluster; null where it has not. */
   get sharedSince(): Instant | null {
     return this.#data.sharedSince;
   }
@@ -206,6 +253,11 @@ export class Replication {
     return this.#leading.serving?.evacuations ?? null;
   }
 
+  /** Leases that secondaries have given by a mount that is shared; null where there are none. */
+  async leasesElsewhere(question: LeaseQuestion): Promise<LeasesOfMembers | null> {
+    return (await this.#leading.serving?.leasesElsewhere(question)) ?? null;
+  }
+
   get hasMembers(): boolean {
     return (this.#leading.serving?.known.length ?? 0) > 0;
   }
@@ -225,6 +277,15 @@ export class Replication {
     return this.#leading.serving?.secondaries.attests(id) ?? null;
   }
 
+  /** What a secondary is not sent; null where it is sent everything, and where this cluster has none. */
+  async withheldFrom(id: string): Promise<Withheld | null> {
+    const { serving } = this.#leading;
+    if (serving === null || this.#options.kind === "dr") return null;
+    const { filters } = serving;
+    await filters.ready();
+    return filters.of(id)?.present ?? null;
+  }
+
   /** Which cluster a secondary is, by its hello; null where this cluster has none. */
   clusterOf(id: string): string | null {
     return this.#leading.serving?.secondaries.clusterNamed(id) ?? null;
@@ -233,6 +294,23 @@ export class Replication {
   /** The last index of the primary that is here. */
   get applied(): bigint {
     return this.#following.applied;
+  }
+
+  /** With whose data this cluster left its set; null where it has not. Of performance replication alone. */
+  get left(): Left | null {
+    if (this.#left === undefined) this.#left = readLeft(this.#options.view);
+    return this.#left;
+  }
+
+  /** Whether what is shared is here in part, of different indexes of the primary's, which may not be followed any more. */
+  get isTorn(): boolean {
+    const { now } = this.#role;
+    return now.mode === "secondary" && now.copied && isTorn(this.#options);
+  }
+
+  /** Whether it was when it was last written, by whomever: where this cluster stands in for another that is to be known before the data is its own. */
+  get wasTorn(): boolean {
+    return this.#options.kind === "performance" && wasTorn(this.#options);
   }
 
   /** Name of the region of whom this cluster follows, reached or not; empty where it follows nobody, or has not heard it. */
@@ -244,6 +322,12 @@ export class Replication {
   /** When that was last heard of, also before the start; null where it never was. */
   get lastHeard(): Instant | null {
     return this.#following.heard.last;
+  }
+
+  /** Up to when this cluster wrote what is shared itself; null where what is here is another's. */
+  get ledUntil(): Instant | null {
+    const until = ledUntil(this.#role.now);
+    return until === "now" ? this.#options.clock.now() : parseTime(until);
   }
 
   /** Why it does not take this cluster any more; null where it has not said so. */
@@ -258,10 +342,36 @@ export class Replication {
 
   // --- life ---
 
+  /** Only what it is. */
+  load(): void {
+    this.#role.load();
+  }
+
+  /** What is stored of it is another cluster's place. */
+  forget(): void {
+    this.#role.forget();
+  }
+
+  /** The place of another cluster in the set becomes this one's, with its data: what is written then. */
+  async standIn(place: StandIn): Promise<(tx: Tx) => void> {
+    const links = await this.#load();
+    this.#isTakenOver = true;
+    return await links.standingIn(this.#options, place);
+  }
+
+  /** This cluster is nothing in the set when it leaves with that data: what is written then. */
+  async leaveWith(): Promise<(tx: Tx) => void> {
+    const links = await this.#load();
+    return (tx) => links.leavingWith(this.#options, tx);
+  }
+
   /** With the keys, and before any room: what the store is to be. Whether its data is another cluster's. */
   async enter(): Promise<Entered> {
+    this.#left = undefined;
     const role = this.#role.load();
-    this.#found = await this.#leading.leaderAtStart();
+    // Who has just taken a place over tells its members, and waits for none.
+    this.#found = this.#isTakenOver ? null : await this.#leading.leaderAtStart();
+    this.#isTakenOver = false;
     const isLapsed = this.#bound.enter(role);
     const lapsed = isLapsed ? failures.leaseLapsed : null;
     return await this.#data.enter(role, this.#found === null ? lapsed : failures.fenced);
@@ -272,13 +382,14 @@ export class Replication {
     const epoch = this.#found;
     this.#found = null;
     if (epoch === null) return;
-    await this.#role.step({ do: "fence", epoch });
+    await this.#role.step({ do: "fence", epoch, at: this.#now });
     this.#successor.tell(epoch, { name: this.#nameOf(epoch.cluster), address: "" });
   }
 
   /** Finishes what a crash has left, and begins to work. */
   async lead(): Promise<void> {
     this.#changes.open();
+    this.#role.load(); // the other kind may have written it
     if (this.#options.trees === undefined) this.trees.open();
     this.#outside.load();
     await this.#fenceAtStart();
@@ -357,6 +468,15 @@ export class Replication {
     return this.#leading.primary();
   }
 
+  /** What is withheld from this secondary, as its primary has told it. Throws where it is none, or goes by another id. */
+  withheldHere(id: string): Withheld {
+    const { withheld, clusterId, kind } = this.#options;
+    const { now } = this.#role;
+    if (now.mode !== "secondary" || withheld === undefined) throw failures.notSecondary(kind);
+    if (id !== now.id && id !== clusterId() && id !== now.set) throw filterNotOwn();
+    return withheld.now;
+  }
+
   async disablePrimary(): Promise<Changed> {
     return await this.#changes.alone(async () => {
       const { now } = this.#role;
@@ -385,8 +505,10 @@ export class Replication {
   /** The last write is behind it when this resolves. */
   async demote(): Promise<Changed> {
     return await this.#changes.alone(async () => {
-      const { store, house } = this.#options;
-      after(this.#role.now, { do: "demote" }, this.#options.kind);
+      const { store, house, kind, beside } = this.#options;
+      after(this.#role.now, { do: "demote" }, kind);
+      // What it was among those that share data went with the rest.
+      if (kind === "performance" && beside?.().isFenced === true) throw failures.fencedAltogether();
       const wasFenced = isFenced(this.#role.now);
       const links = await this.#load();
       await house.drained();
@@ -423,16 +545,15 @@ export class Replication {
    *  and have perhaps not heard that it has led. */
   async #endDemotion(): Promise<void> {
     const { store, view, revokeOperationTokens } = this.#options;
-    await this.#role.step({ do: "demoted", final: String(store.index) }, (tx) =>
-      revokeOperationTokens(tx.on(view)),
-    );
+    const step = { do: "demoted", final: String(store.index), at: this.#now } as const;
+    await this.#role.step(step, (tx) => revokeOperationTokens(tx.on(view)));
   }
 
   /** Somebody else leads the set by now: nothing is written here any more, also after a crash, when this resolves. */
   async fence(epoch: Epoch, by: HeardFrom): Promise<void> {
     await this.#changes.own(
       async () => {
-        await this.#role.step({ do: "fence", epoch });
+        await this.#role.step({ do: "fence", epoch, at: this.#now });
         this.#successor.heard(epoch, by);
         await this.#changes.orSeal(async () => {
           await this.#outside.close();
@@ -466,7 +587,9 @@ export class Replication {
   }
 
   async disableSecondary(): Promise<Changed> {
-    return await this.#takingOver.leave();
+    const changed = await this.#takingOver.leave();
+    this.#left = undefined;
+    return changed;
   }
 
   /** Another primary, or the same with another token: its data stays. */
@@ -488,7 +611,7 @@ export class Replication {
     return await this.#changes.alone(async () => {
       const { now } = this.#role;
       if (now.mode === "disabled") throw failures.notPrimary(this.#options.kind);
-      if (isFenced(now)) throw failures.fenced();
+      if (isFenced(now)) throw failures.fenced(this.#options.kind);
       if (now.mode === "secondary") await this.#following.again();
       else {
         await this.#leading.close("replication begins anew");

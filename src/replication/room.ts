@@ -5,6 +5,7 @@ import { declares, type RoomPlan } from "../house/room.ts";
 import type { ReplicationKind } from "../cluster/names.ts";
 import { admissionApi, primaryApi, recoverApi } from "./api-primary.ts";
 import { joiningApi, recoverSecondaryApi, secondaryApi } from "./api-secondary.ts";
+import { filtersApi } from "./filters/api-filters.ts";
 import { statusApi } from "./api-status.ts";
 import { divergentApi, treesApi } from "./api-trees.ts";
 import { BothKinds, type BothKindsNeeds } from "./both-kinds.ts";
@@ -53,9 +54,10 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
     declares(
       "src/replication/api-status.ts",
       statusApi,
-      ({ replication, performance }: ReplicationParts) => ({
+      ({ replication, performance, kinds }: ReplicationParts) => ({
         dr: replication.status,
         performance: performance.status,
+        members: () => kinds.members,
       }),
     ),
     ...ofKind("dr"),
@@ -65,13 +67,14 @@ export const replicationRoom: RoomPlan<ReplicationNeeds, ReplicationParts> = {
       treesApi,
       ({ replication }: ReplicationParts) => replication.trees,
     ),
-    declares(
-      "src/replication/api-trees.ts",
-      divergentApi,
-      ({ replication }: ReplicationParts) => replication,
-    ),
+    declares("src/replication/api-trees.ts", divergentApi, ({ kinds }: ReplicationParts) => kinds),
     ...operationsDeclared,
     ...ofKind("performance"),
+    declares(
+      "src/replication/filters/api-filters.ts",
+      filtersApi,
+      ({ performance }: ReplicationParts) => performance,
+    ),
   ],
   build: (needs) => {
     const { operations } = operationsParts({

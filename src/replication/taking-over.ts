@@ -4,6 +4,7 @@
 import { jsonCodec } from "@holdfast/shared/codec";
 import { describe } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
+import type { View } from "../barrier/view.ts";
 import { namedAddress } from "./addresses.ts";
 import type { DataSteps } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
@@ -20,8 +21,28 @@ import { silenceWarnings } from "./roles/seen.ts";
 import type { StoredRole } from "./roles/stored-role.ts";
 import { rivalWarnings, skewWarnings } from "./roles/warnings.ts";
 
+/** Of the rows of performance replication. */
+export const LEFT = "left";
 const ROTATION_DUE = "rotation-due";
 const dueCodec = jsonCodec<true>();
+const leftCodec = jsonCodec<{ readonly index: string; readonly region: string }>();
+
+/** When this cluster left a set, and with whose data. */
+export interface Left {
+  /** The last of its own with which anything of them is. */
+  readonly index: bigint;
+  /** Of the primary. */
+  readonly region: string;
+}
+
+/** From the rows of performance replication; null where it has left none. */
+export function readLeft(view: Pick<View, "get">): Left | null {
+  const stored = view.get(LEFT, leftCodec);
+  return stored === null ? null : { index: BigInt(stored.index), region: stored.region };
+}
+
+/** In the place of a name that was never told. */
+const UNHEARD = "unknown";
 
 export interface TakingOverParts {
   readonly options: LinkedOptions;
@@ -162,7 +183,8 @@ export class TakingOver {
     if (data.isHalf && options.kind === "performance") return this.#beginAnew();
     return await changes.alone(async () => {
       this.#secondary();
-      if (data.isHalf) throw failures.halfCopied();
+      // Where it stood in for one of another set, nobody would bring the rest of that one's data.
+      if (data.isHalf || options.beside?.().wasTorn === true) throw failures.halfCopied();
       const time = await data.begin({ address: "", leaves: true });
       await changes.orSeal(() => this.#becomeAlone());
       await this.#takeOver(time);
@@ -207,10 +229,16 @@ export class TakingOver {
   // --- performing ---
 
   async #becomeAlone(): Promise<void> {
-    const { revokeOperationTokens, view, own } = this.#parts.options;
+    const { revokeOperationTokens, view, own, kind } = this.#parts.options;
     const { heard } = this.#parts.following;
     const links = await this.#parts.links();
+    const { now } = this.#parts.role;
+    const region = (now.mode === "secondary" ? now.region : "") || UNHEARD;
+    const leaves = await this.#parts.options.leavesWith?.();
     await this.#parts.role.step({ do: "disable-secondary" }, (tx) => {
+      leaves?.(tx);
+      // Nobody who revokes its global tokens in the set reaches this cluster any more: whoever lists them here sees it.
+      if (kind === "performance") tx.put(LEFT, { index: String(tx.index), region }, leftCodec);
       links.forgetPrimary(tx);
       links.forgetFormer(tx);
       links.forgetUpstream(tx);
@@ -218,6 +246,7 @@ export class TakingOver {
       putMark(tx.on(own), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
+      this.#parts.data.mark(tx);
     });
     heard.forget();
   }
@@ -234,19 +263,25 @@ export class TakingOver {
       ? null
       : await links.makePrimary({ set: role.set, kind }, { clock, random });
     const isRefused = heard.lastRefusal !== null && role.final === null;
-    const { first, before: cluster } = this.#parts.data.begun();
-    const step = { do: "promote", cluster: clusterId(), first, isRefused } as const;
+    const { before: cluster, ...begun } = this.#parts.data.begun();
+    const step = { do: "promote", cluster: clusterId(), ...begun, isRefused } as const;
     const former = {
       addresses: [...new Set([...(role.known ?? []), role.address])],
       cluster,
     };
+    const isHeard = role.final !== null;
+    const { first } = begun;
+    const place = { ...former, isHeard, first, address: role.promoting?.address ?? "" };
+    const standsIn = await this.#parts.options.standsIn?.(place);
     await this.#parts.role.step(step, (tx) => {
       if (material !== null) links.enablePrimary(tx, material);
-      links.keepFormer(tx, former, { kind, isHeard: role.final !== null, now: clock.now() });
+      links.keepFormer(tx, former, { kind, isHeard, now: clock.now() });
+      standsIn?.(tx);
       heard.forgetIn(tx);
       putMark(tx.on(own), null);
       revokeOperationTokens(tx.on(view));
       tx.put(ROTATION_DUE, true, dueCodec);
+      this.#parts.data.mark(tx);
     });
     heard.forget();
     return { isKnown };
@@ -255,10 +290,11 @@ export class TakingOver {
   /** How much others have sealed under the present data key is known to the primary of before alone. It stays due until
    *  it was done, whatever comes between. */
   async #rotate(): Promise<void> {
-    const { barrier, log, view } = this.#parts.options;
+    const { barrier, log, view, beside } = this.#parts.options;
     if (view.get(ROTATION_DUE, dueCodec) === null) return;
     try {
-      await barrier.rotate();
+      // Where another cluster writes what is shared, it makes the keys, and counts what is sealed here.
+      if (beside?.().mode !== "secondary") await barrier.rotate();
       await view.write((tx) => tx.delete(ROTATION_DUE), { essential: true });
     } catch (error) {
       log.warn("could not make a new data key after taking over; rotate by hand", {

@@ -1,7 +1,7 @@
 // What is around the engine of a mount: ways outside, leases, proofs of who it is, counters.
 
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
+import type { EngineServices, OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import { primaryNotServing } from "../forwarding/failures.ts";
 import type { ServicesFor } from "../mounts/open-mount.ts";
 import { engineSettings } from "./engine-types.ts";
@@ -19,11 +19,27 @@ export function engineServices(
     kind,
     accessor,
   });
+  /** A local mount is nobody else's. */
+  const elsewhere = async (mount: string, question: { place: string; revoke: boolean }) => {
+    const isLocal = rooms.mounts.mounts.recordOf(mount)?.local ?? true;
+    const { performance } = rooms.replication;
+    const found = isLocal ? null : await performance.leasesElsewhere({ mount, ...question });
+    return { count: found?.count ?? 0, silent: found?.missing.length ?? 0 };
+  };
+  const leasesOf = (facts: MountFacts): OwnLeases => {
+    const own = rooms.leases.leases.of(facts);
+    return {
+      count: (place) => own.count(place),
+      revoke: (place) => own.revoke(place),
+      retryStuck: () => own.retryStuck(),
+      elsewhere: (place, { revoke }) => elsewhere(facts.uuid, { place, revoke }),
+    };
+  };
   return ({ facts, type, kind }) => ({
     outbound: outbound.for(facts.uuid),
     environment,
     settings: settings.get(type) ?? {},
-    leases: rooms.leases.leases.of(facts),
+    leases: leasesOf(facts),
     identity: {
       token: (audience, ttl) => rooms.identity.identity.token(bearer(facts, kind), audience, ttl),
     },

@@ -87,10 +87,13 @@ export function storagePart(
   { world, log, logRetention }: ProcessGround,
   /** What other clusters need of the log; null where there are none. */
   needed: () => Partial<Retention> | null,
+  /** A row that says when less of it is to be kept. */
+  lessBy: string,
 ): Room {
   const { clock, timers } = world;
   const retention = () => ({ ...logRetention, ...needed() });
-  const trimmer = new Trimmer({ store, clock, timers, log, retention });
+  const onLess = (wake: () => void) => store.watch(lessBy, wake);
+  const trimmer = new Trimmer({ store, clock, timers, log, retention, onLess });
   return {
     name: "storage",
     endpoints: [],

@@ -32,7 +32,7 @@ import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { Replacement } from "./house-exchange.ts";
-import type { MountedPlaces } from "./rule-places.ts";
+import type { MountedPlaces } from "./places/rule-places.ts";
 
 /** The process as the house sees it. */
 export interface ProcessGround {

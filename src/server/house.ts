@@ -19,6 +19,7 @@ import { HouseLife } from "../house/life.ts";
 import type { Readings } from "../house/readings.ts";
 import type { Room } from "../house/room.ts";
 import type { HouseSteps } from "../replication/options.ts";
+import { WITHHELD_KEY } from "../replication/both-kinds.ts";
 import { forksOf } from "../replication/roles/role.ts";
 import { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
@@ -29,8 +30,9 @@ import { builtInTypes } from "./engine-types.ts";
 import { barrierPart, storagePart } from "./foundations.ts";
 import type { Ground, PathQueries, ProcessGround } from "./ground.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
+import { takeForwardedUse } from "../forwarding/forwarded-uses.ts";
 import { PrimaryRegion } from "./primary-region.ts";
-import { MountedPlaces } from "./rule-places.ts";
+import { MountedPlaces } from "./places/rule-places.ts";
 import { whoGetsWhat } from "./who-gets-what.ts";
 
 /** Running requests have this long to end when the node seals. */
@@ -123,7 +125,7 @@ export class House {
     };
     this.rooms = buildRooms((rooms) => whoGetsWhat(rooms, ground));
     this.parts = [
-      storagePart(store, host, () => this.rooms.replication.kinds.retention),
+      storagePart(store, host, () => this.rooms.replication.kinds.retention, WITHHELD_KEY),
       barrierPart(barrier),
       ...Object.values(this.rooms),
       ...host.furtherRooms.map((make) => make(views)),
@@ -150,7 +152,23 @@ export class House {
       shared: () => store.head?.lastPerf ?? 0n,
       attests: (member) => this.rooms.replication.performance.attests(member),
       clusterOf: (member) => this.rooms.replication.performance.clusterOf(member),
-      takeUse: (mount, what) => this.rooms.mounts.mounts.takeUse(mount, what),
+      takeUse: async (uuid, what, sender) => {
+        const { mounts, audit, tokens, replication } = this.rooms;
+        const withheld = await replication.performance.withheldFrom(sender.member);
+        if (withheld?.mounts.has(uuid) === true) return null;
+        const parts = {
+          mounts: mounts.mounts,
+          audit: audit.audit,
+          attempts: tokens.memberAttempts,
+          clock,
+          random,
+        };
+        return takeForwardedUse(parts, { uuid, what }, sender);
+      },
+      knows: (hash) => {
+        if (this.rooms.seal.keeper.sealed || store.leavesShared) return null;
+        return this.rooms.tokens.tokens.knowsGlobal(hash);
+      },
     };
   }
 
@@ -308,7 +326,7 @@ export class House {
           return kinds.isCopying;
         },
         get changing() {
-          return replication.changing;
+          return kinds.isChanging;
         },
         get role() {
           return standing.role;
@@ -323,6 +341,8 @@ export class House {
         use: (caller) => tokens.tokens.use(caller),
         underWay: (caller) => tokens.tokens.underWay(caller),
         spent: (caller) => tokens.tokens.spent(caller),
+        awaited: (secret, address, signal) => tokens.unknown.awaited(secret, address, signal),
+        onChange: (caller, call) => tokens.tokens.onChange(caller, call),
       },
       operations: this.rooms.replication.operations,
       namespaces: namespaces.namespaces,
@@ -335,6 +355,7 @@ export class House {
       audit: audit.audit,
       quotas: quotas.quotas,
       attempts: tokens.attempts,
+      memberAttempts: tokens.memberAttempts,
       loaded: snapshots.loaded,
       elsewhere: {
         get primary() {
@@ -346,6 +367,13 @@ export class House {
           const known = most === 0n ? null : primary();
           return known !== null && (known.age === null || known.age > most);
         },
+        get lacksRoom() {
+          return primary()?.lacksRoom ?? false;
+        },
+        get withheld() {
+          return kinds.withheld.count === 0 ? null : kinds.withheld.now;
+        },
+        withheldFrom: async (member) => await kinds.performance.withheldFrom(member),
       },
       consistency: this.#states,
       awaited: sharedWait,

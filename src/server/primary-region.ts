@@ -6,11 +6,19 @@ import { noPrimary, primaryRefuses, primarySuperseded } from "../forwarding/fail
 import { callsOver, type Primary } from "../forwarding/primary.ts";
 import { fenced, roleChanging } from "../replication/failures.ts";
 import type { Replication } from "../replication/replication.ts";
+import { isFenced } from "../replication/roles/role.ts";
 import type { Store } from "../storage/store.ts";
 
 type Followed = Pick<
   Replication,
-  "upstream" | "applied" | "role" | "primaryRegion" | "lastHeard" | "refusal"
+  | "upstream"
+  | "applied"
+  | "isTorn"
+  | "role"
+  | "primaryRegion"
+  | "lastHeard"
+  | "ledUntil"
+  | "refusal"
 >;
 
 export class PrimaryRegion implements Primary {
@@ -20,6 +28,7 @@ export class PrimaryRegion implements Primary {
   readonly #clock: Pick<Clock, "now">;
   readonly call: Primary["call"];
   readonly takeUse: Primary["takeUse"];
+  readonly knows: Primary["knows"];
 
   constructor(
     performance: Followed,
@@ -37,19 +46,21 @@ export class PrimaryRegion implements Primary {
     this.#store = store;
     this.#timers = timers;
     this.#clock = clock;
-    const { call, takeUse } = callsOver(
+    const { call, takeUse, knows } = callsOver(
       () => performance.upstream?.link ?? null,
       () => this.#why(),
     );
     this.call = call;
     this.takeUse = takeUse;
+    this.knows = knows;
   }
 
   /** What this cluster is, where it is not the network that keeps it from its primary; null where it may be. */
   #why(): Failure | null {
     const { role, refusal } = this.#performance;
     if (role.mode === "demoting" || role.mode === "disabled") return roleChanging();
-    if (role.mode === "primary") return fenced(); // what is shared would be its own otherwise
+    // What is shared would be its own otherwise; where it is not fenced in this kind it is as a whole.
+    if (role.mode === "primary") return fenced(isFenced(role) ? "performance" : "dr");
     if (role.id === "") return noPrimary();
     if (role.superseded === true) return primarySuperseded();
     return refusal === null ? null : primaryRefuses(refusal);
@@ -71,14 +82,18 @@ export class PrimaryRegion implements Primary {
     return this.#performance.upstream?.lastFailure ?? null;
   }
 
-  /** That of the last word, or of what is missing although the primary is heard. */
+  /** Since the last word, or since this cluster wrote it itself; or that of what is missing although the primary is heard. */
   get age(): Nanos | null {
-    const heard = this.lastSuccess;
-    if (heard === null) return null;
+    const known = latest(this.lastSuccess, this.#performance.ledUntil);
+    if (known === null) return null;
     const now = this.#clock.now();
-    const silent = heard > now ? 0n : now - heard;
+    const silent = known > now ? 0n : now - known;
     const behind = this.#performance.upstream?.status.behindFor ?? 0n;
     return behind > silent ? behind : silent;
+  }
+
+  get lacksRoom(): boolean {
+    return this.#performance.upstream?.lacksRoom ?? false;
   }
 
   get applied(): bigint {
@@ -86,7 +101,7 @@ export class PrimaryRegion implements Primary {
   }
 
   get isTorn(): boolean {
-    return this.#performance.upstream?.isTorn === true;
+    return this.#performance.isTorn;
   }
 
   whole(within: Nanos, signal: AbortSignal): Promise<boolean> {
@@ -113,4 +128,9 @@ export class PrimaryRegion implements Primary {
     signal.removeEventListener("abort", end);
     return holds();
   }
+}
+
+function latest(one: Instant | null, other: Instant | null): Instant | null {
+  if (one === null || other === null) return one ?? other;
+  return one > other ? one : other;
 }

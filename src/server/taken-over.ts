@@ -23,6 +23,7 @@ import {
   outsideRecords,
 } from "../mounts/undo/adoption.ts";
 import { mountOf } from "../mounts/undo/write-ahead-keys.ts";
+import { keepThroughRestore } from "../replication/cascades/through-restore.ts";
 import type { BroughtRow, OutsideRows } from "../replication/links/orphans.ts";
 import { unprovenJson } from "../signed/unproven-json.ts";
 import type { DataViews } from "../snapshots/restore/restored-data.ts";
@@ -58,7 +59,7 @@ export function takenOver(
   rooms: Rooms,
   { host, views }: Ground,
 ): {
-  readonly restored: Pick<SnapshotNeeds, "adopt" | "unknown">;
+  readonly restored: Pick<SnapshotNeeds, "adopt" | "keep" | "unknown">;
   readonly carried: CarriedNeeds["outside"];
   readonly brought: OutsideRows;
 } {
@@ -92,6 +93,7 @@ export function takenOver(
         const [mounts, mounted] = [mountsIn(from), mountsIn(to)];
         return take({ from: from.local, to: to.local, mounts, mounted });
       },
+      keep: (from, to) => keepThroughRestore(from.local, to.local),
       unknown: (from, hasKey) => unknownTo(from, hasKey),
     },
     carried: {

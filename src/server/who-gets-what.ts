@@ -39,6 +39,7 @@ import { scratchStores, sealKeyOf } from "./foundations.ts";
 import type { Ground } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
+import { mountsBeside, sharedPlaces } from "./places/shared-places.ts";
 import { isReplacement, takenOver } from "./taken-over.ts";
 
 /** Where an operator puts the number that opens the bootstrap again. */
@@ -139,11 +140,13 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       },
       lifetimes: { min: acl.tokenMinExpirationTtl, max: acl.tokenMaxExpirationTtl },
       gcThreshold: acl.tokenGcThreshold,
+      left: () => rooms.replication.performance.left,
       bootstrap: acl.bootstrap,
       resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
       turns,
       region,
       source: ground.primary,
+      sharedWait: config.replication.sharedWait,
       anonymousSelf: acl.anonymousSelf,
       life: { usual: config.defaultLeaseTtl, max: acl.tokenMaxExpirationTtl },
       mounts: { byUuid: (uuid) => rooms.mounts.mounts.byUuid(uuid) },
@@ -164,6 +167,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       local,
       contents: () => contentsOf(ground.all()),
       isUsed: (tx, id) => rooms.leases.leases.hasAny(tx, id),
+      isWithheld: (id) => rooms.replication.kinds.withholdsNamespace(id),
+      came: (id) => rooms.mounts.mounts.namespaceCame(id),
       residents: [
         { namespaceCreated: (tx, id) => rooms.policies.policies.namespaceCreated(tx, id) },
       ],
@@ -199,6 +204,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
           (await rooms.replication.performance.evacuations?.done(leaving, signal))?.missing ?? [],
         leftOf: (leaving) => rooms.replication.performance.evacuations?.leftOf(leaving) ?? 0,
         tell: () => rooms.replication.performance.upstream?.tell(),
+        withholds: (uuid) => rooms.replication.kinds.withholds(uuid),
       },
       requestsLeft: (uuid, max, signal) => running.left(uuid, max, signal),
       routes: (endpoints) => new Router(endpoints),
@@ -260,10 +266,14 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       random,
       apiAddress: host.apiAddress,
       clusterId: () => storedCluster(node).id, // the seal says it when everything leads
+      hasRegions: () => rooms.replication.performance.hasMembers,
+      timers,
+      log,
     }),
 
     policies: () => ({
       shared,
+      local,
       clock,
       timers,
       turns,
@@ -467,6 +477,27 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       configuredRegion: config.region,
       followers: ground.followers,
       evacuations: () => rooms.mounts.mounts.evacuations(),
+      countLeases: async ({ mount, place, isRevoked }) => {
+        const facts = rooms.mounts.mounts.sharedFacts(mount);
+        if (facts === null) return 0;
+        const own = rooms.leases.leases.of(facts);
+        const count = await own.count(place);
+        if (isRevoked) await own.revoke(place);
+        return count;
+      },
+      leaving: {
+        changed: (mounts) => rooms.mounts.mounts.lookAt(mounts),
+        evacuated: (mounts, signal) => rooms.mounts.mounts.evacuated(mounts, signal),
+        anew: () => rooms.snapshots.loaded.withhold(),
+        lifted: (namespaces) => rooms.namespaces.namespaces.lifted(namespaces),
+      },
+      utilization: () => host.runtime.recently(),
+      filtering: {
+        source: sharedPlaces(shared),
+        beside: {
+          find: (path) => mountsBeside(rooms.namespaces.namespaces, rooms.mounts.mounts).find(path),
+        },
+      },
       forwarded: () => forwardServices(ground.forwarded()),
       ...config.replication,
       sign: (report) => rooms.evidence.evidence.sign({ kind: FAILOVER_REHEARSAL, ...report }),

@@ -35,6 +35,7 @@ import { FailStop } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
 import type { Changed, Held } from "./commit/acceptance.ts";
 import type { Accepted } from "./commit/committer.ts";
+import type { LeafChange } from "./commit/tip.ts";
 import { type Mending, type MendedRows, type WriteOptions, Writing } from "./writing.ts";
 
 export type { AdoptedRow } from "./following/adopting.ts";
@@ -46,6 +47,13 @@ export type { Changed } from "./commit/acceptance.ts";
 export type { Mending, WriteOptions } from "./writing.ts";
 
 const MIB = 1024 * 1024;
+
+/** Of one transaction. */
+export interface ChangedLeaves {
+  readonly leaves: readonly LeafChange[];
+  /** After it. */
+  readonly index: bigint;
+}
 
 export interface StoreOptions {
   readonly engine: StorageEngine;
@@ -67,6 +75,7 @@ export class Store implements StoreReads {
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
   readonly #logListeners = new Set<(rows: readonly LogRow[]) => void>();
+  readonly #leafListeners = new Set<(changes: readonly ChangedLeaves[]) => void>();
   readonly #foreignListeners = new Set<(keys: readonly string[]) => void>();
   readonly #reserveBytes: number;
   #closing: Promise<void> | null = null;
@@ -97,6 +106,7 @@ export class Store implements StoreReads {
       durable: (changed, foreign, group) => {
         if (this.#logListeners.size > 0) this.#tellLog(group);
         for (const call of this.#commitListeners) call(changed);
+        this.#tellLeaves(group);
         if (foreign.length > 0) for (const call of this.#foreignListeners) call(foreign);
         this.#watchers.publish(this.index, changed.keys());
       },
@@ -271,6 +281,22 @@ export class Store implements StoreReads {
     return () => this.#logListeners.delete(call);
   }
 
+  /** Called once for each commit with the leaves that its transactions have changed, in order, each with the index after it; after those who
+   *  listen to commits. */
+  onLeaves(call: (changes: readonly ChangedLeaves[]) => void): () => void {
+    this.#leafListeners.add(call);
+    return () => this.#leafListeners.delete(call);
+  }
+
+  #tellLeaves(group: readonly Accepted[]): void {
+    if (this.#leafListeners.size === 0) return;
+    const changes = group.map(({ leaves, head }) => ({
+      leaves,
+      index: (head ?? this.head!).index,
+    }));
+    for (const call of this.#leafListeners) call(changes);
+  }
+
   #tellLog(group: readonly Accepted[]): void {
     const rows = group.length === 1 ? group[0]!.log : group.flatMap(({ log }) => log);
     if (rows.length > 0) for (const call of this.#logListeners) call(rows);
@@ -361,8 +387,8 @@ export class Store implements StoreReads {
   }
 
   /** Like write, for whoever applies what that cluster has written. */
-  writeApplied<T>(fn: (tx: StoreTx) => T): Promise<T> {
-    return this.#writing.writeApplied(fn);
+  writeApplied<T>(fn: (tx: StoreTx) => T, options: WriteOptions = {}): Promise<T> {
+    return this.#writing.writeApplied(fn, options);
   }
 
   /** Transactions of our own have no more bytes than this from now on, where others must be able to apply them. */
@@ -498,5 +524,12 @@ export class Store implements StoreReads {
   /** Removes log entries below `tail.first`, which becomes the tail, in one transaction. */
   trim(tail: heads.Tail): Promise<void> {
     return this.#writing.trim(tail);
+  }
+
+  /** What was removed is to lie nowhere any more. */
+  async scrub(): Promise<void> {
+    this.#engine.scrub();
+    const { tail } = this;
+    if (tail !== null) await this.trim(tail); // a commit
   }
 }

@@ -2,9 +2,9 @@
 // unless it is among the last 16,384 entries; and never more than a size, since an entry may have many
 // megabytes.
 
-import { HOUR } from "@holdfast/shared/text/duration";
+import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
+import type { Clock, Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { Recurring } from "../base/recurring.ts";
 import type { LogRow } from "./engines/engine.ts";
 import type { Head, Tail } from "./rows/head.ts";
@@ -18,6 +18,8 @@ const MAX_BYTES = 2n * 1024n ** 3n;
 const CHUNK = 64; // entries removed in one transaction
 // Each is read whole, and what is removed is overwritten: commits wait that long.
 const CHUNK_BYTES = 1024 * 1024;
+/** What others still need of what is to go is looked at again so often. */
+const SCRUB_EVERY: Nanos = 5n * SECOND;
 
 export interface Retention {
   /** Default 2 GiB. */
@@ -30,6 +32,9 @@ export interface Retention {
   readonly acknowledged?: bigint | null;
   /** The first index that somebody needs who takes over all rows just now; kept up to twice the size and age. */
   readonly pinned?: bigint | null;
+  /** What is up to this index is not kept for longer than known secondaries need it, however little and young it is: it may hold what is to
+   *  be here no more. `isLate`: not for them either. Default: nothing is. */
+  readonly scrub?: { readonly index: bigint; readonly isLate: boolean } | null;
 }
 
 /** Removes what need not be kept, oldest first, in small transactions. Returns how many entries. */
@@ -60,16 +65,23 @@ export interface TrimmerParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly retention: () => Retention;
+  /** Calls when less is to be kept than before. Default: nobody does. */
+  readonly onLess?: (wake: () => void) => () => void;
 }
 
 /** Trims by itself, when it opens, after every 1,024 entries, and when much has been added. */
 export class Trimmer {
   readonly #store: Store;
   readonly #work: Recurring;
+  readonly #onLess: NonNullable<TrimmerParts["onLess"]>;
+  #endLess: () => void = () => {};
   #unwatch: (() => void) | null = null;
+  #again: Timer | null = null;
+  #scrubbed: bigint | null = null;
 
-  constructor({ store, clock, timers, log, retention }: TrimmerParts) {
+  constructor({ store, clock, timers, log, retention, onLess }: TrimmerParts) {
     this.#store = store;
+    this.#onLess = onLess ?? (() => () => {});
     this.#work = new Recurring({
       trouble: "could not trim the log",
       run: async (isOpen) => {
@@ -78,6 +90,15 @@ export class Trimmer {
         // One that is half taken over keeps its log until it is whole.
         const trims = () => isOpen() && store.adopting === null;
         await trimLog(store, { clock, timers }, kept, trims);
+        const { scrub = null } = kept;
+        const isLeft = scrub !== null && (store.tail?.first ?? 0n) <= scrub.index;
+        if (scrub !== null && !isLeft && this.#scrubbed !== scrub.index) {
+          await store.scrub();
+          this.#scrubbed = scrub.index;
+        }
+        this.#again?.cancel();
+        this.#again =
+          isLeft && isOpen() ? timers.after(SCRUB_EVERY, () => this.#work.wake()) : null;
       },
       timers,
       log,
@@ -85,14 +106,18 @@ export class Trimmer {
   }
 
   open(): void {
+    this.#endLess = this.#onLess(() => this.#work.wake());
     this.#work.open();
   }
 
   /** Waits for the transaction that is on its way; nothing follows it. */
   async close(): Promise<void> {
+    this.#endLess();
     this.#unwatch?.();
     this.#unwatch = null;
     await this.#work.close();
+    this.#again?.cancel();
+    this.#again = null;
   }
 
   #watch(bytes = MAX_BYTES): void {
@@ -123,11 +148,21 @@ function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention:
   let { first, chainBefore, logBytesBefore } = tail;
   // Entries may have megabytes: those that stay whatever they hold are not read.
   const beyond = head.index - tail.first - min + 1n;
-  const few = beyond < CHUNK && head.logBytes - logBytesBefore <= max;
+  const scrub = retention.scrub ?? null;
+  const isScrubbed = scrub !== null && tail.first <= scrub.index;
+  const few = beyond < CHUNK && head.logBytes - logBytesBefore <= max && !isScrubbed;
   const reach = (index: bigint) => (pinned !== null && index >= pinned ? 2n : 1n);
   for (const { index, entry: bytes } of oldest(store, tail.first, few ? Number(beyond) : CHUNK)) {
     const times = reach(index);
     const tooLarge = head.logBytes - logBytesBefore > times * max;
+    const goes = scrub !== null && index <= scrub.index;
+    if (goes && (scrub.isLate || index <= acknowledged)) {
+      const { chain } = decodeEntryHeader(bytes);
+      first = index + 1n;
+      chainBefore = chain;
+      logBytesBefore += BigInt(bytes.length);
+      continue;
+    }
     if (head.index - index < min && !tooLarge) break;
     const entry = decodeEntryHeader(bytes);
     const tooOld = now - entry.time > times * age;

@@ -315,8 +315,9 @@ export class Writing {
   }
 
   /** The same for what the cluster that writes shared rows has written. */
-  writeApplied<T>(fn: (tx: StoreTx) => T): Promise<T> {
-    return this.#acceptance.admit(() => this.#attempt(fn, { applies: true }), this.#inside);
+  writeApplied<T>(fn: (tx: StoreTx) => T, options: WriteOptions = {}): Promise<T> {
+    const how = { ...options, applies: true };
+    return this.#acceptance.admit(() => this.#attempt(fn, how), this.#inside);
   }
 
   /** Whether another cluster writes what is shared: then nobody here does. */

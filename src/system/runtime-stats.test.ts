@@ -49,3 +49,17 @@ async function turnsFor(millis: number): Promise<void> {
   const end = performance.now() + millis;
   while (performance.now() < end) await nextTurn();
 }
+
+test("how much the event loop worked of late is the share of a quarter of a second, and stays for as long", async () => {
+  const stats = new RuntimeStats();
+  const worksFor = (millis: number) => {
+    const end = performance.now() + millis;
+    while (performance.now() < end);
+  };
+  stats.recently();
+  worksFor(300);
+  await nextTurn();
+  const busy = stats.recently();
+  assert.ok(busy > 0.5 && busy <= 1, String(busy));
+  assert.equal(stats.recently(), busy);
+});

@@ -63,7 +63,11 @@ export interface HostReading {
   readonly runtime: string;
 }
 
+const RECENTLY_MILLIS = 250;
+
 export class RuntimeStats {
+  #since = { at: 0, utilization: performance.eventLoopUtilization() };
+  #recently = 0;
   #delay: ReturnType<typeof monitorEventLoopDelay> | null = null;
 
   /** Begins to sample the delay of the event loop; keeps no process alive. */
@@ -76,6 +80,19 @@ export class RuntimeStats {
   stop(): void {
     this.#delay?.disable();
     this.#delay = null;
+  }
+
+  /** Share of the last quarter of a second, or of the time since it was last read, in which the event loop was busy. */
+  recently(): number {
+    const now = performance.now();
+    if (now - this.#since.at < RECENTLY_MILLIS) return this.#recently;
+    const utilization = performance.eventLoopUtilization();
+    this.#recently = performance.eventLoopUtilization(
+      utilization,
+      this.#since.utilization,
+    ).utilization;
+    this.#since = { at: now, utilization };
+    return this.#recently;
   }
 
   read(): RuntimeReading {

@@ -65,9 +65,12 @@ export class TokenLookup {
 
   /** See Tokens.find. */
   find(secret: string): Caller | null {
-    if (secret === "") return null;
-    const { salt, clock, namespaces } = this.#parts;
-    const hash = salt().hashOf(secret);
+    return secret === "" ? null : this.byHash(this.#parts.salt().hashOf(secret));
+  }
+
+  /** By the salted hash of its secret. */
+  byHash(hash: string): Caller | null {
+    const { clock, namespaces } = this.#parts;
     const caller = this.#cache.get(hash) ?? this.#load(hash);
     if (caller === null) return null;
     if (isOver(caller.expires, clock.now()) || !this.isOpen(caller)) return null;

@@ -2,6 +2,7 @@
 
 import { access } from "@holdfast/shared/endpoint/access";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Nanos } from "@holdfast/shared/world";
 import type { FairTurns } from "../base/fair-turns.ts";
 import { declares, type DeclaredFile, type RoomPlan } from "../house/room.ts";
 import { AclTokens, type AclTokensOptions } from "./acl/acl-tokens.ts";
@@ -11,12 +12,16 @@ import { authTokenApi } from "./auth/api-auth-token.ts";
 import { AuthTokens, type AuthTokensOptions } from "./auth/auth-tokens.ts";
 import { LoginTokens, type LoginTokensOptions } from "./auth/login-tokens.ts";
 import { Tokens, type TokensOptions } from "./tokens.ts";
+import { UnknownSecrets, type UnknownSecretsOptions } from "./unknown-secrets.ts";
 
 export interface TokensNeeds extends Required<Omit<TokensOptions, "maxCached">> {
   readonly turns: FairTurns;
   /** Name of the own region. */
   readonly region: () => string;
-  readonly source: NonNullable<AclTokensOptions["source"]>;
+  readonly source: () => ReturnType<NonNullable<AclTokensOptions["source"]>> &
+    ReturnType<UnknownSecretsOptions["source"]>;
+  /** How long is waited for what the primary has written. */
+  readonly sharedWait: Nanos;
   /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
   /** How long tokens of auth/token live. */
@@ -34,7 +39,14 @@ export interface TokensParts {
   readonly logins: LoginTokens;
   /** Failed authentications by address. */
   readonly attempts: AddressLimit;
+  /** Failed logins by the cluster that has sent them on. */
+  readonly memberAttempts: AddressLimit;
+  /** Secrets that nobody has here. */
+  readonly unknown: UnknownSecrets;
 }
+
+/** More than of an address: a region has many, and who fails there must not keep the others out. */
+const OF_A_MEMBER = { perSecond: 50, burst: 250 };
 
 export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
   name: "tokens",
@@ -67,6 +79,14 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
       authTokens: new AuthTokens({ tokens, clock, life, turns, ...options }),
       logins: new LoginTokens({ tokens, mounts: needs.mounts, clock, max: life.max }),
       attempts: new AddressLimit({ clock }),
+      memberAttempts: new AddressLimit({ clock, ...OF_A_MEMBER }),
+      unknown: new UnknownSecrets({
+        source,
+        salt: () => tokens.salt,
+        clock,
+        timers,
+        wait: needs.sharedWait,
+      }),
       created: (tx) => tokens.first.created(tx),
       open: () => {
         aclTokens.open();

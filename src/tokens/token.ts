@@ -38,6 +38,8 @@ export interface Token {
   readonly modifyIndex: bigint;
   /** Those of its record, where another cluster has written it: see own-indexes.ts. */
   readonly written?: Indexes | undefined;
+  /** The region whose copy it is, where this cluster has left the set that it was global in: nobody there revokes it here. */
+  readonly keptFrom?: string | undefined;
 }
 
 export interface Indexes {

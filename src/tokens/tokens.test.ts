@@ -15,6 +15,7 @@ import {
   madeTokens,
   MINUTE,
   refused,
+  restarted,
   SECOND,
   secretOf,
   TEAM,
@@ -49,6 +50,19 @@ test("a created token is found by its secret at once, and by its accessor", asyn
   assert.equal(stored?.createIndex, store.index);
   assert.equal(stored?.modifyIndex, store.index);
   assert.equal(tokens.tableIndex("root"), store.index);
+});
+
+test("another salt that comes with rows of a primary is the one from then on, as after a start", async () => {
+  const made = await madeTokens();
+  const before = await made.tokens.writes.create(CLIENT);
+  const salt = Buffer.alloc(32, 9);
+  await made.barrier.view("shared/tokens/").write((tx) => tx.put("salt", salt, bytesCodec));
+  assert.equal(made.tokens.find(secretOf(before)), null);
+  const token = await made.tokens.writes.create(CLIENT);
+  const hash = createHash("sha256").update(salt).update(secretOf(token)).digest("hex");
+  assert.equal(keysBelow(made, "local/").filter((key) => key.includes(hash)).length, 1);
+  const { tokens } = await restarted(made);
+  assert.equal(tokens.find(secretOf(token))?.accessor, token.accessor);
 });
 
 test("UUIDs compare without case, and any other text is itself", async () => {

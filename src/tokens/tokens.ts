@@ -26,10 +26,10 @@ import { TokenFollower } from "./rows/derived-rows.ts";
 import { OneTimeRows } from "./rows/one-time-rows.ts";
 import type { OwnIndexes } from "./rows/own-indexes.ts";
 import { OneTimeTokens } from "./one-time-tokens.ts";
-import { Salt } from "./rows/salt.ts";
+import { Salt, SALT_KEY } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
 import { TokenRanges } from "./rows/token-ranges.ts";
-import { type TokenPlace, TokenRows } from "./rows/token-rows.ts";
+import { type LeftSet, type TokenPlace, TokenRows } from "./rows/token-rows.ts";
 import { Minting, TokenWrites } from "./token-writes.ts";
 import { Uses } from "./life/uses.ts";
 
@@ -71,6 +71,8 @@ export interface TokensOptions {
   readonly bootstrap?: BootstrapUse | undefined;
   /** Default: bootstrap cannot be reset. */
   readonly resetFile?: ResetFile | undefined;
+  /** The set that this cluster has left; null: none. Default: it never did. */
+  readonly left?: (() => LeftSet | null) | undefined;
   /** How many callers are kept in memory. Default 10,000, about 10 MB. */
   readonly maxCached?: number | undefined;
 }
@@ -100,6 +102,7 @@ export class Tokens {
   readonly #door: BootstrapDoor;
   readonly #expiry: TokenExpiry;
   #salt: Salt | null = null;
+  #unwatchSalt = () => {};
   #unending: readonly TokenPlace[] | null = null;
   #unwatch: () => void = () => {};
 
@@ -116,7 +119,7 @@ export class Tokens {
     const oneTime = new OneTimeRows(local);
     const ends: TokenEnding["ends"] = (tx, token) => ending.ends(tx, token);
     const follower = new TokenFollower({ local, oneTime, ending: { ends } });
-    const rows = new TokenRows(shared, local, follower);
+    const rows = new TokenRows(shared, local, follower, options.left ?? (() => null));
     const ranges = new TokenRanges(rows);
     const minting = new Minting(rows, random);
     const salt = () => this.#unsealed();
@@ -178,7 +181,9 @@ export class Tokens {
 
   /** After the barrier is open and before anything is served. */
   open(): void {
-    this.#salt = Salt.read(this.#options.shared);
+    const { shared } = this.#options;
+    this.#salt = Salt.read(shared);
+    this.#unwatchSalt = shared.watch(SALT_KEY, () => this.#followSalt());
     this.#indexes.open();
     this.#lookup.open();
     this.#door.open();
@@ -187,8 +192,18 @@ export class Tokens {
     });
   }
 
+  /** A secondary whose primary was restored is sent another one, with other tokens: those are found by it. */
+  #followSalt(): void {
+    const before = this.#salt;
+    const now = Salt.stored(this.#options.shared);
+    if (now === null) return;
+    this.#salt = now;
+    before?.wipe();
+  }
+
   close(): void {
     this.#unwatch();
+    this.#unwatchSalt();
     this.#unending = null;
     this.#door.close();
     this.#lookup.close();
@@ -238,6 +253,11 @@ export class Tokens {
     return this.#lookup.hasExpired(secret);
   }
 
+  /** Whether a global token with that salted hash of its secret lets somebody in. */
+  knowsGlobal(hash: string): boolean {
+    return this.#lookup.byHash(hash)?.global === true;
+  }
+
   /** Expired ones too, until they are collected. */
   byAccessor(namespaceId: string, accessor: string): Token | null {
     return isUuid(accessor) ? this.rows.byAccessor(namespaceId, accessor.toLowerCase()) : null;
@@ -246,6 +266,12 @@ export class Tokens {
   /** Where what is written of a token belongs; `global` says so of one that is not there yet. */
   belongs(namespaceId: string, accessor: string, global = false): WritesTo {
     return (this.byAccessor(namespaceId, accessor)?.global ?? global) ? "shared" : "local";
+  }
+
+  /** Whether a token of this cluster alone has the secret: a cluster that makes global ones for all does not know that. */
+  isLocalSecret(secret: string): boolean {
+    if (secret === "") return false;
+    return this.rows.placeOf(this.#unsealed().hashOf(secret))?.global === false;
   }
 
   /** Who would ask with the token of this accessor; null where nobody could. */
@@ -310,6 +336,17 @@ export class Tokens {
     return this.#lookup.underWay(caller);
   }
 
+  /** Calls when its token was changed, deleted or ended. */
+  onChange({ namespace, accessor }: Caller, call: () => void): () => void {
+    const ends = [
+      this.rows.onToken({ namespaceId: namespace.id, accessor }, call),
+      this.rows.onEnded((one) => {
+        if (one === accessor) call();
+      }),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
   /** Deletes a token whose last use is over, and what it made. */
   spent(caller: Caller): Promise<void> {
     return this.#uses.end(caller);
@@ -334,6 +371,11 @@ export class Tokens {
     const { policies: known } = this.#options;
     const unknown = names.filter((name) => known?.kindOf(namespaceId, name) === null);
     if (unknown.length > 0) throw policiesUnknown(unknown);
+  }
+
+  /** By which secrets are found. */
+  get salt(): Salt {
+    return this.#unsealed();
   }
 
   #unsealed(): Salt {

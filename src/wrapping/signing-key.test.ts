@@ -3,7 +3,9 @@ import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
 import { SystemRandom } from "../system/random.ts";
 import type { Random } from "@holdfast/shared/world";
+import { bytesCodec } from "@holdfast/shared/codec";
 import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import { madeWrapping } from "../../tests/support/made/made-wrapping.ts";
 import { SigningKey } from "./signing-key.ts";
 
 /** Gives these bytes first. */
@@ -62,4 +64,12 @@ test("what is drawn but is no scalar of the curve is drawn again", async () => {
   const base =
     "00c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66";
   assert.equal(Buffer.from(key.point.x, "base64url").toString("hex"), base);
+});
+
+test("another key that comes with rows of a primary is the one from then on", async () => {
+  const { wrapping, barrier } = await madeWrapping();
+  const other = await made();
+  const bytes = other.view.get("signing-key", bytesCodec)!;
+  await barrier.view("shared/wrapping/").write((tx) => tx.put("signing-key", bytes, bytesCodec));
+  assert.deepEqual(wrapping.publicKey.point, other.key.point);
 });

@@ -45,6 +45,11 @@ export class SigningKey {
     return stored === null ? null : SigningKey.#read(stored);
   }
 
+  /** Calls with the one that is there after each commit that changes it. */
+  static onChange(view: View, call: (key: SigningKey | null) => void): () => void {
+    return view.watch(KEY, () => call(SigningKey.stored(view)));
+  }
+
   /** Makes one if there is none. */
   static async ensure(view: View, random: Random): Promise<SigningKey> {
     const stored = SigningKey.stored(view);

@@ -82,13 +82,19 @@ interface Making extends Maker {
 export class Wrapping {
   readonly #options: WrappingOptions;
   #key: SigningKey | null = null;
+  #unwatch = () => {};
 
   constructor(options: WrappingOptions) {
     this.#options = options;
   }
 
   open(): void {
-    this.#key = SigningKey.stored(this.#options.shared);
+    const { shared } = this.#options;
+    this.#key = SigningKey.stored(shared);
+    // Another cluster that writes it may have been restored: what it signs from then on has another key.
+    this.#unwatch = SigningKey.onChange(shared, (key) => {
+      this.#key = key ?? this.#key;
+    });
   }
 
   /** There is a key from here on. */
@@ -98,6 +104,7 @@ export class Wrapping {
   }
 
   close(): void {
+    this.#unwatch();
     this.#key = null;
   }
 

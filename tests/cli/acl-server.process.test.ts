@@ -166,7 +166,7 @@ $ holdfast acl token delete -yes {{second}}
 
 $ holdfast acl token list -region nowhere
 ! Error: GET acl/tokens: No path to region (status 404)
-! Next: check -region and HOLDFAST_REGION: this server answers for its own region and for the authoritative one
+! Next: check -region and HOLDFAST_REGION: {{*}}
 ? 3
 
 $ holdfast token create -t {{dot}} -policy default

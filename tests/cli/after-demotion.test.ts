@@ -5,7 +5,7 @@ import { afterDemotion } from "../../src/cli/replication/primary.ts";
 
 test("who has demoted a primary is not sent on to promote a secondary that lacks something", () => {
   const after = (acknowledged: string[], missing: string[]) =>
-    afterDemotion(false, demotionWarnings("7", { index: 7n, acknowledged, missing }));
+    afterDemotion(false, demotionWarnings("7", { index: 7n, acknowledged, missing, filtered: [] }));
   assert.match(
     after(["site-b"], []),
     /^Next: `holdfast replication promote -dr-token FILE` on the/,

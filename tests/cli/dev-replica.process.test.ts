@@ -6,6 +6,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { until } from "../support/until.ts";
 import { makeHome } from "./harness.ts";
 
 const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "holdfast");
@@ -53,6 +54,44 @@ test("five lines of the banner are a failover, and nothing is left when it ends"
   child.kill("SIGTERM");
   assert.equal(await ended, 0);
   assert.ok(!existsSync(dirname(ticket)), "its directory is gone");
+});
+
+test("the lines of the banner show four clusters: the primary is replaced by who stands in for it, and the other region goes on", async (t) => {
+  const { child, ended, text, pasted, shell } = await devPair(t, ["four"]);
+  const [, banner = ""] = /^(Four clusters with [^]*)Stop with/m.exec(text) ?? [];
+  const prose = banner.split("\n").filter((line) => !line.startsWith("  "));
+  assert.ok(prose.length > 5 && prose.every((line) => line.length <= 80), banner);
+  const tickets = [...text.matchAll(/^ {2}Ticket +(\S+) \(stand-in-[ab]\)$/gm)].map(
+    ([, path]) => path,
+  );
+  assert.equal(tickets.length, 2, text);
+  const [look = "", put = "", demote = "", promote = "", get = "", again = "", ...none] =
+    pasted.slice(pasted.findIndex((line) => line.includes("-topology")));
+  assert.deepEqual(none, []);
+  const printed = (line: string, expected = 0) => {
+    const { status, stdout, stderr } = shell(line);
+    assert.equal(status, expected, `${line}\n${stdout}${stderr}`);
+    return stdout;
+  };
+  // Who stands in for the other region is heard of with the next word of that.
+  await until(() => {
+    const { status, stdout } = shell(look);
+    const names = [...stdout.matchAll(/^[ |+-]*([a-z-]+)(?: \(this cluster\))? {2}\S/gm)];
+    return (
+      status === 0 && names.map(([, name]) => name).join() === "a,stand-in-a,region-b,stand-in-b"
+    );
+  });
+  for (const line of [put, demote, promote]) printed(line);
+  await until(() => shell(get).stdout.includes("four"));
+  // The primary of before was demoted, and follows nobody yet.
+  await until(() => /HAS NOT COME OVER/.test(shell(again).stdout));
+  assert.match(printed(again, 2), /region-b \(this cluster\) {2}performance secondary, region b/);
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  assert.ok(
+    tickets.every((path) => !existsSync(dirname(path ?? ""))),
+    "their directories are gone",
+  );
 });
 
 test("the lines of the banner show two regions: what is written in one, and tokens of both", async (t) => {

@@ -8,6 +8,7 @@ import { startCluster } from "../support/replication/clusters.ts";
 import {
   joinedRegion,
   perf,
+  performanceOf,
   performanceToken,
   perfStatus,
   regionInSync,
@@ -17,6 +18,7 @@ import {
   withRoot,
 } from "../support/replication/performance.ts";
 import { OnceNet } from "../support/replication/once-net.ts";
+import { freePort } from "../support/replication/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 import { run } from "./harness.ts";
 import { fits, Person, words } from "./replication-person.ts";
@@ -165,6 +167,36 @@ test("what is typed for the other kind, or with what is not taken there, is refu
   assert.match(words(await person.must(cluster, "status")), /on its own.*With -kind performance/);
 });
 
+test("what forgets its kind is told so before a token of operations is looked for, or another one made", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const person = new Person(t);
+  const clusterPort = await freePort();
+  const fresh = await startRegion(t, "c", { clusterPort });
+  const key = (await person.must(fresh, `public-key ${PERF}`)).stdout.trim();
+  const token = (await person.must(a, `token ${PERF} -public-key ${key} region-c`)).stdout;
+  const forgotten = await person.at(fresh, "join -yes -", { stdin: token });
+  assert.equal(forgotten.code, 1, forgotten.all);
+  assert.match(words(forgotten), /Next: add -kind performance: the token is for performance/);
+  const tried = await person.at(fresh, "join -dry-run -", { stdin: token });
+  assert.equal(tried.code, 2, tried.all);
+  assert.match(words(tried), /Nothing was changed\. Next: add -kind performance/);
+  await person.must(fresh, `join ${PERF} -yes -`, { stdin: token });
+  for (const line of ["failover -plan", "promote -dry-run", "update-primary -none"]) {
+    const refused = await person.at(fresh, line, {}, a);
+    assert.equal(refused.code, 2, refused.all);
+    assert.match(words(refused), /and none of disaster recovery Next: add -kind performance/);
+    assert.doesNotMatch(words(refused), /operation token is missing/);
+  }
+  const own = `https://127.0.0.1:${clusterPort}`;
+  const itself = await person.at(fresh, `update-primary ${PERF} -at ${own}`, {}, a);
+  assert.equal(itself.code, 1, itself.all);
+  assert.match(words(itself), /address of this cluster itself.*Next: name the other cluster/);
+  const empty = await person.at(a, `token ${PERF} -public-key= region-d`);
+  assert.equal(empty.code, 2, empty.all);
+  assert.match(words(empty), /-public-key is empty.*`holdfast replication public-key -kind perf/);
+  assert.deepEqual((await perfStatus(a))["known_secondaries"], ["region-c"]);
+});
+
 test("a first copy that is stuck says that nothing is served, and is given up with an operation token from key shares", async (t) => {
   const a = await startPerformancePrimary(t);
   const b = await startRegion(t, "b", { world: { net: new OnceNet() } });
@@ -186,4 +218,40 @@ test("a first copy that is stuck says that nothing is served, and is given up wi
   const left = await person.must(b, `disable ${PERF} -yes -dr-token ${dr}`);
   assert.match(words(left), /nothing of it is kept/);
   assert.equal((await b.server.call("GET", "/v1/sys/health")).status, 501);
+});
+
+test("which policies a region may vouch for is said with its token, and is no matter of disaster recovery", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const person = new Person(t);
+  const attests = (id: string) => performanceOf(a).attests(id);
+  await person.must(a, `token ${PERF} -attest-policies app,CI region-b`);
+  assert.deepEqual(attests("region-b"), ["app", "ci"]);
+  await person.must(a, `token ${PERF} -attest-policies= region-c`);
+  assert.deepEqual(attests("region-c"), []);
+  await person.must(a, `token ${PERF} region-d`);
+  assert.equal(attests("region-d"), null);
+  const wrong = await person.at(a, "token -attest-policies app site-e");
+  assert.equal(wrong.code, 2, wrong.all);
+  assert.match(words(wrong), /-attest-policies is for performance replication/);
+});
+
+test("what a region is not sent is set, shown and taken back by commands", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const person = new Person(t);
+  const neither = await person.at(a, "filter set region-b");
+  assert.equal(neither.code, 2, neither.all);
+  assert.match(words(neither), /either -deny or -allow/);
+  const unknown = await person.at(a, "filter set -deny nowhere/ region-b");
+  assert.notEqual(unknown.code, 0);
+  assert.match(words(unknown), /neither a shared mount nor a namespace/);
+  const set = await person.must(a, "filter set -deny secret/ region-b");
+  assert.match(words(set), /no secondary is known by this id yet/);
+  const seen = await person.must(a, "filter show region-b", SCREEN);
+  assert.match(seen.stdout, /^Mode +deny$/m);
+  assert.match(seen.stdout, /^Withheld now:\n {2}secret\/$/m);
+  fits(seen);
+  await person.must(a, "filter delete region-b");
+  const gone = await person.at(a, "filter show region-b");
+  assert.notEqual(gone.code, 0);
+  assert.match(words(gone), /no secondary of this id has a filter/);
 });

@@ -236,6 +236,9 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
 
 test("an operation token comes from a file, a pipe, the environment or a prompt, and never from the command line", async (t) => {
   const { primary, secondary, person, share } = await pair(t);
+  const unasked = await person.at(secondary, "operation-token -field token", { stdin: share });
+  assert.equal(unasked.code, 2, unasked.all);
+  assert.match(words(unasked), /in steps: .*token start.*token share -nonce NONCE.*token decode /);
   const started = await person.must(secondary, "operation-token start -format json");
   const { nonce, otp } = JSON.parse(started.stdout) as { nonce: string; otp: string };
   const running = await person.must(secondary, "operation-token status");
@@ -331,7 +334,10 @@ test("who is logged in at one cluster is told how to at the other, and not where
   const status = await run(["status", ...there], { env });
   assert.equal(status.code, 0, status.all);
   assert.match(status.stdout, /^Replication +disaster-recovery secondary$/m);
-  assert.match(status.stderr, /`holdfast replication status`/);
+  assert.ok(
+    status.stderr.includes(`\`holdfast replication status -address ${secondary.server.url}\``),
+    status.stderr,
+  );
   const doctor = await run(["doctor", ...there], { env });
   assert.equal(doctor.code, 0, doctor.all);
   assert.match(doctor.stdout, /^replication +good +disaster-recovery secondary: streaming/m);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import test from "node:test";
-import { type TwoRegions, twoRegions } from "../support/replication/two-regions.ts";
+import { type TwoRegions, twoRegions } from "../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../support/servers/test-server.ts";
 
 const LAST_TRY = 40;

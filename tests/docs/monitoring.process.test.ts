@@ -119,6 +119,8 @@ function troubled(): string {
       {
         kind: "dr",
         role: "fenced",
+        standIns: [{ region: "region-c", name: "site-d", isReady: false }],
+        withheld: [{ id: "region-c", count: 1 }],
         peers: [
           {
             id: "site-b",

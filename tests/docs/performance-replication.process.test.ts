@@ -73,7 +73,7 @@ test("performance replication: set up, used, cut off, another primary, lost and 
   const [setUp, look, local, tokens, states, again, ...more] = blocksOf(
     readPage("operations/performance-replication.md"),
   ).flatMap(({ kind, text }) => (kind === "sh" ? [text] : []));
-  const [plan, planned, force, fenced, follow, revoke, readmit, leave, end, ...none] = more;
+  const [plan, planned, force, fenced, follow, tails, revoke, readmit, leave, end, ...none] = more;
   assert.deepEqual(none, []);
 
   await operators.must(setUp);
@@ -109,6 +109,7 @@ test("performance replication: set up, used, cut off, another primary, lost and 
     block.replaceAll(/\$(A|B)/g, (_all, name) => (name === "A" ? "$B" : "$A"));
   assert.match(await operators.must(swapped(fenced), 2), /FENCED/);
   await operators.must(swapped(follow));
+  assert.match(await operators.must(swapped(tails), 3), /Nothing was given up here/);
   assert.equal((await b.put("three", "three", token)).status, 200);
   assert.equal(await a.value("three", token), "three");
 

@@ -53,3 +53,21 @@ test("what belongs where its mount does is reached through a mount", () => {
     [],
   );
 });
+
+/** Names of those that may be sent on, and answer with an index of the cluster that did it. */
+function ofAnotherIndex(
+  endpoints: readonly Pick<Endpoint<never>, "name" | "belongs" | "output" | "sentOn">[],
+): string[] {
+  return endpoints
+    .filter(({ belongs, output, sentOn }) => {
+      const isSent = belongs !== null && belongs !== "local" && sentOn === null;
+      return isSent && /"(?:CreateIndex|ModifyIndex)"/.test(JSON.stringify(output.schema));
+    })
+    .map(({ name }) => name);
+}
+
+test("what may be sent on and answers with indexes answers with those of the cluster that was asked", () => {
+  assert.deepEqual(ofAnotherIndex(everyEndpoint), []);
+  const bare = everyEndpoint.map((endpoint) => ({ ...endpoint, sentOn: null }));
+  assert.deepEqual(ofAnotherIndex(bare), ["bootstrapAcl", "createToken", "updateToken"]);
+});

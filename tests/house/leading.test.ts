@@ -12,6 +12,7 @@ import { anyEngine, type EngineNeeds, type EngineType } from "@holdfast/plugin-s
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import type { View } from "../../src/barrier/view.ts";
 import type { Room } from "../../src/house/room.ts";
+import { Identity } from "../../src/identity/identity.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { Trimmer } from "../../src/storage/trimming.ts";
 import { SystemNet } from "../../src/system/net.ts";
@@ -162,6 +163,18 @@ async function fullStage(t: TestContext): Promise<Stage> {
   await server.issue("held/creds/r", { namespace: "team" });
   stage.outside.fail("revoke", () => new Error("not now"), 1);
   await server.must("DELETE", "sys/namespaces/team");
+  // Keys of identity tokens, of which the next is there: to make one takes longer than the clock here says.
+  const { barrier } = server.test.server;
+  let ahead = 0n;
+  const identity = new Identity({
+    view: barrier.view("shared/").sub("identity/"),
+    ...fakeWorld(),
+    clock: { now: () => server.time.clock.now() + ahead },
+    apiAddress: () => "https://hf.example:8200",
+    clusterId: () => "other",
+  });
+  const bearer = { namespaceId: "root", kind: "secret", accessor: "count_1" } as const;
+  for (ahead of [0n, 89n * DAY]) await identity.token(bearer, "a", HOUR);
   // A lease that has ended, and is not signed for; a snapshot that was stored, and is not proven.
   await server.revoke((await server.issue()).id, { sync: true });
   const AUTO = "sys/storage/raft/snapshot-auto";

@@ -9,9 +9,9 @@ import type { Clock } from "@holdfast/shared/world";
 import { SystemClock } from "../../src/system/clock.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import { utf8 } from "@holdfast/shared/bytes";
-import type { Incoming, Outcome } from "../../src/core/incoming.ts";
+import type { ForwardedFrom, Incoming, Outcome } from "../../src/core/incoming.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
-import type { NodeState } from "../../src/core/seams.ts";
+import type { Consistency, NodeState, PrimaryCluster } from "../../src/core/seams.ts";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
@@ -28,7 +28,11 @@ import {
 import type { Governor } from "../../src/policies/governing/governing-places.ts";
 
 export interface AskOptions {
+  /** It came by another cluster. */
+  readonly forwarded?: ForwardedFrom;
   readonly token?: string;
+  /** What it has seen elsewhere: it waits for that. */
+  readonly states?: readonly string[];
   /** Default: this machine's. */
   readonly address?: string;
   readonly signal?: AbortSignal;
@@ -75,6 +79,8 @@ export class SmallHouse {
   auditOpen = true;
   /** Failed authentications of addresses that are not ours. */
   attempts = 0;
+  /** Failed logins by the member of the set that has sent them on: three are let pass. */
+  readonly members = new Map<string, number>();
   loopback = true;
   overQuota = false;
   auditRefusals = false;
@@ -88,6 +94,13 @@ export class SmallHouse {
   device: Promise<void> | null = null;
   /** Bytes that requests were counted with, beside those of their bodies. */
   held = 0;
+  /** Who writes what is shared; null: this house. */
+  primary: PrimaryCluster | null = null;
+  consistency: Consistency = {
+    mark: () => null,
+    judge: () => "reached",
+    reaches: () => Promise.resolve(true),
+  };
   readonly running: Running;
   readonly #pipeline: Pipeline;
 
@@ -96,6 +109,8 @@ export class SmallHouse {
     const write = (line: string) => void this.lines.push(line);
     const state = () => this.node;
     const audits = () => this.auditRefusals;
+    const primary = () => this.primary;
+    const consistency = () => this.consistency;
     const opened = () => this.node.initialised && this.auditOpen;
     this.#pipeline = new Pipeline({
       turns: ownPace({ clock, timers: new SystemTimers() }).turns,
@@ -205,6 +220,23 @@ export class SmallHouse {
         },
         count: () => void this.attempts++,
       },
+      memberAttempts: {
+        check: (member) => {
+          if ((this.members.get(member) ?? 0) < 3) return;
+          throw new Failure("rate-limited", "too-often", "too often");
+        },
+        count: (member) => void this.members.set(member, (this.members.get(member) ?? 0) + 1),
+      },
+      elsewhere: {
+        get primary() {
+          return primary();
+        },
+        isStale: false,
+        lacksRoom: false,
+      },
+      get consistency() {
+        return consistency();
+      },
       running: this.running,
       timers: new SystemTimers(),
       clock,
@@ -263,6 +295,8 @@ export class SmallHouse {
       signal: options.signal ?? new AbortController().signal,
       allow: () => {},
       ...(options.identified && { identified: options.identified }),
+      forwarded: options.forwarded ?? null,
+      ...(options.states && { states: options.states, awaitsState: true }),
       hold: (count) => void (this.held += count),
       body: async () => {
         if (this.bodies !== null) await this.bodies;

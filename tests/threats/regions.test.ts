@@ -14,7 +14,7 @@ import {
   startPerformancePrimaryBehind,
 } from "../support/replication/performance.ts";
 import type { TcpProxy } from "../support/replication/tcp-proxy.ts";
-import { twoRegions } from "../support/replication/two-regions.ts";
+import { twoRegions } from "../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../support/servers/test-server.ts";
 import { until } from "../support/until.ts";
 import { rule } from "./scene.ts";

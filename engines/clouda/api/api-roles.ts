@@ -5,6 +5,12 @@ import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import * as fields from "../../cloud/fields.ts";
+import {
+  countedElsewhere,
+  leftEverywhere,
+  revokedEverywhere,
+  uncounted,
+} from "../../cloud/leases-elsewhere.ts";
 import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
 import { checkName, listed, listing, nameField } from "./fields.ts";
@@ -82,21 +88,29 @@ export const rolesApi = [
       revokeLeases: fields
         .flag("revoke_leases", "Whether what it has given is revoked as well.")
         .default(false),
+      force: fields
+        .flag(
+          "force",
+          "Also where a region that shares the mount is not reached, and may have leases of the role.",
+        )
+        .default(false),
     },
     output: out.nothing,
-    handler: async ({ roles, needs: { leases } }, { name, revokeLeases }) => {
-      await roles.delete(checkName(name));
-      const places = [`creds/${name}`, `sts/${name}`];
-      let count = 0;
-      for (const place of places) {
-        count += await leases.count(place);
-        if (revokeLeases) await leases.revoke(place);
+    handler: async ({ roles, needs: { leases } }, { name, revokeLeases, force }) => {
+      const role = checkName(name);
+      const places = [`creds/${role}`, `sts/${role}`];
+      await countedElsewhere(leases, places, { force });
+      await roles.delete(role);
+      const { count, silent } = await leftEverywhere(leases, places);
+      const warnings = revokeLeases ? await revokedEverywhere(leases, places) : uncounted(silent);
+      if (count > 0) {
+        warnings.unshift(
+          revokeLeases
+            ? `${count} leases of the role are being revoked`
+            : `${count} leases of the role live on until they end; revoke_leases=true revokes them`,
+        );
       }
-      if (count === 0) return undefined;
-      const what = revokeLeases
-        ? `${count} leases of the role are being revoked`
-        : `${count} leases of the role live on until they end; revoke_leases=true revokes them`;
-      return reply(undefined, { warnings: [what] });
+      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
 ];

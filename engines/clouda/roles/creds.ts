@@ -13,6 +13,7 @@ import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Clients } from "../provider/clients.ts";
 import type { LeaseConfig } from "./lease-config.ts";
 import type { Roles } from "./roles.ts";
+import { keysOf } from "./stored-role.ts";
 import type { Users } from "./users.ts";
 import * as failures from "../failures.ts";
 import { callerName, defaultTemplate, generatedName, sessionName } from "./names.ts";
@@ -94,7 +95,8 @@ export class Credentials {
       ...(account === null ? {} : { account }),
     };
     const warnings = [...(request.ttl === null ? [] : [USER_TTL]), ...unused(request)];
-    const lease = { secretType: "iam_user", internal, ttl, maxTtl, settles: [record] };
+    const needsOneOf = keysOf(request.name);
+    const lease = { secretType: "iam_user", internal, ttl, maxTtl, needsOneOf, settles: [record] };
     return reply(data, { warnings, lease });
   }
 
@@ -130,7 +132,9 @@ export class Credentials {
     const ends = { good_until: showTime(session.expires) };
     const internal: JsonObject = { type: "sts", name, role: role.name, ...arn, ...ends };
     const length = BigInt(ttl) * SECOND;
-    const lease = { secretType: "sts", internal, ttl: length, maxTtl: length, renewable: false };
+    const needsOneOf = keysOf(request.name);
+    const terms = { ttl: length, maxTtl: length, renewable: false };
+    const lease = { secretType: "sts", internal, ...terms, needsOneOf };
     return reply(data, { warnings, lease });
   }
 

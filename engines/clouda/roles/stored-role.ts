@@ -14,6 +14,8 @@ const VERSION = 1;
 
 export const roleKey = (name: string) => `${ROLES}${name}`;
 export const oldRoleKey = (name: string) => `${OLD_ROLES}${name}`;
+/** Under one of them a role is stored. */
+export const keysOf = (name: string): readonly string[] => [roleKey(name), oldRoleKey(name)];
 
 type Stored = Role & { readonly version: number };
 

@@ -16,6 +16,7 @@ import {
 import { NO_CONFIG } from "../rotation/config.ts";
 import type { CloudB } from "../engine.ts";
 import { seconds } from "../../cloud/fields.ts";
+import { regions } from "../../cloud/leases-elsewhere.ts";
 import { text } from "./fields.ts";
 
 const endpoint = engineEndpoints<CloudB>();
@@ -137,15 +138,20 @@ export const configApi = [
     handler: async ({ config, connections, needs, roleStore }) => {
       await config.delete();
       connections.drop();
-      const leases = await needs.leases.count("creds");
+      const elsewhere = await needs.leases.elsewhere("creds", { revoke: false });
+      const leases = elsewhere.count + (await needs.leases.count("creds"));
       const applications = (await roleStore.managing()).length;
       const left = [
         ...(leases > 0 ? [`${leases} leases`] : []),
         ...(applications > 0 ? [`${applications} applications of roles`] : []),
       ];
-      if (left.length === 0) return undefined;
-      const warning = `${left.join(" and ")} remain, and cannot be cleaned up without a configuration`;
-      return reply(undefined, { warnings: [warning] });
+      const remain = `${left.join(" and ")} remain, and cannot be cleaned up without a configuration`;
+      const unknown = `${regions(elsewhere.silent)} not answered, and may have leases that cannot be cleaned up either`;
+      const warnings = [
+        ...(left.length > 0 ? [remain] : []),
+        ...(elsewhere.silent > 0 ? [unknown] : []),
+      ];
+      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
   endpoint({

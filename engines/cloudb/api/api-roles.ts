@@ -115,7 +115,14 @@ export const rolesApi = [
     description: "What is left out stays as it is; what it names must exist at the provider.",
     access: access.capability,
     belongs: "mount",
-    input: { name: nameField, ...roleFields },
+    input: {
+      name: nameField,
+      ...roleFields,
+      force: toggle(
+        "force",
+        "Whether persist_app is switched off also where a region that shares the mount is not reached, and may have leases of the role.",
+      ).default(false),
+    },
     output: out.nothing,
     exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
     recovers: async ({ held: { roleStore } }, { name = "" }) => {
@@ -125,9 +132,9 @@ export const rolesApi = [
       // One that the role kept is not taken up again: where it is gone another is made.
       return { ...fields, application_object_id: role.applicationObjectId };
     },
-    handler: async ({ roles }, { name, ...change }, context) => {
+    handler: async ({ roles }, { name, force, ...change }, context) => {
       context.allow(3n * MINUTE);
-      const warnings = await roles.write(name, change, context);
+      const warnings = await roles.write(name, { change, force }, context);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
@@ -145,11 +152,16 @@ export const rolesApi = [
         "Whether the leases of the role are revoked too.",
         "query",
       ).default(false),
+      force: toggle(
+        "force",
+        "Also where a region that shares the mount is not reached, and may have leases of the role.",
+        "query",
+      ).default(false),
     },
     output: out.nothing,
-    handler: async ({ roles }, { name, revokeLeases }, context) => {
+    handler: async ({ roles }, { name, revokeLeases, force }, context) => {
       context.allow(3n * MINUTE);
-      const warnings = await roles.delete(name, { revokeLeases }, context);
+      const warnings = await roles.delete(name, { revokeLeases, force }, context);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),

@@ -20,7 +20,7 @@ import { refuseOwnApplication } from "../provider/lookups.ts";
 import type { NewPassword } from "../provider/graph.ts";
 import type { Patience, Patiently } from "../provider/patience.ts";
 import { textIn } from "../provider/provider-answer.ts";
-import type { Role } from "./role.ts";
+import { type Role, roleKey } from "./role.ts";
 import { countIssued } from "../../cloud/metrics.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
@@ -96,7 +96,7 @@ export class Issuing {
       tenantId,
       subscriptionId,
       verified,
-      lease: this.#lease(role, made),
+      lease: this.#lease(name, role, made),
     };
   }
 
@@ -164,7 +164,7 @@ export class Issuing {
     return { secretType: "principal", appId: principal.appId, password, internal, records };
   }
 
-  #lease(role: Role, { secretType, internal, records, password }: Made): LeaseOffer {
+  #lease(name: string, role: Role, { secretType, internal, records, password }: Made): LeaseOffer {
     const left = nearestSecond(password.ends - this.#parts.needs.clock.now());
     const longest = lesser(lesser(nanosOf(role.maxTtl), nanosOf(role.explicitMaxTtl)), left);
     const wanted = nanosOf(role.ttl);
@@ -177,6 +177,7 @@ export class Issuing {
       ttl: spent ? left : (wanted ?? lesser(longest, this.#parts.needs.mount.defaultTtl())),
       maxTtl: longest,
       renewable: true,
+      needsOneOf: [roleKey(name)],
       settles: records,
     };
   }

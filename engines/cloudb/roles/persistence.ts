@@ -17,6 +17,7 @@ import { memberPasses, type Principals } from "./principals.ts";
 import { leasePlace, type Managed, type Role, roleCodec, roleKey } from "./role.ts";
 import { grantKey, isNone, sorted, takeSurplus } from "./held-grants.ts";
 import { endPrincipal, leaveGroup, unassign, type Work } from "./cleanup.ts";
+import { countedElsewhere } from "../../cloud/leases-elsewhere.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
@@ -39,12 +40,20 @@ export class Persistence {
   }
 
   /** Gives warnings. Called by one at a time for each role. */
-  async store(name: string, before: Role, role: Role, patience: Patience): Promise<string[]> {
+  async store(
+    name: string,
+    {
+      before,
+      role,
+      force,
+    }: { readonly before: Role; readonly role: Role; readonly force: boolean },
+    patience: Patience,
+  ): Promise<string[]> {
     const { managed } = before;
     if (role.persistApp && managed === null) return this.#first(name, role, patience);
     if (role.persistApp && managed !== null) return this.#again(name, before, role, patience);
     // The role keeps no application any more.
-    await this.checkAbandoned(name, before);
+    await this.checkAbandoned(name, before, force);
     const warnings = await this.#end(before, patience, OWN_WORK);
     await this.#put(name, { ...role, managed: null });
     return warnings;
@@ -181,8 +190,11 @@ export class Persistence {
   }
 
   /** Whether the role may keep no application any more: those who have passwords of it would lose them. */
-  async checkAbandoned(name: string, { managed }: Role): Promise<void> {
-    const count = managed === null ? 0 : await this.#parts.needs.leases.count(leasePlace(name));
+  async checkAbandoned(name: string, { managed }: Role, force: boolean): Promise<void> {
+    if (managed === null) return;
+    const { leases } = this.#parts.needs;
+    const elsewhere = await countedElsewhere(leases, [leasePlace(name)], { force });
+    const count = elsewhere + (await leases.count(leasePlace(name)));
     if (count === 0) return;
     const message = `persist_app cannot be switched off while ${count} leases of the role are live`;
     throw failures.invalid(message);

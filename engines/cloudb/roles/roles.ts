@@ -25,6 +25,12 @@ import {
   roleKey,
 } from "./role.ts";
 import { readGrants, readGroups, readIgnoredGrants } from "../api/role-input.ts";
+import {
+  countedElsewhere,
+  leftEverywhere,
+  revokedEverywhere,
+  uncounted,
+} from "../../cloud/leases-elsewhere.ts";
 import { isCompatible } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
@@ -41,6 +47,12 @@ export interface RolesParts {
   readonly persistence: Persistence;
 }
 
+export interface RoleWrite {
+  readonly change: RoleChange;
+  /** Also where other regions may have leases of it. */
+  readonly force: boolean;
+}
+
 export class Roles {
   readonly #parts: RolesParts;
 
@@ -51,14 +63,14 @@ export class Roles {
   /** Gives warnings. */
   write(
     path: string,
-    change: RoleChange,
+    write: RoleWrite,
     request: Pick<EngineRequest, "waitFor" | "confirmExists">,
   ): Promise<string[]> {
     const name = roleName(path);
     const { locks, patiently } = this.#parts;
     const check = (exists: boolean) => request.confirmExists(exists);
     return locks.run(`role/${name}`, request, () =>
-      patiently(BUDGET, (patience) => this.#write(name, change, patience, check)).catch(
+      patiently(BUDGET, (patience) => this.#write(name, write, patience, check)).catch(
         (error: unknown) => {
           throw errorForCaller(error);
         },
@@ -69,7 +81,7 @@ export class Roles {
   /** Gives warnings. */
   async delete(
     path: string,
-    options: { readonly revokeLeases: boolean },
+    options: { readonly revokeLeases: boolean; readonly force: boolean },
     request: Waiting,
   ): Promise<string[]> {
     const name = roleName(path);
@@ -78,18 +90,20 @@ export class Roles {
     return locks.run(`role/${name}`, request, async () => {
       const role = await roleStore.find(name);
       if (role === null) throw failures.noRole();
-      const count = await leases.count(leasePlace(name));
+      const places = [leasePlace(name)];
+      await countedElsewhere(leases, places, options);
       const warnings = role.managed === null ? [] : await persistence.remove(role, request);
       await storage.write((tx) => tx.delete(roleKey(name)));
-      if (options.revokeLeases) await leases.revoke(leasePlace(name));
-      else if (count > 0) warnings.push(leasesStay(count, role.managed !== null));
-      return warnings;
+      if (options.revokeLeases) return [...warnings, ...(await revokedEverywhere(leases, places))];
+      const { count, silent } = await leftEverywhere(leases, places);
+      if (count > 0) warnings.push(leasesStay(count, role.managed !== null));
+      return [...warnings, ...uncounted(silent)];
     });
   }
 
   async #write(
     name: string,
-    change: RoleChange,
+    { change, force }: RoleWrite,
     patience: Patience,
     check: (exists: boolean) => void,
   ): Promise<string[]> {
@@ -104,7 +118,7 @@ export class Roles {
     role = withApplication(role, named);
     role = this.#withGrants(role, change);
     checkWhole(role);
-    if (!role.persistApp) await persistence.checkAbandoned(name, before);
+    if (!role.persistApp) await persistence.checkAbandoned(name, before, force);
     role = await this.#withFoundApplication(role, named, patience);
     const external = role.applicationObjectId !== "";
     if (!external && !role.grantsFound) {
@@ -115,7 +129,7 @@ export class Roles {
       const groups = await lookups.groups("cloudb_groups", role.groups, patience);
       role = { ...role, groups, groupsFound: true };
     }
-    const warnings = await persistence.store(name, before, role, patience);
+    const warnings = await persistence.store(name, { before, role, force }, patience);
     if (external && role.grants.length + role.groups.length > 0) {
       warnings.push("application_object_id is set: cloudb_roles and cloudb_groups are ignored");
     }

@@ -7,8 +7,8 @@ import { isWhole } from "../../../src/replication/applied/how-far.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import type { Prng } from "../../prng.ts";
 import { Violation } from "../../state.ts";
-import { MILLISECOND } from "../../world.ts";
 import type { SimCluster } from "../cluster.ts";
+import { allEnds, allWell, FAULTS, isFault, strike, weighed } from "../faults.ts";
 import { assertRows } from "../ledger.ts";
 import { isRefusal, type Scene } from "../scene.ts";
 
@@ -24,17 +24,7 @@ const STEPS = [
   ["revoke", 1],
   ["rotate", 1.5],
   ["reindex", 1],
-  ["recover", 1],
-  ["seal", 1],
-  ["kill", 2],
-  ["power", 2.5],
-  ["sync", 1],
-  ["pause", 1.5],
-  ["clock", 1],
-  ["cut", 2],
-  ["slow", 1],
-  ["partition", 2],
-  ["heal", 3],
+  ...FAULTS,
 ] as const;
 type StepName = (typeof STEPS)[number][0];
 
@@ -53,23 +43,19 @@ export class RegionActions {
 
   step(number: number, prng: Prng): void {
     const scene = this.#scene;
-    const roll = prng.next() * this.#weights.reduce((all, [, weight]) => all + weight, 0);
-    let sum = 0;
-    for (const [name, weight] of this.#weights) {
-      sum += weight;
-      if (roll >= sum) continue;
-      scene.trace.add(`step ${number}: ${name}`);
-      scene.count(name);
-      this.#act(name, prng);
-      return;
-    }
+    const name = weighed(this.#weights, prng);
+    if (name === null) return;
+    scene.trace.add(`step ${number}: ${name}`);
+    scene.count(name);
+    this.#act(name, prng);
   }
 
   #act(name: StepName, prng: Prng): void {
     const scene = this.#scene;
-    const { clusters, network, world } = scene;
+    const { clusters } = scene;
     const cluster = prng.pick(clusters);
     const [primary, ...members] = clusters as [SimCluster, ...SimCluster[]];
+    if (isFault(name)) return strike(scene, cluster, name, prng);
     switch (name) {
       case "write":
         for (let i = prng.int(3); i >= 0; i--) scene.write(primary, prng);
@@ -114,43 +100,6 @@ export class RegionActions {
           if (cluster.role?.mode === "disabled") return;
           await cluster.unsealed.replication.trees.reindex({ force: true, diff: false });
         });
-      case "recover":
-        return scene.begin(`recover of ${cluster.name}`, [cluster], async () => {
-          await cluster.unsealed.replication.recover();
-        });
-      case "seal":
-        return scene.begin(`seal of ${cluster.name}`, [cluster], async () => {
-          if (cluster.running?.replication.changing !== false) return;
-          await cluster.seal();
-          await world.sleep(prng.int(20_000) * MILLISECOND, cluster.life);
-          await cluster.unseal();
-        });
-      case "kill":
-      case "power":
-        return scene.crash(cluster, name, prng.int(15_000));
-      case "sync":
-        if (cluster.running !== null) cluster.disk.failing = true;
-        return;
-      case "pause":
-        cluster.life?.pause(world.now + prng.int(30_000) * MILLISECOND);
-        return;
-      case "clock":
-        cluster.clock.jump(BigInt(prng.int(20_000) - 10_000) * BigInt(MILLISECOND));
-        return;
-      case "cut":
-        return network.cut(cluster);
-      case "slow":
-        network.slow = true;
-        return;
-      case "partition": {
-        const other = prng.pick(clusters);
-        const cuts = prng.chance(0.5);
-        network.block(cluster, other, cuts);
-        if (prng.chance(0.6)) network.block(other, cluster, cuts);
-        return;
-      }
-      case "heal":
-        return network.heal();
     }
   }
 
@@ -175,15 +124,7 @@ export class RegionActions {
     const scene = this.#scene;
     const { clusters } = scene;
     scene.trace.add("rest");
-    scene.network.heal();
-    for (const { disk } of clusters) disk.failing = false;
-    await this.#allEnds("everything that was begun ends");
-    const isThere = ({ running }: SimCluster) => running?.replication.changing === false;
-    await scene.until("everybody is there", () => clusters.every(isThere), {
-      meanwhile: () => {
-        for (const one of clusters) if (one.life === null) scene.boot(one);
-      },
-    });
+    await allWell(scene);
     const [primary, ...members] = clusters as [SimCluster, ...SimCluster[]];
     await this.#together(primary, members);
     for (let i = 0; i < WRITES; i++) {
@@ -191,7 +132,8 @@ export class RegionActions {
       for (const one of clusters) scene.writeOwn(one, prng);
       await scene.sleep(prng.int(150));
     }
-    await this.#allEnds("writes end");
+    await allEnds(scene, "writes end");
+    const isThere = ({ running }: SimCluster) => running?.replication.changing === false;
     const isLeft = (one: SimCluster) => !isSame(one.unsealed.store, primary.unsealed.store);
     await scene.until(`all have what ${primary.name} has`, () =>
       members.every((one) => isThere(one) && isCopied(one) && !isLeft(one)),
@@ -254,18 +196,13 @@ export class RegionActions {
     if (lost === undefined) return;
     throw new Violation(`entry ${lost.index} of ${name} was answered, and is nowhere`);
   }
-
-  async #allEnds(what: string): Promise<void> {
-    const scene = this.#scene;
-    await scene.until(what, () => scene.underWay.length === 0, {
-      details: () => scene.underWay.join(),
-    });
-  }
 }
 
 function isCopied({ role, unsealed }: SimCluster): boolean {
-  const own = unsealed.barrier.view("core/replication/performance/");
-  return role?.mode === "secondary" && role.copied && isWhole({ own });
+  const { barrier } = unsealed;
+  const below = "replication/performance/";
+  const views = { own: barrier.view(`core/${below}`), view: barrier.view(`local/${below}`) };
+  return role?.mode === "secondary" && role.copied && isWhole(views);
 }
 
 function isSame(one: Store, other: Store): boolean {

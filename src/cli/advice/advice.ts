@@ -124,7 +124,53 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   [
     "replication_fenced",
     "send it to the cluster that leads, which `holdfast replication status` here names; trying again here does not help. Then " +
-      "`holdfast replication demote` here, and `holdfast replication update-primary` with a token of that one",
+      "`holdfast replication demote` here, and `holdfast replication update-primary` here with a token of that one",
+  ],
+  [
+    "replication_fenced_altogether",
+    "`holdfast replication demote` here, of disaster recovery (without -kind): its place in the performance set has gone to the cluster that leads. " +
+      `Then a ticket and a token of that one, and \`holdfast replication update-primary -dr-token FILE @TOKEN\` here`,
+  ],
+  [
+    "policy_not_attested",
+    "use a global token (`holdfast acl token create -global` with a management token, or a login of a role with token_scope=global); or have the operators of the primary let this region vouch " +
+      "for the policy: -attest-policies of `holdfast replication token -kind performance` on the primary, after a revocation there",
+  ],
+  [
+    "local_management",
+    "use a global management token: the root token of the primary, or one of `holdfast acl token create -type management -global` there; a token that `holdfast operator generate-root` makes in this region is local to it",
+  ],
+  [
+    "no_primary",
+    "nothing was done, and trying again does not help before somebody leads: `holdfast replication status -kind performance` here says who does, or how this cluster follows or is promoted",
+  ],
+  [
+    "primary_superseded",
+    "nothing was done, and trying again does not help: let this cluster follow the one that leads, which `holdfast replication status -kind performance` here names, by `holdfast replication update-primary -kind performance @TOKEN` with a token of it",
+  ],
+  [
+    "primary_refuses",
+    "nothing was done, and trying again does not help: `holdfast replication status -kind performance` here says what the matter is, and what to do",
+  ],
+  [
+    "primary_not_serving",
+    "nothing was done: the primary is sealed, or its role changes. `holdfast replication status -kind performance` here says where it is; `holdfast status` there, and try again when it serves",
+  ],
+  [
+    "global_tokens_stale",
+    "use a token of this region (`holdfast operator generate-root` makes one from key shares), or bring the link to the primary back: `holdfast replication status -kind performance` here says what keeps it",
+  ],
+  [
+    "global_tokens_unapplied",
+    "make room on the disk where the server of this region keeps its data (`df -h` there): it goes on by itself. Until then use a token of this region, or ask another region",
+  ],
+  [
+    "shared_half",
+    "try again in some seconds; where it stays so, `holdfast replication status -kind performance` here says what keeps the comparison. What is local to this region is answered meanwhile",
+  ],
+  [
+    "replication_own_address",
+    "name the other cluster: `holdfast replication status` there, with a management token, shows its Cluster Address; where the two were mixed up, send this to the other one with -address",
   ],
   [
     "replication_fenced_revocation",
@@ -203,12 +249,28 @@ const OTHER_KIND: ReadonlySet<string> = new Set([
   "replication_not_secondary",
 ]);
 
+/** A token says by itself of which kind it is. */
+const TOKEN_OF_OTHER_KIND = "joining_token_kind";
+
+export function otherKindAdvice(isPerformance: boolean): string {
+  return isPerformance
+    ? "leave -kind performance out: the token is for disaster recovery"
+    : "add -kind performance: the token is for performance replication";
+}
+
 function onClusters(error: ApiError, command: string): string | null {
   const code = error.code ?? "";
   const onSecondary = OF_SECONDARY.has(code) ? ON_SECONDARY.get(command) : undefined;
   const found = onSecondary ?? ON_CLUSTERS.get(code) ?? null;
+  const isPerformance = error.path.startsWith("sys/replication/performance/");
+  if (code === TOKEN_OF_OTHER_KIND) return otherKindAdvice(isPerformance);
+  if (code === "replication_fenced" && error.message.includes("performance")) {
+    return ofKind(found ?? "", "performance");
+  }
   if (found === null || !error.path.startsWith("sys/replication/")) return found;
-  if (error.path.startsWith("sys/replication/performance/")) return ofKind(found, "performance");
+  if (isPerformance && code !== "replication_fenced_altogether") {
+    return ofKind(found, "performance");
+  }
   return OTHER_KIND.has(code) ? `${found}. Add -kind performance where that is meant` : found;
 }
 
@@ -246,7 +308,7 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       return "check the token and the namespace: one of them is far too long";
     case "unavailable":
       if (error.message.includes("storage is nearly full")) {
-        return error.path === "sys/unseal" ? `${ON_FULL}, then ${UNSEAL_AGAIN}` : ON_FULL;
+        return error.path === "sys/unseal" ? `${ON_FULL_SEALED}, then ${UNSEAL_AGAIN}` : ON_FULL;
       }
       if (error.path === "sys/unseal") return ON_UNOPENED;
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
@@ -314,6 +376,9 @@ const ON_UNOPENED = `mend what is named above (the server's log says more), then
 const ON_FULL =
   "make room on the disk where the server keeps its data; `holdfast read -field disk sys/host-info` " +
   "shows what is free";
+/** Sealed it answers nothing of that. */
+const ON_FULL_SEALED =
+  "make room on the disk where the server keeps its data (`df -h` on its machine shows what is free)";
 const ON_WRONG_SHARES =
   "check that every share is of the newest set: a rekey voids older ones, and a cluster that has joined as a secondary is opened by " +
   "the shares of its primary, its own of before are void; `holdfast status` shows how many count";
@@ -424,7 +489,7 @@ export function another(tokenFrom: string, login: string): string {
 
 function onNotFound(error: ApiError): string {
   if (error.says("No path to region")) {
-    return "check -region and HOLDFAST_REGION: this server answers for its own region and for the authoritative one";
+    return "check -region and HOLDFAST_REGION: this server answers for its own region and for that of the primary of performance replication, which `holdfast replication status -kind performance` names; for any other ask a server there, with -address";
   }
   if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
     return "check the accessor: `holdfast acl token list` shows them";

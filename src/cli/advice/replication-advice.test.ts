@@ -13,9 +13,16 @@ const SITUATION = {
   base: null,
 };
 
-function nextAfter(status: number, code: string, text: string, path: string): string {
+function nextAfter(
+  status: number,
+  code: string,
+  text: string,
+  path: string,
+  command = SITUATION.command,
+): string {
   const refusal = { method: "POST", path, status, errors: [text], code, requestId: "" };
-  return adviceFor(new ApiError({ ...refusal, body: undefined }), SITUATION) ?? "";
+  const situation = { ...SITUATION, command };
+  return adviceFor(new ApiError({ ...refusal, body: undefined }), situation) ?? "";
 }
 
 test("who writes to a fenced cluster is sent to the one that leads, and not told to try again", () => {
@@ -62,4 +69,71 @@ test("who comes with a token of an earlier epoch is told whose to take, and how 
     next,
     /token of the cluster that leads.*`holdfast replication update-primary -force`/,
   );
+});
+
+test("who is refused for what a region may not vouch for is told of a global token, and of no policy", () => {
+  const attested = nextAfter(403, "policy_not_attested", "the token has a policy", "secret/data/x");
+  assert.match(attested, /^use a global token .*-attest-policies/);
+  const management = nextAfter(
+    403,
+    "local_management",
+    "a management token that is local",
+    "sys/x",
+  );
+  assert.match(management, /^use a global management token/);
+  for (const next of [attested, management]) assert.doesNotMatch(next, /a policy must allow/);
+});
+
+test("who is refused since nobody leads, or a disk is full, is not told to try again in a moment", () => {
+  const codes = [
+    "no_primary",
+    "primary_superseded",
+    "primary_refuses",
+    "primary_not_serving",
+    "global_tokens_stale",
+    "global_tokens_unapplied",
+    "shared_half",
+  ];
+  for (const code of codes) {
+    const next = nextAfter(503, code, "x", "secret/data/x");
+    assert.doesNotMatch(next, /in a moment/, code);
+    assert.match(next, /`(?:holdfast replication status -kind performance|df -h)`/, code);
+  }
+});
+
+test("a fenced cluster is demoted in the kind that it is fenced in, and as a whole where that is disaster recovery", () => {
+  const said = (kind: string) =>
+    `this cluster is fenced: demote it (sys/replication/${kind}/primary/demote)`;
+  const next = nextAfter(503, "replication_fenced", said("performance"), "secret/data/x");
+  assert.match(
+    next,
+    /`holdfast replication demote -kind performance` here.*update-primary -kind perf/,
+  );
+  const whole = nextAfter(503, "replication_fenced", said("dr"), "secret/data/x");
+  assert.match(whole, /`holdfast replication demote` here/);
+  const path = "sys/replication/performance/primary/demote";
+  const altogether = nextAfter(400, "replication_fenced_altogether", "x", path);
+  assert.match(altogether, /^`holdfast replication demote` here, of disaster recovery/);
+  assert.doesNotMatch(altogether, /-kind performance/);
+});
+
+test("a token of the other kind is told by the flag that it takes", () => {
+  const refused = (kind: string) =>
+    nextAfter(400, "joining_token_kind", "x", `sys/replication/${kind}/secondary/enable`);
+  assert.match(refused("dr"), /^add -kind performance/);
+  assert.match(refused("performance"), /^leave -kind performance out/);
+});
+
+test("who unseals on a full disk is sent to no command that a sealed server refuses", () => {
+  const full = "the storage is nearly full: 1 bytes are free";
+  const unsealing = nextAfter(503, "storage_full", full, "sys/unseal");
+  assert.match(unsealing, /`df -h` on its machine.*`holdfast operator unseal`/);
+  assert.doesNotMatch(unsealing, /host-info/);
+  assert.match(nextAfter(503, "storage_full", full, "secret/x"), /sys\/host-info/);
+});
+
+test("who names a region that nobody knows is told which are answered for, and where they are named", () => {
+  const [words, path] = ["No path to region", "acl/tokens"];
+  const next = nextAfter(404, "no_region_path", words, path, "acl token list");
+  assert.match(next, /primary of performance replication.*`holdfast replication status -kind/);
 });

@@ -29,10 +29,11 @@ export const divergentList = command({
       return NOT_FOUND;
     }
     await out.show(data, {
-      columns: ["Tail", "Entries", "From", "To", "Given Up"],
-      rows: data.tails.map(({ id, fork, head, given_up: since }) => [
+      columns: ["Tail", "Kind", "Entries", "From", "To", "Given Up"],
+      rows: data.tails.map(({ id, kind, entries, fork, head, given_up: since }) => [
         id,
-        head - fork,
+        kind,
+        entries,
         fork + 1,
         head,
         longTime(since, clock.now()),
@@ -41,7 +42,7 @@ export const divergentList = command({
     });
     if (data.tails.length === 0) return NOT_FOUND;
     out.hint(
-      "Next: `holdfast replication divergent export TAIL` shows what each of them changed (with -dr-token on a secondary)",
+      "Next: `holdfast replication divergent export TAIL` shows what each of them changed (with -dr-token on a disaster-recovery secondary)",
     );
     return 0;
   },

@@ -6,6 +6,7 @@ import type { Client } from "@holdfast/client/client";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { otherKindAdvice } from "../advice/advice.ts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
@@ -204,7 +205,12 @@ async function showTrial(
   const { ready = false, steps = [] } = trial;
   const last = steps.at(-1)?.step ?? "";
   const token = `another token of the primary, by \`holdfast replication token${WITH_KIND[kind]} -public-key KEY ID\` there`;
-  const next = last === "token" ? token : (TRIAL_NEXT.get(last) ?? REASON);
+  const isOtherKind = /is not one for \w+ replication/.test(steps.at(-1)?.cause ?? "");
+  const next = isOtherKind
+    ? otherKindAdvice(kind === "performance")
+    : last === "token"
+      ? token
+      : (TRIAL_NEXT.get(last) ?? REASON);
   await out.show(trial, {
     columns: ["Step", "Address", "Result"],
     rows: steps.map(({ step, address, ok, cause }) => [step, address || NONE, ok ? "ok" : cause]),

@@ -79,11 +79,26 @@ export async function secondaryCall(
   kind: Kind,
   drToken: string | undefined,
 ): Promise<SecondaryCall> {
-  if (kind === "dr") return await operationCall(context, drToken);
+  if (kind === "dr") {
+    await assertMeant(context, drToken);
+    return await operationCall(context, drToken);
+  }
   // There are no tokens yet that it could look up.
   if (isCopying(await statusOf(context, kind))) return await operationCall(context, drToken);
   assertOrdinary(drToken);
   return { client: context.client.inRoot(), body: {} };
+}
+
+/** Before anybody looks for a token that only the other kind needs. */
+async function assertMeant(context: Context, drToken: string | undefined): Promise<void> {
+  if (drToken !== undefined) return;
+  const modes = await Promise.all(KINDS.map((kind) => modeOf(context, kind).catch(() => "")));
+  const [ofDr, ofPerformance] = modes;
+  if (ofDr === "secondary" || ofPerformance !== "secondary") return;
+  throw new UsageError(
+    "this cluster is a secondary of performance replication, and none of disaster recovery",
+    "add -kind performance",
+  );
 }
 
 function assertOrdinary(drToken: string | undefined): void {

@@ -28,6 +28,11 @@ type Attempt = replication.DrOperationTokenStatusAnswer;
 
 const NAME = "replication operation-token";
 
+/** Shares are typed one after another; a script gives each by a command of its own. */
+const IN_STEPS =
+  `without a terminal it goes in steps: \`holdfast ${NAME} start -format=json > FILE\` has the nonce and the otp, \`holdfast ${NAME} share -nonce NONCE -field encoded_token - < SHARE\` takes each share and ` +
+  `prints the encoded token with the last, \`holdfast ${NAME} decode -field token -otp @OTP ENCODED > FILE\` makes the token of it`;
+
 export const replicationOperationToken = command({
   name: NAME,
   summary: "Make a token for operations on this secondary, from key shares",
@@ -114,7 +119,7 @@ async function whole(
   wanted: replication.DrOperationTokenStartInput,
 ): Promise<number> {
   const { out, prompt } = context;
-  prompt.needPerson("Share", "use `start` and `share` with - for standard input");
+  prompt.needPerson("Share", IN_STEPS);
   let attempt = await current(context);
   let otp = wanted.otp ?? "";
   if (attempt.started) tellOthers(context, attempt, otp);

@@ -57,22 +57,40 @@ export const replicationToken = command({
   summary: "Make a token with which another cluster becomes a secondary",
   description:
     "ID names the secondary from then on. With -public-key the token is sealed to that cluster and of no use to anybody else; " +
-    "without, it is unwrapped once, at the API of this cluster, and whoever is first has it. Needs `update` and `sudo` on " +
+    "without, it is unwrapped once, at the API of this cluster, and whoever is first has it. A performance secondary vouches for the owners of tokens that it " +
+    "alone knows, by the names of their policies: -attest-policies says for which it may, and whoever has another is refused. Needs `update` and `sudo` on " +
     `sys/replication/dr/primary/secondary-token. ${KIND_HELP}`,
   examples: [
     "holdfast replication token -public-key KEY site-b > token",
     "holdfast replication token -kind performance -public-key KEY region-b > token",
+    "holdfast replication token -kind performance -attest-policies app,ci -public-key KEY region-b > token",
     "holdfast replication token -ttl 10m -field token site-b",
   ],
   flags: {
     ...KIND_FLAG,
     ttl: flag.duration("How long the token is good, 24h at most (30m)"),
     publicKey: flag.string("Key of the cluster that is to join, by its `public-key`", "KEY"),
+    attestPolicies: flag.string(
+      "Policies that a performance secondary may vouch for, with commas between; empty for none (all)",
+      "NAMES",
+    ),
   },
   args: { id: argument.required("Name of the secondary") },
-  async run({ client, out }, { kind, ttl, publicKey, id }) {
+  async run({ client, out }, { kind, ttl, publicKey, attestPolicies, id }) {
+    if (kind !== "performance" && attestPolicies !== undefined) {
+      throw new UsageError(
+        "-attest-policies is for performance replication: add -kind performance",
+      );
+    }
+    if (publicKey?.trim() === "") {
+      throw new UsageError(
+        "-public-key is empty: the command that should have printed it has failed",
+        `run \`holdfast replication public-key${WITH_KIND[kind]}\` on the other cluster again, and see what it says; without -public-key the token is wrapped, and whoever is first has it`,
+      );
+    }
     const input = {
       id,
+      ...(attestPolicies === undefined ? {} : { attest_policies: namesIn(attestPolicies) }),
       ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }),
       ...(publicKey === undefined ? {} : { secondary_public_key: publicKey }),
     };
@@ -86,6 +104,10 @@ export const replicationToken = command({
     );
   },
 });
+
+function namesIn(text: string): readonly string[] {
+  return text.split(",").flatMap((name) => name.trim() || []);
+}
 
 export const replicationRevoke = command({
   name: "replication revoke",

@@ -4,18 +4,61 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Kind } from "./kinds.ts";
 import { isSuperseded, leaderName, STREAMING, textOf } from "./status-fields.ts";
 
+/** A disaster-recovery secondary takes no other token: who leads makes one for the two steps by which it follows. */
+const TICKET =
+  "`holdfast replication ticket -field ticket generate-public-key update-primary > FILE`";
+export const TICKET_HERE = `${TICKET} here`;
+
 /** Of a cluster that is, or was, in the set. */
 export const FOLLOW =
-  "`holdfast replication public-key -dr-token FILE` here, `holdfast replication token -public-key KEY ID` on the cluster that leads, then `holdfast " +
-  "replication update-primary -dr-token FILE @TOKEN` here";
+  `${TICKET} on the cluster that leads, \`holdfast replication public-key -dr-token FILE\` here, \`holdfast replication token -public-key KEY ID\` on the cluster that leads, then ` +
+  "`holdfast replication update-primary -dr-token FILE @TOKEN` here";
 
-export const GIVEN_UP =
-  "What was given up is kept aside for 30 days. Next: `holdfast replication divergent list -dr-token FILE`, then `export`, says " +
-  "which keys it had changed.";
+export function surplusAdvice(kind: Kind): string {
+  const how = kind === "dr" ? " -dr-token FILE" : "";
+  return (
+    `What was given up is kept aside for 30 days. Next: \`holdfast replication divergent list${how}\`, then \`export\`, says ` +
+    "which keys it had changed."
+  );
+}
 
 const ENDED =
   "The primary goes on by itself, and sends nothing any more. Next: where this region is to go on by itself with what it has, `holdfast replication disable` here; where it is to " +
   "join again, that first, and then `holdfast replication join` in place of all of its data.";
+
+/** As a secondary says it that cannot write what comes. */
+const NO_ROOM = /nearly full, and what the primary writes is not applied/;
+
+const FULL: Readonly<Record<Kind, string>> = {
+  dr:
+    "The disk of this cluster is nearly full, and nothing that the primary writes is applied: taking over now would lose it. Next: make room where the server keeps its data (`df -h` on its machine); it " +
+    "goes on by itself.",
+  performance:
+    "The disk of this cluster is nearly full, and nothing that the primary writes is applied, also what it revokes: so no global tokens are taken here (503 global_tokens_unapplied), those of this region are. Next: make room " +
+    "where the server keeps its data (`df -h` on its machine); it goes on by itself.",
+};
+
+/** Whether a cluster that stands in for this one, or for this one's place, was promoted with all of its data. */
+export function isReplaced(status: JsonObject): boolean {
+  const error = textOf(status["last_sync_error"]);
+  return status["replaced"] === true || /was promoted in the place of this/.test(error);
+}
+
+/** Its place in a performance set went with the data: only disaster recovery has something to be done. */
+export const REPLACED_NEXT =
+  "Another cluster was promoted in the place of this one by disaster recovery, and has its place here too: nothing is to be done in the performance set. Next: `holdfast replication demote` here " +
+  `(disaster recovery, without -kind), then ${FOLLOW}.`;
+
+/** Whether clusters are known that stand in for the primary. */
+function hasStandIns(status: JsonObject): boolean {
+  const known = status["failover_cluster_addrs"];
+  return Array.isArray(known) && known.length > 0;
+}
+
+const STANDS_IN =
+  "The primary is not reached, or leads no longer, and clusters are known that stand in for it (failover_cluster_addrs). Next: `holdfast replication status` there; when one of them is promoted (disaster recovery) this " +
+  "cluster finds it by itself within seconds, or by `holdfast replication update-primary -at URL` with its cluster port. Where the primary is to stay, look whether it runs. Where it is lost with all that stand in for it: " +
+  "`holdfast replication failover -plan` here.";
 
 /** Whether the first copy of what is shared is under way. */
 export function isCopying(status: JsonObject): boolean {
@@ -40,7 +83,11 @@ const TAKES_KIND: ReadonlySet<string> = new Set([
 export function ofKind(text: string, kind: Kind): string {
   if (kind === "dr") return text;
   const command = /`(holdfast replication )([a-z-]+)([^`]*)`/g;
-  return text.replace(command, (_whole, head: string, word: string, rest: string) => {
+  const withoutTickets = text.replaceAll(
+    /`holdfast replication ticket [^`]*`(?: here| on the cluster that leads), (?:and )?/g,
+    "",
+  );
+  return withoutTickets.replace(command, (_whole, head: string, word: string, rest: string) => {
     const named = TAKES_KIND.has(word) ? " -kind performance" : "";
     return `\`${head}${word}${named}${rest.replace(" -dr-token FILE", "")}\``;
   });
@@ -61,6 +108,8 @@ export function secondaryAdvice(
   },
 ): string[] {
   const state = textOf(status["state"]);
+  const error = textOf(status["last_sync_error"]);
+  if (kind === "performance" && isReplaced(status)) return [REPLACED_NEXT];
   if (isSuperseded(status)) {
     const who = hasPrimary
       ? `${leaderName(status)} was promoted, and nothing is taken from any other.`
@@ -73,6 +122,7 @@ export function secondaryAdvice(
         "primary itself.",
     ];
   }
+  if (state !== STREAMING && NO_ROOM.test(error)) return [FULL[kind]];
   if (damaged) {
     return [
       "It was compared with the primary three times and still differs. Next: `holdfast replication recover -dr-token FILE`.",
@@ -89,10 +139,10 @@ export function secondaryAdvice(
     return ["It cannot take over before it streams. Next: wait; the rows above say how far it is."];
   }
   if (state === STREAMING && connected) return [];
-  if (/revoked/.test(textOf(status["last_sync_error"]))) {
+  if (/revoked/.test(error)) {
     return [`The primary has revoked it. Next, where that was a mistake: ${FOLLOW}.`];
   }
-  if (/has disabled replication/.test(textOf(status["last_sync_error"]))) {
+  if (/has disabled replication/.test(error)) {
     if (kind === "performance") return [ENDED];
     return [
       "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, stop this server for good; it joins anew with an " +
@@ -100,20 +150,21 @@ export function secondaryAdvice(
         "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
     ];
   }
-  if (/another stream has begun/.test(textOf(status["last_sync_error"]))) {
+  if (/another stream has begun/.test(error)) {
     return [
       "Somebody else comes to the primary as this secondary. Where that stays so, a copy of its disk runs beside it: `holdfast replication " +
         "status` on the primary names both addresses. Next: stop the copy; where it is to be a secondary of its own, begin it with an " +
         "empty data directory, and `holdfast replication join` there with a token of its own.",
     ];
   }
-  if (/cluster there is sealed/.test(textOf(status["last_sync_error"]))) {
+  if (kind === "performance" && hasStandIns(status)) return [STANDS_IN];
+  if (/cluster there is sealed/.test(error)) {
     return [
       "A sealed server is where the primary was. Next: `holdfast operator unseal` there, and where it is the primary it goes on. Where that cannot be done: `holdfast " +
         "replication failover -plan -dr-token FILE` here, and keep it sealed when this cluster takes over.",
     ];
   }
-  if (/answers there/.test(textOf(status["last_sync_error"]))) {
+  if (/answers there/.test(error)) {
     return [
       "Something else answers where the primary was. Next: look what runs there, and whether the primary has another address by now (`holdfast " +
         "replication update-primary`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { statusView } from "./status-view.ts";
+import { bothView, statusView } from "./status-view.ts";
 
 function pairsOf(status: Parameters<typeof statusView>[0]): Map<string, unknown> {
   const { view } = statusView(status, 0n);
@@ -37,6 +37,48 @@ test("the last error is shown with its age, where the server tells it", () => {
   assert.equal(pairsOf(status).get("Last Error"), "nobody is there");
   const at = { last_sync_error_at: "1970-01-01T00:00:00Z" };
   assert.match(String(pairsOf({ ...status, ...at }).get("Last Error")), /^nobody is there \(.+\)$/);
+});
+
+test("a region says how much is withheld from it, its primary from whom, and a stand-in whose place it would take", () => {
+  const region = { mode: "secondary", secondary_id: "c", state: "stream-wals" };
+  const rowOf = (status: object, row: string) => {
+    const { view } = statusView({ ...region, ...status }, 0n, "performance");
+    assert.ok("pairs" in view);
+    return new Map(view.pairs).get(row);
+  };
+  assert.equal(
+    rowOf({ withheld: 2 }, "Withheld"),
+    "2 paths not sent here, by a filter of the primary",
+  );
+  assert.equal(rowOf({ withheld: 0 }, "Withheld"), undefined);
+  const row = { node_id: "c", connection_status: "connected", state: "stream-wals", wal_lag: 0 };
+  const primary = (withheld: number) =>
+    JSON.stringify(
+      statusView(
+        {
+          mode: "primary",
+          state: "running",
+          known_secondaries: ["c"],
+          secondaries: [{ ...row, withheld }],
+        },
+        0n,
+        "performance",
+      ).view,
+    );
+  assert.match(primary(1), /"Withheld"\].*"1 path"/);
+  assert.doesNotMatch(primary(0), /Withheld/);
+  const dr = { mode: "secondary", secondary_id: "b", state: "stream-wals" };
+  const standsIn = (of: object) =>
+    pairsOf({ ...dr, stands_in_for: { ...of } }).get("Stands In For");
+  assert.equal(
+    standsIn({ mode: "primary", name: "", region: "a" }),
+    "the performance primary, region a",
+  );
+  assert.equal(
+    standsIn({ mode: "secondary", name: "region-c", region: "c" }),
+    "performance secondary region-c, region c",
+  );
+  assert.equal(pairsOf(dr).has("Stands In For"), false);
 });
 
 test("one entry and one lease are told as one", () => {
@@ -197,4 +239,103 @@ test("who was in the set before a failover and does not follow is named, with wh
   const alone = statusView({ ...status, known_secondaries: [], awaited_members: awaited }, 0n);
   assert.doesNotMatch(alone.advice.join(), /Nobody follows this primary/);
   assert.match(JSON.stringify(alone.view), /NOT COME OVER/);
+});
+
+test("a secondary that has no room for what comes is in trouble, and says that revocations do not arrive", () => {
+  const primaries = [{ connection_status: "connected" }];
+  const status = {
+    mode: "secondary",
+    secondary_id: "b",
+    state: "idle",
+    connection_state: "ready",
+    primaries,
+    last_sync_error:
+      "the storage of this secondary is nearly full, and what the primary writes is not applied, also what it revokes: 100 bytes are free",
+  };
+  const region = statusView(status, 0n, "performance");
+  assert.equal(region.troubled, true);
+  assert.match(region.advice.join(), /also what it revokes: so no global tokens.*Next: make room/);
+  const whole = statusView(status, 0n);
+  assert.equal(whole.troubled, true);
+  assert.match(whole.advice.join(), /taking over now would lose it\. Next: make room/);
+  assert.doesNotMatch(whole.advice.join(), /not reached/);
+  const member = { node_id: "b", connection_status: "connected", state: "idle", wal_lag: 3 };
+  const primary = { mode: "primary", state: "running", known_secondaries: ["b"] };
+  const seen = statusView({ ...primary, secondaries: [member] }, 0n);
+  assert.equal(seen.troubled, true);
+  assert.match(
+    seen.advice.join(),
+    /^b is connected, and applies nothing\. Next: .* there says why/,
+  );
+});
+
+test("who was replaced with all of its data is sent to disaster recovery alone, whatever it was in the set", () => {
+  const primary = { mode: "primary", state: "fenced", replaced: true, conflicting_primary: "b" };
+  const secondary = {
+    mode: "secondary",
+    secondary_id: "c",
+    state: "idle",
+    primaries: [],
+    promotable: false,
+    last_sync_error:
+      "another cluster was promoted in the place of this secondary, and the primary sends to that one",
+  };
+  const replaced = { ...secondary, replaced: true, last_sync_error: "" };
+  for (const status of [primary, secondary, replaced]) {
+    const { advice, troubled } = statusView(status, 0n, "performance");
+    assert.equal(troubled, true);
+    assert.match(
+      advice.join(),
+      /nothing is to be done in the performance set\. Next: `holdfast replication demote` here/,
+    );
+    assert.match(advice.join(), /`holdfast replication ticket .*` on the cluster that leads/);
+    assert.doesNotMatch(advice.join(), /-kind performance|failover -plan|not reached/);
+  }
+  const dr = { mode: "primary", state: "fenced", conflicting_primary: "b" };
+  const both = bothView({ dr, performance: primary }, 0n).advice;
+  assert.equal(both.length, 1, both.join("\n"));
+  assert.match(both[0]!, /`holdfast replication demote` here/);
+  const running = { mode: "primary", state: "running" };
+  assert.match(
+    bothView({ dr: running, performance: secondary }, 0n).advice.join(),
+    /in the performance set/,
+  );
+});
+
+test("a region whose primary has others that stand in for it is not sent to a promotion of its own first", () => {
+  const status = {
+    mode: "secondary",
+    secondary_id: "c",
+    state: "idle",
+    primaries: [{ connection_status: "disconnected", last_heartbeat: null }],
+    failover_cluster_addrs: ["https://b.example:8201"],
+  };
+  const demoted =
+    "a server answers there that does not lead this set: it follows another cluster by now, has left the set, or is another server";
+  for (const more of [{ last_sync_error: demoted }, { promotable: true }, { promotable: false }]) {
+    const said = statusView({ ...status, ...more }, 0n, "performance").advice.join();
+    assert.match(said, /stand in for it.*`holdfast replication status` there.*finds it by itself/);
+    assert.match(said, /`holdfast replication update-primary -kind performance -at URL`/);
+    assert.doesNotMatch(said, /can take over|Something else/);
+  }
+  const alone = { ...status, failover_cluster_addrs: [], promotable: true };
+  assert.match(statusView(alone, 0n, "performance").advice.join(), /can take over/);
+});
+
+test("who has to follow is told of the ticket that it takes, where it takes one", () => {
+  const superseded = {
+    mode: "secondary",
+    secondary_id: "a",
+    state: "idle",
+    conflicting_primary: "b",
+  };
+  const fenced = { mode: "primary", state: "fenced", conflicting_primary: "b" };
+  const TICKET =
+    /`holdfast replication ticket -field ticket generate-public-key update-primary > FILE` on/;
+  for (const status of [superseded, fenced]) {
+    assert.match(statusView(status, 0n).advice.join(), TICKET);
+    const region = statusView(status, 0n, "performance").advice.join();
+    assert.doesNotMatch(region, /ticket|-dr-token/);
+    assert.match(region, /`holdfast replication public-key -kind performance` here/);
+  }
 });

@@ -8,7 +8,16 @@ import type { View } from "../terminal/output.ts";
 import { shortTime } from "../terminal/relative-time.ts";
 import { NONE } from "../terminal/value.ts";
 import type { Kind } from "./kinds.ts";
-import { FOLLOW, GIVEN_UP, isCopying, ofKind, secondaryAdvice } from "./secondary-advice.ts";
+import {
+  FOLLOW,
+  isCopying,
+  isReplaced,
+  ofKind,
+  REPLACED_NEXT,
+  secondaryAdvice,
+  surplusAdvice,
+  TICKET_HERE,
+} from "./secondary-advice.ts";
 import {
   entriesText,
   isSuperseded,
@@ -39,7 +48,9 @@ export function statusView(status: JsonObject, now: Instant, kind: Kind = "dr"):
   if (mode !== "primary" && mode !== "secondary") return alone(kind);
   const found =
     mode === "primary" ? primaryView(status, now, kind) : secondaryView(status, now, kind);
-  return { ...found, advice: found.advice.map((text) => ofKind(text, kind)) };
+  // What is said of disaster recovery stays as it is typed there.
+  const typed = (text: string) => (text === REPLACED_NEXT ? text : ofKind(text, kind));
+  return { ...found, advice: found.advice.map(typed) };
 }
 
 function alone(kind: Kind): StatusView {
@@ -82,7 +93,10 @@ export function bothView(
   return {
     view: { parts },
     troubled: found.some(({ troubled }) => troubled),
-    advice: found.flatMap(({ advice }) => advice),
+    // Where disaster recovery says what is to be done, the other kind need not.
+    advice: found
+      .flatMap(({ advice }) => advice)
+      .filter((text) => statuses.dr["state"] !== "fenced" || text !== REPLACED_NEXT),
   };
 }
 
@@ -111,6 +125,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
     .filter((id) => !members.some((member) => member["node_id"] === id));
   const awaited = rowsOf(status["awaited_members"]);
   const orphans = numberOf(status["orphans_left"]);
+  const isFiltered = members.some((member) => numberOf(member["withheld"]) > 0);
   const facts: View = {
     pairs: [
       ["This Cluster", isRegion ? "performance primary" : "primary"],
@@ -135,6 +150,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
     how,
     NONE,
     NONE,
+    ...(isFiltered ? [NONE] : []),
   ];
   const secondaries: View = {
     columns: [
@@ -144,6 +160,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
       "Connection",
       "Behind",
       "Heartbeat",
+      ...(isFiltered ? ["Withheld"] : []),
     ],
     rows: [
       ...members.map((member) => [
@@ -153,6 +170,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
         connectionOf(member),
         behindText(member),
         shortTime(member["last_heartbeat"], now),
+        ...(isFiltered ? [withheldText(member)] : []),
       ]),
       ...absent.map((id) => absentRow(id, "not come yet")),
       ...awaited.map((one) => absentRow(awaitedName(one), "NOT COME OVER")),
@@ -161,20 +179,23 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
     ],
     whole: ["Secondary"],
   };
-  const advice = fenced
-    ? [
-        `${leaderName(status)} was promoted, and nothing ${isRegion ? "that is shared is written here any more" : "is written here any more: send clients there"}. Next: \`holdfast replication demote\` ` +
-          `here, then ${FOLLOW}.`,
-      ]
-    : lapsed
-      ? [LAPSED]
-      : [
-          ...(rival ? [rivalAdvice(status)] : []),
-          ...awaited.map((one) => awaitedAdvice(one, now)),
-          ...(awaited.length > 0 && known.length === 0
-            ? []
-            : primaryAdvice(members, { absent, expired, left })),
-        ];
+  const advice =
+    isRegion && isReplaced(status)
+      ? [REPLACED_NEXT]
+      : fenced
+        ? [
+            `${leaderName(status)} was promoted, and nothing ${isRegion ? "that is shared is written here any more" : "is written here any more: send clients there"}. Next: \`holdfast replication demote\` ` +
+              `here, then ${FOLLOW}.`,
+          ]
+        : lapsed
+          ? [LAPSED]
+          : [
+              ...(rival ? [rivalAdvice(status)] : []),
+              ...awaited.map((one) => awaitedAdvice(one, now)),
+              ...(awaited.length > 0 && known.length === 0
+                ? []
+                : primaryAdvice(members, { absent, expired, left })),
+            ];
   return {
     view:
       (known.length === 0 && awaited.length === 0) || fenced
@@ -251,7 +272,7 @@ function awaitedAdvice(member: JsonObject, now: Instant): string {
   // Also one that was a secondary may have been promoted beside this cluster.
   const first = `\`holdfast replication demote\` there where it ${wasPrimary ? "still " : ""}is a primary, then `;
   return (
-    `${who} has not come over since this cluster was promoted${since}, and ${heard}. Next: ${first}\`holdfast replication public-key -dr-token FILE\` there, ` +
+    `${who} has not come over since this cluster was promoted${since}, and ${heard}. Next: ${first}${TICKET_HERE}, \`holdfast replication public-key -dr-token FILE\` there, ` +
     "`holdfast replication token -public-key KEY ID` here, and `holdfast replication update-primary -dr-token FILE @TOKEN` there. Where it is gone for good: " +
     `\`holdfast replication revoke ${textOf(member["cluster_id"])}\`.`
   );
@@ -260,8 +281,8 @@ function awaitedAdvice(member: JsonObject, now: Instant): string {
 function rivalAdvice(status: JsonObject): string {
   return (
     `${leaderText(status, "Cluster")} had revoked this one or ended replication before it was promoted by force, and does not hear that it leads: as long as ` +
-    "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and `holdfast replication demote` or stop " +
-    "it. Where that one has gone for good: `holdfast replication demote` and `promote` here."
+    "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and stop it, or `holdfast replication demote` " +
+    "there. Where that one has gone for good: `holdfast replication demote` and `promote` here."
   );
 }
 
@@ -272,6 +293,11 @@ function ownAddressText(status: JsonObject): string {
   return status["cluster_addr"] === undefined
     ? "as configured (shown to management tokens)"
     : "none";
+}
+
+function withheldText(member: JsonObject): string {
+  const withheld = numberOf(member["withheld"]);
+  return withheld === 0 ? "nothing" : counted(withheld, "path");
 }
 
 function connectionOf(member: JsonObject): JsonValue | undefined {
@@ -307,7 +333,13 @@ function memberAdvice(member: JsonObject): string[] {
     ];
   }
   const state = textOf(member["state"]);
-  return state === STREAMING ? [] : [`${id} is ${stateText(state)}: wait until it streams.`];
+  if (state === STREAMING) return [];
+  if (state === "idle") {
+    return [
+      `${id} is connected, and applies nothing. Next: \`holdfast replication status\` there says why, such as a disk that is full.`,
+    ];
+  }
+  return [`${id} is ${stateText(state)}: wait until it streams.`];
 }
 
 function streams(member: JsonObject): boolean {
@@ -339,7 +371,9 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
       ],
       ...regionRow(status, kind),
       ["State", stateText(state)],
+      ...standsInRow(status),
       ...(kind === "dr" ? [] : [["Writes", writesText(status)] as const]),
+      ...withheldRow(status),
       ...(copy === null ? [] : [["Copied", copy] as const]),
       ...(isSuperseded(status) ? [["Primary Now", leaderText(status)] as const] : []),
       ...(id === "" ? [] : primaryRows(status, primary, now)),
@@ -365,9 +399,29 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
     troubled: state !== STREAMING || !connected || damaged,
     advice: [
       ...secondaryAdvice(status, { kind, hasPrimary: id !== "", connected, damaged }),
-      ...(divergent === 0 ? [] : [GIVEN_UP]),
+      ...(divergent === 0 ? [] : [surplusAdvice(kind)]),
     ],
   };
+}
+
+/** Whose place it would take among regions, where there are some. */
+function standsInRow(status: JsonObject): (readonly [string, string])[] {
+  const found = status["stands_in_for"];
+  if (!isObject(found)) return [];
+  const region = textOf(found["region"]);
+  const what =
+    found["mode"] === "primary"
+      ? "the performance primary"
+      : `performance secondary ${textOf(found["name"])}`;
+  return [["Stands In For", `${what}${region === "" ? "" : `, region ${region}`}`]];
+}
+
+/** How much a filter of the primary keeps from this region. */
+function withheldRow(status: JsonObject): (readonly [string, string])[] {
+  const withheld = numberOf(status["withheld"]);
+  return withheld === 0
+    ? []
+    : [["Withheld", `${counted(withheld, "path")} not sent here, by a filter of the primary`]];
 }
 
 function regionRow(status: JsonObject, kind: Kind): (readonly [string, string])[] {
@@ -377,6 +431,8 @@ function regionRow(status: JsonObject, kind: Kind): (readonly [string, string])[
 /** What becomes of who writes here what is shared. */
 function writesText(status: JsonObject): string {
   if (isCopying(status)) return "none, and no reads, until the first copy is whole";
+  if (status["serves_shared"] === false)
+    return "none, and no reads of what is shared (503), until a comparison is over; the rest goes on";
   const there = textOf(status["primary_region"]);
   const where = there === "" ? "the primary" : `region ${there}`;
   if (status["forwards_writes"] === true) return `what is shared is sent on to ${where}`;

@@ -12,12 +12,14 @@ import {
   KIND_FLAG,
   KIND_HELP,
   modeOf,
+  ON_SECONDARY,
   secondaryCall,
   type SecondaryCall,
   WITH_KIND,
 } from "./kinds.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationCall } from "./operation-secret.ts";
 import { addressInput, CLUSTER_ADDRESS_FLAG, confirmed } from "./primary.ts";
+import { TICKET_HERE } from "./secondary-advice.ts";
 
 // Apart from 1, for rehearsals in a pipeline: it was told what is in the way.
 const NOT_READY = 2;
@@ -31,6 +33,7 @@ const CHECKS: ReadonlyMap<string, string> = new Map([
   ["equal", "the last comparison found no difference"],
   ["complete", "everything that the primary told of is here"],
   ["primary-gone", "the primary was demoted, or is silent"],
+  ["unfiltered", "no filter withholds anything from this cluster"],
   ["siblings", "no other member knows of a later primary, or is about to be one"],
   ["cluster-port", "there is a cluster port for others to come to"],
   ["audit", "no audit device keeps requests from being answered here"],
@@ -71,19 +74,23 @@ export const replicationPromote = command({
     const call = await secondaryCall(context, kind, drToken);
     if (dryRun) return showPlan(context, await rehearsed(call, kind));
     if (force && !yes) {
-      const { lost_from: from, lost_to: to } = await rehearsed(call, kind);
-      const lost = from === undefined ? "" : ` Entries ${from} to ${to} are lost.`;
+      const plan = await rehearsed(call, kind);
+      const { lost_from: from, lost_to: to } = plan;
+      const withheld = withheldBy(plan);
+      const lost =
+        (from === undefined ? "" : ` Entries ${from} to ${to} are lost.`) +
+        (withheld === null ? "" : ` What a filter withholds is lost in every region.`);
       const question = `Promote ${settings.address.value.display} by force?${lost} A primary that still runs must not be written to any more.`;
       if (!(await confirmed(context, yes, question, "Nothing was promoted."))) return 1;
     }
     const input = { ...call.body, ...addressInput(clusterAddress), ...(force ? { force } : {}) };
     await CALLS[kind].promote(call.client, input);
     out.done("Success! This cluster is the primary.");
-    const first = kind === "dr" ? "send clients here; " : "";
-    const of = WITH_KIND[kind];
+    const first = kind === "dr" ? `send clients here; ${TICKET_HERE}, and ` : "";
+    const [of, on] = [WITH_KIND[kind], ON_SECONDARY[kind]];
     out.hint(
-      `Next: ${first}for each cluster that is to follow \`holdfast replication public-key${of}\` there, \`holdfast replication token${of} ` +
-        `-public-key KEY ID\` here, and \`update-primary${of}\` there`,
+      `Next: ${first}for each cluster that is to follow \`holdfast replication public-key${on}\` there, \`holdfast replication token${of} ` +
+        `-public-key KEY ID\` here, and \`holdfast replication update-primary${on} @TOKEN\` there`,
     );
     return 0;
   },
@@ -134,6 +141,15 @@ export const replicationRecover = command({
   },
 });
 
+/** What would be missing for ever where this cluster led; null where it is sent everything. */
+function withheldBy({ checks = [] }: Pick<Rehearsal, "checks">): string | null {
+  const text = checks.find(({ name, ok }) => name === "unfiltered" && !ok)?.text;
+  if (text === undefined) return null;
+  const [, count = "mounts and namespaces"] =
+    /withholds (\d+ [a-z ]+?) of the primary/.exec(text) ?? [];
+  return `${count} that a filter withholds`;
+}
+
 async function rehearsed({ client, body }: SecondaryCall, kind: Kind): Promise<Rehearsal> {
   return (await CALLS[kind].promote(client, { ...body, dry_run: true })).data;
 }
@@ -156,15 +172,18 @@ export function planView({
   // The primary is connected: then nobody needs force who can demote it.
   const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
   const lives = unheard === undefined && failed.includes("primary-gone");
+  const withheld = withheldBy({ checks });
   const isAlone = failed.length === 1 && failed[0] === "primary-gone"; // and time may bring it
   const verdict =
     ready === true
       ? "yes"
       : forced !== true
         ? "no, not even by force"
-        : lives || isAlone
-          ? "not yet: see primary-gone (and by force, at a loss)"
-          : "only by force: read what that loses";
+        : withheld !== null
+          ? "not while a filter withholds data from it: see unfiltered (and by force, at a loss)"
+          : lives || isAlone
+            ? "not yet: see primary-gone (and by force, at a loss)"
+            : "only by force: read what that loses";
   const isForced = (line: string) => / -force\b/.test(line);
   const steps = next
     .filter((line) => !isForced(line))
@@ -186,9 +205,12 @@ export function planView({
           ...(seen === undefined ? [] : [["The Primary", seen] as const]),
           [
             "Would Be Lost",
-            from === undefined
-              ? "nothing that is known of"
-              : `${counted(Number(count), "entry", "entries")}, ${from} to ${to}`,
+            [
+              ...(from === undefined
+                ? []
+                : [`${counted(Number(count), "entry", "entries")}, ${from} to ${to}`]),
+              ...(withheld === null ? [] : [`in every region, ${withheld}`]),
+            ].join("; ") || "nothing that is known of",
           ],
           ...(unheard === undefined
             ? []
@@ -202,7 +224,13 @@ export function planView({
           ...others,
           ...(evidence === undefined ? [] : [["Signed Report", evidence] as const]),
         ],
-        sentences: ["The Primary", "And", ...[...steps, ...others].map(([name]) => name)],
+        sentences: [
+          "Can Take Over",
+          "The Primary",
+          "Would Be Lost",
+          "And",
+          ...[...steps, ...others].map(([name]) => name),
+        ],
       },
     ],
   };

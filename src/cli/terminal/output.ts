@@ -3,6 +3,7 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { atSameServer, type Chosen } from "./same-server.ts";
 import { pairs, PAIRS_GAP, table } from "./table.ts";
 import { flow, harmless, oneLine, widthOf } from "./text.ts";
 import { memberOf, showValue } from "./value.ts";
@@ -20,6 +21,8 @@ export interface OutputOptions {
   /** Of the answer, printed alone; null for all of it. */
   readonly field: string | null;
   readonly colours: { readonly stdout: boolean; readonly stderr: boolean };
+  /** Commands that are named go there too. Default: nothing was chosen by a flag. */
+  readonly chosen?: Chosen;
 }
 
 /** How people see data that programs get whole. */
@@ -103,7 +106,7 @@ export class Output {
   }
 
   hint(text: string): void {
-    this.#tell("", harmless(text));
+    this.#tell("", harmless(this.#atServer(text)));
   }
 
   warn(text: string): void {
@@ -113,7 +116,12 @@ export class Output {
   error(text: string, next: string | null, details: readonly string[] = []): void {
     this.#tell("Error:", oneLine(text), "red");
     for (const detail of details) this.#tell("", oneLine(detail));
-    if (next !== null) this.#tell("Next:", oneLine(next), "bold");
+    if (next !== null) this.#tell("Next:", oneLine(this.#atServer(next)), "bold");
+  }
+
+  #atServer(text: string): string {
+    const { chosen } = this.#options;
+    return chosen === undefined ? text : atSameServer(text, chosen);
   }
 
   async #showField(data: JsonValue | undefined, field: string): Promise<void> {

@@ -65,6 +65,9 @@ export function tokenLines(token: JsonObject, now: Instant, showSecret: boolean)
     ["Expiry Time", longTime(token["ExpirationTime"], now)],
     ["Create Index", showValue(token["CreateIndex"])],
     ["Modify Index", showValue(token["ModifyIndex"])],
+    ...(token["KeptFrom"] === undefined
+      ? []
+      : ([["Kept From", showValue(token["KeptFrom"])]] as const)),
     ["Policies", policies],
     ...(management ? ([["Roles", NOT_APPLICABLE]] as const) : []),
   ];

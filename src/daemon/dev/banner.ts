@@ -17,13 +17,17 @@ export interface Banner {
   readonly command: string;
   /** Where stand-ins for clouds show what they hold; empty when there are none. */
   readonly clouds: readonly string[];
-  /** The second cluster, and the file with a ticket for it: another region where there is none of that. Null where there is no second. */
-  readonly replica: {
-    readonly address: string;
-    readonly ticket: string | null;
-    /** Their names, where they are two. */
-    readonly regions: { readonly first: string; readonly second: string };
-  } | null;
+  /** The other clusters. */
+  readonly replicas: readonly BannerReplica[];
+  /** Their names, where they are two. */
+  readonly regions: { readonly first: string; readonly second: string };
+}
+
+interface BannerReplica {
+  readonly name: string;
+  readonly address: string;
+  /** The file with a ticket for it; null: it is another region. */
+  readonly ticket: string | null;
 }
 
 const INDENT = 14; // where the values of the table stand
@@ -50,10 +54,13 @@ function cloudLines({ clouds, command }: Banner): string[] {
 }
 
 /** Each line is one step, and works as it stands. */
-function replicaLines({ replica, command, address }: Banner): string[] {
-  if (replica === null) return [];
+function replicaLines(banner: Banner): string[] {
+  const { replicas, regions, command, address } = banner;
+  const [replica, ...more] = replicas;
+  if (replica === undefined) return [];
+  if (more.length > 0) return fourLines(banner);
   const [a = "", b = ""] = [address, replica.address].map((one) => `-address ${shellWord(one)}`);
-  if (replica.ticket === null) return regionLines({ ...replica, command, a, b });
+  if (replica.ticket === null) return regionLines({ ...replica, regions, command, a, b });
   return [
     "",
     "A second cluster follows this one, for disaster recovery, with the same unseal",
@@ -70,6 +77,33 @@ function replicaLines({ replica, command, address }: Banner): string[] {
     `  ${command} replication demote -yes ${a}`,
     `  ${command} replication promote ${b}`,
     `  ${command} kv get ${b} secret/hello`,
+  ];
+}
+
+/** Each line is one step, and works as it stands. */
+function fourLines({ replicas, regions: { first, second }, command, address }: Banner): string[] {
+  const at = (one: string) => `-address ${shellWord(one)}`;
+  const [standIn, region] = replicas;
+  const [a, b, c] = [at(address), at(standIn?.address ?? ""), at(region?.address ?? "")];
+  return [
+    "",
+    "Four clusters with one unseal key and root token. This one is the primary, in",
+    `region ${first}; region ${second} shares its data; each has one that stands in for it:`,
+    "",
+    ...replicas.map((one) => `  ${one.name.padEnd(INDENT - 2)}${one.address}`),
+    ...replicas.flatMap((one) =>
+      one.ticket === null ? [] : [`  ${"Ticket".padEnd(INDENT - 2)}${one.ticket} (${one.name})`],
+    ),
+    "",
+    `Look at all four, and write in region ${second}; then let who stands in for the primary`,
+    `take its place, which region ${second} finds by itself; read there, and look again:`,
+    "",
+    `  ${command} replication status -topology ${a}`,
+    `  ${command} kv put ${c} secret/hello who=four`,
+    `  ${command} replication demote -yes ${a}`,
+    `  ${command} replication promote ${b} -dr-token ${shellWord(standIn?.ticket ?? "")}`,
+    `  ${command} kv get ${c} secret/hello`,
+    `  ${command} replication status -topology ${c}`,
   ];
 }
 

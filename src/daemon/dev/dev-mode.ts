@@ -25,6 +25,12 @@ import type { Failure } from "@holdfast/shared/failure";
 const MAX_PEM = 64 * 1024;
 /** Two that share data have names of their own. */
 const REGIONS = { first: "a", second: "b" };
+/** The region of each further cluster: who stands in for another one is of its region. */
+const OTHERS: Readonly<Record<DevReplicaKind, readonly string[]>> = {
+  dr: [REGIONS.first],
+  performance: [REGIONS.second],
+  four: [REGIONS.first, REGIONS.second, REGIONS.second],
+};
 
 export interface DevPlace {
   readonly directory: string;
@@ -35,11 +41,10 @@ export interface DevPlace {
   /** The configuration as a document. */
   readonly document: string;
   readonly clouds: DevClouds | null;
-  /** Of the second cluster; null where there is none. */
+  /** Of the other clusters; null where there are none. */
   readonly replica: {
     readonly kind: DevReplicaKind;
-    readonly directory: string;
-    readonly document: string;
+    readonly clusters: readonly { readonly directory: string; readonly document: string }[];
   } | null;
 }
 
@@ -56,7 +61,7 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
   const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
   const document = (dataDir: string, address: string, region: string) => ({
     data_dir: literal(dataDir),
-    ...(flags.replica === "performance" ? { region } : {}),
+    ...(flags.replica === null || flags.replica === "dr" ? {} : { region }),
     storage: temporary ? { memory: {} } : { sqlite: {} },
     listener: {
       tcp: {
@@ -69,30 +74,28 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     },
     ...(clouds === null ? {} : { cloudb_endpoints: clouds.cloudbEndpoints }),
   });
-  const replicaDirectory = flags.replica === null ? null : host.makeTemporary();
+  const others = flags.replica === null ? [] : OTHERS[flags.replica];
+  const clusters = others.map((region, i) => {
+    const own = host.makeTemporary();
+    return {
+      directory: own,
+      document: JSON.stringify(document(own, besides(flags.address, i + 1), region)),
+    };
+  });
   return {
     directory,
     temporary,
     authority: tls?.authorityFile ?? null,
     document: JSON.stringify(document(directory, flags.address, REGIONS.first)),
     clouds,
-    replica:
-      replicaDirectory === null
-        ? null
-        : {
-            directory: replicaDirectory,
-            kind: flags.replica ?? "dr",
-            document: JSON.stringify(
-              document(replicaDirectory, besides(flags.address), REGIONS.second),
-            ),
-          },
+    replica: flags.replica === null ? null : { kind: flags.replica, clusters },
   };
 }
 
-/** Where the second cluster listens: two ports further, or anywhere where the first does. */
-function besides(address: string): string {
+/** Where another cluster listens: two ports further than the one before, or anywhere where the first does. */
+function besides(address: string, number: number): string {
   const { host = "127.0.0.1", port = 0 } = parseHostPort(address) ?? {};
-  const next = port === 0 || port > 65_533 ? 0 : port + 2;
+  const next = port === 0 || port + 2 * number > 65_535 ? 0 : port + 2 * number;
   return `${host.includes(":") ? `[${host}]` : host}:${next}`;
 }
 
@@ -151,8 +154,8 @@ export async function prepareClouds(
   await configureDevClouds(clouds, { address, authority: pem, token: rootToken, timers });
 }
 
-/** The second cluster, where one is to be: null otherwise. */
-export async function prepareReplica(
+/** The other clusters, where there are to be some. */
+export async function prepareReplicas(
   server: ServerPart,
   keys: DevKeys,
   { replica, authority }: DevPlace,
@@ -162,18 +165,21 @@ export async function prepareReplica(
     readonly load: (document: string) => Promise<Config>;
     readonly world: World;
   },
-): Promise<DevReplica | null> {
-  if (replica === null) return null;
+): Promise<readonly DevReplica[]> {
+  if (replica === null) return [];
   const { module, load, world } = parts;
-  const { startDevReplica } = await import("./dev-replica.ts");
+  const { startDevReplicas } = await import("./dev-replica.ts");
   const pem =
     authority === null ? null : (world.fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
-  return startDevReplica(server, keys, {
+  const clusters = [];
+  for (const { directory, document } of replica.clusters) {
+    clusters.push({ directory, config: await load(document) });
+  }
+  return startDevReplicas(server, keys, {
     module,
     server: parts.server,
-    config: await load(replica.document),
     kind: replica.kind,
-    directory: replica.directory,
+    clusters,
     authority: pem,
     world,
   });
@@ -187,12 +193,12 @@ export function announceDev(
     readonly host: Host;
     readonly fs: Fs;
     readonly version: string;
-    readonly replica: DevReplica | null;
+    readonly replicas: readonly DevReplica[];
   },
 ): void {
-  const { host, fs, version, replica } = parts;
+  const { host, fs, version, replicas } = parts;
   const { unsealKey, rootToken } = keys;
-  const addresses = [...server.addresses, ...(replica?.server.addresses ?? [])];
+  const addresses = [server, ...replicas.map((one) => one.server)].flatMap((one) => one.addresses);
   const offered = rootToken === null ? null : offerToken(fs, host, rootToken, addresses);
   const text = showBanner({
     version,
@@ -206,10 +212,12 @@ export function announceDev(
     // Never by npx: outside of a checkout it would ask the public registry for a package of this name.
     command: shellWord(join(host.root, "bin", "holdfast")),
     clouds: place.clouds?.states ?? [],
-    replica:
-      replica === null
-        ? null
-        : { address: replica.server.addresses[0] ?? "", ticket: replica.ticket, regions: REGIONS },
+    replicas: replicas.map((one) => ({
+      name: one.name,
+      address: one.server.addresses[0] ?? "",
+      ticket: one.ticket,
+    })),
+    regions: REGIONS,
   });
   host.out(text);
 }

@@ -1,5 +1,6 @@
-// --dev-replica: a second cluster in this process, joined to the first as its disaster-recovery secondary, so that a failover can
-// be tried within a minute, or as a region that shares its data. It is told so by the API, as an operator would do it.
+// --dev-replica: further clusters in this process, joined to the first as its disaster-recovery secondary, so that a failover can
+// be tried within a minute, as a region that shares its data, or both with one that stands in for each. They are told so by the API, as an
+// operator would do it.
 
 import { join } from "node:path";
 import { utf8 } from "@holdfast/shared/bytes";
@@ -11,6 +12,7 @@ import * as replication from "@holdfast/client/api/replication";
 import { type Answer, Client } from "@holdfast/client/client";
 import { NodeTransport } from "@holdfast/client/node/node-transport";
 import { parseServerAddress } from "@holdfast/client/server-address";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Config } from "../../config/config.ts";
 import { devReplicaFailed, devReplicaTokenless } from "../failures.ts";
 import type { DevReplicaKind } from "../flags.ts";
@@ -24,6 +26,8 @@ const ROUNDS = 600;
 const OPERATIONS = ["promote", "update-primary", "generate-public-key", "recover", "disable"];
 
 export interface DevReplica {
+  /** As whom it follows knows it. */
+  readonly name: string;
   readonly server: ServerPart;
   /** File with a ticket for its operations; null where it takes ordinary tokens. */
   readonly ticket: string | null;
@@ -32,41 +36,72 @@ export interface DevReplica {
 export interface ReplicaParts {
   readonly kind: DevReplicaKind;
   readonly module: Pick<ServerModule, "openServer">;
-  readonly config: Config;
   readonly server: ServerParts;
-  /** Of the replica alone. */
-  readonly directory: string;
+  /** In the order in which they are started, each with a directory to itself. */
+  readonly clusters: readonly { readonly config: Config; readonly directory: string }[];
   /** PEM, with TLS. */
   readonly authority: string | null;
   readonly world: Pick<World, "fs" | "timers">;
 }
 
-/** Resolves when it streams. */
-export async function startDevReplica(
+/** Whom each follows, by its place among all of them: 0 is the first cluster. */
+const PLANS: Readonly<Record<DevReplicaKind, readonly Plan[]>> = {
+  dr: [{ name: ID, follows: 0, kind: "dr" }],
+  performance: [{ name: ID, follows: 0, kind: "performance" }],
+  four: [
+    { name: "stand-in-a", follows: 0, kind: "dr" },
+    { name: "region-b", follows: 0, kind: "performance" },
+    { name: "stand-in-b", follows: 2, kind: "dr" },
+  ],
+};
+
+interface Plan {
+  readonly name: string;
+  readonly follows: number;
+  readonly kind: ReplicationKind;
+}
+
+/** Resolves when all of them stream. */
+export async function startDevReplicas(
   primary: ServerPart,
   { rootToken }: DevKeys,
   parts: ReplicaParts,
-): Promise<DevReplica> {
+): Promise<readonly DevReplica[]> {
   if (rootToken === null) throw devReplicaTokenless();
-  const { module, config, directory, world, kind } = parts;
-  const server = await module.openServer(config, parts.server);
+  const servers = [primary];
+  const replicas: DevReplica[] = [];
   try {
-    const made = await server.keeper.init({ secretShares: 1, secretThreshold: 1 });
-    const [key = ""] = made.keysBase64.reveal();
-    await server.keeper.unseal({ key });
-    const own = made.rootToken?.reveal() ?? "";
-    if (kind === "performance") {
-      await shared(primary, server, [rootToken, own], parts);
-      return { server, ticket: null };
+    for (const [i, plan] of PLANS[parts.kind].entries()) {
+      const { config, directory } = parts.clusters[i]!;
+      const server = await parts.module.openServer(config, parts.server);
+      servers.push(server);
+      const ticket = await joined(servers[plan.follows]!, server, rootToken, plan, parts);
+      const path = ticket === null ? null : join(directory, "ticket");
+      if (path !== null) parts.world.fs.replace(path, utf8(`${ticket}\n`));
+      replicas.push({ name: plan.name, server, ticket: path });
     }
-    const ticket = await paired(primary, server, [rootToken, own], parts);
-    const path = join(directory, "ticket");
-    world.fs.replace(path, utf8(`${ticket}\n`));
-    return { server, ticket: path };
+    return replicas;
   } catch (error) {
-    await server.stop().catch(() => {});
+    for (const server of servers.slice(1).toReversed()) await server.stop().catch(() => {});
     throw error;
   }
+}
+
+/** An empty cluster follows another one, which has this root token. Gives a ticket for it where it needs one. */
+async function joined(
+  primary: ServerPart,
+  server: ServerPart,
+  rootToken: string,
+  { name, kind }: Plan,
+  parts: ReplicaParts,
+): Promise<string | null> {
+  const made = await server.keeper.init({ secretShares: 1, secretThreshold: 1 });
+  const [key = ""] = made.keysBase64.reveal();
+  await server.keeper.unseal({ key });
+  const tokens = [rootToken, made.rootToken?.reveal() ?? ""] as const;
+  if (kind === "dr") return await paired(primary, server, tokens, name, parts);
+  await shared(primary, server, tokens, name, parts);
+  return null;
 }
 
 /** Gives a ticket for operations on the secondary. */
@@ -74,6 +109,7 @@ async function paired(
   primary: ServerPart,
   secondary: ServerPart,
   [rootToken, own]: readonly [string, string],
+  id: string,
   { authority, world }: ReplicaParts,
 ): Promise<string> {
   const { timers } = world;
@@ -82,7 +118,7 @@ async function paired(
   try {
     await replication.enableDrPrimary(a);
     const { data: key } = await replication.generateDrPublicKey(b);
-    const { data: made } = await replication.makeDrSecondaryToken(a, { id: ID, ...key });
+    const { data: made } = await replication.makeDrSecondaryToken(a, { id, ...key });
     await replication.enableDrSecondary(b, { token: made.token ?? "" });
     await streaming(() => replication.readDrStatus(b, {}, { accept: [503] }), timers);
     const wanted = { operations: OPERATIONS, ttl: "24h" };
@@ -98,6 +134,7 @@ async function shared(
   primary: ServerPart,
   secondary: ServerPart,
   [rootToken, own]: readonly [string, string],
+  id: string,
   { authority, world: { timers } }: ReplicaParts,
 ): Promise<void> {
   const a = clientOf(primary, rootToken, authority, timers);
@@ -105,7 +142,7 @@ async function shared(
   try {
     await replication.enablePerformancePrimary(a);
     const { data: key } = await replication.generatePerformancePublicKey(b);
-    const { data: made } = await replication.makePerformanceSecondaryToken(a, { id: ID, ...key });
+    const { data: made } = await replication.makePerformanceSecondaryToken(a, { id, ...key });
     await replication.enablePerformanceSecondary(b, { token: made.token ?? "" });
     const status = () => replication.readPerformanceStatus(b, {}, { accept: [503] });
     await streaming(status, timers, servesNow);

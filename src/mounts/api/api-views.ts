@@ -48,6 +48,7 @@ export const mountViewsApi = [
       "request, where the same right to sys/remount is needed as well.",
     access: access.sudo,
     belongs: (sight, { from }, { namespace }) => sight.belongs(namespace, from),
+    places: ({ from, to }) => [from, to],
     input: {
       from: wire.body("from").string("Path of the mount.", { form: withoutSlashes }),
       to: wire.body("to").string("Where it is to be.", { form: withoutSlashes }),
@@ -63,6 +64,7 @@ export const mountViewsApi = [
     path: "/sys/remount/status/:id",
     summary: "Read how the move of a mount goes.",
     access: access.capability,
+    belongs: (sight, { id }) => sight.moveBelongs(id),
     input: { id: wire.path("id").string("Id of the move.") },
     output: out.object({
       migration_id: out.string("Id of the move."),

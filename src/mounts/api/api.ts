@@ -55,6 +55,7 @@ const beside = {
 
 function mountEndpoints({ kind, word, noun, base }: Words) {
   const path = wire.path("path").string("Path of the mount.");
+  const places = placesOf(kind);
   const changes = kind === "auth" ? access.sudo : access.capability;
   return [
     endpoint({
@@ -135,6 +136,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         "stops it, and asking again goes on.",
       access: changes,
       belongs: (mounts, input, { namespace }) => mounts.belongs(namespace, kind, input.path),
+      places,
       input: {
         path,
         abandon: wire
@@ -163,6 +165,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
   ];
 }
 
+function placesOf(kind: MountKind): (input: { readonly path: string }) => readonly string[] {
+  return ({ path }) => [kind === "auth" ? `auth/${path}` : path];
+}
+
 function tuneEndpoints(
   { kind, word, noun, base }: Words,
   who: typeof access.sudo | typeof access.capability,
@@ -189,6 +195,7 @@ function tuneEndpoints(
       description: TUNING_HELP,
       access: who,
       belongs: (mounts, input, { namespace }) => mounts.belongs(namespace, kind, input.path),
+      places: placesOf(kind),
       input: { path, ...CONFIG_FIELDS[kind], ...beside },
       output: out.nothing,
       handler: async (mounts, input, { namespace }) => {

@@ -88,6 +88,11 @@ export class MountSight {
     return mounts.belongs(namespace, kind, below.slice(0, -1));
   }
 
+  /** Where a move is told of. */
+  moveBelongs(id: string): WritesTo {
+    return this.#options.mounts.moves.isOwn(id) ? "local" : "shared";
+  }
+
   moveOf(namespace: NamespaceRef, id: string): MoveRecord {
     return this.#options.mounts.moves.read(namespace, id);
   }

@@ -27,6 +27,8 @@ export interface TableOptions {
   readonly namespaces: { byId(id: string): NamespaceRef | null };
   /** One has come, gone or become another. */
   readonly changed: (uuid: string) => void;
+  /** Whether no path is to lead to a shared one: who writes it does not share it with this cluster any more. */
+  readonly withholds: (uuid: string) => boolean;
 }
 
 export class Table {
@@ -178,9 +180,30 @@ export class Table {
     for (const [mount, keys] of byMount) mount.invalidate(keys);
   }
 
+  /** Whether a path leads to it may be something else than before. */
+  look(uuid: string): void {
+    const mount = this.#byUuid.get(uuid);
+    if (mount === undefined) return;
+    this.#displace(mount);
+    this.#place(mount);
+  }
+
+  /** Its record has come: mounts may have come before it. */
+  lookIn(namespaceId: string): void {
+    const namespace = this.#options.namespaces.byId(namespaceId);
+    if (namespace === null) return;
+    for (const mount of this.within(namespaceId)) {
+      if (mount.namespace !== namespace) mount.follow(mount.record, namespace);
+    }
+  }
+
   #place(mount: Mount): void {
     const { uuid, namespaceId, path, local } = mount.record;
     this.#byUuid.set(uuid, mount);
+    if (!local && this.#options.withholds(uuid)) {
+      this.#shadowed.add(mount);
+      return;
+    }
     const segments = segmentsOf(path);
     const inTheWay = this.#tree.inTheWay(namespaceId, segments);
     if (!local && inTheWay.some(({ record }) => record.local)) return this.#shadow(mount);

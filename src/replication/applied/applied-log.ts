@@ -8,12 +8,12 @@ import type { Cursor, Standing } from "../../cluster/hello.ts";
 import { decodeSharedPart, type LogEntry } from "../../storage/rows/log-entry.ts";
 import { isLegalKey } from "../../storage/key.ts";
 import { MalformedBytes } from "../../storage/rows/row-bytes.ts";
-import type { AppliedPlace, AppliedPlaces } from "./applied-place.ts";
+import { type AppliedPlace, type AppliedPlaces, isOfOneIndex } from "./applied-place.ts";
 import { AppliedWrites } from "./applied-writes.ts";
 import type { Decision } from "../stream/decision.ts";
 import { protocolBroken, refusedByPrimary } from "../stream/failures.ts";
 import { answer } from "../following/answering.ts";
-import { BATCH_ENTRIES, type Heal, type ToReceiver } from "../stream/messages.ts";
+import type { Heal, ToReceiver } from "../stream/messages.ts";
 import {
   type Connection,
   EVENT,
@@ -24,13 +24,23 @@ import {
   type StreamEnd,
 } from "../stream/receiving.ts";
 import { assertGoesOn, inRounds } from "../stream/rounds.ts";
+import type { WithheldHere } from "../filters/withheld-here.ts";
 import { SharedTaker } from "./taking-shared.ts";
 
 export interface AppliedParts extends LinkParts {
   readonly followers: Pick<Followers, "apply">;
   readonly places: AppliedPlaces;
+  /** What this cluster has written of what is shared, while it led: kept before rows of its primary take its place. Default: nothing. */
+  readonly surplus?: {
+    /** False where it has nothing of its own. */
+    readonly keep: () => Promise<boolean>;
+    /** The rows here are those of the primary. */
+    readonly over: () => Promise<void>;
+  };
   /** How much of a comparison is kept until all of it is here. Default 64 MiB. */
   readonly stagedBytes?: number;
+  /** What is not sent here. Default: all that is shared is. */
+  readonly withheld?: WithheldHere;
 }
 
 export class AppliedLog implements ReceivedLog {
@@ -49,14 +59,13 @@ export class AppliedLog implements ReceivedLog {
     return { lineage, epoch, index, chain };
   }
 
-  get isConsistent(): boolean {
-    const { place } = this.#writes;
-    return place !== null && place.half === null && place.until === null;
+  get filter(): string {
+    return this.#parts.withheld?.version ?? "";
   }
 
-  get isTorn(): boolean {
+  get isConsistent(): boolean {
     const { place } = this.#writes;
-    return place !== null && (place.half !== null || place.until !== null);
+    return place !== null && isOfOneIndex(place);
   }
 
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits"> {
@@ -84,6 +93,8 @@ class AppliedSession implements ReceivedSession {
   readonly #progress: Progress;
   readonly #connection: Connection;
   readonly #taker: SharedTaker;
+  #hasRemoved = false; // what is withheld, since it was last settled
+  #of = 0; // which primary of the set this is
 
   constructor(
     parts: AppliedParts,
@@ -99,16 +110,56 @@ class AppliedSession implements ReceivedSession {
   }
 
   async begin(decision: Decision): Promise<void> {
+    const { surplus } = this.#parts;
     if (decision.kind === "refuse") throw refusedByPrimary(decision.reason);
-    if (decision.kind === "resume") return;
-    if (decision.kind === "copy" && (await this.#taker.copy())) return;
-    await this.#diff();
+    this.#of = this.#parts.ports.epoch();
+    const hasLed = (await surplus?.keep()) ?? false;
+    const isDue = await this.#sift();
+    // Since it led, the rows here are not those of the place that it had reached before.
+    if (decision.kind === "resume" && !hasLed && !isDue) return;
+    const isCopied = decision.kind === "copy" && (await this.#taker.copy());
+    if (!isCopied || isDue) await this.#diff();
+    if (hasLed) await surplus!.over();
+    await this.#sifted();
+  }
+
+  /** What is withheld, before anything else is taken: whether rows have to be compared for it. */
+  async #sift(): Promise<boolean> {
+    const { withheld, log } = this.#parts;
+    if (withheld === undefined) return false;
+    const answer = await this.#taker.withheld(withheld.version);
+    if (answer.isSame && !withheld.isDue) return false;
+    if (!answer.isSame) await withheld.install(answer);
+    this.#progress.rounds = 0; // rows differ by what is withheld: that is no damage which comparisons have not mended
+    const { mounts, namespaces } = answer;
+    const count = mounts.length + namespaces.length;
+    if (!answer.isSame) log.info("the primary withholds something else", { withheld: count });
+    for await (const rows of withheld.remains(this.#connection.signal)) {
+      this.#hasRemoved = true;
+      await this.#taker.remove(rows);
+    }
+    await this.#purge(withheld);
+    return true;
+  }
+
+  async #sifted(): Promise<void> {
+    const { withheld } = this.#parts;
+    if (withheld?.isDue !== true) return;
+    // Rows that were replaced since may have been kept with what is given up.
+    await this.#purge(withheld);
+    await withheld.settle(this.#hasRemoved);
+    this.#hasRemoved = false;
+  }
+
+  async #purge(withheld: WithheldHere): Promise<void> {
+    if (await withheld.purge(this.#connection.signal)) this.#hasRemoved = true;
   }
 
   async after(end: StreamEnd): Promise<void> {
     const { log, figures } = this.#parts;
     assertGoesOn(end);
-    if (end.kind === "trimmed") figures?.resumed("trimmed");
+    if (end.kind === "filtered") await this.#sift();
+    else if (end.kind === "trimmed") figures?.resumed("trimmed");
     else {
       figures?.damaged();
       log.warn("the shared data here differs from the primary's", {
@@ -118,6 +169,7 @@ class AppliedSession implements ReceivedSession {
       await this.#taker.mendOwn();
     }
     await this.#diff();
+    await this.#sifted();
   }
 
   #diff(): Promise<void> {
@@ -137,7 +189,8 @@ class AppliedSession implements ReceivedSession {
     const last = steps.at(-1)?.place ?? this.#place;
     if (skip !== null && skip.index > last.index) {
       this.#progress.announce(skip.index);
-      steps.push({ operations: [], place: at(last, { ...skip, epoch: last.epoch }) });
+      const place = at(last, { ...skip, epoch: last.epoch }, this.#of);
+      steps.push({ operations: [], place });
     }
     if (steps.length === 0) return;
     await this.#writes.write(steps, {
@@ -154,8 +207,9 @@ class AppliedSession implements ReceivedSession {
     skipped,
   }: ToReceiver): { operations: LogEntry["operations"]; place: AppliedPlace }[] {
     const { entries } = batch!;
-    const isRight = entries.length > 0 && entries.length <= BATCH_ENTRIES;
-    if (!isRight || skipped.length !== entries.length * 4) throw protocolBroken("no entries");
+    if (entries.length === 0 || skipped.length !== entries.length * 4) {
+      throw protocolBroken("no entries");
+    }
     const counts = Buffer.from(skipped.buffer, skipped.byteOffset, skipped.byteLength);
     const steps = [];
     let place = this.#place;
@@ -166,7 +220,7 @@ class AppliedSession implements ReceivedSession {
       if (entry.index !== place.index + 1n + BigInt(counts.readUInt32BE(i * 4))) {
         throw protocolBroken(`entry ${entry.index} after ${place.index}`);
       }
-      place = at(place, entry);
+      place = at(place, entry, this.#of);
       steps.push({ operations: entry.operations, place });
     }
     return steps;
@@ -175,9 +229,10 @@ class AppliedSession implements ReceivedSession {
   compare({ shared: theirs }: ToReceiver): StreamEnd | null {
     if (theirs === null) throw protocolBroken("what is not shared");
     const { store, ports } = this.#parts;
-    const { index, lineage, chain, half, until } = this.#place;
+    const place = this.#place;
+    const { index, lineage, chain } = place;
     this.#progress.announce(theirs.index);
-    if (index !== theirs.index || half !== null || until !== null) return null;
+    if (index !== theirs.index || !isOfOneIndex(place)) return null;
     if (!equalBytes(lineage, theirs.lineage) || !equalBytes(chain, theirs.chain)) {
       return { kind: "diverged" };
     }
@@ -194,8 +249,7 @@ class AppliedSession implements ReceivedSession {
 
   answer(heal: Heal): Promise<void> {
     const { store } = this.#parts;
-    const { half, until } = this.#place;
-    const isWhole = half === null && until === null;
+    const isWhole = isOfOneIndex(this.#place);
     return answer(heal, { store, isWhole, kind: "performance" }, this.#connection);
   }
 
@@ -209,10 +263,11 @@ class AppliedSession implements ReceivedSession {
 function at(
   before: AppliedPlace,
   { epoch, index, chain }: Pick<Cursor, "epoch" | "index" | "chain">,
-) {
+  of: number,
+): AppliedPlace {
   const isPast = before.until === null || index >= before.until;
   const until = isPast ? null : before.until;
-  return { ...before, epoch, index, chain, half: null, part: 0, until };
+  return { ...before, epoch, index, chain, of, half: null, part: 0, until };
 }
 
 function readEntry(bytes: Uint8Array): LogEntry {

@@ -9,9 +9,15 @@ import type { StoreTx } from "../../storage/transaction.ts";
 
 /** Below core/replication/performance/. */
 export const PLACE = "applied";
+/** Below local/replication/performance/, and so also where somebody stands in for this cluster, who does not have its place: there while the rows are
+ *  of different indexes. */
+const TORN = "torn";
+const tornCodec = jsonCodec<true>();
 
 /** A place in the log of the primary, and how the rows here are to it. */
 export interface AppliedPlace extends Cursor {
+  /** Which primary of the set has written the log, counted from 1; 0: an earlier version of this server has not kept it. */
+  readonly of: number;
   /** Rows are being taken over that the log is gone on with afterwards, from this place. A copy goes on after a key. Of an entry that is too
    *  large for one transaction a part is there: it comes again as a whole. */
   readonly half:
@@ -25,13 +31,19 @@ export interface AppliedPlace extends Cursor {
   readonly until: bigint | null;
 }
 
+/** Whether the rows here are those of the index of the place, and of no later one. */
+export function isOfOneIndex({ half, until }: Pick<AppliedPlace, "half" | "until">): boolean {
+  return half === null && until === null;
+}
+
 /** Where it is kept. */
 export interface AppliedPlaces {
   /** What is durable. */
   read(): AppliedPlace | null;
   /** What a transaction sees. */
   readIn(raw: StoreTx): AppliedPlace | null;
-  put(raw: StoreTx, place: AppliedPlace): void;
+  /** `before`: what the transaction has found. */
+  put(raw: StoreTx, place: AppliedPlace, before: AppliedPlace | null): void;
 }
 
 interface StoredPlace {
@@ -39,6 +51,7 @@ interface StoredPlace {
   readonly epoch: number;
   readonly index: string; // decimal
   readonly chain: string; // hex
+  readonly of?: number;
   readonly half?: AppliedPlace["half"];
   readonly part?: number;
   readonly until?: string;
@@ -47,23 +60,26 @@ interface StoredPlace {
 const stored = jsonCodec<StoredPlace>();
 
 export const placeCodec: Codec<AppliedPlace> = {
-  encode: ({ lineage, epoch, index, chain, half, part, until }) =>
+  encode: ({ lineage, epoch, index, chain, of, half, part, until }) =>
     stored.encode({
       lineage: hex(lineage),
       epoch,
       index: String(index),
       chain: hex(chain),
+      ...(of === 0 ? {} : { of }),
       ...(half === null ? {} : { half }),
       ...(part === 0 ? {} : { part }),
       ...(until === null ? {} : { until: String(until) }),
     }),
   decode: (bytes) => {
-    const { lineage, epoch, index, chain, half = null, part = 0, until } = stored.decode(bytes);
+    const found = stored.decode(bytes);
+    const { lineage, epoch, index, chain, of = 0, half = null, part = 0, until } = found;
     return {
       lineage: Buffer.from(lineage, "hex"),
       epoch,
       index: BigInt(index),
       chain: Buffer.from(chain, "hex"),
+      of,
       half,
       part,
       until: until === undefined ? null : BigInt(until),
@@ -71,13 +87,30 @@ export const placeCodec: Codec<AppliedPlace> = {
   },
 };
 
-/** In a view of core/replication/performance/. */
-export function placesIn(view: View): AppliedPlaces {
+/** Views of core/replication/performance/ and local/replication/performance/. */
+export interface PlaceViews {
+  readonly own: View;
+  readonly view: View;
+}
+
+export function placesIn({ own, view }: PlaceViews): AppliedPlaces {
   return {
-    read: () => view.get(PLACE, placeCodec),
-    readIn: (raw) => view.within(raw).get(PLACE, placeCodec),
-    put: (raw, place) => view.within(raw).put(PLACE, place, placeCodec),
+    read: () => own.get(PLACE, placeCodec),
+    readIn: (raw) => own.within(raw).get(PLACE, placeCodec),
+    put: (raw, place, before) => {
+      own.within(raw).put(PLACE, place, placeCodec);
+      const isTorn = !isOfOneIndex(place);
+      if (before !== null && isTorn === !isOfOneIndex(before)) return; // as nearly always
+      const tx = view.within(raw);
+      if (isTorn) tx.put(TORN, true, tornCodec);
+      else tx.delete(TORN);
+    },
   };
+}
+
+/** Whether whoever has applied the rows had not come to their end: for who has its data, and not its place. */
+export function wasTorn({ view }: Pick<PlaceViews, "view">): boolean {
+  return view.get(TORN, tornCodec) === true;
 }
 
 export function isSamePlace(a: AppliedPlace | null, b: AppliedPlace | null): boolean {

@@ -5,6 +5,7 @@ import { Status, StatusError } from "../../grpc/status.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import type { LogOperation } from "../../storage/rows/log-entry.ts";
+import type { WriteOptions } from "../../storage/writing.ts";
 import type { AppliedParts } from "./applied-log.ts";
 import { type AppliedPlace, isSamePlace } from "./applied-place.ts";
 import { keysMissing } from "../stream/failures.ts";
@@ -93,8 +94,8 @@ export class AppliedWrites {
       const write = store.writeApplied((tx) => {
         if (!isSamePlace(places.readIn(tx), expected)) throw notNext();
         for (const operation of operations) followers.apply(tx, operation);
-        places.put(tx, place);
-      });
+        places.put(tx, place, expected);
+      }, roomFor({ operations, place }));
       write.catch(() => {}); // looked at below
       writes.push(write);
       await slices.pause();
@@ -106,6 +107,13 @@ export class AppliedWrites {
     const error = failed < 0 ? null : (results[failed] as PromiseRejectedResult).reason;
     return { count, error };
   }
+}
+
+/** What revokes is taken for as long as own revocations are, also the place after it, and where nothing is to be written. Of anything else the
+ *  upper half of the reserve: revocations come behind it. */
+function roomFor({ operations, place }: AppliedStep): WriteOptions {
+  const onlyDeletes = place.half === null && operations.every(({ value }) => value === null);
+  return onlyDeletes ? { essential: true } : { deletion: true };
 }
 
 function notNext(): StatusError {

@@ -1,20 +1,45 @@
 // Up to which index the log of the primary is here, by kind.
 
 import type { LinkedOptions } from "../options.ts";
-import type { Role } from "../roles/role.ts";
-import { PLACE, placesIn } from "./applied-place.ts";
+import { type Fork, forksOf, type Role, type Secondary } from "../roles/role.ts";
+import { isOfOneIndex, PLACE, placesIn, type PlaceViews, wasTorn } from "./applied-place.ts";
 
 /** Who has led, and has followed nobody since, has all of it: it has written it. */
-export function appliedHere({ kind, store, own }: LinkedOptions, role: Role): bigint {
+export function appliedHere(options: LinkedOptions, role: Role): bigint {
+  const { kind, store } = options;
   const hasLed = role.mode === "secondary" && role.id === "" && role.led === true;
   if (kind === "dr" || hasLed || role.mode !== "secondary") return store.index;
-  return placesIn(own).read()?.index ?? 0n;
+  return placesIn(options).read()?.index ?? 0n;
+}
+
+/** From which index on whoever takes the place of the last primary now goes on by itself, by that one's log: behind what is here of it. Where
+ *  rows here are those of an earlier primary, nothing is that later ones have written since they parted from it. */
+export function nextFirst(options: LinkedOptions, role: Secondary): bigint {
+  const { surplus } = role;
+  const place = surplus === undefined ? placesIn(options).read() : null;
+  const here = surplus === undefined ? appliedHere(options, role) : options.store.index;
+  const of = surplus?.epoch ?? place?.of ?? 0;
+  const later: Fork[] = of === 0 ? [] : forksOf(role).filter(({ number }) => number > of);
+  // An earlier version has not kept whose place it is.
+  if (of === 0 && role.superseded === true) later.push(role.epoch);
+  return later.map(({ first }) => BigInt(first)).reduce(least, here + 1n);
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return other < one ? other : one;
 }
 
 /** Whether the shared rows here are those of one index of the primary's. */
-export function isWhole({ own }: Pick<LinkedOptions, "own">): boolean {
-  const place = placesIn(own).read();
-  return place !== null && place.half === null && place.until === null;
+export function isWhole(views: PlaceViews): boolean {
+  const place = placesIn(views).read();
+  return place !== null && isOfOneIndex(place);
+}
+
+/** Whether they are of different ones, whoever is followed by now: nobody is answered from those. Where nothing was ever applied they are
+ *  this cluster's own, or not there yet; or those of a cluster whose place was taken, which has left word. */
+export function isTorn(views: PlaceViews): boolean {
+  const place = placesIn(views).read();
+  return place === null ? wasTorn(views) : !isOfOneIndex(place);
 }
 
 /** Whenever that may have changed. */

@@ -46,6 +46,11 @@ function listing({ barrier }: MadeBarrier): Follower<string> {
   };
 }
 
+function placesOf(barrier: MadeBarrier["barrier"]) {
+  const below = "replication/performance/";
+  return placesIn({ own: barrier.view(`core/${below}`), view: barrier.view(`local/${below}`) });
+}
+
 function versionOf({ barrier }: MadeBarrier): string {
   return JSON.stringify(barrier.keysVersion);
 }
@@ -94,7 +99,7 @@ function received({ here, there, sender }: Both, fetch: () => Promise<void>): Re
     store,
     ...world,
     followers: new Followers(barrier.view("shared/"), [listing(there)]),
-    places: placesIn(barrier.view("core/replication/performance/")),
+    places: placesOf(barrier),
     ports: {
       open: () => new CarriedLink(new MemoryCarrier(set, peer, world), peer),
       addresses: () => ["primary"],
@@ -187,7 +192,7 @@ test("new keys are fetched with the first row that needs them, whether anything 
   await receiver.close();
   const again = sealedBarrier(there.disk);
   assert.ok(unsealed(again.barrier));
-  const place = placesIn(again.barrier.view("core/replication/performance/")).read();
+  const place = placesOf(again.barrier).read();
   assert.deepEqual([place?.index, place?.half, place?.until], [here.store.index, null, null]);
   assert.equal(again.barrier.view("local/").get("own", codec), "under it");
   assert.equal(again.barrier.view("local/").get("list/ns/root/things/c", codec), "new");

@@ -3,6 +3,7 @@
 // for whatever was written there meanwhile; until it has, the place says that the rows are of no index.
 
 import { equalBytes } from "@holdfast/shared/bytes";
+import { withTightHeap } from "../../storage/following/tight-heap.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { classOf, isLegalKey } from "../../storage/key.ts";
 import { SCOPE_BYTES } from "../../storage/rows/log-entry.ts";
@@ -13,7 +14,7 @@ import type { AppliedParts } from "./applied-log.ts";
 import type { AppliedPlace } from "./applied-place.ts";
 import type { AppliedWrites } from "./applied-writes.ts";
 import { protocolBroken } from "../stream/failures.ts";
-import type { SharedHead } from "../stream/messages.ts";
+import type { SharedHead, WithheldAnswer } from "../stream/messages.ts";
 import { absent, groupsOf, inOrder, PrimaryRows } from "../stream/primary-rows.ts";
 import type { Connection, Progress } from "../stream/receiving.ts";
 
@@ -49,7 +50,11 @@ export class SharedTaker {
   }
 
   /** Everything, in the order of keys, into a store that has nothing shared. Goes on where one has begun. False where it does not add up. */
-  async copy(): Promise<boolean> {
+  copy(): Promise<boolean> {
+    return withTightHeap(() => this.#copy());
+  }
+
+  async #copy(): Promise<boolean> {
     this.#progress.state = "merkle-sync";
     const half = this.#writes.place?.half ?? null;
     const goesOn = half?.kind === "copy" ? half.after : null;
@@ -59,15 +64,14 @@ export class SharedTaker {
     let after = goesOn ?? "";
     let next = this.#theirs.chunk(after);
     for (;;) {
-      const chunk = await next;
-      const rows = inOrder(chunk, after);
+      const { rows, isDone, index } = inOrder(await next, after);
       after = rows.at(-1)?.key ?? after;
-      if (!chunk.isDone) {
+      if (!isDone) {
         next = this.#theirs.chunk(after); // while these are written
         next.catch(() => {}); // whoever waits for it hears of it
       }
       await this.#apply(rows, (last) => ({ kind: "copy", after: last }));
-      if (chunk.isDone) return await this.#finish(anchor, chunk.index);
+      if (isDone) return await this.#finish(anchor, index);
     }
   }
 
@@ -112,6 +116,20 @@ export class SharedTaker {
     return await this.#finish(anchor, index);
   }
 
+  withheld(version: string): Promise<WithheldAnswer> {
+    return this.#theirs.withheld(version);
+  }
+
+  /** What is not sent any more. The rest stays as it is: its place in the primary's log is the same. */
+  async remove(rows: readonly AdoptedRow[]): Promise<void> {
+    const { place } = this.#writes;
+    if (place === null) return; // nothing was ever taken
+    for (const some of partsOf(rows)) {
+      await this.#write([{ operations: some, place }]);
+      await this.#slices.pause();
+    }
+  }
+
   /** Leaves and sums of shared rows follow the rows again: then a comparison shows what is wrong. Own rows are believed by nobody else, and
    *  are left to whoever looks after them. */
   async mendOwn(): Promise<void> {
@@ -132,7 +150,8 @@ export class SharedTaker {
   /** Where the log of the primary stands: from here on it is gone on with. */
   async #begin(isCopy: boolean): Promise<{ anchor: SharedHead; pages: Uint8Array }> {
     const { ports } = this.#parts;
-    const { shared: anchor, pages, keysVersion } = await this.#theirs.begin(isCopy);
+    const filter = this.#parts.withheld?.version ?? "";
+    const { shared: anchor, pages, keysVersion } = await this.#theirs.begin(isCopy, filter);
     if (anchor === null) throw protocolBroken("no place that rows are taken over from");
     if (keysVersion !== ports.keysVersion()) await ports.keys(this.#connection.link);
     this.#progress.announce(anchor.index);
@@ -142,9 +161,9 @@ export class SharedTaker {
   /** From here on the rows are of no index. */
   async #mark(anchor: SharedHead, half: NonNullable<AppliedPlace["half"]>): Promise<void> {
     const { lineage, epoch, index, chain } = anchor;
-    await this.#write([
-      { operations: [], place: { lineage, epoch, index, chain, half, part: 0, until: null } },
-    ]);
+    const of = this.#parts.ports.epoch();
+    const place = { lineage, epoch, index, chain, of, half, part: 0, until: null };
+    await this.#write([{ operations: [], place }]);
   }
 
   async #finish(anchor: SharedHead | null, index: bigint): Promise<boolean> {

@@ -3,6 +3,7 @@
 
 import type { Failure } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
+import type { Tx } from "../../barrier/view.ts";
 import type { Following } from "../following.ts";
 import type { TookOver } from "./log-times.ts";
 import type { LinkedOptions } from "../options.ts";
@@ -27,7 +28,7 @@ export interface Entered {
 export interface DataSteps {
   /** When this cluster took the place of another, as far as its log tells; null where it never has. */
   readonly tookOver: TookOver | null;
-  /** When this process began to write what is shared in the place of another cluster; null where it has not. */
+  /** When this cluster began to write what is shared in the place of another one; null where it has not. */
   readonly sharedSince: Instant | null;
   /** How late it is by the log of whom it takes the place of; null but while it does. */
   readonly goesOnAt: Instant | null;
@@ -42,8 +43,10 @@ export interface DataSteps {
   /** From here on the data is this cluster's own; where that fails, it is a secondary as before. Gives the time of the log; null where
    *  that is this cluster's own. */
   begin(what: Omit<Promoting, "logEpoch">): Promise<Instant | null>;
-  /** The first index of the epoch that has begun, and who has led before. */
-  begun(): { readonly first: string; readonly before: string };
+  /** The first index of the epoch that has begun, and who has led before; `own`: the same index in the log here, where that is another. */
+  begun(): { readonly first: string; readonly before: string; readonly own?: string };
+  /** With the role that says so: since when it is. */
+  mark(tx: Tx): void;
   /** The rooms open with it. */
   take(time: Instant | null): Promise<void>;
   /** It will not be changed here any more: the rooms rest. */

@@ -1,10 +1,18 @@
 // A performance secondary has what is shared, and data of its own: it leads a log of its own, and leaves shared rows to its primary. Until
 // the first copy is whole nothing opens there but what runs the node: there are no tokens, and no policies.
 
+import { jsonCodec } from "@holdfast/shared/codec";
 import type { Failure } from "@holdfast/shared/failure";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
+import type { Tx } from "../../barrier/view.ts";
+import { isTorn, nextFirst } from "../applied/how-far.ts";
+import { halfCopied } from "../failures.ts";
 import type { DataParts, DataSteps, Entered } from "./data-steps.ts";
 import { follows, type Promoting, type Role } from "../roles/role.ts";
+
+const SINCE = "shared-since";
+const sinceCodec = jsonCodec<string>();
 
 export class SharedData implements DataSteps {
   readonly #parts: DataParts;
@@ -29,8 +37,12 @@ export class SharedData implements DataSteps {
     return isCopying(this.#parts.role.now);
   }
 
-  async enter(role: Role, _stopped: (() => Failure) | null): Promise<Entered> {
-    this.#parts.options.store.leaveShared(follows(role));
+  async enter(role: Role, stopped: (() => Failure) | null): Promise<Entered> {
+    const { store, view } = this.#parts.options;
+    // Somebody else leads by now: before anything is written here, and not when that is stored.
+    store.leaveShared(follows(role) || stopped !== null);
+    const since = follows(role) ? null : view.get(SINCE, sinceCodec);
+    this.#sharedSince = since === null ? null : parseTime(since);
     this.#parts.following.begin();
     return { following: isCopying(role), secondary: isCopying(role) };
   }
@@ -44,6 +56,8 @@ export class SharedData implements DataSteps {
   async begin(what: Omit<Promoting, "logEpoch">): Promise<null> {
     const { options, role, changes, following } = this.#parts;
     const begin = async () => {
+      // Nobody is followed now: it does not come about any more. Half of what changed is nobody's data, and would be that of all who follow.
+      if (isTorn(options)) throw halfCopied();
       await role.step({ do: "promoting", promoting: { ...what, logEpoch: 0 } });
       try {
         await options.store.skipTo(following.applied);
@@ -57,17 +71,25 @@ export class SharedData implements DataSteps {
   }
 
   begun() {
-    const { role, following } = this.#parts;
+    const { options, role, following } = this.#parts;
     const { now } = role;
-    const before = now.mode === "secondary" ? now.epoch.cluster : "";
-    return { first: String(following.applied + 1n), before };
+    const own = String(options.store.index + 1n);
+    if (now.mode !== "secondary") return { first: String(following.applied + 1n), before: "", own };
+    return { first: String(nextFirst(options, now)), before: now.epoch.cluster, own };
+  }
+
+  /** Engines may have worked elsewhere until now, and not have told of it. It outlives the process: whoever is started again soon after
+   *  has not waited yet. */
+  mark(tx: Tx): void {
+    const now = this.#parts.options.clock.now();
+    this.#sharedSince = now;
+    tx.put(SINCE, showTime(now), sinceCodec);
   }
 
   /** They lead anew: what was passed over because another cluster writes it is looked at again. */
   async take(): Promise<void> {
-    const { store, house, clock } = this.#parts.options;
+    const { store, house } = this.#parts.options;
     await house.drained();
-    this.#sharedSince = clock.now(); // engines may have worked elsewhere until now, and not have told of it
     await this.#parts.changes.orSeal(async () => {
       await house.yield();
       store.leaveShared(false);
@@ -95,6 +117,7 @@ export class SharedData implements DataSteps {
   }
 
   async leadAgain(): Promise<void> {
+    await this.#parts.options.view.write((tx) => this.mark(tx), { essential: true });
     await this.take();
   }
 }

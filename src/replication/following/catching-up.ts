@@ -125,6 +125,8 @@ export class CatchingUp {
       case "suspect": // the next stream begins with a comparison of heads
         this.#progress.state = "merkle-diff";
         return await this.#taker.mendOwn();
+      case "filtered": // who stands in for the primary has everything
+        throw protocolBroken("a filter");
       case "differs": {
         this.#progress.state = "merkle-diff";
         figures?.damaged();

@@ -34,13 +34,13 @@ export class OwnLog implements ReceivedLog {
     return cursorOf(this.#parts.store);
   }
 
+  /** Nothing is withheld from who stands in for the primary. */
+  readonly filter = "";
+
   get isConsistent(): boolean {
     const { store, ports } = this.#parts;
     return store.adopting === null && ports.marks.read() === null;
   }
-
-  /** Nobody is answered from them. */
-  readonly isTorn = false;
 
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits"> {
     const { store } = this.#parts;

@@ -3,6 +3,7 @@
 // anchor on makes up for whatever was written there meanwhile; until it has, the mark says that the rows are of no index.
 
 import { equalBytes } from "@holdfast/shared/bytes";
+import { withTightHeap } from "../../storage/following/tight-heap.ts";
 import type { ReadView } from "../../storage/engines/engine.ts";
 import { compareKeys } from "../../storage/key.ts";
 import { reindexStore } from "../../storage/repair/reindex.ts";
@@ -44,7 +45,11 @@ export class RowTaker {
   }
 
   /** Everything, in the order of keys. Goes on after the cursor where a copy of this log has begun. */
-  async copy(): Promise<void> {
+  copy(): Promise<void> {
+    return withTightHeap(() => this.#copy());
+  }
+
+  async #copy(): Promise<void> {
     const { store } = this.#parts;
     this.#progress.state = "merkle-sync";
     const half = store.adopting;
@@ -54,16 +59,15 @@ export class RowTaker {
     let after = goesOn ? half.cursor.slice(COPY.length) : "";
     let next = this.#theirs.chunk(after);
     for (;;) {
-      const chunk = await next;
-      const rows = inOrder(chunk, after);
+      const { rows, isDone, index } = inOrder(await next, after);
       after = rows.at(-1)?.key ?? after;
-      if (!chunk.isDone) {
+      if (!isDone) {
         next = this.#theirs.chunk(after); // while these are written
         next.catch(() => {}); // whoever waits for it hears of it
       }
       await this.#adopt(rows, (last) => COPY + last);
       this.#took(rows.length);
-      if (chunk.isDone) return await this.#finish(anchor, chunk.index);
+      if (isDone) return await this.#finish(anchor, index);
     }
   }
 

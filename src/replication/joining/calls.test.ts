@@ -293,7 +293,13 @@ test("a fence needs the keys of the set, and is of one epoch", async () => {
   }
   assert.deepEqual(stage.fences, []);
   const by = { rootKey, from: LATER.cluster };
-  const answer = { leads: true, isRevoked: false, candidates: [], siblings: [] };
+  const answer = {
+    leads: true,
+    isProved: false,
+    isRevoked: false,
+    candidates: [],
+    siblings: [],
+  };
   assert.deepEqual(await sendFence(link, name, LATER, by), { ...answer, leading: LATER });
   const earlier = { ...EPOCH, number: EPOCH.number - 1 };
   assert.deepEqual(await sendFence(link, name, earlier, by), { ...answer, leading: EPOCH }); // who leads there
@@ -307,7 +313,8 @@ test("who leads by the answer to a fence is taken from nobody but who has the ke
   const { rootKey } = stage.node.barrier;
   const { number, cluster, first } = LATER;
   const proof = fenceProof(rootKey, { ...name, epoch: LATER });
-  const words = { from: cluster, candidacy: "", revoked: [], disowned: "" };
+  const epochProof = Buffer.alloc(0);
+  const words = { from: cluster, candidacy: "", revoked: [], disowned: "", epochProof };
   const sent = { epoch: number, cluster, first, proof, ...words };
   const good = await link.call(fence, sent);
   for (const change of [

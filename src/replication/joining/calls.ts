@@ -2,6 +2,7 @@
 // certificate, the fence that a later primary puts before an earlier one, and what that one has left outside.
 
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { EMPTY } from "@holdfast/shared/bytes";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
@@ -22,7 +23,7 @@ import { openRows, sealRows } from "./brought-rows.ts";
 import { certificateUnusable, fenceUnproved, orphansUnreadable } from "./failures.ts";
 import { bundleOf, type KeyBundle, MAX_BUNDLE, openBundle, sealBundle } from "./key-bundle.ts";
 import type { Membership } from "./membership.ts";
-import { fenceProof, provesFence } from "./proofs.ts";
+import { fenceProof, provesEpoch, type ProvenEpoch, provesFence } from "./proofs.ts";
 import type { Secondaries } from "./secondaries.ts";
 
 const SERVICE = "/holdfast.cluster.v1.Replication";
@@ -70,6 +71,7 @@ export const fence = method(
     candidacy: text(6), // of `from`; empty where it says nothing of it
     revoked: list(text(7), MAX_REVOKED), // by `from`, where it leads: serials of the primary of before
     disowned: text(8), // by `from`, where it leads: the cluster of that primary; empty where it is not
+    epochProof: bytes(9), // signed by the authority that the epoch was begun with; empty where `from` has none
   }),
   // Whether it is taken, and who leads as far as the other side knows.
   message({
@@ -83,6 +85,7 @@ export const fence = method(
     candidates: list(text(7), SIBLINGS),
     siblings: list(part(8, sibling), SIBLINGS),
     isRevoked: flag(9), // by who answers: the cluster that was said to lead
+    epochProof: bytes(10), // of the epoch that is answered, as above
   }),
   { maxRequest: 32 * KIB, maxResponse: 128 * KIB, atOnce: 1 },
 );
@@ -94,10 +97,14 @@ export interface FenceWords {
   readonly revoked?: readonly string[];
   /** The cluster of that primary, where it was revoked itself. */
   readonly disowned?: string;
+  /** That the epoch was begun with an authority, signed by it: whoever trusts that one needs no other word. Default: there is none. */
+  readonly epochProof?: Uint8Array;
 }
 
 export interface FenceAnswer {
   readonly leading: Epoch;
+  /** Whether the authority that is trusted here has signed for it. */
+  readonly isProved: boolean;
   /** Whether whoever answers is the one that leads. */
   readonly leads: boolean;
   /** Whether it has revoked the one that it was told of. */
@@ -126,11 +133,20 @@ export interface JoiningPorts {
   readonly random: Random;
   /** Throws where the caller speaks of another epoch than that of the set. */
   readonly checkEpoch: (epoch: number) => void;
-  /** Somebody who has the keys of the set says to lead in this epoch, or only who does (`isOwn` false). Gives the one that leads
-   *  as far as is known here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean, by: Peer) => Promise<Epoch>;
+  /** Somebody who has the keys of the set says to lead in this epoch, or only who does (`isOwn` false). `proof`: what the authority that is
+   *  trusted here has signed of it; null: nothing. Gives the one that leads as far as is known here. */
+  readonly fenced: (
+    epoch: Epoch,
+    isOwn: boolean,
+    by: Peer,
+    proof: Uint8Array | null,
+  ) => Promise<Epoch>;
+  /** What is signed of an epoch, for others. Default: nothing is. */
+  readonly signedEpoch?: (epoch: Epoch) => Uint8Array;
   /** Whether this cluster leads the set now. */
   readonly leads: () => boolean;
+  /** Who is heard of who leads. Default: members. */
+  readonly heard?: Pick<Secondaries, "assertKnown" | "clusterOf">;
   /** Takes over rows that stand for something outside, where they are not there yet. */
   readonly adopt: (rows: readonly BroughtRow[], from: string) => Promise<Adoption>;
 }
@@ -157,7 +173,11 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
     }),
     fenceCall(of, {
       ...ports,
-      later: (peer, epoch) => secondaries.noteLater(peer, epoch),
+      secondaries: ports.heard ?? secondaries,
+      authority: () => secondaries.material.authority.certificate,
+      later: (peer, epoch) => {
+        if (secondaries.isMember(peer)) secondaries.noteLater(peer, epoch);
+      },
       isRevoked: (cluster) => secondaries.isRevokedCluster(cluster),
     }),
     serveUnary(adoptOrphans, async ({ epoch, rows }, { peer }) => {
@@ -171,7 +191,9 @@ export function joiningCalls(of: SetName, ports: JoiningPorts): readonly Served<
 }
 
 /** What a member knows of the others, where it follows or has followed. */
-export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
+export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads" | "signedEpoch"> {
+  /** The certificate of the authority that is trusted here. Default: what is signed proves nothing. */
+  readonly authority?: () => Uint8Array;
   readonly secondaries: Pick<Secondaries, "assertKnown" | "clusterOf">;
   readonly barrier: Pick<Barrier, "rootKey">;
   /** Who is about to be promoted. Default: nobody says so here. */
@@ -191,13 +213,14 @@ export interface FencePorts extends Pick<JoiningPorts, "fenced" | "leads"> {
 export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Peer> {
   const { secondaries, barrier, fenced, leads, candidates, siblings } = ports;
   return serveUnary(fence, async ({ proof, from, candidacy, revoked, ...said }, { peer }) => {
-    const { disowned, ...sent } = said;
+    const { disowned, epochProof: signed, ...sent } = said;
     secondaries.assertKnown(peer);
     const epoch = provenEpoch(sent, proof, { set, kind }, barrier.rootKey);
     // All members have the keys: who speaks for another one proves no more than who has heard of it.
     const isSelf = from !== "" && from === secondaries.clusterOf(peer);
     const isOwn = isSelf && from === epoch.cluster;
-    const leading = await fenced(epoch, isOwn, peer);
+    const isSigned = isProved(signed, ports.authority?.() ?? EMPTY, { set, kind, epoch });
+    const leading = await fenced(epoch, isOwn || isSigned, peer, isSigned ? signed : null);
     const accepted = isSame(leading, epoch);
     if (isNext(leading, epoch)) ports.later?.(peer, epoch);
     const serials = revoked.filter(isSerial);
@@ -215,8 +238,15 @@ export function fenceCall({ set, kind }: SetName, ports: FencePorts): Served<Pee
       candidates: spoken === null ? [] : (candidates?.hear(from, spoken) ?? []),
       siblings: spoken === null ? [] : (siblings?.() ?? []),
       isRevoked: ports.isRevoked?.(epoch.cluster) ?? false,
+      epochProof: ports.signedEpoch?.(leading) ?? EMPTY,
     };
   });
+}
+
+/** Whether the authority has signed for it. */
+function isProved(signed: Uint8Array, authority: Uint8Array, proven: ProvenEpoch): boolean {
+  if (signed.length === 0 || authority.length === 0) return false;
+  return provesEpoch(signed, new X509Certificate(authority), proven);
 }
 
 /** Throws unless whoever says it has the keys of the set. */
@@ -296,20 +326,22 @@ function readCertificate(der: Uint8Array): X509Certificate {
 /** Tells another member of the set who leads by now. Gives who does as far as that one knows. `from`: this cluster. */
 export async function sendFence(
   link: PeerLink,
-  { set, kind }: SetName,
+  { set, kind, authority = EMPTY }: SetName & Partial<Pick<Membership, "authority">>,
   epoch: Epoch,
   by: FenceWords & { readonly rootKey: KeyObject; readonly from: string },
 ): Promise<FenceAnswer> {
-  const { rootKey, from, candidacy = "", revoked = [], disowned = "" } = by;
+  const { rootKey, from, candidacy = "", revoked = [], disowned = "", epochProof = EMPTY } = by;
   const { number, cluster, first } = epoch;
   const proof = fenceProof(rootKey, { set, kind, epoch });
-  const sent = { epoch: number, cluster, first, proof, from, candidacy, revoked, disowned };
+  const said = { proof, from, candidacy, revoked, disowned, epochProof };
+  const sent = { epoch: number, cluster, first, ...said };
   // Who answers a greeting and nothing else holds up no change of the role.
   const answer = await link.call(fence, sent, { timeout: FENCE_ANSWER });
   const leading = provenEpoch(answer, answer.proof, { set, kind }, rootKey);
   const { leads, candidates, siblings, isRevoked } = answer;
   return {
     leading,
+    isProved: isProved(answer.epochProof, authority, { set, kind, epoch: leading }),
     leads,
     isRevoked,
     // They are called, and people read them: what is neither an id nor an address is another's text.

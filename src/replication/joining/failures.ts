@@ -2,6 +2,7 @@
 
 import { ACCEPTED_NAMES } from "@holdfast/shared/text/policy-name";
 import { Failure } from "@holdfast/shared/failure";
+import { REPLACED } from "../../cluster/hello.ts";
 
 /**
  * @code joining-key-unusable A public key is none that anything can be encrypted to.
@@ -105,6 +106,14 @@ export function activationExpired(): Failure {
 export function otherCluster(): Failure {
   const message = "another cluster has come with the same activation token before";
   return new Failure("denied", "joining-other-cluster", message);
+}
+
+/**
+ * @code joining-place-taken Another cluster was promoted in the place of this secondary, and comes to the primary with its credentials.
+ * @remedy Demote this one in disaster recovery, and have it follow the other one there; or disable it.
+ */
+export function placeTaken(): Failure {
+  return new Failure("denied", "joining-place-taken", REPLACED);
 }
 
 /**

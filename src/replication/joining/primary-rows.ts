@@ -19,6 +19,7 @@ const SERVER = "server";
 const SECONDARIES = "secondaries/";
 const REVOKED = "revoked/";
 const REVOKED_CLUSTERS = "revoked-clusters";
+const REVOKED_THERE = "revoked-there";
 const REFUSED = "refused";
 const PAGE = 256;
 /** Of clusters that were revoked; the oldest of more go. */
@@ -59,6 +60,15 @@ export interface KnownSecondary {
   readonly region?: string;
   /** Names of the policies that it may vouch for; null: all. */
   readonly attests: readonly string[] | null;
+  /** The epoch of the log of whoever has come by this id last; not there until one has said so. */
+  readonly stand?: LogStand;
+}
+
+/** Of a log: whoever stands in for the cluster that has written it goes on with a later one. */
+export interface LogStand {
+  readonly epoch: number;
+  /** Its first index. */
+  readonly first: string;
 }
 
 // --- authority and port ---
@@ -119,6 +129,8 @@ interface StoredSecondary {
   readonly addresses?: readonly string[];
   readonly region?: string;
   readonly attest_policies?: readonly string[];
+  readonly log_epoch?: number;
+  readonly log_first?: string;
 }
 
 const stored = jsonCodec<StoredSecondary>();
@@ -136,6 +148,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
     addresses,
     region,
     attests,
+    stand,
   }) =>
     stored.encode({
       certificates: certificates.map(({ serial, expires, digest: sha256 }) => ({
@@ -152,6 +165,7 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       ...(addresses.length === 0 ? {} : { addresses }),
       ...(region === undefined ? {} : { region }),
       ...(attests === null ? {} : { attest_policies: attests }),
+      ...(stand === undefined ? {} : { log_epoch: stand.epoch, log_first: stand.first }),
     }),
   decode: (bytes) => {
     const row = stored.decode(bytes);
@@ -170,6 +184,9 @@ export const secondaryCodec: Codec<Omit<KnownSecondary, "id">> = {
       addresses: row.addresses ?? [],
       ...(row.region === undefined ? {} : { region: row.region }),
       attests: row.attest_policies ?? null,
+      ...(row.log_epoch === undefined || row.log_first === undefined
+        ? {}
+        : { stand: { epoch: row.log_epoch, first: row.log_first } }),
     };
   },
 };
@@ -238,6 +255,13 @@ export function putRevokedClusters(
   ids: readonly string[],
   again: readonly string[] = [],
 ): void {
+  const there = tx.get(REVOKED_THERE, clusters) ?? [];
+  if (there.some((id) => again.includes(id))) {
+    putRevokedThere(
+      tx,
+      there.filter((id) => !again.includes(id)),
+    );
+  }
   const before = tx.get(REVOKED_CLUSTERS, clusters) ?? [];
   const all = [...new Set([...before, ...ids])].filter((id) => id !== "" && !again.includes(id));
   if (all.join() === before.join()) return;
@@ -245,15 +269,29 @@ export function putRevokedClusters(
   else tx.put(REVOKED_CLUSTERS, all.slice(-MAX_CLUSTERS), clusters);
 }
 
+/** Those that the primary does not believe, as it has said last: those that have stood in for it among them. */
+export function putRevokedThere(tx: Tx, ids: readonly string[]): void {
+  if (ids.length === 0) tx.delete(REVOKED_THERE);
+  else tx.put(REVOKED_THERE, ids.slice(-MAX_CLUSTERS), clusters);
+}
+
+export function storedRevokedThere(reads: ViewReads): readonly string[] {
+  return reads.get(REVOKED_THERE, clusters) ?? [];
+}
+
 /** Without those that have come again. */
 export function storedRevokedClusters(reads: ViewReads): readonly string[] {
-  const all = reads.get(REVOKED_CLUSTERS, clusters) ?? [];
-  return all.filter((cluster) => nameOfCluster(reads, cluster) === "");
+  const all = new Set([
+    ...(reads.get(REVOKED_CLUSTERS, clusters) ?? []),
+    ...storedRevokedThere(reads),
+  ]);
+  return [...all].filter((cluster) => nameOfCluster(reads, cluster) === "");
 }
 
 /** Whether it was revoked here, also where it has come again since. */
 export function wasRevoked(reads: ViewReads, cluster: string): boolean {
-  return reads.get(REVOKED_CLUSTERS, clusters)?.includes(cluster) === true;
+  const own = reads.get(REVOKED_CLUSTERS, clusters) ?? [];
+  return own.includes(cluster) || storedRevokedThere(reads).includes(cluster);
 }
 
 /** Whether it was, and has not come again, under whichever id. */
@@ -285,6 +323,7 @@ export function storedRefused(reads: ViewReads, by: string): readonly string[] {
 export function forgetPrimary(tx: Tx): void {
   forgetMembers(tx);
   tx.delete(REVOKED_CLUSTERS);
+  tx.delete(REVOKED_THERE);
 }
 
 /** It becomes a primary anew: another authority knows none of these. Who was revoked in the set is still believed by nobody. */

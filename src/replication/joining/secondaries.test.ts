@@ -13,7 +13,15 @@ import type { IssuedCertificate } from "../../cluster/authority.ts";
 import { verifyServer } from "../../cluster/verify.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { SystemRandom } from "../../system/random.ts";
-import { forgetPrimary, putRefused, storedRefused } from "./primary-rows.ts";
+import {
+  forgetPrimary,
+  isRevoked,
+  putRefused,
+  putRevokedThere,
+  storedRefused,
+  storedRevokedClusters,
+} from "./primary-rows.ts";
+import { Secondaries } from "./secondaries.ts";
 
 const CLUSTER = "0b8e2f3e-0000-4000-8000-00000000000b";
 const OTHER = "0b8e2f3e-0000-4000-8000-00000000000c";
@@ -38,6 +46,28 @@ test("a primary has an authority and a certificate of its port, and still after 
   await stage.view.write((tx) => forgetPrimary(tx));
   assert.throws(() => stage.secondaries.material, failure("invalid", /not a primary/));
   await assert.rejects(stage.secondaries.admit("berlin"), failure("invalid", /not a primary/));
+});
+
+test("who stood in for a primary and was revoked is not believed in the other kind either, until it stands in again", async () => {
+  const stage = await SetStage.start();
+  const { random: own } = stage.made.world;
+  const besideView = stage.made.barrier.view("local/replication/performance/");
+  const { view, clock } = stage;
+  const secondaries = new Secondaries({ view, kind: "dr", clock, random: own, besideView });
+  const joins = async (id: string) => {
+    const { pair } = await secondaries.admit(id);
+    const peer = stage.peer(pair);
+    await secondaries.confirm(peer, CLUSTER);
+  };
+  await joins("berlin");
+  assert.equal(isRevoked(besideView, CLUSTER), false);
+  await secondaries.revoke("berlin");
+  assert.equal(isRevoked(besideView, CLUSTER), true);
+  assert.deepEqual(storedRevokedClusters(besideView), [CLUSTER]);
+  await besideView.write((tx) => putRevokedThere(tx, [CLUSTER, OTHER])); // as a primary of before has said
+  await joins("berlin-again");
+  assert.equal(isRevoked(besideView, CLUSTER), false);
+  assert.deepEqual(storedRevokedClusters(besideView), [OTHER]);
 });
 
 test("who becomes a primary again has another authority and knows nobody", async () => {

@@ -3,6 +3,7 @@
 // before anybody is answered.
 
 import { EMPTY, equalBytes } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
@@ -21,11 +22,12 @@ import {
   type ReplicationKind,
   type SetName,
 } from "../../cluster/names.ts";
-import type { FormerPlace } from "../../cluster/hello.ts";
+import type { FormerPlace, Hello } from "../../cluster/hello.ts";
 import { digestOf, type Peer } from "../../cluster/verify.ts";
 import { isHpkePublicKey } from "../../crypto/hpke.ts";
-import type { Epoch } from "../roles/role.ts";
+import { type Epoch, isNext } from "../roles/role.ts";
 import { PerMinute } from "../per-minute.ts";
+import { leaseLapsed } from "../failures.ts";
 import * as failures from "./failures.ts";
 import {
   deleteExpired,
@@ -33,6 +35,7 @@ import {
   forgetMembers,
   isRevoked,
   type KnownSecondary,
+  type LogStand,
   type MemberCertificate,
   type PrimaryMaterial,
   putMaterial,
@@ -47,6 +50,7 @@ import {
   storedSecondaries,
   storedSecondary,
 } from "./primary-rows.ts";
+import type { ComingFilters } from "../filters/stored-filters.ts";
 import { isItself, type KnownCluster } from "./whose-id.ts";
 
 export const DEFAULT_TTL: Nanos = 30n * MINUTE;
@@ -72,12 +76,17 @@ export interface SecondariesOptions extends Issuing {
   /** Of core/replication/<kind>/. */
   readonly view: View;
   readonly kind: ReplicationKind;
+  /** Where the other kind keeps its rows, whose authority those have that stand in for this cluster: who is revoked here is not believed there.
+   *  Default: nowhere. */
+  readonly besideView?: View;
   /** A cluster as it is known from before this one led; null where it is not. Default: none is. */
   readonly knownBefore?: (
     reads: ViewReads,
     clusterId: string,
     kind: ReplicationKind,
   ) => KnownCluster | null;
+  /** What was said of a cluster before it came. Default: nothing is. */
+  readonly coming?: ComingFilters;
 }
 
 /** What a member says at its hello. */
@@ -89,7 +98,12 @@ export interface Said {
   readonly formers: readonly FormerPlace[];
   /** Of those that share data; empty where it says none. */
   readonly region: string;
+  /** Of its own log, where that is not the primary's; null where it says nothing of it. */
+  readonly stand: LogStand | null;
 }
+
+/** Which cluster says to come, and by what it was known. */
+type WhoComes = Pick<Hello, "clusterId" | "formers">;
 
 /** A member that may come from now on, and the certificate that is to be handed to it. */
 export interface AdmittedMember {
@@ -119,19 +133,26 @@ export class Secondaries {
   readonly #view: View;
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
+  readonly #beside: View | null;
+  readonly #unmarked = new Set<string>(); // in it, though they were revoked
   readonly #knownBefore: NonNullable<SecondariesOptions["knownBefore"]>;
+  readonly #coming: ComingFilters | null;
   readonly #renewals: PerMinute;
   /** As stored; null where that is to be read. Each Echo has them. */
   #revoked: readonly string[] | null = null;
   /** By the id of the member that has said so, since this began. */
   readonly #later = new Map<string, Epoch>();
 
-  constructor({ view, kind, clock, random, knownBefore = () => null }: SecondariesOptions) {
+  constructor(options: SecondariesOptions) {
+    const { view, kind, clock, random, knownBefore = () => null } = options;
+    const { coming = null, besideView = null } = options;
+    this.#coming = coming;
     this.#renewals = new PerMinute(clock, RENEWALS);
     this.#view = view;
     this.#kind = kind;
     this.#world = { clock, random };
     this.#knownBefore = knownBefore;
+    this.#beside = besideView;
   }
 
   /** Throws where this cluster is no primary. */
@@ -142,9 +163,9 @@ export class Secondaries {
   }
 
   /** Without those whose token has ended long ago and was never used. */
-  known(): KnownSecondary[] {
+  known(reads: ViewReads = this.#view): KnownSecondary[] {
     const now = this.#now();
-    return storedSecondaries(this.#view).filter((secondary) => !isForgotten(secondary, now));
+    return storedSecondaries(reads).filter((secondary) => !isForgotten(secondary, now));
   }
 
   /** Whose token has ended before anybody came with it. */
@@ -212,17 +233,38 @@ export class Secondaries {
    */
   async revoke(id: string): Promise<string[]> {
     if (!isMemberId(id)) throw failures.idInvalid();
-    const serials = await this.#write((tx) => {
-      const known = storedSecondary(tx, id);
-      if (known === null) return [];
-      for (const certificate of known.certificates) putRevoked(tx, id, certificate);
-      putRevokedClusters(tx, [known.clusterId]);
-      deleteSecondary(tx, id);
-      deleteExpired(tx, this.#now());
-      return known.certificates.map(({ serial }) => serial);
+    const revoke = (beside: View | null) =>
+      this.#write((tx) => {
+        const known = storedSecondary(tx, id);
+        if (known === null) return [];
+        for (const certificate of known.certificates) putRevoked(tx, id, certificate);
+        putRevokedClusters(tx, [known.clusterId]);
+        if (beside !== null) putRevokedClusters(tx.on(beside), [known.clusterId]);
+        else if (this.#beside !== null) this.#unmarked.add(known.clusterId);
+        deleteSecondary(tx, id);
+        deleteExpired(tx, this.#now());
+        return known.certificates.map(({ serial }) => serial);
+      });
+    const serials = await revoke(this.#beside).catch((error: unknown) => {
+      // A primary that reaches nobody writes these rows alone, and may write again when whom it misses is revoked.
+      if (isLapsed(error)) return revoke(null);
+      throw error;
     });
     this.#revoked = null;
     return serials;
+  }
+
+  /** Marks in the rows of the other kind who could not be marked there when it was revoked, unless that cannot be written yet. */
+  async markRevoked(): Promise<void> {
+    const beside = this.#beside;
+    if (beside === null || this.#unmarked.size === 0) return;
+    const clusters = [...this.#unmarked];
+    try {
+      await beside.write((tx) => putRevokedClusters(tx, clusters));
+      for (const cluster of clusters) this.#unmarked.delete(cluster);
+    } catch (error) {
+      if (!isLapsed(error)) throw error;
+    }
   }
 
   /** Whoever leads in the place of this cluster has revoked some: gives all certificates of those, and the ids of who was heard until
@@ -250,27 +292,29 @@ export class Secondaries {
 
   /** At its hello: whether it may come, the first time or again, and as which cluster. What its transactions hold and where it is are
    *  kept, for as long as it is away. */
-  async confirm(
-    peer: Peer,
-    clusterId: string,
-    { transactionBytes = null, addresses = [], formers = [], region = "" }: Partial<Said> = {},
-  ): Promise<KnownSecondary> {
-    const known = this.#mayCome(this.#view, peer, clusterId, { formers, region });
+  async confirm(peer: Peer, clusterId: string, said: Partial<Said> = {}): Promise<KnownSecondary> {
+    const { transactionBytes = null, addresses = [], formers = [], region = "" } = said;
+    const { stand = null } = said;
+    const known = this.#mayCome(this.#view, peer, clusterId, { formers, region, stand });
     if (transactionBytes !== null) this.#later.delete(peer.id); // it comes to follow
     const bytes = transactionBytes ?? known.transactionBytes;
     const where = addresses.length === 0 ? known.addresses : addresses;
     const named = region === "" ? known.region : region;
+    const stands = stand ?? known.stand;
     const { certificates } = known;
     const isDigested = certificates.some((one) => one.serial === peer.serial && one.digest);
     const isSame =
       (isDigested || peer.digest === undefined) &&
       known.clusterId === clusterId &&
+      this.#coming?.isDue(this.#view, known, clusterId) !== true &&
       known.transactionBytes === bytes &&
       known.addresses.join() === where.join() &&
-      known.region === named;
+      known.region === named &&
+      known.stand?.epoch === stands?.epoch &&
+      known.stand?.first === stands?.first;
     if (known.used !== null && isSame) return known;
     return await this.#write((tx) => {
-      const member = this.#mayCome(tx, peer, clusterId, { formers, region });
+      const member = this.#mayCome(tx, peer, clusterId, { formers, region, stand });
       const used = member.used ?? this.#now();
       const next = {
         ...member,
@@ -280,8 +324,12 @@ export class Secondaries {
         transactionBytes: bytes,
         addresses: where,
         ...(named === undefined ? {} : { region: named }),
+        ...(stands === undefined ? {} : { stand: stands }),
       };
+      this.#coming?.take(tx, member, clusterId);
       putSecondary(tx, next);
+      const isNew = member.used === null || member.clusterId !== clusterId;
+      if (isNew && this.#beside !== null) putRevokedClusters(tx.on(this.#beside), [], [clusterId]);
       return next;
     });
   }
@@ -310,10 +358,13 @@ export class Secondaries {
     {
       formers = [],
       region = "",
+      stand = null,
       publicKey = EMPTY,
-    }: Partial<Pick<Said, "formers" | "region">> & { readonly publicKey?: Uint8Array } = {},
+    }: Partial<Pick<Said, "formers" | "region" | "stand">> & {
+      readonly publicKey?: Uint8Array;
+    } = {},
   ): void {
-    const member = this.#mayCome(this.#view, peer, clusterId, { formers, region });
+    const member = this.#mayCome(this.#view, peer, clusterId, { formers, region, stand });
     if (publicKey.length > 0) assertItsKey(member, publicKey);
   }
 
@@ -321,23 +372,43 @@ export class Secondaries {
     reads: View | Tx,
     peer: Peer,
     clusterId: string,
-    { formers, region }: Pick<Said, "formers" | "region">,
+    { formers, region, stand }: Pick<Said, "formers" | "region" | "stand">,
   ): KnownSecondary {
     if (!isClusterId(clusterId)) throw failures.clusterIdInvalid();
     const member = this.#memberOf(reads, peer);
     const { used, activateBy } = member;
     if (used === null && activateBy < this.#now()) throw failures.activationExpired();
-    if (used !== null && member.clusterId !== clusterId) throw failures.otherCluster();
+    if (used !== null && member.clusterId !== clusterId) assertStandsIn(member, clusterId, stand);
     if (used === null) this.#assertItself(reads, peer, clusterId, formers);
-    this.#assertRegionFree(reads, region, clusterId);
+    this.#assertRegionFree(reads, region, { id: member.id, clusterId });
     return member;
   }
 
+  /** Whether another cluster comes by that id by now. */
+  isReplaced({ id }: Pick<Peer, "id">, clusterId: string): boolean {
+    const now = this.clusterNamed(id);
+    return now !== "" && now !== clusterId;
+  }
+
+  /** Whether it has the authority of this set, as only who stands in for this cluster has, or for whom this one does: with a certificate that
+   *  it has issued to itself. */
+  hasAuthority({ set, kind, serial }: Peer, { clusterId, formers }: WhoComes): boolean {
+    if (formers.length === 0 || !isClusterId(clusterId)) return false;
+    const authority = this.material.authority.certificate;
+    const known = { id: "", authority, serials: [], digests: [], hasLed: true };
+    return isItself(known, formers, { set, kind, serial, clusterId }, this.#now());
+  }
+
   /** Two clusters of one name could not be told apart by who names a region. One that has come by several ids is one. */
-  #assertRegionFree(reads: View | Tx, region: string, clusterId: string): void {
+  #assertRegionFree(
+    reads: View | Tx,
+    region: string,
+    { id, clusterId }: Pick<KnownSecondary, "id" | "clusterId">,
+  ): void {
     if (region === "") return;
+    const isOther = (one: KnownSecondary) => one.id !== id && one.clusterId !== clusterId;
     const other = storedSecondaries(reads).find(
-      (one) => one.used !== null && one.clusterId !== clusterId && one.region === region,
+      (one) => one.used !== null && isOther(one) && one.region === region,
     );
     if (other !== undefined) throw failures.regionTaken(other);
   }
@@ -368,6 +439,11 @@ export class Secondaries {
   /** Throws unless it is one of them, whatever the port has let through. */
   assertKnown(peer: Peer): void {
     this.#memberOf(this.#view, peer);
+  }
+
+  isMember({ id, serial }: Peer): boolean {
+    const known = storedSecondary(this.#view, id);
+    return known?.certificates.some((one) => one.serial === serial) === true;
   }
 
   /** The cluster that has come as this member; empty where none has. */
@@ -460,6 +536,22 @@ function assertItsKey({ publicKey: known }: KnownSecondary, publicKey: Uint8Arra
   if (known !== null && !equalBytes(known, publicKey)) throw failures.otherKey();
 }
 
+/** By the epochs of their logs, as those who stand in for one another go by them: the later one is taken. Throws where that is not the one
+ *  that comes. */
+function assertStandsIn(
+  { clusterId, stand }: KnownSecondary,
+  comes: string,
+  said: LogStand | null,
+): void {
+  if (said === null) throw failures.otherCluster();
+  // An earlier version has not written down what it was.
+  const { epoch: number, first } = stand ?? { epoch: 1, first: "0" };
+  const known = { number, first, cluster: clusterId };
+  const next = { number: said.epoch, first: said.first, cluster: comes };
+  if (said.epoch > 1 && isNext(known, next)) return; // in the first epoch nobody stands in for anybody
+  throw number > 1 ? failures.placeTaken() : failures.otherCluster();
+}
+
 function isForgotten({ used, activateBy }: KnownSecondary, now: Instant): boolean {
   return used === null && activateBy + REMEMBERED < now;
 }
@@ -476,4 +568,8 @@ function withDigest(
   return certificates.map((one) =>
     one.serial === serial && digest !== undefined ? { ...one, digest } : one,
   );
+}
+
+function isLapsed(error: unknown): boolean {
+  return error instanceof Failure && error.code === leaseLapsed().code;
 }

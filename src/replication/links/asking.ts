@@ -29,7 +29,7 @@ export interface Others {
 /** What one of them has answered. */
 export interface Said {
   readonly leading: Epoch;
-  /** Whether it is the one that leads. */
+  /** Whether it is the one that leads, or shows what that one's authority has signed, which is trusted here. */
   readonly isItself: boolean;
 }
 
@@ -172,10 +172,11 @@ class Asking {
     const all = [this.#primary, ...this.#called].flatMap(({ sibling, answer }) =>
       answer === null ? [] : [{ sibling, answer, revoked: this.#revokedIn(answer) }],
     );
-    const said = all.flatMap(({ sibling, answer: { leading, leads, cluster }, revoked }) => {
+    const said = all.flatMap(({ sibling, answer, revoked }) => {
+      const { leading, leads, cluster, isProved } = answer;
       if (revoked.has(leading.cluster)) return [];
       const isItself = leads && cluster === leading.cluster && isCluster(sibling, cluster);
-      return [{ leading, isItself }];
+      return [{ leading, isItself: isItself || isProved }];
     });
     return {
       said,

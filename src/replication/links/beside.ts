@@ -24,7 +24,7 @@ const TRIALS = 6;
 
 export interface BesideWorld extends Pick<
   FencePorts,
-  "fenced" | "leads" | "candidates" | "revoke"
+  "fenced" | "leads" | "candidates" | "revoke" | "signedEpoch"
 > {
   readonly barrier: { readonly rootKey: KeyObject };
   readonly clock: Pick<Clock, "now" | "elapsed">;
@@ -68,7 +68,14 @@ export class Beside {
       authority,
       certificate,
       key,
-      table: serviceTable([fenceCall(this.#name, { ...this.#world, secondaries, revoke })]),
+      table: serviceTable([
+        fenceCall(this.#name, {
+          ...this.#world,
+          secondaries,
+          revoke,
+          authority: () => authority,
+        }),
+      ]),
       greet: async (hello, peer) => this.#greet(hello, peer),
       revoked: this.#world.revoked(),
     });
@@ -101,7 +108,8 @@ export class Beside {
     if (siblings().some(({ serials }) => serials.includes(serial))) return; // as one of those
     const others = [this.#world.clusterId(), ...siblings().map(({ cluster }) => cluster)];
     if (others.includes(clusterId) || !isClusterId(clusterId)) return;
-    if ((this.#primary ?? clusterId) !== clusterId) return; // one authority is one cluster's
+    // One authority is one cluster's, but that of a performance set, which goes over to who stands in for its primary.
+    if (kind === "dr" && (this.#primary ?? clusterId) !== clusterId) return;
     const { authority } = this.#member;
     if (!formers.some(({ certificate }) => equalBytes(certificate, authority))) return;
     if (this.#trials.take(serial) > 0) return;

@@ -2,6 +2,7 @@
 // of the two is known to both afterwards.
 
 import type { KeyObject } from "node:crypto";
+import { EMPTY } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
 import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
@@ -15,6 +16,8 @@ export interface FencingWorld extends DialingWorld {
   readonly barrier: { readonly rootKey: KeyObject };
   readonly clusterId: () => string;
   readonly version: string;
+  /** What is signed of an epoch, for others. Default: nothing is. */
+  readonly signedEpoch?: (epoch: Epoch) => Uint8Array;
 }
 
 export interface Saying extends FenceWords {
@@ -60,7 +63,8 @@ export async function exchange(
       const self = { clusterId: clusterId(), version, formers };
       const over = signal === undefined ? dead.signal : AbortSignal.any([signal, dead.signal]);
       const { clusterId: cluster } = await link.open(self, over);
-      const by = { rootKey: barrier.rootKey, from: clusterId(), ...words };
+      const epochProof = world.signedEpoch?.(epoch) ?? EMPTY;
+      const by = { rootKey: barrier.rootKey, from: clusterId(), epochProof, ...words };
       return { cluster, ...(await sendFence(link, member, epoch, by)) };
     } catch (error) {
       failed?.(address, error); // it is asked again later

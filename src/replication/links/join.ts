@@ -15,7 +15,9 @@ import { storedMaterial } from "../joining/primary-rows.ts";
 import { formerPlace } from "../joining/whose-id.ts";
 import { type DialingWorld, linkAt, linkTo } from "./dialing.ts";
 import { storedFormer, type Upstream } from "./upstream.ts";
+import { logStand } from "../cascades/log-stand.ts";
 import { type FormerPlace, isRevokedThere } from "../../cluster/hello.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
@@ -23,6 +25,7 @@ import { STORAGE_FORMAT } from "../stream/decision.ts";
 import { cursorOf, hasCode } from "../stream/receiving.ts";
 
 export interface JoiningSelf extends DialingWorld {
+  readonly kind: ReplicationKind;
   readonly store: Store;
   /** Of the rows of the kind that is joined. */
   readonly view: View;
@@ -38,6 +41,8 @@ export interface JoiningSelf extends DialingWorld {
 export interface Reached {
   readonly bundle: KeyBundle;
   readonly upstream: Upstream;
+  /** How many mounts and namespaces of the primary are not sent here. Default: none. */
+  readonly withheld?: number;
 }
 
 /** Throws, with what went wrong, unless the primary has taken this cluster and sent its keys. */
@@ -57,14 +62,14 @@ export async function reachPrimary(
       apiAddress: self.apiAddress(),
       clusterAddresses: [self.clusterAddress()].filter((one) => one !== ""),
       epoch: epoch.number,
-      ...standingOf(self.store),
+      ...standingOf(self),
       isEmpty,
       region: isEmpty ? self.configuredRegion : self.region(),
       formers: formersOf(activation, self),
     });
     if (answer.decision?.kind === "refuse") throw primaryRefuses(answer.decision.reason);
     const bundle = await fetchFirstKeys(link, activation, privateKey, epoch.number);
-    return { bundle, upstream };
+    return { bundle, upstream, withheld: answer.withheld };
   } catch (error) {
     throw joiningFailure(error, link.hasMet);
   } finally {
@@ -116,6 +121,8 @@ export interface Tried {
   readonly address: string;
   /** What is in the way; null where nothing is. */
   readonly cause: string | null;
+  /** How many mounts and namespaces of the primary would not be sent here. Default: none. */
+  readonly withheld?: number;
 }
 
 /** Whether the primary at that address would take this cluster. Neither side keeps anything of it. */
@@ -143,7 +150,7 @@ export async function tryPrimary(
       clusterId: self.clusterId(),
       version: self.version,
       epoch,
-      ...standingOf(self.store),
+      ...standingOf(self),
       isEmpty,
       isTrial: true,
       region: isEmpty ? self.configuredRegion : self.region(),
@@ -154,7 +161,7 @@ export async function tryPrimary(
     });
     const { decision } = answer;
     const cause = decision?.kind === "refuse" ? decision.reason : null;
-    return { step: "hello", address, cause };
+    return { step: "hello", address, cause, withheld: answer.withheld };
   } catch (error) {
     const cause = opened?.hasMet === true ? reasonOf(error) : explain(error);
     return { step: stepOf(error), address, cause };
@@ -173,9 +180,10 @@ function stepOf(error: unknown): TrialStep {
   return PORT_FAILED.has(code) ? "certificate" : "hello";
 }
 
-function standingOf(store: Store): Partial<Self> {
+function standingOf({ store, kind }: Pick<JoiningSelf, "store" | "kind">): Partial<Self> {
   const { timeline, limits } = store;
   return {
+    ...(kind === "performance" ? logStand(store) : {}),
     timeline: encodeTimeline(timeline!),
     cursor: cursorOf(store),
     storageFormat: STORAGE_FORMAT,
@@ -189,18 +197,33 @@ export interface Place {
   readonly at: Address;
 }
 
-/** The first of these places where the primary that is known already answers, as it was named. */
+/** The first of these places where the primary that is known already answers, or who has taken its place, as it was named. One that was
+ *  superseded is not. */
 export async function findPrimary(
   places: readonly Place[],
   upstream: Upstream,
   self: JoiningSelf,
+  epoch: number,
+  isRevoked: (cluster: string) => boolean = () => false,
 ): Promise<string> {
   const problems: string[] = [];
   for (const [i, { named, at }] of places.entries()) {
     const link = linkAt(at, upstream.member, self);
     try {
-      await link.open({ clusterId: self.clusterId(), version: self.version });
-      return named;
+      const { decision, clusterId } = await link.open({
+        clusterId: self.clusterId(),
+        version: self.version,
+        epoch,
+        ...standingOf(self),
+        isTrial: true,
+        region: self.region(),
+      });
+      if (isRevoked(clusterId)) {
+        problems.push(`address ${i + 1}: the primary has revoked this cluster`);
+        continue;
+      }
+      if (decision?.kind !== "refuse") return named;
+      problems.push(`address ${i + 1}: ${decision.reason}`);
     } catch (error) {
       problems.push(`address ${i + 1}: ${explain(error)}`);
     } finally {

@@ -1,9 +1,12 @@
 // Everything that speaks with other clusters, in one value: certificates, gRPC and TLS are loaded with it, and only by a
 // cluster that has others.
 
+import { X509Certificate } from "node:crypto";
 import type { ViewReads } from "../../barrier/view.ts";
+import type { FormerPlace } from "../../cluster/hello.ts";
 import type { MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
+import { serialOf } from "../../cluster/verify.ts";
 import {
   forgetPrimary,
   isRevoked,
@@ -12,6 +15,7 @@ import {
   wasRevoked,
 } from "../joining/primary-rows.ts";
 import { enablePrimary, makePrimary, Secondaries } from "../joining/secondaries.ts";
+import { formerPlace } from "../joining/whose-id.ts";
 import type { LinkedOptions, ReplicationOptions } from "../options.ts";
 import { PerMinute } from "../per-minute.ts";
 import type { Primary } from "../roles/role.ts";
@@ -19,7 +23,9 @@ import type { StoredRole } from "../roles/stored-role.ts";
 import { Beside, type BesideWorld } from "./beside.ts";
 import { callOthers, within } from "./asking.ts";
 import { leaderAtStart } from "./coming-up.ts";
-import { othersOf } from "./others.ts";
+import { othersOf, ownSecondaries } from "./others.ts";
+import { leavingWith, standingIn } from "../cascades/standing-in.ts";
+import { signedEpoch } from "../cascades/signed-epoch.ts";
 import { exchange, isDenial, tellRefuted, tellSuperseded } from "./fencing.ts";
 import { Receiving, type ReceivingWorld } from "./receiving.ts";
 import { Serving, type ServingPort, type ServingWorld } from "./serving.ts";
@@ -29,6 +35,7 @@ import {
   forgetUpstream,
   forgetFormer,
   formerHeard,
+  isStoodIn,
   keepFormer,
   putInformed,
   putUpstream,
@@ -67,6 +74,11 @@ export const links = {
   putInformed,
   revokeSiblings,
   isRevoked,
+  isStoodIn,
+  ownSecondaries,
+  standingIn,
+  leavingWith,
+  signedEpoch,
   wasRevoked,
 
   /** Under which a cluster is known here: as a secondary, or as another one beside this. Empty where it is not. */
@@ -120,6 +132,17 @@ export const links = {
     };
     const revoked = () => storedAllRevoked(options.view);
     return new Beside({ ...options, ...heard, siblings, revoke, revoked }, port, member);
+  },
+
+  /** What shows that this cluster has the authority of its set, to those that it comes to as that member. */
+  authorityShown: (
+    { view, kind, clusterId }: ReplicationOptions,
+    { set, certificate }: MemberName & Credentials,
+  ): readonly FormerPlace[] => {
+    const authority = storedMaterial(view, kind)?.authority;
+    if (authority?.set !== set) return [];
+    const serial = serialOf(new X509Certificate(certificate));
+    return [formerPlace(authority, { set, kind, serial, clusterId: clusterId() })];
   },
 
   exchange,

@@ -71,7 +71,7 @@ async function secondary(
   const { barrier, store, world } = await madeBarrier();
   await store.follow();
   const view = barrier.view("core/replication/dr/");
-  const role = new StoredRole(view);
+  const role = new StoredRole(view, "dr");
   const joined = { set: SET, id: "berlin", address: ADDRESS, epoch };
   await role.step({ do: "join", joined });
   if (successor !== undefined) await role.step({ do: "superseded", epoch: successor });

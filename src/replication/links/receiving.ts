@@ -2,10 +2,11 @@
 // What it has to remember lies in rows of this cluster alone. Loaded when a cluster first has something to do with others.
 
 import { X509Certificate } from "node:crypto";
+import { base64 } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Instant, Random } from "@holdfast/shared/world";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
@@ -13,8 +14,17 @@ import type { HelloAnswer } from "../../cluster/hello.ts";
 import { isClusterId, isRegionName, isSerial, type ReplicationKind } from "../../cluster/names.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import type { Store } from "../../storage/store.ts";
-import { parseClusterAddress, usableApiAddress } from "../addresses.ts";
+import {
+  clusterAddressText,
+  isCalled,
+  parseClusterAddress,
+  usableAddresses,
+  usableApiAddress,
+} from "../addresses.ts";
 import { placesIn } from "../applied/applied-place.ts";
+import { SurplusRows } from "../cascades/surplus-rows.ts";
+import { logStand } from "../cascades/log-stand.ts";
+import { TellingFormer } from "../cascades/telling-former.ts";
 import { isCopying } from "../data/shared-data.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
@@ -22,12 +32,25 @@ import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { type Membership, putMembership } from "../joining/membership.ts";
-import { isRevoked, putRevokedClusters } from "../joining/primary-rows.ts";
+import {
+  isRevoked,
+  putRevokedClusters,
+  putRevokedThere,
+  storedRevokedThere,
+} from "../joining/primary-rows.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
 import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
 import { putMark, storedMark } from "../stream/mark.ts";
-import { addressesOf, after, type Epoch, isNext, isOlder, type Secondary } from "../roles/role.ts";
+import {
+  addressesOf,
+  after,
+  type Epoch,
+  isNext,
+  isOlder,
+  type Secondary,
+  surplusOf,
+} from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { readDecision } from "../stream/decision.ts";
 import {
@@ -36,8 +59,15 @@ import {
   type ReceiverStatus,
   sharedReceiver,
 } from "../stream/receiver.ts";
-import { MAX_EVACUATIONS, type Sibling } from "../stream/messages.ts";
-import type { CallOutcome, Connection, LinkPorts, ReceiverPorts } from "../stream/receiving.ts";
+import { ADDRESSES, MAX_EVACUATIONS, type SetMember, type Sibling } from "../stream/messages.ts";
+import {
+  type CallOutcome,
+  type Connection,
+  EVENT,
+  type LinkPorts,
+  type ReceiverPorts,
+} from "../stream/receiving.ts";
+import type { SetFromAbove } from "../topology/set-members.ts";
 import { type DialingWorld, linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
 import { type Answered, exchange, tellDisowned, tellSuperseded, tellUnclaimed } from "./fencing.ts";
@@ -68,6 +98,7 @@ export interface ReceivingWorld extends DialingWorld {
   readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
+  readonly signedEpoch?: (epoch: Epoch) => Uint8Array;
   /** Of the rows of that kind. */
   readonly view: View;
   /** Of those that are of this cluster alone. */
@@ -88,6 +119,9 @@ export interface ReceivingWorld extends DialingWorld {
   readonly takeTicketsFrom: ReplicationOptions["takeTicketsFrom"];
   readonly followers?: ReplicationOptions["followers"];
   readonly evacuations?: ReplicationOptions["evacuations"];
+  readonly countLeases?: ReplicationOptions["countLeases"];
+  readonly withheld?: ReplicationOptions["withheld"];
+  readonly around?: ReplicationOptions["around"];
   /** It has another certificate from here on. */
   readonly renewed: (member: Membership) => void;
   /** The primary has told whom it has revoked, and it is stored. */
@@ -101,6 +135,8 @@ export class Receiving {
   readonly #renewing: Recurring;
   readonly #handing: Recurring;
   readonly #asking: Recurring;
+  readonly #telling: TellingFormer;
+  readonly #ahead: SurplusRows | null = null;
   readonly #closing = new AbortController();
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
@@ -109,6 +145,7 @@ export class Receiving {
   #siblings: Siblings;
   #connection: Connection | null = null;
   #isLogged = false;
+  #fromAbove: (Omit<SetFromAbove, "ago"> & { readonly at: Nanos }) | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
@@ -138,6 +175,14 @@ export class Receiving {
       timers,
       log,
     });
+    this.#telling = new TellingFormer({
+      timers,
+      log,
+      exchange: (addresses) =>
+        exchange(addresses, this.#upstream.member, this.#role.epoch, world, {
+          signal: this.#closing.signal,
+        }),
+    });
     const ports: LinkPorts = {
       open: (address) => linkTo(address, this.#upstream.member, world),
       addresses: () => addressesOf(this.#role),
@@ -147,14 +192,17 @@ export class Receiving {
         apiAddress: world.apiAddress(),
         clusterAddresses: [world.clusterAddress()].filter((address) => address !== ""),
         region: world.region(),
+        ...(world.kind === "performance" ? logStand(store) : {}),
       }),
       epoch: () => this.#role.epoch.number,
       accept: (answer) => this.#accept(answer),
       keys: (link) => this.#fetchKeys(link),
-      keysVersion: () => showKeysVersion(barrier.keysVersion),
+      // Who stands in for the primary may have made others of the same number.
+      keysVersion: () => (this.#role.keysDue ? "" : showKeysVersion(barrier.keysVersion)),
       encryptions: () => BigInt(barrier.ownEncryptions),
       evacuations: () =>
         isCopying(this.#role) ? null : (world.evacuations?.() ?? []).slice(0, MAX_EVACUATIONS),
+      ...(world.countLeases === undefined ? {} : { countLeases: world.countLeases }),
       heard: (time) => {
         world.heard.note(time, this.#receiver.status.highestAnnounced);
       },
@@ -163,16 +211,23 @@ export class Receiving {
         if (outcome.kind !== "takes") this.#note(outcome);
         if (outcome.kind === "refuses") this.#asking.wake();
       },
-      compared: (isEqual) => world.heard.compared(isEqual),
+      compared: (isEqual) => {
+        world.heard.compared(isEqual);
+        if (isEqual) this.#settle();
+      },
       met: (connection) => {
         this.#connection = connection;
         if (connection !== null) this.#handing.wake();
       },
       ended: (final) => this.#end(final.index),
       learned: (apiAddress, clusterAddresses, others) => {
-        this.#learn(apiAddress, clusterAddresses);
+        this.#learn(apiAddress, clusterAddresses, others.failover);
         this.#learnSiblings(others);
+        this.#learnRevoked(others.revokedClusters);
       },
+      ...(world.around === undefined
+        ? {}
+        : { around: { ...world.around, learned: (members) => this.#learnMembers(members) } }),
     };
     const parts = {
       store,
@@ -183,15 +238,73 @@ export class Receiving {
       announced: world.heard.announced,
       random,
     };
-    this.#receiver =
-      world.kind === "dr"
-        ? logReceiver({ ...parts, ports: { ...ports, ...this.#ofWholeLog() } })
-        : sharedReceiver({
-            ...parts,
-            ports,
-            followers: world.followers!(),
-            places: placesIn(own),
-          });
+    if (world.kind === "dr") {
+      this.#receiver = logReceiver({ ...parts, ports: { ...ports, ...this.#ofWholeLog() } });
+      return;
+    }
+    const places = placesIn({ own, view });
+    const ahead = new SurplusRows({ own, places, divergent: world.divergent, store });
+    this.#ahead = ahead;
+    const followers = ahead.before(world.followers!());
+    this.#receiver = sharedReceiver({
+      ...parts,
+      ports,
+      followers,
+      places,
+      surplus: {
+        keep: () => this.#keepSurplus(),
+        over: async () => void (await world.role.step({ do: "rewound" })),
+      },
+      ...(world.withheld === undefined ? {} : { withheld: world.withheld }),
+    });
+  }
+
+  #learnMembers(members: readonly SetMember[]): void {
+    this.#fromAbove = { by: this.#role.epoch.cluster, at: this.#world.clock.elapsed(), members };
+  }
+
+  /** Of whom the primary has told, and how long ago; null where it has not. */
+  get fromAbove(): SetFromAbove | null {
+    const from = this.#fromAbove;
+    if (from === null) return null;
+    return { ...from, ago: this.#world.clock.elapsed() - from.at };
+  }
+
+  #settle(): void {
+    this.#ahead?.settle().catch((error: unknown) => {
+      const { log } = this.#world;
+      log.warn("could not write down that all was given up", { cause: describe(error) });
+    });
+  }
+
+  /** Of a log of its own what is shared, since the primary of now parted from it. */
+  async #keepSurplus(): Promise<boolean> {
+    const { store, divergent, log } = this.#world;
+    const found = surplusOf(this.#role);
+    if (found === null) return false;
+    const { led } = found;
+    const [until, kept] = [BigInt(led.until), store.tail!.first - 1n];
+    const wanted = found.fork ?? BigInt(led.since) - 1n;
+    const fork = wanted > kept ? wanted : kept;
+    const epoch = store.timeline!.epochs.at(-1)!.epoch;
+    const count = await divergent.keepShared(store, { fork, until, epoch });
+    const fields = { event: `${EVENT}.divergence-detected`, fork: String(fork), head: led.until };
+    const isUnknown = wanted < kept && wanted < until;
+    if (count > 0 && found.fork === null) {
+      log.warn("it is not known what of these the primary has: all are kept", { ...fields, count });
+    } else if (count > 0) {
+      log.warn("shared entries here are not those of the primary", { ...fields, count });
+    }
+    if (isUnknown) {
+      log.warn(
+        "entries that only this cluster had are not in its log any more: nobody can list them",
+        {
+          ...fields,
+          fork: String(wanted),
+        },
+      );
+    }
+    return true;
   }
 
   /** What only matters where the log here is that of the primary. */
@@ -262,11 +375,6 @@ export class Receiving {
     return this.#receiver.status;
   }
 
-  /** Whether somebody could be answered from rows of different indexes. */
-  get isTorn(): boolean {
-    return this.#receiver.isTorn;
-  }
-
   /** To the primary; null while there is none. */
   get link(): PeerLink | null {
     return this.#connection?.link ?? null;
@@ -275,6 +383,11 @@ export class Receiving {
   /** Whether requests can be sent on to it now. */
   get takesRequests(): boolean {
     return (this.link?.closed ?? null) !== null;
+  }
+
+  /** Whether something that it has written waits here for room on the disk. */
+  get lacksRoom(): boolean {
+    return this.#receiver.lacksRoom;
   }
 
   /** When the primary was heard of last; null where it never was. */
@@ -302,6 +415,7 @@ export class Receiving {
     this.#renewing.open();
     this.#handing.open();
     this.#asking.open();
+    this.#telling.open();
   }
 
   async close(): Promise<void> {
@@ -310,6 +424,7 @@ export class Receiving {
     this.#closed.reject(reason);
     await this.#renewing.close();
     await this.#asking.close();
+    await this.#telling.close();
     const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
     await handing;
@@ -347,19 +462,77 @@ export class Receiving {
     const epoch = epochOf(answer);
     // One that refuses sends nothing, and its reason says more.
     if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
-    after(this.#role, { do: "heard", epoch, known: this.#role.known ?? [] }); // throws where it is older
+    const heard = { do: "heard", epoch, known: this.#role.known ?? [] } as const;
+    after(this.#role, heard, this.#upstream.member.kind); // throws where it is older
     if (isOlder(known, epoch)) await this.#hearEpoch(answer, epoch);
+    else if (this.#world.kind === "performance" && this.#role.superseded === true) {
+      await this.#hearFollowed(answer, epoch);
+    }
     await this.#hearRegion(answer.region);
   }
 
+  /** Of performance replication another cluster may have begun it, which stands in for the one that was followed: by the same authority. */
   async #hearEpoch(answer: HelloAnswer, epoch: Epoch): Promise<void> {
+    const { role, kind } = this.#world;
+    const proof = this.#proofOf(answer, epoch);
+    const now = this.#role;
+    const { cluster: before } = now.epoch;
+    const step = { do: "heard", epoch, known: now.known ?? [] } as const;
+    if (kind === "dr") return void (await role.step(step));
+    await role.step({ ...step, proof }, (tx) => this.#giveUp(tx, epoch));
+    this.#goBack(epoch);
+    if (before !== epoch.cluster) this.#tellMoved(now, epoch);
+  }
+
+  /** It was heard of before it was reached. */
+  async #hearFollowed(answer: HelloAnswer, epoch: Epoch): Promise<void> {
     const { role } = this.#world;
-    const { set, kind } = this.#upstream.member;
-    const authority = new X509Certificate(this.#upstream.member.authority);
-    if (!provesEpoch(answer.epochProof, authority, { set, kind, epoch })) {
+    const proof = this.#proofOf(answer, epoch);
+    const now = this.#role;
+    await role.step({ do: "followed", epoch, proof }, (tx) => this.#giveUp(tx, epoch));
+    this.#goBack(epoch);
+    this.#tellMoved(now, epoch);
+  }
+
+  #giveUp(tx: Tx, epoch: Epoch): void {
+    const { log } = this.#world;
+    if (this.#ahead?.beginIn(tx, epoch) !== true) return;
+    log.warn("the new primary lacks entries that are here: they are given up, and kept apart", {
+      event: "replication.gone-back",
+      epoch: epoch.number,
+      last_in_common: String(BigInt(epoch.first) - 1n),
+    });
+  }
+
+  /** What the one of before has told of beyond is missing nowhere. */
+  #goBack({ first }: Epoch): void {
+    const last = BigInt(first) - 1n;
+    this.#receiver.goBack(last);
+    this.#world.heard.goBack(last);
+  }
+
+  /** Throws unless the authority that is trusted here has signed for it. */
+  #proofOf({ epochProof }: HelloAnswer, epoch: Epoch): string {
+    const { set, kind, authority } = this.#upstream.member;
+    if (kind === "performance" && isRevoked(this.#world.view, epoch.cluster)) {
+      throw peerUnproven(
+        "the primary that was followed has revoked the cluster that leads in its place",
+      );
+    }
+    if (!provesEpoch(epochProof, new X509Certificate(authority), { set, kind, epoch })) {
       throw peerUnproven("the primary names a later epoch, and no proof of it");
     }
-    await role.step({ do: "heard", epoch, known: this.#role.known ?? [] });
+    return base64(epochProof);
+  }
+
+  /** The one of before may be there still, and is to hear of it. */
+  #tellMoved({ known, address }: Secondary, { number: epoch, cluster }: Epoch): void {
+    this.#world.log.info("another cluster leads in the place of the primary, and is followed", {
+      event: "replication.primary-moved",
+      epoch,
+      cluster,
+    });
+    this.#telling.tell([...new Set([...(known ?? []), address])].filter((one) => one !== ""));
   }
 
   /** Kept: who names it while the primary is out of reach is told that, and not that there is no such region. */
@@ -413,9 +586,12 @@ export class Receiving {
     const { epoch } = this.#role;
     const bundle = await fetchKeys(link, member, keysKey, epoch.number);
     const { signal } = this.#closing;
-    const taking = this.#world.takeKeys(bundle, { signal });
+    // A performance secondary makes no keys: those that the new primary lacks are of the one of before.
+    const mayGiveUp = this.#world.kind === "performance" && this.#role.proof !== undefined;
+    const taking = this.#world.takeKeys(bundle, { signal, mayGiveUp });
     // It waits for its turn with the seal, which may be waiting for us.
     await Promise.race([taking, this.#closed.promise]);
+    if (this.#role.keysDue) await this.#world.role.step({ do: "keyed" });
   }
 
   async #writeMark(index: bigint | null): Promise<void> {
@@ -434,15 +610,41 @@ export class Receiving {
     await role.step({ do: "ended", final });
   }
 
-  #learn(apiAddress: string, addresses: readonly string[]): void {
+  #learn(apiAddress: string, addresses: readonly string[], standIns: readonly string[]): void {
     const { role, log } = this.#world;
     this.#apiAddress = usableApiAddress(apiAddress);
-    const { known, epoch } = this.#role;
+    const { known, epoch, failover: before = [] } = this.#role;
     const clusterAddresses = addresses.filter((one) => parseClusterAddress(one) !== null);
-    if (known !== null && known.join() === clusterAddresses.join()) return;
-    role.step({ do: "heard", epoch, known: [...clusterAddresses] }).catch((error: unknown) => {
+    const failover = this.#callable(standIns);
+    const isSame = known !== null && known.join() === clusterAddresses.join();
+    if (isSame && failover.join() === before.join()) return;
+    const where = failover.length + before.length === 0 ? {} : { failover };
+    const step = { do: "heard", epoch, known: [...clusterAddresses], ...where } as const;
+    role.step(step).catch((error: unknown) => {
       log.warn("could not write down where the primary is", { cause: describe(error) });
     });
+  }
+
+  /** Those that may be dialled, each once, and not this cluster itself. */
+  #callable(addresses: readonly string[]): readonly string[] {
+    const { kind, clusterAddress } = this.#world;
+    if (kind === "dr") return []; // whoever follows the log hears of the others by name
+    const own = clusterAddressText(clusterAddress());
+    const all = new Set(usableAddresses(addresses.slice(0, ADDRESSES)));
+    return [...all].filter((one) => one !== own && isCalled(one));
+  }
+
+  /** Who stood in for the primary has the authority still, which is trusted here. */
+  #learnRevoked(ids: readonly string[]): void {
+    const { view, store, log, kind } = this.#world;
+    const all = ids.filter(isClusterId);
+    if (kind !== "performance" || store.locked) return;
+    if (all.join() === storedRevokedThere(view).join()) return;
+    view
+      .write((tx) => putRevokedThere(tx, all), { essential: true })
+      .catch((error: unknown) => {
+        log.warn("could not write down who is not to be believed", { cause: describe(error) });
+      });
   }
 
   /** They outlive whoever has named them: they are for when it is gone. */

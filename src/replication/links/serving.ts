@@ -14,18 +14,28 @@ import type { Served, ServiceTable } from "../../grpc/method.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import { usableAddresses } from "../addresses.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import * as failures from "../failures.ts";
+import { Filters } from "../filters/filters.ts";
+import { comingFilters } from "../filters/stored-filters.ts";
+import type { Around, Filtering } from "../options.ts";
 import type { ReplicationFigures } from "../figures.ts";
-import { joiningCalls } from "../joining/calls.ts";
+import { AuthorityHolders } from "../cascades/authority-holders.ts";
+import { joiningCalls, type JoiningPorts } from "../joining/calls.ts";
 import { primaryItself, regionTaken } from "../joining/failures.ts";
 import { CountedElsewhere } from "../joining/counted-elsewhere.ts";
 import { readKeysVersion, showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
-import type { KnownSecondary } from "../joining/primary-rows.ts";
+import {
+  type KnownSecondary,
+  type LogStand,
+  storedRevokedClusters,
+} from "../joining/primary-rows.ts";
 import { Secondaries } from "../joining/secondaries.ts";
 import type { Epoch, Primary } from "../roles/role.ts";
 import type { AdoptedOrphans } from "./adopted-orphans.ts";
 import { transactionBytesOf } from "../stream/decision.ts";
+import type { LeaseQuestion, LeasesOfMembers } from "../sending/counting-leases.ts";
 import type { Evacuations } from "../stream/evacuated.ts";
 import { type Finished, Sender } from "../stream/sender.ts";
 import type { MemberStatus } from "../stream/members.ts";
@@ -60,11 +70,22 @@ export interface ServingWorld {
   readonly region: () => string;
   /** Requests that members of the other kind send on. Default: none are taken. */
   readonly forwarded?: () => readonly Served<Peer>[];
+  /** What filters speak of. Default: nothing is ever withheld. */
+  readonly filtering?: Filtering;
+  /** Which share of its time this process has worked of late. Default: it has plenty. */
+  readonly utilization?: () => number;
   /** Somebody speaks of a later epoch of the set. */
   readonly superseded: (epoch: number) => void;
   /** Another cluster of the set says to lead in this epoch, and has proved it. Gives the one that leads as far as is known
    *  here. */
-  readonly fenced: (epoch: Epoch, isOwn: boolean, by: Peer) => Promise<Epoch>;
+  readonly fenced: JoiningPorts["fenced"];
+  readonly signedEpoch?: JoiningPorts["signedEpoch"];
+  /** Of the rows of the other kind, whose authority members have. Default: they have none. */
+  readonly besideView?: View;
+  /** Where those are that stand in for this cluster. Default: nobody does. */
+  readonly standIns?: () => readonly string[];
+  /** The clusters of the set that are known here. Default: nobody is told of any. */
+  readonly around?: Around;
   /** Whether this cluster leads still. */
   readonly leads: () => boolean;
   /** Of those that have followed the primary of before beside this one, and that primary itself. Whether there was one. */
@@ -82,7 +103,9 @@ export class Serving {
   readonly #world: ServingWorld;
   readonly #port: ServingPort;
   readonly #secondaries: Secondaries;
+  readonly #holders: AuthorityHolders;
   readonly #sender: Sender;
+  readonly #filters: Filters | null;
   readonly #renewing: Recurring;
   readonly #elsewhere: CountedElsewhere;
   readonly #counting: Recurring;
@@ -98,7 +121,18 @@ export class Serving {
     this.#set = role().set;
     this.#since = world.clock.elapsed();
     const { kind, view, clock, random, store, timers, log, version } = world;
-    this.#secondaries = new Secondaries({ view, kind, clock, random, knownBefore });
+    const { filtering, besideView } = world;
+    const hasFilters = filtering !== undefined && kind === "performance";
+    this.#secondaries = new Secondaries({
+      view,
+      kind,
+      clock,
+      random,
+      knownBefore,
+      ...(hasFilters ? { coming: comingFilters } : {}),
+      ...(besideView === undefined ? {} : { besideView }),
+    });
+    this.#holders = new AuthorityHolders({ ...world, secondaries: this.#secondaries });
     const ports = {
       epoch: () => this.epoch.number,
       epochFirst: () => this.epoch.first,
@@ -121,8 +155,9 @@ export class Serving {
         if (clusterId === world.clusterId()) throw primaryItself();
         if (kind === "performance" && region === world.region()) throw regionTaken();
         const named = kind === "performance" && isRegionName(region) ? region : "";
+        const stand = kind === "performance" ? standOf(hello) : null;
         if (isTrial) {
-          this.#secondaries.mayCome(peer, clusterId, { formers, region: named, publicKey });
+          this.#secondaries.mayCome(peer, clusterId, { formers, region: named, stand, publicKey });
           return;
         }
         await this.#secondaries.confirm(peer, clusterId, {
@@ -130,15 +165,33 @@ export class Serving {
           addresses: usableAddresses(hello.clusterAddresses).slice(0, SIBLING_ADDRESSES),
           formers,
           region: named,
+          stand,
         });
         this.#transactionBytes = this.#leastBytes();
+        this.#filters?.membersChanged();
       },
       siblings: (id: string) => this.#siblingsOf(id),
+      ...(world.around === undefined ? {} : { around: world.around.members }),
+      failover: () => (kind === "performance" ? (world.standIns?.() ?? []) : []),
       revoked: () => this.#secondaries.revokedSerials().slice(-TOLD_REVOKED),
+      revokedClusters: () => (kind === "performance" ? storedRevokedClusters(view) : []),
       superseded: world.superseded,
       reached: world.lease.reached,
     };
+    this.#filters = !hasFilters
+      ? null
+      : new Filters({
+          ...filtering,
+          store,
+          view,
+          clock,
+          timers,
+          log,
+          known: (reads) => this.#secondaries.known(reads),
+          set: () => this.#set,
+        });
     this.#sender = new Sender({
+      ...(this.#filters === null ? {} : { filters: this.#filters }),
       kind,
       store,
       clock,
@@ -146,11 +199,15 @@ export class Serving {
       log,
       ports,
       figures: world.figures,
+      ...(world.utilization === undefined ? {} : { utilization: world.utilization }),
     });
     this.#elsewhere = new CountedElsewhere(world.barrier);
     this.#counting = new Recurring({
       trouble: "could not count what secondaries have sealed",
-      run: async () => this.#countSealed(),
+      run: async () => {
+        this.#countSealed();
+        if (this.#world.leads()) await this.#secondaries.markRevoked();
+      },
       period: 5n * SECOND,
       timers,
       log,
@@ -181,6 +238,17 @@ export class Serving {
     return own === "" ? [] : [own];
   }
 
+  /** Throws where members of this kind are always sent everything. */
+  get filters(): Filters {
+    invariant(this.#filters !== null, "filters are of performance replication");
+    return this.#filters;
+  }
+
+  /** How many mounts and namespaces a member is not sent. */
+  withheldFrom(id: string): number {
+    return this.#filters?.countOf(id) ?? 0;
+  }
+
   get secondaries(): Secondaries {
     return this.#secondaries;
   }
@@ -196,6 +264,11 @@ export class Serving {
   /** What members have given by mounts that go. */
   get evacuations(): Evacuations {
     return this.#sender.evacuations;
+  }
+
+  /** What members have given by a mount, below a place. */
+  leasesElsewhere(question: LeaseQuestion): Promise<LeasesOfMembers> {
+    return this.#sender.leasesElsewhere(question);
   }
 
   /** Those that were there once, and have not come since this began, though there was time. */
@@ -222,15 +295,26 @@ export class Serving {
     return this.#sender.replicas();
   }
 
-  /** By whom a member can be told who leads, where this cluster cannot: those that are known now. */
-  #siblingsOf(id: string): Sibling[] {
+  /** Where those are that have come once, as they have said last. */
+  get places(): readonly string[] {
+    const placesOf = this.#places();
+    const came = this.#secondaries.known().filter(({ used }) => used !== null);
+    return [...new Set(came.flatMap(placesOf))];
+  }
+
+  #places(): (one: KnownSecondary) => readonly string[] {
     const said = new Map(
       this.members().map((one) => [one.id, usableAddresses(one.clusterAddresses)]),
     );
-    const placesOf = ({ id: other, addresses }: KnownSecondary) => {
-      const now = said.get(other) ?? [];
+    return ({ id, addresses }) => {
+      const now = said.get(id) ?? [];
       return (now.length > 0 ? now : addresses).slice(0, SIBLING_ADDRESSES);
     };
+  }
+
+  /** By whom a member can be told who leads, where this cluster cannot: those that are known now. */
+  #siblingsOf(id: string): Sibling[] {
+    const placesOf = this.#places();
     const others = this.#secondaries.known().filter((one) => one.id !== id && one.used !== null);
     return others.map((one) => ({
       addresses: placesOf(one),
@@ -267,8 +351,11 @@ export class Serving {
       key: server.key,
       table: this.#table,
       greet: (hello, peer) => this.#greet(hello, peer),
+      isReplaced: (peer, cluster) =>
+        this.#world.kind === "performance" && this.#secondaries.isReplaced(peer, cluster),
       revoked: this.#secondaries.revokedSerials(),
     });
+    this.#filters?.open();
     this.#renewing.open();
     this.#counting.open();
   }
@@ -283,6 +370,7 @@ export class Serving {
     for (const one of [...idsBefore(id, known), id]) {
       const serials = await this.#secondaries.revoke(one);
       if (serials.length > 0) revoked.push(one);
+      await this.#filters?.forget(one, known.find((other) => other.id === one)?.clusterId ?? "");
       await this.#sender.drop(one, "revoked");
       this.#elsewhere.forget(one);
       for (const serial of serials) this.#port.revoke(this.#name, serial);
@@ -290,6 +378,7 @@ export class Serving {
     this.#transactionBytes = this.#leastBytes();
     if (this.#secondaries.known().every(({ used }) => used === null)) {
       await this.#world.lease.release();
+      await this.#secondaries.markRevoked();
     }
     const isFormer = await this.#world.revokeFormer(isMeant);
     return revoked.length === 0 && isFormer ? [id] : revoked;
@@ -319,19 +408,24 @@ export class Serving {
     await this.#renewing.close();
     await this.#counting.close();
     await this.#sender.close(reason);
+    this.#filters?.close();
     this.#port.forget(this.#name);
   }
 
   async #greet(hello: Hello, peer: Peer): Promise<Greeting> {
-    const greeting = await this.#sender.greet(hello, peer);
     const { kind, region } = this.#world;
+    const holder = kind === "performance" ? this.#holders.greet(hello, peer) : null;
+    if (holder !== null) return holder;
+    const greeting = await this.#sender.greet(hello, peer);
     return kind === "performance" ? { ...greeting, region: region() } : greeting;
   }
 
   get #table(): ServiceTable<Peer> {
-    const { barrier, store, random, fenced, leads, adopted } = this.#world;
+    const { barrier, store, random, fenced, leads, adopted, signedEpoch } = this.#world;
     const own = joiningCalls(this.#name, {
       secondaries: this.#secondaries,
+      heard: this.#holders,
+      ...(signedEpoch === undefined ? {} : { signedEpoch }),
       barrier,
       store,
       random,
@@ -348,6 +442,11 @@ export class Serving {
     const all = [...own, ...further].map((one) => [one.shape.path, one] as const);
     return new Map([...this.#sender.table, ...all]);
   }
+}
+
+/** Of the log of whoever comes; null where it says nothing of it. */
+function standOf({ logEpoch: epoch, logFirst: first }: Hello): LogStand | null {
+  return epoch > 0 && /^\d{1,20}$/.test(first) ? { epoch, first } : null;
 }
 
 /** Of each of its certificates in their order, empty where it is not known: the others are still told apart. */

@@ -3,7 +3,7 @@
 
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { View } from "../../barrier/view.ts";
-import { type Greeting, PROTOCOL } from "../../cluster/hello.ts";
+import { type Greeting, type Hello, PROTOCOL } from "../../cluster/hello.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { serviceTable } from "../../grpc/method.ts";
@@ -11,6 +11,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random } from "@holdfast/shared/world";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Store } from "../../storage/store.ts";
+import { AuthorityHolders } from "../cascades/authority-holders.ts";
 import { fenceCall, type FencePorts } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { epochProof } from "../joining/proofs.ts";
@@ -19,7 +20,7 @@ import type { Primary } from "../roles/role.ts";
 import type { ServingPort } from "./serving.ts";
 import { sentDecision } from "../stream/decision.ts";
 
-export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates"> {
+export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates" | "signedEpoch"> {
   readonly kind: ReplicationKind;
   readonly store: Store;
   readonly barrier: Barrier;
@@ -49,12 +50,14 @@ export class Superseded {
   readonly #port: ServingPort;
   readonly #role: Led;
   readonly #secondaries: Secondaries;
+  readonly #holders: AuthorityHolders;
 
   constructor(world: SupersededWorld, port: ServingPort, role: Led) {
     this.#world = world;
     this.#port = port;
     this.#role = role;
     this.#secondaries = new Secondaries(world);
+    this.#holders = new AuthorityHolders({ ...world, secondaries: this.#secondaries });
   }
 
   open(): void {
@@ -63,7 +66,8 @@ export class Superseded {
     const secondaries = this.#secondaries;
     const ports = {
       ...this.#world,
-      secondaries,
+      secondaries: this.#holders,
+      authority: () => authority.certificate,
       leads: () => false,
       revoke: async (serials: readonly string[], by: string) => {
         const { serials: refused, ids } = await secondaries.refuse(serials, by);
@@ -77,7 +81,7 @@ export class Superseded {
       certificate: server.certificate,
       key: server.key,
       table: serviceTable([fenceCall(set, ports)]),
-      greet: async (_hello, peer) => this.#greet(peer),
+      greet: async (hello, peer) => this.#greet(hello, peer),
       revoked: [...secondaries.revokedSerials(), ...secondaries.refusedBy(this.#role.leader)],
     });
   }
@@ -99,8 +103,10 @@ export class Superseded {
     });
   }
 
-  #greet(peer: Peer): Greeting {
-    const { store, barrier, clusterId, version } = this.#world;
+  #greet(hello: Hello, peer: Peer): Greeting {
+    const { kind, store, barrier, clusterId, version } = this.#world;
+    const holder = kind === "performance" ? this.#holders.greet(hello, peer) : null;
+    if (holder !== null) return holder;
     this.#secondaries.assertKnown(peer);
     const { epoch } = this.#role;
     const { key } = this.#secondaries.material.authority;

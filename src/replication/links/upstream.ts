@@ -2,7 +2,7 @@
 // which is to hear of it.
 
 import type { KeyObject } from "node:crypto";
-import { text, utf8 } from "@holdfast/shared/bytes";
+import { equalBytes, text, utf8 } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
@@ -19,7 +19,7 @@ import {
   storedMemberKey,
   storedMembership,
 } from "../joining/membership.ts";
-import { putRevokedClusters, wasRevoked } from "../joining/primary-rows.ts";
+import { putRevokedClusters, storedMaterial, wasRevoked } from "../joining/primary-rows.ts";
 import type { KnownCluster } from "../joining/whose-id.ts";
 import { partsCodec } from "../parts-codec.ts";
 import { MAX_REVOKED, type Sibling, SIBLINGS as MAX_INFORMED } from "../stream/messages.ts";
@@ -116,6 +116,27 @@ export function keepFormer(
   if (cluster !== "") tx.put(FORMER_CLUSTER, cluster, clusterCodec);
   tx.put(FORMER_INFORMED, { since: showTime(now), members: [] }, informedCodec);
   if (isHeard) formerHeard(tx);
+}
+
+/** In the transaction in which this cluster takes the place of one that it stood in for: `member` is of the authority of both. */
+export function keepStoodIn(
+  tx: Tx,
+  { set, id, authority, certificate, key }: MemberName & Credentials,
+  { addresses, cluster, isHeard }: Pick<Former, "addresses" | "cluster" | "isHeard">,
+  now: Instant,
+): void {
+  deleteFormer(tx);
+  const where = addresses.map((address) => utf8(address));
+  tx.put(FORMER, [utf8(set), utf8(id), authority, certificate, key, ...where], partsCodec);
+  tx.put(FORMER_CLUSTER, cluster, clusterCodec);
+  tx.put(FORMER_INFORMED, { since: showTime(now), members: [] }, informedCodec);
+  if (isHeard) formerHeard(tx);
+}
+
+/** Whether it had the authority that this cluster has. */
+export function isStoodIn({ authority }: Former, reads: ViewReads, kind: ReplicationKind): boolean {
+  const own = storedMaterial(reads, kind)?.authority.certificate;
+  return own !== undefined && equalBytes(own, authority);
 }
 
 /** Who of the others has heard that this cluster leads, each by its serials; and since when it does, where that was written down. */

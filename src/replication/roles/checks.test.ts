@@ -43,6 +43,8 @@ const CASES: readonly (readonly [
   ["copied", { copied: false }, "invalid", true],
   ["whole", { between: "indexes" }, "invalid", true],
   ["whole", { between: "states" }, "invalid", false],
+  ["whole", { between: "indexes", needsWhole: true }, "invalid", false],
+  ["copied", { copied: false, needsWhole: true }, "invalid", false],
   ["equal", { equal: false }, "invalid", true],
   ["complete", { announced: 95n }, "unavailable", true],
   ["primary-gone", { final: null }, "invalid", true],

@@ -17,13 +17,15 @@ export interface PromotionFacts {
   readonly opens: boolean | null;
   /** Whether everything was copied once. */
   readonly copied: boolean;
-  /** Whether that is needed also by force: what half of the data lacks would go in all other regions, and policies would not bind. Default
-   *  false. */
+  /** Whether that, and data of one index, are needed also by force: what half of the data lacks would go in all other regions, and policies
+   *  would not bind. Default false. */
   readonly needsWhole?: boolean;
   /** Whether the store is between two states, which nobody can lead, or has rows of several indexes. */
   readonly between: "states" | "indexes" | null;
   /** Whether the last comparison with the primary was equal, and no damage is known; null where none was made. */
   readonly equal: boolean | null;
+  /** How many mounts and namespaces of the primary are withheld from this cluster. Default: none. */
+  readonly withheld?: number;
   /** The last index that is here, and the highest that the primary has told of. */
   readonly applied: bigint;
   readonly announced: bigint;
@@ -83,6 +85,7 @@ export type CheckName =
   | "equal"
   | "complete"
   | "primary-gone"
+  | "unfiltered"
   | "siblings"
   | "cluster-port"
   | "audit"
@@ -101,6 +104,7 @@ const SILENT_SECONDS = Number(SILENCE / SECOND);
 /** In the order in which they are told. */
 export function promotionChecks(facts: PromotionFacts): readonly Check[] {
   const { opens, copied, needsWhole = false, between, equal, applied, announced } = facts;
+  const { withheld = 0 } = facts;
   const behind = announced > applied;
   const sign = signOfPrimary(facts);
   const rival = rivalOf(facts);
@@ -122,7 +126,7 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
     check(
       "whole",
       between === null,
-      between === "indexes",
+      between === "indexes" && !needsWhole,
       "the data is between two states: a synchronisation is half done",
     ),
     check(
@@ -138,6 +142,12 @@ export function promotionChecks(facts: PromotionFacts): readonly Check[] {
       `entries ${applied + 1n} to ${announced} of the primary are missing here, and would be lost`,
     ),
     check("primary-gone", sign === null, true, sign ?? ""),
+    check(
+      "unfiltered",
+      withheld === 0,
+      true,
+      `a filter withholds ${counted(withheld, "mount or namespace", "mounts and namespaces")} of the primary from this cluster: they would be missing in every region`,
+    ),
     check("siblings", rival === null, true, rival ?? ""),
     check(
       "cluster-port",

@@ -29,20 +29,20 @@ const FACTS: PromotionFacts = {
 const API = "https://a.example:8200";
 
 test("a primary that is there is demoted first; one that is silent cannot be, and is waited for", () => {
-  const [first] = rehearsed(FACTS, API).next;
+  const [first] = rehearsed(FACTS, API, "dr").next;
   assert.equal(first, `on the primary (${API}): holdfast replication demote`);
-  const silent = rehearsed({ ...FACTS, silentFor: 3, unheardFor: 3 }, API).next;
+  const silent = rehearsed({ ...FACTS, silentFor: 3, unheardFor: 3 }, API, "dr").next;
   assert.match(
     silent[0] ?? "",
     /^here: wait until the primary was silent for 15 seconds; where it/,
   );
-  const gone = rehearsed({ ...FACTS, silentFor: 15, unheardFor: 15 }, API);
+  const gone = rehearsed({ ...FACTS, silentFor: 15, unheardFor: 15 }, API, "dr");
   assert.equal(gone.ready, true);
   assert.equal(gone.next[0], "here: holdfast replication promote -dr-token FILE");
 });
 
 test("who is to follow makes its key first, with an operation token, before a token is made for it", () => {
-  const { next } = rehearsed({ ...FACTS, final: 90n }, API);
+  const { next } = rehearsed({ ...FACTS, final: 90n }, API, "dr");
   assert.deepEqual(next.slice(1), [
     "there, on each cluster that is to follow: holdfast replication public-key -dr-token FILE",
     "here: holdfast replication token -public-key KEY ID",
@@ -52,8 +52,9 @@ test("who is to follow makes its key first, with an operation token, before a to
 
 test("one second is a second", () => {
   const text = (silentFor: number) =>
-    rehearsed({ ...FACTS, silentFor, unheardFor: silentFor }, API).checks.find(({ ok }) => !ok)
-      ?.text;
+    rehearsed({ ...FACTS, silentFor, unheardFor: silentFor }, API, "dr").checks.find(
+      ({ ok }) => !ok,
+    )?.text;
   assert.match(text(1) ?? "", /heard of 1 second ago: .* wait 14 seconds more/);
   assert.match(text(14) ?? "", /heard of 14 seconds ago: .* wait 1 second more/);
 });

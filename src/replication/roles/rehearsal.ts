@@ -42,7 +42,7 @@ export interface SignedRehearsal extends Rehearsed {
 export function rehearsed(
   facts: PromotionFacts,
   primaryApi: string,
-  kind: ReplicationKind = "dr",
+  kind: ReplicationKind,
 ): Rehearsed {
   const checks = promotionChecks(facts);
   const { applied, announced, hasPrimary, unheardFor, final } = facts;
@@ -57,7 +57,11 @@ export function rehearsed(
     lost: announced > applied ? { from: applied + 1n, to: announced } : null,
     unheard: hasPrimary && !isOver ? unheardFor : null,
     primary: primarySeen(facts),
-    warnings: [...silenceWarnings(facts), ...unreachedWarnings(facts)],
+    warnings: [
+      ...checks.flatMap(({ name, ok, text }) => (name === "unfiltered" && !ok ? [text] : [])),
+      ...silenceWarnings(facts),
+      ...unreachedWarnings(facts),
+    ],
     next: nextCommands(checks, commandsOf(kind), {
       ready,
       readyWithForce,
@@ -132,6 +136,12 @@ function nextCommands(
     ? `here: wait until the primary was silent for 15 seconds; where it answers${where}, there: holdfast replication demote${primary}`
     : `on the primary${where}: holdfast replication demote${primary}`;
   if (ready) return [promote, ...afterwards];
+  // Demoted, the primary would have nobody to take its place.
+  const isFiltered = failed.has("unfiltered") && isTaken;
+  if (isFiltered && !isSilent) {
+    const all = `on the primary${where}: holdfast replication filter delete ID, and here: holdfast replication status, until it streams; or promote another secondary`;
+    return [...mending, all, demote, promote, ...afterwards];
+  }
   const follow = `${HERE} update-primary${there} @TOKEN, with a token of the cluster that leads`;
   if (hasEnded) {
     const leave = `here, where the primary of before${where} is to go on: stop this server for good; it joins anew with an empty data directory`;

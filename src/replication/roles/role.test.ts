@@ -4,18 +4,22 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
+import type { ReplicationKind } from "../../cluster/names.ts";
 import {
-  after,
+  after as afterOf,
   DISABLED,
   type Epoch,
   follows,
   forksOf,
   isNext,
   isOlder,
+  ledUntil,
   type Role,
   type Step,
+  surplusOf,
 } from "./role.ts";
 
+const AT = "2030-01-01T00:00:00Z";
 const SET = "5f3d2c10-0000-4000-8000-0000000000aa";
 const epoch = (number: number, cluster = "a", first = "1"): Epoch => ({ number, cluster, first });
 const joining = (number: number, set = SET) => ({
@@ -24,12 +28,13 @@ const joining = (number: number, set = SET) => ({
   address: "https://a:8201",
   epoch: epoch(number),
 });
+const after = (role: Role, step: Step, kind: ReplicationKind = "dr") => afterOf(role, step, kind);
 const STEPS: readonly Step[] = [
   { do: "enable-primary", set: SET, cluster: "a", address: "", first: "7" },
   { do: "demote" },
-  { do: "demoted", final: "9" },
+  { do: "demoted", final: "9", at: AT },
   { do: "disable-primary" },
-  { do: "fence", epoch: epoch(9, "b", "8") },
+  { do: "fence", epoch: epoch(9, "b", "8"), at: AT },
   { do: "join", joined: joining(1) },
   { do: "promoting", promoting: { address: "", logEpoch: 1 } },
   { do: "stay" },
@@ -56,6 +61,79 @@ function codeOf(role: Role, step: Step): string {
   }
 }
 
+test("what only a cluster has written of what is shared begins where the next epoch did, and not before it led itself", () => {
+  const run = (from: Role, ...steps: readonly Step[]) =>
+    steps.reduce((now, step) => after(now, step, "performance"), from);
+  const surplus = (role: Role) => {
+    assert.ok(role.mode === "secondary");
+    return surplusOf(role);
+  };
+  const follow = (next: Epoch): Step => ({
+    do: "update-primary",
+    joined: { ...joining(0), epoch: next },
+    isForced: true,
+  });
+  const leave: readonly Step[] = [{ do: "demote" }, { do: "demoted", final: "90", at: AT }];
+  const led = { epoch: 1, since: "7", until: "90", at: AT };
+  const demoted = run(PRIMARY, { do: "fence", epoch: epoch(2, "b", "50"), at: AT }, ...leave);
+  assert.deepEqual(surplus(demoted), { fork: 49n, led });
+  const joined = run(demoted, { do: "forget-primary" }, follow(epoch(3, "c", "60")));
+  assert.deepEqual(surplus(joined), { fork: 49n, led }); // the next one, not the last
+  assert.equal(surplus(run(joined, { do: "rewound" })), null);
+  const unheard = run(PRIMARY, ...leave, follow(epoch(3, "c", "60")));
+  assert.deepEqual(surplus(unheard), { fork: null, led });
+  const promoting: Step = { do: "promoting", promoting: { address: "", logEpoch: 0 } };
+  const promoted = run(SECONDARY, promoting, {
+    do: "promote",
+    cluster: "b",
+    first: "10",
+    own: "30",
+  });
+  const own = { epoch: 2, since: "30", until: "90", at: AT };
+  // Who was promoted with less of the log than this one had then.
+  assert.deepEqual(surplus(run(promoted, ...leave, follow(epoch(3, "c", "12")))), {
+    fork: 29n,
+    led: own,
+  });
+  // Nobody has followed it: the other one goes on in an epoch that is not later.
+  assert.deepEqual(surplus(run(promoted, ...leave, follow(epoch(1, "a")))), {
+    fork: 29n,
+    led: own,
+  });
+  const again = run(promoted, ...leave, promoting, {
+    do: "promote",
+    cluster: "b",
+    first: "91",
+    own: "91",
+  });
+  assert.deepEqual(surplus(run(again, ...leave))?.led.since, "30");
+  assert.equal(surplus(after(after(PRIMARY, leave[0]!), leave[1]!)), null); // of disaster recovery the log tells
+});
+
+test("what is shared was a cluster's own until it was demoted, or heard of another before that; and as long as nothing of another's is compared", () => {
+  const run = (from: Role, ...steps: readonly Step[]) =>
+    steps.reduce((now, step) => after(now, step, "performance"), from);
+  const later = "2030-01-02T00:00:00Z";
+  const leave = (at: string): readonly Step[] => [
+    { do: "demote" },
+    { do: "demoted", final: "90", at },
+  ];
+  assert.equal(ledUntil(PRIMARY), "now");
+  assert.equal(ledUntil(run(PRIMARY, { do: "demote" })), "now");
+  const demoted = run(PRIMARY, ...leave(later));
+  assert.equal(ledUntil(demoted), later);
+  const follow: Step = { do: "update-primary", joined: joining(2) };
+  assert.equal(ledUntil(run(demoted, follow, { do: "forget-primary" })), later);
+  assert.equal(ledUntil(run(demoted, follow, { do: "rewound" })), null);
+  const fenced = run(PRIMARY, { do: "fence", epoch: epoch(2, "b", "50"), at: AT });
+  assert.equal(ledUntil(fenced), AT);
+  const again = run(fenced, { do: "fence", epoch: epoch(3, "c", "60"), at: later });
+  assert.equal(ledUntil(again), AT); // the first time
+  assert.equal(ledUntil(run(again, ...leave(later))), AT);
+  assert.equal(ledUntil(SECONDARY), null);
+  assert.equal(ledUntil(DISABLED), null);
+});
+
 test("where epochs of what is shared began is known of all that were heard of, and of none that was refuted", () => {
   const steps: readonly Step[] = [
     { do: "heard", epoch: epoch(2, "b", "10"), known: [] },
@@ -63,7 +141,7 @@ test("where epochs of what is shared began is known of all that were heard of, a
     { do: "promoting", promoting: { address: "", logEpoch: 0 } },
     { do: "promote", cluster: "d", first: "30" },
     { do: "demote" },
-    { do: "demoted", final: "40" },
+    { do: "demoted", final: "40", at: AT },
     { do: "superseded", epoch: epoch(9, "e", "35") },
   ];
   const known = steps.map((_, i) => {
@@ -89,6 +167,26 @@ test("where epochs of what is shared began is known of all that were heard of, a
   const back = after(misled, { do: "refuted", epoch: epoch(1) }, "performance");
   assert.ok(back.mode !== "disabled");
   assert.deepEqual(forksOf(back), []);
+});
+
+test("a restore begins an epoch for who leads, with the log that it begins, and for nobody else", () => {
+  const step: Step = { do: "restored", first: "50" };
+  const led: Role = {
+    mode: "primary",
+    set: "set",
+    epoch: epoch(2, "a", "10"),
+    address: "",
+    own: "5",
+    fenced: null,
+  };
+  const { own: _, ...rest } = led;
+  assert.deepEqual(after(led, step, "performance"), {
+    ...rest,
+    epoch: epoch(3, "a", "50"),
+    forks: [{ number: 2, first: "10" }],
+  });
+  const others: Role[] = [{ mode: "disabled" }, SECONDARY, { ...led, fenced: epoch(4, "b", "20") }];
+  for (const role of others) assert.deepEqual(after(role, step, "performance"), role);
 });
 
 test("every step from every role: where it leads, or why it leads nowhere", () => {
@@ -154,7 +252,7 @@ test("every step from every role: where it leads, or why it leads nowhere", () =
 });
 
 test("a demoted primary has no primary, keeps its set, and knows where its log ended", () => {
-  const demoted = after(after(PRIMARY, { do: "demote" }), { do: "demoted", final: "9" });
+  const demoted = after(after(PRIMARY, { do: "demote" }), { do: "demoted", final: "9", at: AT });
   assert.deepEqual(demoted, {
     mode: "secondary",
     set: SET,
@@ -213,24 +311,24 @@ test("a secondary that was promoted begins the next epoch of its set", () => {
   const step = { do: "promote", cluster: "b", first: "10" } as const;
   const refused = after(promoting, { ...step, isRefused: true });
   assert.ok(refused.mode === "primary" && refused.rival === "a", "it may go on beside this one");
-  const demoted = after(after(refused, { do: "demote" }), { do: "demoted", final: "12" });
+  const demoted = after(after(refused, { do: "demote" }), { do: "demoted", final: "12", at: AT });
   assert.ok(!("rival" in demoted));
   assert.deepEqual(after(promoting, { do: "stay" }), heard);
 });
 
 test("a fenced primary follows, hears of no earlier epoch, and takes the later one along when it is demoted", () => {
-  const fenced = after(PRIMARY, { do: "fence", epoch: epoch(2, "b", "8") });
+  const fenced = after(PRIMARY, { do: "fence", epoch: epoch(2, "b", "8"), at: AT });
   assert.equal(follows(PRIMARY), false);
   assert.equal(follows(fenced), true);
   assert.equal(
-    codeOf(fenced, { do: "fence", epoch: epoch(2, "b", "8") }),
+    codeOf(fenced, { do: "fence", epoch: epoch(2, "b", "8"), at: AT }),
     "replication-epoch-superseded",
   );
   assert.equal(
-    codeOf(fenced, { do: "fence", epoch: epoch(1, "b", "8") }),
+    codeOf(fenced, { do: "fence", epoch: epoch(1, "b", "8"), at: AT }),
     "replication-epoch-superseded",
   );
-  const demoted = after(after(fenced, { do: "demote" }), { do: "demoted", final: "9" });
+  const demoted = after(after(fenced, { do: "demote" }), { do: "demoted", final: "9", at: AT });
   assert.deepEqual(demoted.mode === "secondary" && demoted.epoch, epoch(2, "b", "8"));
   assert.ok(demoted.mode === "secondary" && demoted.final === null, "the log of the other goes on");
 });

@@ -29,8 +29,13 @@ export interface Primary {
   readonly address: string;
   /** Of the epochs before this one, but for the first; not there where there are none. */
   readonly forks?: readonly Fork[];
+  /** There where it has taken the place of another that shared with it: the first index of its own log since then. Before that lies
+   *  what others have written. */
+  readonly own?: string;
   /** A later epoch that somebody else has begun: nothing is written here any more. */
   readonly fenced: Epoch | null;
+  /** When it heard of that, where it shares with others: up to then what is shared was its own. */
+  readonly fencedAt?: string;
   /** There where this cluster was promoted after the primary of before had refused it for good: that one, which may go on. */
   readonly rival?: string;
 }
@@ -52,6 +57,13 @@ export interface Secondary {
   readonly address: string;
   /** Where else, as the primary has told; null where none has told. */
   readonly known: readonly string[] | null;
+  /** Where those are that stand in for the primary, as it has told; not there where none has. */
+  readonly failover?: readonly string[];
+  /** That the epoch was begun by who has the authority of before, signed by it, in base64: others are shown it. Not there where a
+   *  token has told of the epoch. */
+  readonly proof?: string;
+  /** There until the keys of whoever has begun the epoch are here: it may have made others of the same number. */
+  readonly keysDue?: true;
   /** Name of its primary's region, as that has told; not there where none has. */
   readonly region?: string;
   /** Whether everything was copied once. */
@@ -60,6 +72,8 @@ export interface Secondary {
   readonly final: string | null;
   /** There where it has led, and has followed nobody since: its key shares are its own. */
   readonly led?: true;
+  /** There where it has led what is shared, until it was looked at what of that the primary of now does not have. */
+  readonly surplus?: LedBefore;
   /** There where the epoch is that of a later primary than the one that is followed: nothing is taken from that one. */
   readonly superseded?: true;
   /** Whether what only this cluster has written may be given up: a token of the primary says so, a connection does not. */
@@ -67,6 +81,16 @@ export interface Secondary {
   /** There while it takes over or leaves: after a crash it has, where a later epoch of the log has begun here, and else it
    *  has not. */
   readonly promoting: Promoting | null;
+}
+
+/** What a cluster has written while it led, by its own log. Of disaster recovery the log itself tells. */
+export interface LedBefore {
+  /** Of the set. */
+  readonly epoch: number;
+  readonly since: string;
+  readonly until: string;
+  /** When it ended, by the clock of the wall. */
+  readonly at: string;
 }
 
 export interface Promoting {
@@ -91,9 +115,9 @@ export type Step =
       readonly first: string;
     }
   | { readonly do: "demote" }
-  | { readonly do: "demoted"; readonly final: string }
+  | { readonly do: "demoted"; readonly final: string; readonly at: string }
   | { readonly do: "disable-primary" }
-  | { readonly do: "fence"; readonly epoch: Epoch }
+  | { readonly do: "fence"; readonly epoch: Epoch; readonly at: string }
   | { readonly do: "join"; readonly joined: Joined }
   | { readonly do: "promoting"; readonly promoting: Promoting }
   | { readonly do: "stay" }
@@ -101,6 +125,8 @@ export type Step =
       readonly do: "promote";
       readonly cluster: string;
       readonly first: string;
+      /** The next index of its own log, where that is another than the one that it has followed. */
+      readonly own?: string;
       /** The primary of before has refused this cluster for good, and does not hear that it leads. */
       readonly isRefused?: boolean;
     }
@@ -110,6 +136,18 @@ export type Step =
       /** Also where a later epoch is known here: an operator says that it is none. */
       readonly isForced?: boolean;
     }
+  | {
+      /** The data of who led is this cluster's own from here on, and with it the place in a performance set. */
+      readonly do: "stand-in";
+      readonly cluster: string;
+      readonly first: string;
+      readonly address: string;
+    }
+  /** A snapshot has taken the place of the data: the log goes on with another one, whose first index this is. */
+  | { readonly do: "restored"; readonly first: string }
+  /** The primary of the epoch that was heard of is reached, and is the one that is followed. */
+  | { readonly do: "followed"; readonly epoch: Epoch; readonly proof: string }
+  | { readonly do: "keyed" }
   | { readonly do: "move-primary"; readonly address: string }
   | { readonly do: "forget-primary" }
   | { readonly do: "disable-secondary" }
@@ -117,10 +155,19 @@ export type Step =
   | { readonly do: "copied" }
   | { readonly do: "rewound" }
   | { readonly do: "ended"; readonly final: string }
-  | { readonly do: "superseded"; readonly epoch: Epoch }
+  /** `proof`: there where it is signed by the authority that this cluster trusts. */
+  | { readonly do: "superseded"; readonly epoch: Epoch; readonly proof?: string }
   /** Nobody leads in the later epoch that it was superseded by: the primary that is followed does still, in this one. */
   | { readonly do: "refuted"; readonly epoch: Epoch }
-  | { readonly do: "heard"; readonly epoch: Epoch; readonly known: readonly string[] };
+  | {
+      readonly do: "heard";
+      readonly epoch: Epoch;
+      readonly known: readonly string[];
+      /** Default: as they were. */
+      readonly failover?: readonly string[];
+      /** Of a later epoch than the known one. Default: none. */
+      readonly proof?: string;
+    };
 
 /** What a token of a primary says. */
 export interface Joined {
@@ -131,7 +178,7 @@ export interface Joined {
 }
 
 /** The role after it. Throws where it leads nowhere from here. */
-export function after(role: Role, step: Step, kind: ReplicationKind = "dr"): Role {
+export function after(role: Role, step: Step, kind: ReplicationKind): Role {
   const next = stepped(role, step, kind);
   // Of disaster recovery the log itself has them: all its clusters write the same one.
   const isKept = kind === "performance" && role.mode !== "disabled";
@@ -145,6 +192,18 @@ export function after(role: Role, step: Step, kind: ReplicationKind = "dr"): Rol
 export function forksOf({ epoch, forks = [] }: Exclude<Role, Disabled>): readonly Fork[] {
   const { number, first } = epoch;
   return number > 1 ? [...forks, { number, first }] : forks;
+}
+
+/** What only this cluster has written of what it led: up to the last of it, from the fork on. Null where nobody has told that: it is not known
+ *  where the epoch after it began. */
+export function surplusOf(role: Secondary): { fork: bigint | null; led: LedBefore } | null {
+  const { surplus: led } = role;
+  if (led === undefined) return null;
+  if (role.epoch.number <= led.epoch) return { fork: BigInt(led.since) - 1n, led }; // nobody has followed it
+  const next = forksOf(role).find(({ number }) => number === led.epoch + 1);
+  if (next === undefined) return { fork: null, led };
+  const [first, since] = [BigInt(next.first), BigInt(led.since)];
+  return { fork: (first > since ? first : since) - 1n, led };
 }
 
 const MAX_FORKS = 64; // marks of clients do not live that long
@@ -162,20 +221,23 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
       return { ...primary(role, kind), mode: "demoting" };
     case "demoted": {
       if (role.mode !== "demoting") throw failures.notPrimary(kind);
-      const { set, epoch, fenced } = role;
+      const { set, epoch, fenced, own, fencedAt: at = step.at } = role;
       // Where somebody else leads, that one's log goes on.
       const final = fenced === null ? step.final : null;
-      return { ...alone(set, later(epoch, fenced)), final, led: true };
+      const led = { epoch: epoch.number, since: own ?? epoch.first, until: step.final, at };
+      const surplus = kind === "performance" ? { surplus: led } : {};
+      return { ...alone(set, later(epoch, fenced)), final, led: true, ...surplus };
     }
     case "disable-primary":
       primary(role, kind);
       return DISABLED;
     case "fence": {
-      const { epoch, fenced } = primary(role, kind);
+      const { epoch, fenced, fencedAt } = primary(role, kind);
       const known = later(epoch, fenced);
       if (!isOlder(known, step.epoch))
         throw failures.epochSuperseded(step.epoch.number, known.number);
-      return { ...primary(role, kind), fenced: step.epoch };
+      const at = kind === "performance" ? { fencedAt: fencedAt ?? step.at } : {};
+      return { ...primary(role, kind), fenced: step.epoch, ...at };
     }
     case "join":
       if (role.mode !== "disabled") throw failures.roleTaken(role.mode);
@@ -185,9 +247,10 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
     case "stay":
       return { ...secondary(role, kind), promoting: null };
     case "promote": {
-      const { set, epoch, promoting } = secondary(role, kind);
+      const { set, epoch, promoting, surplus } = secondary(role, kind);
       if (promoting === null) throw failures.roleChanging();
       const { cluster, first, isRefused } = step;
+      const own = surplus?.since ?? step.own; // who leads again has written what it had before as well
       const next = { number: epoch.number + 1, cluster, first };
       const rival = isRefused === true ? { rival: epoch.cluster } : {};
       return {
@@ -195,18 +258,50 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
         set,
         epoch: next,
         address: promoting.address,
+        ...(own === undefined ? {} : { own }),
         fenced: null,
         ...rival,
       };
     }
     case "update-primary": {
-      const { set, epoch, copied } = secondary(role, kind);
+      const { set, epoch, copied, surplus } = secondary(role, kind);
       const { joined: to } = step;
       if (to.set !== set) throw failures.otherSet();
       if (isOlder(to.epoch, epoch) && step.isForced !== true) {
         throw failures.epochSuperseded(to.epoch.number, epoch.number);
       }
-      return { ...joined(to, copied), mayRewind: true };
+      return {
+        ...joined(to, copied),
+        mayRewind: true,
+        ...(surplus === undefined ? {} : { surplus }),
+      };
+    }
+    case "stand-in": {
+      // Of a primary the next epoch. Who was superseded or gives up its place leads in none; who follows goes on following.
+      if (role.mode !== "primary" || role.fenced !== null) return role;
+      const { cluster, first, address } = step;
+      const epoch = { number: role.epoch.number + 1, cluster, first };
+      const { rival: _, ...rest } = role;
+      const own = role.own ?? role.epoch.first; // the log is the same one
+      return { ...rest, epoch, address, own };
+    }
+    case "restored": {
+      if (role.mode !== "primary" || role.fenced !== null) return role;
+      // What it had led of the log before has gone with that.
+      const { own: _, ...rest } = role;
+      const { number, cluster } = role.epoch;
+      return { ...rest, epoch: { number: number + 1, cluster, first: step.first } };
+    }
+    case "followed": {
+      const { superseded: _, ...now } = secondary(role, kind);
+      if (!isSameEpoch(now.epoch, step.epoch)) {
+        throw failures.epochSuperseded(step.epoch.number, now.epoch.number);
+      }
+      return { ...now, proof: step.proof, keysDue: true };
+    }
+    case "keyed": {
+      const { keysDue: _, ...now } = secondary(role, kind);
+      return now;
     }
     case "move-primary": {
       const now = secondary(role, kind);
@@ -214,13 +309,14 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
       return { ...now, address: step.address, known: null };
     }
     case "forget-primary": {
-      const { set, epoch, copied, final, led, superseded } = secondary(role, kind);
+      const { set, epoch, copied, final, led, superseded, surplus } = secondary(role, kind);
       return {
         ...alone(set, epoch),
         copied,
         final,
         ...(led === undefined ? {} : { led }),
         ...(superseded === undefined ? {} : { superseded }),
+        ...(surplus === undefined ? {} : { surplus }),
       };
     }
     case "disable-secondary":
@@ -230,20 +326,23 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
       return { ...secondary(role, kind), region: step.region };
     case "copied":
       return { ...secondary(role, kind), copied: true, mayRewind: false };
-    case "rewound":
-      return { ...secondary(role, kind), mayRewind: false };
+    case "rewound": {
+      const { surplus: _, ...now } = secondary(role, kind);
+      return { ...now, mayRewind: false };
+    }
     case "ended":
       return { ...secondary(role, kind), final: step.final };
     case "superseded": {
-      const now = secondary(role, kind);
-      const { epoch } = step;
+      const { proof: _, ...now } = secondary(role, kind);
+      const { epoch, proof } = step;
       if (!isOlder(now.epoch, epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
       }
-      return { ...now, epoch, final: null, superseded: true };
+      const proved = proof === undefined ? {} : { proof };
+      return { ...now, epoch, ...proved, final: null, superseded: true };
     }
     case "refuted": {
-      const { superseded, ...now } = secondary(role, kind);
+      const { superseded, proof: _, ...now } = secondary(role, kind);
       const { epoch } = step;
       if (superseded !== true || !isOlder(epoch, now.epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
@@ -252,14 +351,16 @@ function stepped(role: Role, step: Step, kind: ReplicationKind): Role {
     }
     case "heard": {
       const now = secondary(role, kind);
-      const { epoch, known } = step;
+      const { epoch, known, proof } = step;
+      const failover = step.failover === undefined ? {} : { failover: step.failover };
       if (isOlder(epoch, now.epoch)) {
         throw failures.epochSuperseded(epoch.number, now.epoch.number);
       }
-      if (!isOlder(now.epoch, epoch)) return { ...now, known };
+      if (!isOlder(now.epoch, epoch)) return { ...now, known, ...failover };
       // Whoever has begun a later epoch has no end yet, and leads.
-      const { superseded: _, ...rest } = now;
-      return { ...rest, epoch, known, final: null };
+      const { superseded: _s, proof: _p, ...rest } = now;
+      const proved = proof === undefined ? {} : ({ proof, keysDue: true } as const);
+      return { ...rest, epoch, known, ...failover, ...proved, final: null };
     }
   }
 }
@@ -269,6 +370,10 @@ export function isOlder(one: Epoch, other: Epoch): boolean {
   if (one.number !== other.number) return one.number < other.number;
   if (one.first !== other.first) return BigInt(one.first) < BigInt(other.first);
   return one.cluster > other.cluster;
+}
+
+export function isSameEpoch(one: Epoch, other: Epoch): boolean {
+  return !isOlder(one, other) && !isOlder(other, one);
 }
 
 /** So many promotions may have gone by unheard. What is further ahead is a forgery, and nothing could come after it. */
@@ -287,9 +392,9 @@ export function latestOf(own: Epoch, known: readonly (Epoch | null)[]): Epoch | 
   );
 }
 
-/** Where its primary is looked for, in this order. */
-export function addressesOf({ address, known }: Secondary): readonly string[] {
-  return [...new Set([...(known ?? []), address])].filter((one) => one !== "");
+/** Where its primary is looked for, in this order: last where those are that may have taken its place. */
+export function addressesOf({ address, known, failover = [] }: Secondary): readonly string[] {
+  return [...new Set([...(known ?? []), address, ...failover])].filter((one) => one !== "");
 }
 
 /** Whether the data is another cluster's, or is not to be changed here. */
@@ -299,6 +404,14 @@ export function follows(role: Role): boolean {
 
 export function isFenced(role: Role): boolean {
   return role.mode === "primary" && role.fenced !== null;
+}
+
+/** Up to when this cluster wrote what is shared itself, by the clock of the wall; null where it has not, or that tells nothing of its rows
+ *  any more. `now`: it does still, or ends it just now. */
+export function ledUntil(role: Role): string | null {
+  if (role.mode === "secondary") return role.surplus?.at ?? null;
+  if (role.mode === "disabled") return null;
+  return isFenced(role) ? (role.fencedAt ?? null) : "now";
 }
 
 function alone(set: string, epoch: Epoch): Secondary {

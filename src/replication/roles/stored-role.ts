@@ -15,7 +15,7 @@ export class StoredRole {
   #now: Role = DISABLED;
 
   /** Of the rows of its kind. */
-  constructor(view: View, kind: ReplicationKind = "dr") {
+  constructor(view: View, kind: ReplicationKind) {
     this.#view = view;
     this.#kind = kind;
   }
@@ -23,6 +23,11 @@ export class StoredRole {
   /** As it was last stored or loaded. */
   get now(): Role {
     return this.#now;
+  }
+
+  /** What is stored is another cluster's. */
+  forget(): void {
+    this.#now = DISABLED;
   }
 
   load(): Role {
@@ -34,8 +39,7 @@ export class StoredRole {
   async step(step: Step, more: (tx: Tx) => void = () => {}): Promise<Role> {
     const next = await this.#view.write(
       (tx) => {
-        const role = after(tx.get(ROLE, roleCodec) ?? DISABLED, step, this.#kind);
-        putRole(tx, role);
+        const role = stepIn(tx, step, this.#kind);
         more(tx);
         return role;
       },
@@ -44,6 +48,17 @@ export class StoredRole {
     this.#now = next;
     return next;
   }
+}
+
+/** In a transaction that does more: whoever has loaded the role loads it again. */
+export function stepIn(tx: Tx, step: Step, kind: ReplicationKind): Role {
+  const role = after(tx.get(ROLE, roleCodec) ?? DISABLED, step, kind);
+  putRole(tx, role);
+  return role;
+}
+
+export function forgetRole(tx: Tx): void {
+  putRole(tx, DISABLED);
 }
 
 /** Also in the first transaction of a store that takes the place of another one. */

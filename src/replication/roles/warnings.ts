@@ -1,5 +1,6 @@
 // What a change of the role warns of. Pure.
 
+import { counted } from "@holdfast/shared/text/counted";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Finished } from "../stream/sender.ts";
@@ -27,10 +28,16 @@ export function skewWarnings(skew: Nanos): string[] {
 export function demotionWarnings(final: string, finished: Finished | null): string[] {
   const gone = `this cluster is a secondary without a primary now; its last entry is ${final}`;
   if (finished === null) return [gone];
-  const { acknowledged, missing } = finished;
+  const { acknowledged, missing, filtered } = finished;
+  const whole = acknowledged.filter((id) => !filtered.includes(id));
   return [
     gone,
-    ...(acknowledged.length > 0 ? [`everything is on: ${acknowledged.join(", ")}`] : []),
+    ...(whole.length > 0 ? [`everything is on: ${whole.join(", ")}`] : []),
+    ...(filtered.length > 0
+      ? [
+          `NOT everything is on: ${filtered.join(", ")}; a filter withholds mounts or namespaces there, which would be missing everywhere if one of them was promoted`,
+        ]
+      : []),
     ...(missing.length > 0
       ? [
           `NOT everything is on: ${missing.join(", ")}; what is missing there is on this cluster alone`,
@@ -61,6 +68,17 @@ export function rivalWarnings(role: Role): string[] {
   return [
     `cluster ${role.rival} has refused this one for good before it was promoted, and does not hear of it: as long as that one runs there are two, with the same leases; the status names it until this cluster is demoted or disabled`,
   ];
+}
+
+/** A filter of the primary holds for whoever comes, also for one that has everything. */
+export function withheldWarnings(count: number, does: "joins" | "follows"): string[] {
+  if (count === 0) return [];
+  const what = `a filter of the primary withholds ${counted(count, "mount or namespace", "mounts and namespaces")} from this cluster`;
+  const comes =
+    does === "joins"
+      ? "they are not copied"
+      : "what is here of them goes, the leases first, within five minutes, and comes back when the filter is changed";
+  return [`${what}: ${comes} (sys/replication/performance/primary/paths-filter there)`];
 }
 
 /** An operator has followed an earlier primary than was known. */

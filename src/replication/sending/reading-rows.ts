@@ -7,7 +7,7 @@ import { entryMissing } from "../../storage/failures.ts";
 import { afterKey, afterPrefix, classOf, compareKeys } from "../../storage/key.ts";
 import type { Slices } from "../../storage/commit/slices.ts";
 import { decodeHead, HEAD_ROW } from "../../storage/rows/head.ts";
-import { slotOf, type TreeName, TREES } from "../../storage/rows/merkle.ts";
+import { slotOf, type Tree, type TreeName, TREES } from "../../storage/rows/merkle.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
 import {
@@ -56,32 +56,79 @@ export function readChunk(
   });
 }
 
+/** The same of what is shared, for one that is not sent all of it: others have their turn while what is withheld is passed over. */
+export async function readAllowed(
+  store: Store,
+  after: string,
+  lets: Lets,
+  slices: Slices,
+): Promise<CopiedChunk> {
+  const root = "shared/";
+  const end = afterPrefix(root);
+  const rows: SentRow[] = [];
+  let left = CHUNK_BYTES;
+  for (let from = compareKeys(after, root) > 0 ? afterKey(after) : root; ;) {
+    const { page, index } = viewed(store, (view) => {
+      const found = view.rows({ from, to: end, limit: PAGE_ROWS });
+      return {
+        page: found.map(({ key, value }) => rowOf(view, key, value)),
+        index: indexOf(view),
+      };
+    });
+    for (const row of page) {
+      if (!lets(row.scope)) continue;
+      rows.push(row);
+      left -= row.key.length + row.value.length + 32;
+      if (left <= 0 || rows.length === CHUNK_ROWS) return { rows, isDone: false, index };
+    }
+    if (page.length < PAGE_ROWS) return { rows, isDone: true, index };
+    from = afterKey(page.at(-1)!.key);
+    await slices.pause();
+  }
+}
+
+/** Whether records of this scope are sent. */
+type Lets = (scope: Uint8Array) => boolean;
+
+/** By any slot of it. */
+type TreeAt = (slot: number) => Tree;
+
+const FIRST_SLOT: Readonly<Record<TreeName, number>> = {
+  shared: 0,
+  local: PAGES_OF_TREE * SUBPAGES,
+};
+
 /** Has the pages hashed, so that it takes little to tell what they are. */
 export async function readPages(
-  store: Store,
+  treeAt: TreeAt,
   slices: Slices,
   names: readonly TreeName[] = TREES,
 ): Promise<void> {
   // What changes meanwhile is hashed again by pagesNow, at once: few pages, if any.
   for (const name of names) {
+    const tree = treeAt(FIRST_SLOT[name]);
     for (let page = 0; page < PAGES_OF_TREE; page++) {
-      store.trees[name].pageHash(page);
+      tree.pageHash(page);
       await slices.pause();
     }
   }
 }
 
-export function pagesNow({ trees }: Store, names: readonly TreeName[] = TREES): Buffer {
+export function pagesNow(treeAt: TreeAt, names: readonly TreeName[] = TREES): Buffer {
   const numbers = Array.from({ length: PAGES_OF_TREE }, (_, page) => page);
-  return concat(...names.flatMap((name) => numbers.map((page) => trees[name].pageHash(page))));
+  const hashes = names.map((name) => {
+    const tree = treeAt(FIRST_SLOT[name]);
+    return numbers.map((page) => tree.pageHash(page));
+  });
+  return concat(...hashes.flat());
 }
 
 /** 36 bytes for each subpage of these pages. */
-export function readSubpages({ trees }: Store, pages: readonly number[]): Buffer {
+export function readSubpages(treeAt: TreeAt, pages: readonly number[]): Buffer {
   const parts: Uint8Array[] = [];
   for (const page of pages) {
     for (let slot = page * SUBPAGES; slot < (page + 1) * SUBPAGES; slot++) {
-      const { sum, count } = trees.of(slot).row(slot);
+      const { sum, count } = treeAt(slot).row(slot);
       parts.push(sum, u32(count));
     }
   }
@@ -92,6 +139,7 @@ export function readSubpages({ trees }: Store, pages: readonly number[]): Buffer
 export function* readLeaves(
   store: Store,
   slots: readonly number[],
+  lets: Lets = () => true,
 ): Generator<{ leaves: SentLeaf[]; index: bigint }> {
   let leaves: SentLeaf[] = [];
   let index = store.index;
@@ -102,7 +150,8 @@ export function* readLeaves(
         index = indexOf(view);
         return view.leaves({ slot, key: after }, PAGE_LEAVES).filter((leaf) => leaf.slot === slot);
       });
-      leaves.push(...page.map(({ key, hash }) => ({ slot, key, hash })));
+      const sent = page.filter(({ scope }) => lets(scope));
+      leaves.push(...sent.map(({ key, hash }) => ({ slot, key, hash })));
       isWhole = page.length < PAGE_LEAVES;
       after = page.at(-1)?.key ?? after;
       if (leaves.length + PAGE_LEAVES <= CHUNK_LEAVES) continue;
@@ -113,16 +162,19 @@ export function* readLeaves(
   yield { leaves, index };
 }
 
-/** The present rows of some keys, a message at a time. */
+/** The present rows of some keys, a message at a time. What is withheld is not there. */
 export function* readKeys(
   store: Store,
   keys: readonly string[],
+  lets: Lets = () => true,
 ): Generator<{ rows: SentRow[]; index: bigint }> {
   for (let at = 0; at < keys.length;) {
     yield viewed(store, (view) => {
       const rows: SentRow[] = [];
       for (let left = CHUNK_BYTES; at < keys.length && left > 0; at++) {
-        const row = rowOf(view, keys[at]!, view.get(keys[at]!));
+        const found = rowOf(view, keys[at]!, view.get(keys[at]!));
+        const isSent = found.isAbsent || lets(found.scope);
+        const row = isSent ? found : { ...found, scope: NO_VALUE, value: NO_VALUE, isAbsent: true };
         rows.push(row);
         left -= row.key.length + row.value.length + 32;
       }

@@ -7,12 +7,16 @@ import { type Call, type Served, serveStream, serveUnary } from "../../grpc/meth
 import { Status, StatusError } from "../../grpc/status.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
+import type { Tree } from "../../storage/rows/merkle.ts";
 import type { Store } from "../../storage/store.ts";
+import type { MemberFilter } from "../filters/filters.ts";
+import type { Total } from "../filters/shared-view.ts";
 import type { Member } from "../stream/members.ts";
 import * as messages from "../stream/messages.ts";
 import {
   PAGES_OF_TREE,
   pagesNow,
+  readAllowed,
   readChunk,
   readKeys,
   readLeaves,
@@ -30,48 +34,75 @@ export interface RowServiceParts {
   readonly keysVersion: () => string;
   /** Throws where the epoch is not that of the set, or nobody is known by that name. */
   readonly admit: (epoch: number, call: Call<Peer>) => Member;
+  /** What a member is not sent; null: nothing is withheld. */
+  readonly filterOf: (member: Member) => MemberFilter | null;
+}
+
+/** The trees as one member is sent what they are of. */
+interface Sight {
+  /** Of its filter. */
+  readonly version: string;
+  readonly tree: (slot: number) => Tree;
+  /** Null where it is sent everything. */
+  readonly total: () => Total | null;
 }
 
 export function servedRows(parts: RowServiceParts): Served<Peer>[] {
-  const { store, sent, admit } = parts;
+  const { store, sent, admit, filterOf } = parts;
   const { trees } = sent;
   const pageCount = trees.length * PAGES_OF_TREE;
+  // Asked of every row: what is withheld since a call began does not leave by it.
+  const letsOf = (member: Member) => (scope: Uint8Array) => filterOf(member)?.lets(scope) ?? true;
   return [
     serveUnary(messages.beginDiff, (request, call) => begin(request, call, parts)),
     serveUnary(messages.copyScope, async ({ epoch, after }, call) => {
-      admit(epoch, call);
-      return readChunk(store, after, trees);
+      const member = admit(epoch, call);
+      if (filterOf(member) === null) return readChunk(store, after, trees);
+      return await readAllowed(store, after, letsOf(member), new Slices(parts, call.signal));
     }),
     serveUnary(messages.subpages, async ({ epoch, pages }, call) => {
-      admit(epoch, call);
-      return { sums: readSubpages(store, numbersIn(pages, 2, messages.MAX_PAGES, pageCount)) };
+      const { tree } = await sightOf(admit(epoch, call), parts);
+      return { sums: readSubpages(tree, numbersIn(pages, 2, messages.MAX_PAGES, pageCount)) };
     }),
     serveStream(messages.leaves, ({ epoch, slots }, call) => {
-      admit(epoch, call);
+      const lets = letsOf(admit(epoch, call));
       const named = numbersIn(slots, 4, messages.MAX_SLOTS, pageCount * 256);
-      return turns(readLeaves(store, named), parts);
+      return turns(readLeaves(store, named, lets), parts, () => admit(epoch, call));
     }),
     serveStream(messages.fetchKeys, ({ epoch, keys }, call) => {
-      admit(epoch, call);
+      const lets = letsOf(admit(epoch, call));
       if (!keys.every((key) => mayLeave(sent, key))) {
         throw new StatusError(Status.invalidArgument, "a key that never leaves");
       }
-      return turns(readKeys(store, keys), parts);
+      return turns(readKeys(store, keys, lets), parts, () => admit(epoch, call));
     }),
   ];
 }
 
+async function sightOf(member: Member, { store, filterOf }: RowServiceParts): Promise<Sight> {
+  const filter = filterOf(member);
+  const { trees } = store;
+  if (filter === null) return { version: "", tree: (slot) => trees.of(slot), total: () => null };
+  const view = await filter.view();
+  return { version: filter.version, tree: () => view.tree, total: () => view.total() };
+}
+
 /** Where it begins to take over rows: from here on it needs the log, until it is sent it. */
 async function begin(
-  { epoch, isCopy }: { readonly epoch: number; readonly isCopy: boolean },
+  request: { readonly epoch: number; readonly isCopy: boolean; readonly filter: string },
   call: Call<Peer>,
-  { store, clock, timers, sent, keysVersion, admit }: RowServiceParts,
+  parts: RowServiceParts,
 ): Promise<messages.Begun> {
+  const { epoch, isCopy, filter } = request;
+  const { store, clock, timers, sent, keysVersion, admit, filterOf } = parts;
   const member = admit(epoch, call);
   const { trees } = sent;
-  if (!isCopy) await readPages(store, new Slices({ clock, timers }, call.signal), trees);
+  const { tree, total, version } = await sightOf(member, parts);
+  if (!isCopy) await readPages(tree, new Slices({ clock, timers }, call.signal), trees);
+  const isSame = version === filter && (filterOf(member)?.version ?? "") === filter;
+  if (!isSame) throw new StatusError(Status.aborted, "something else is withheld from it by now");
   // At once: head and hashes are of one moment, and nothing after it goes.
-  const pages = isCopy ? EMPTY : pagesNow(store, trees);
+  const pages = isCopy ? EMPTY : pagesNow(tree, trees);
   member.pin(store.index + 1n);
   const isWhole = trees.includes("local");
   return {
@@ -79,19 +110,21 @@ async function begin(
     timeline: encodeTimeline(store.timeline!),
     pages,
     keysVersion: keysVersion(),
-    shared: isWhole ? null : sharedHeadOf(store.head!),
+    shared: isWhole ? null : sharedHeadOf(store.head!, total()),
   };
 }
 
-/** A chunk at a time, and others have their turn in between. */
+/** A chunk at a time, and others have their turn in between; each is made when it is wanted, for one who may still have it. */
 async function* turns<T>(
   chunks: Iterable<T>,
   world: { readonly clock: Clock; readonly timers: Timers },
+  admit: () => unknown,
 ): AsyncGenerator<T> {
   const slices = new Slices(world);
   for (const chunk of chunks) {
     yield chunk;
     await slices.pause();
+    admit();
   }
 }
 

@@ -5,6 +5,8 @@ import { concat } from "@holdfast/shared/bytes";
 import { decodeHead, type Head } from "../../storage/rows/head.ts";
 import { decodeEntryHeader, sharedPart } from "../../storage/rows/log-entry.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
+import type { MemberFilter } from "../filters/filters.ts";
+import type { Total } from "../filters/shared-view.ts";
 import { NO_WORDS, type Place, type SharedHead, type ToReceiver } from "../stream/messages.ts";
 
 export class SharedLog {
@@ -12,8 +14,12 @@ export class SharedLog {
   #heard: bigint;
   #skip: Place | null = null; // what it has not heard of has nothing for it, up to here
 
-  constructor(cursor: bigint) {
+  /** What the other side is not sent; null: nothing is withheld. */
+  readonly #filter: MemberFilter | null;
+
+  constructor(cursor: bigint, filter: MemberFilter | null = null) {
     this.#heard = cursor;
+    this.#filter = filter;
   }
 
   get hasSkipped(): boolean {
@@ -22,11 +28,13 @@ export class SharedLog {
 
   /** What of these is said, and null where that is nothing; then the place after them is still to be told. */
   take(entries: readonly Uint8Array[]): ToReceiver | null {
+    const filter = this.#filter;
+    const lets = filter === null ? null : (scope: Uint8Array) => filter.lets(scope);
     const parts: Buffer[] = [];
     const skipped: Buffer[] = [];
     for (const bytes of entries) {
       const { index, chain } = decodeEntryHeader(bytes);
-      const part = sharedPart(bytes);
+      const part = sharedPart(bytes, lets);
       if (part === null) {
         this.#skip = { index, chain };
         continue;
@@ -46,9 +54,9 @@ export class SharedLog {
     return { ...NO_WORDS, skip: this.#toTell() };
   }
 
-  /** The head after what was taken. */
-  compare(head: Uint8Array): ToReceiver {
-    return { ...this.tell(), shared: sharedHeadOf(decodeHead(head)) };
+  /** The head after what was taken; `total`: of what the other side is sent, where that is not all. */
+  compare(head: Uint8Array, total: Total | null = null): ToReceiver {
+    return { ...this.tell(), shared: sharedHeadOf(decodeHead(head), total) };
   }
 
   #toTell(): Place | null {
@@ -59,6 +67,10 @@ export class SharedLog {
   }
 }
 
-export function sharedHeadOf({ lineage, epoch, index, chain, shared }: Head): SharedHead {
-  return { lineage, epoch, index, chain, sum: shared.sum, count: BigInt(shared.count) };
+export function sharedHeadOf(
+  { lineage, epoch, index, chain, shared }: Head,
+  total: Total | null = null,
+): SharedHead {
+  const { sum, count } = total ?? shared;
+  return { lineage, epoch, index, chain, sum, count: BigInt(count) };
 }

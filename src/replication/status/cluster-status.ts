@@ -18,7 +18,8 @@ import type { Divergent } from "../links/divergent.ts";
 import type { Orphans } from "../links/orphans.ts";
 import type { Receiving } from "../links/receiving.ts";
 import type { Serving } from "../links/serving.ts";
-import type { Beside } from "../options.ts";
+import type { WithheldHere } from "../filters/withheld-here.ts";
+import type { Around, Beside } from "../options.ts";
 import { isFenced, type Role } from "../roles/role.ts";
 import type { ReceiverStatus } from "../stream/receiver.ts";
 import type { TreeWork } from "../tree-work.ts";
@@ -27,8 +28,11 @@ import { followersOf } from "./followers.ts";
 import { LAG_STEP, LagHistory } from "./lag-history.ts";
 import { readingOf } from "./reading.ts";
 import { Roots } from "./roots.ts";
+import type { SetFacts } from "../topology/set-members.ts";
+import { standInReport, type StandInReport } from "../topology/stand-in-report.ts";
 import {
   canaryAge,
+  entriesBehind,
   minimalStatus,
   type ReceivingFacts,
   rivalsOf,
@@ -47,7 +51,11 @@ export interface ClusterStatusOptions {
   readonly clusterAddress: () => string;
   readonly region: () => string;
   /** The other kind of replication of this cluster. */
-  readonly beside?: () => Pick<Beside, "mode">;
+  readonly beside?: () => Pick<Beside, "mode" | "fencedBy">;
+  /** What is withheld from this cluster. Default: nothing is. */
+  readonly withheld?: Pick<WithheldHere, "count">;
+  /** The clusters of the set that are known here. Default: none are. */
+  readonly around?: Pick<Around, "members">;
   /** What somebody without a token is told: everything, mode and state, or nothing. */
   readonly statusAccess: "open" | "minimal" | "authenticated";
 }
@@ -75,6 +83,8 @@ export interface AtWork {
   readonly nameOf: (cluster: string) => string;
   /** Which checks keep this secondary from being promoted now. */
   readonly unpromotable: () => readonly string[];
+  /** Whether what is shared is here in part. */
+  readonly isTorn: () => boolean;
 }
 
 type AttentionTexts = Readonly<Record<"away" | "alone" | "stands" | "copying", string>>;
@@ -94,6 +104,8 @@ const TEXTS: Readonly<Record<ReplicationKind, AttentionTexts>> = {
     copying: "the first copy of what is shared is not whole: nothing is served here",
   },
 };
+
+const BARE = "nobody stands in for a region, and somebody does for another one of the set";
 
 export interface Heartbeat {
   readonly clockSkew: Nanos;
@@ -141,7 +153,20 @@ export class ClusterStatus {
       secondaries: followersOf(this.#work.serving()).present,
       receiving: this.#receivingFacts(),
     };
-    return readingOf(facts, this.#work.figures);
+    const { standIns } = this.standIns;
+    return { ...readingOf(facts, this.#work.figures), standIns, withheld: this.#withheldFrom() };
+  }
+
+  /** By the name of a secondary; of a secondary itself under that which it goes by. */
+  #withheldFrom() {
+    const serving = this.#work.serving();
+    const role = this.#work.role();
+    if (this.#options.kind !== "performance") return [];
+    if (role.mode === "secondary") {
+      return role.id === "" ? [] : [{ id: role.id, count: this.#options.withheld?.count ?? 0 }];
+    }
+    const { present } = followersOf(serving);
+    return present.map(({ id }) => ({ id, count: serving?.withheldFrom(id) ?? 0 }));
   }
 
   /** What a secondary knows of its primary's clock, and how old its data is; null for everybody else. */
@@ -193,16 +218,78 @@ export class ClusterStatus {
     return {
       kind,
       fenced: isFenced(role),
+      torn: this.#work.isTorn(),
       rivals: rivalsOf(role, present, this.#work.nameOf),
       doubled,
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
       behind: [...away, ...own],
+      ...this.#cascades(),
       awaited: this.#work.awaited().map((one) => ({
         name: one.id || this.#work.nameOf(one.cluster) || one.cluster,
         text: `${one.was === "primary" ? "the primary of before" : "a secondary of the primary of before"} has not come over since this cluster was promoted${whereInstead(one, this.#work.nameOf)}`,
       })),
     };
+  }
+
+  /** Who stands in for the regions of the set, and what is the matter with them. */
+  get standIns(): StandInReport {
+    const { kind, around } = this.#options;
+    const isPrimary = kind === "performance" && this.#work.serving() !== null;
+    return standInReport(isPrimary ? (around?.members() ?? []) : []);
+  }
+
+  /** Those of this cluster itself are told in disaster recovery. */
+  #cascades() {
+    const { standIns, bare } = this.standIns;
+    const others = standIns.filter(({ region, text }) => region !== "" && text !== "");
+    return {
+      standIns: others.map(({ region, name, text }) => ({
+        name: `${region}/${name}`,
+        text: `who stands in for a region ${text}`,
+      })),
+      bare: bare.map((name) => ({ name, text: BARE })),
+    };
+  }
+
+  /** Of one that follows the whole log: what the cluster that it stands in for is among regions; null where there are none, or nobody has told. */
+  get #standsInFor(): NonNullable<StatusFacts["standsInFor"]> | null {
+    const role = this.#work.role();
+    if (this.#options.kind !== "dr" || role.mode !== "secondary") return null;
+    const from = this.#work.receiving()?.fromAbove ?? null;
+    const primary = from?.members.find(({ cluster }) => cluster === role.epoch.cluster);
+    if (primary === undefined || from?.by !== role.epoch.cluster) return null;
+    if (!primary.leadsPerformance && primary.kind !== "performance") return null;
+    const { name, region, leadsPerformance: leads } = primary;
+    return { mode: leads ? "primary" : "secondary", name, region };
+  }
+
+  /** For the picture of all clusters of the set. */
+  get setFacts(): SetFacts {
+    const serving = this.#work.serving();
+    const { present, left } = followersOf(serving);
+    const receiving = this.#receivingFacts();
+    const met = new Set([...left, ...present.map(({ id }) => id)]);
+    const known = serving?.secondaries.known() ?? [];
+    return {
+      kind: this.#options.kind,
+      role: this.#work.role(),
+      isLapsed: this.isStopped,
+      present: present.map((one) => ({ ...one, withheld: serving?.withheldFrom(one.id) ?? 0 })),
+      absent: known
+        .filter(({ id, used }) => used !== null && !met.has(id))
+        .map(({ id, clusterId: cluster, region = "" }) => ({ id, cluster, region })),
+      awaited: this.#work.awaited(),
+      nameOf: this.#work.nameOf,
+      receiving,
+      lag: entriesBehind(receiving, this.#work.applied()),
+      fromAbove: this.#work.receiving()?.fromAbove ?? null,
+    };
+  }
+
+  /** Whether somebody without a token is told everything. */
+  get isOpen(): boolean {
+    return this.#options.statusAccess === "open";
   }
 
   /** `whole`: for who may know more than anybody. `withHistory`: with the lag of the last hour. */
@@ -264,6 +351,7 @@ export class ClusterStatus {
       divergent: divergent.count,
       orphans: { waiting: orphans.waiting, ...adopted.counts },
       lapsed: this.isStopped,
+      replacedBy: kind === "performance" ? (this.#options.beside?.().fencedBy ?? null) : null,
       now: clock.now(),
       known: this.#work.known(),
       expired: serving?.secondaries.expired() ?? [],
@@ -271,9 +359,15 @@ export class ClusterStatus {
       tookOverAt: this.#work.tookOverAt(),
       nameOf: this.#work.nameOf,
       left: followers.left,
-      secondaries: followers.present,
+      secondaries: followers.present.map((one) => ({
+        ...one,
+        withheld: serving?.withheldFrom(one.id) ?? 0,
+      })),
+      withheld: kind === "performance" ? (this.#options.withheld?.count ?? 0) : 0,
+      standsInFor: this.#standsInFor,
       receiving,
       unpromotable: this.#work.unpromotable(),
+      isTorn: this.#work.isTorn(),
       history: withHistory ? (id) => this.#history.of(id) : null,
     };
   }

@@ -23,7 +23,10 @@ export interface ReadingFacts {
   readonly receiving: ReceivingFacts | null;
 }
 
-export function readingOf(facts: ReadingFacts, figures: ReplicationFigures): ReplicationReading {
+export function readingOf(
+  facts: ReadingFacts,
+  figures: ReplicationFigures,
+): Omit<ReplicationReading, "standIns" | "withheld"> {
   const { kind, role } = facts;
   return {
     kind,

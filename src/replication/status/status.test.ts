@@ -68,6 +68,7 @@ function statusWith(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>
       secondaries: [],
       receiving,
       unpromotable: [],
+      isTorn: false,
       history: null,
     },
     false,

@@ -9,6 +9,7 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import { clusterText } from "../roles/warnings.ts";
 import { type Awaited, awaitedStatus } from "./awaited.ts";
+import type { NamedStandIns } from "../stream/members.ts";
 import { type Epoch, isFenced, type Primary, type Role, type Secondary } from "../roles/role.ts";
 
 /** A peer as the other side sees it. */
@@ -37,6 +38,10 @@ export interface SecondaryFacts extends PeerFacts {
   readonly later?: Pick<Epoch, "number" | "cluster"> | null;
   /** Of those that share data; empty or not there where it is not known. */
   readonly region?: string;
+  /** Who stands in for it, and when it has said so. Default: it has not. */
+  readonly standIns?: NamedStandIns | null;
+  /** Mounts and namespaces that it is not sent. Default: none. */
+  readonly withheld?: number;
 }
 
 /** Of the side that receives. */
@@ -93,6 +98,8 @@ export interface StatusFacts {
   readonly orphans: { readonly waiting: number; readonly adopted: number; readonly left: number };
   /** A primary writes nothing until a secondary is heard of. */
   readonly lapsed: boolean;
+  /** The cluster that leads in the place of this one with all of its data: what it was in this kind that one is now. Default: none does. */
+  readonly replacedBy?: string | null;
   readonly now: Instant;
   readonly known: readonly string[];
   /** Of those the ones whose token has ended before anybody came with it. */
@@ -107,11 +114,24 @@ export interface StatusFacts {
   readonly nameOf: (cluster: string) => string;
   readonly secondaries: readonly SecondaryFacts[];
   readonly receiving: ReceivingFacts | null;
+  /** Of a region: mounts and namespaces that it is not sent. Default: none. */
+  readonly withheld?: number;
+  /** What the cluster that this one stands in for is among regions. Default: nobody knows, or there are none. */
+  readonly standsInFor?: {
+    readonly mode: "primary" | "secondary";
+    readonly name: string;
+    readonly region: string;
+  } | null;
   /** Of a secondary: the checks that keep it from being promoted now. */
   readonly unpromotable: readonly string[];
+  /** Whether what is shared is here in part, and nobody is answered from it. */
+  readonly isTorn: boolean;
   /** Of the last hour, by the name of a secondary; null where nobody asks for it. */
   readonly history: ((id: string) => JsonObject) | null;
 }
+
+const REPLACED_BY =
+  "another cluster was promoted in the place of this one (disaster recovery), and goes on with its place here";
 
 /** `whole`: for who may know more than anybody. */
 export function statusOf(facts: StatusFacts, whole: boolean): JsonObject {
@@ -135,15 +155,18 @@ export function minimalStatus(facts: StatusFacts): JsonObject {
 
 function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonObject {
   const { known, secondaries, now, history } = facts;
-  const instead = role.fenced?.cluster ?? rivalOf(role, secondaries);
+  const { replacedBy = null } = facts;
+  const instead = role.fenced?.cluster ?? replacedBy ?? rivalOf(role, secondaries);
+  const isOver = isFenced(role) || replacedBy !== null;
   return {
     mode: "primary",
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
     ...(facts.kind === "performance" ? { region: facts.region } : {}),
-    state: isFenced(role) ? "fenced" : facts.lapsed ? "lapsed" : "running",
+    state: isOver ? "fenced" : facts.lapsed ? "lapsed" : "running",
     ...(instead === null ? {} : leader(instead, facts)),
+    ...(replacedBy === null ? {} : { replaced: true }),
     primary_cluster_addr: role.address,
     ...(whole ? { cluster_addr: role.address || facts.clusterAddress } : {}),
     known_secondaries: [...known],
@@ -153,7 +176,9 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     secondaries: secondaries.map((one) => ({
       node_id: one.id,
       cluster_id: one.clusterId,
-      ...(facts.kind === "performance" ? { region: one.region ?? "" } : {}),
+      ...(facts.kind === "performance"
+        ? { region: one.region ?? "", withheld: one.withheld ?? 0 }
+        : {}),
       ...peerStatus(one, now, canaryAge(one, one.behindFor, now)),
       last_remote_wal: Number(one.acknowledged ?? 0n),
       wal_lag: Number(one.lag ?? 0n),
@@ -198,19 +223,24 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   const age = primary === null ? null : canaryAge(primary, behindFor, now);
   const remote = receiving === null ? facts.applied : receiving.lastRemoteIndex;
   const lag = entriesBehind(receiving, facts.applied);
+  const isReplaced = (facts.replacedBy ?? null) !== null;
   return {
     mode: "secondary",
     cluster_id: role.set,
     ...(whole ? { local_cluster_id: facts.clusterId } : {}),
     epoch: role.epoch.number,
     ...(facts.kind === "performance" ? regionStatus(role, facts) : {}),
+    ...((facts.standsInFor ?? null) === null ? {} : { stands_in_for: { ...facts.standsInFor } }),
     state: receiving?.state ?? "idle",
     ...(hasPrimary ? { connection_state: receiving?.connectionState ?? "idle" } : {}),
     known_primary_cluster_addrs: role.known === null ? null : [...role.known],
+    ...(role.failover === undefined ? {} : { failover_cluster_addrs: [...role.failover] }),
+    ...(facts.kind === "performance" && hasPrimary ? { primary_cluster: role.epoch.cluster } : {}),
     primary_cluster_addr: role.address,
     primaries: primary === null ? [] : [peerStatus(primary, now, age)],
     secondary_id: role.id,
     ...(isLedByAnother(role, facts) ? leader(role.epoch.cluster, facts) : {}),
+    ...(isReplaced ? { replaced: true } : {}),
     ...(hasPrimary
       ? {
           ...(remote === null ? {} : { last_remote_wal: Number(remote) }),
@@ -229,7 +259,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     divergent_entries: facts.divergent,
     orphans_waiting: facts.orphans.waiting,
     seal_source: role.led === true ? "own" : "primary",
-    last_sync_error: receiving?.lastSyncError ?? "",
+    last_sync_error: receiving?.lastSyncError ?? (isReplaced ? REPLACED_BY : ""),
     ...errorTime(receiving),
     promotable: unpromotable.length === 0,
     promotable_reasons: [...unpromotable],
@@ -238,12 +268,17 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
   };
 }
 
-/** Where writes of what is shared go from here, and whether they get there now. */
-function regionStatus(role: Secondary, { region, receiving }: StatusFacts): JsonObject {
+/** Where writes of what is shared go from here, and whether they get there now; and whether somebody who reads it is answered. */
+function regionStatus(
+  role: Secondary,
+  { region, receiving, isTorn, withheld = 0 }: StatusFacts,
+): JsonObject {
   const there = role.region ?? "";
   return {
     region,
     ...(there === "" ? {} : { primary_region: there }),
+    withheld,
+    serves_shared: role.copied && !isTorn,
     forwards_writes: role.superseded !== true && receiving?.takesRequests === true,
   };
 }

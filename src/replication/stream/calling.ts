@@ -1,12 +1,12 @@
 // How a secondary calls its primary: at one address after the other until one answers, or at all of them to find out whether it is there.
 
 import { explain } from "@holdfast/shared/failure";
-import { type HelloAnswer, isRevokedThere } from "../../cluster/hello.ts";
+import { type HelloAnswer, isReplacedThere, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
 import { ANSWERS_WITHIN, unlessSilent } from "../silence.ts";
 import { type Decision, readDecision } from "./decision.ts";
-import { noAddress, refusedByPrimary, revokedByPrimary } from "./failures.ts";
+import { noAddress, refusedByPrimary, replacedByPrimary, revokedByPrimary } from "./failures.ts";
 import { type CallOutcome, hasCode, type LinkParts } from "./receiving.ts";
 
 export class PrimaryCalls {
@@ -14,6 +14,7 @@ export class PrimaryCalls {
   readonly #self: () => Self;
   /** Thrown where the primary has said so. */
   readonly revoked = revokedByPrimary();
+  readonly replaced = replacedByPrimary();
   #isAnswered = false;
 
   constructor(parts: LinkParts, self: () => Self) {
@@ -24,6 +25,11 @@ export class PrimaryCalls {
   /** Whether it was there when it was last dialled, whatever it said. */
   get isAnswered(): boolean {
     return this.#isAnswered;
+  }
+
+  /** Whether the primary takes this cluster no more, as it has said itself. */
+  isForGood(error: unknown): boolean {
+    return error === this.revoked || error === this.replaced;
   }
 
   /** Calls the primary at all its addresses, and keeps nothing of it. True where it takes this cluster. */
@@ -54,7 +60,7 @@ export class PrimaryCalls {
       const { decision } = await link.open({ ...this.#self(), isTrial: true }, over);
       return outcomeOf(readDecision(decision));
     } catch (error) {
-      if (link?.hasMet === true) return refusal(this.#reasonOf(error));
+      if (link?.hasMet === true) return refusal(this.named(error));
       return over.aborted ? { kind: "nobody", isLate: true } : nobodyAt(address, error);
     } finally {
       timer.cancel();
@@ -62,7 +68,24 @@ export class PrimaryCalls {
     }
   }
 
-  async dial(signal: AbortSignal): Promise<{ link: PeerLink; answer: HelloAnswer }> {
+  /** The first that takes this cluster; where none does, the first that has answered. One that was superseded answers and refuses, and who has
+   *  taken its place may be at the next address. */
+  async dial(signal: AbortSignal): Promise<Dialled> {
+    const answered: Dialled[] = [];
+    try {
+      return await this.#dial(signal, answered);
+    } catch (error) {
+      const [first] = answered;
+      if (first === undefined || signal.aborted) throw error;
+      answered.shift();
+      return first;
+    } finally {
+      for (const { link } of answered) await link.close();
+    }
+  }
+
+  /** `refusing`: filled with those that answer and refuse. */
+  async #dial(signal: AbortSignal, refusing: Dialled[]): Promise<Dialled> {
     const { ports } = this.#parts;
     this.#isAnswered = false;
     let failed: unknown = noAddress();
@@ -74,25 +97,33 @@ export class PrimaryCalls {
         link = ports.open(address); // one that cannot be dialled keeps nobody from the next
         const answer = await link.open(this.#self(), signal);
         this.#isAnswered = true;
-        return { link, answer };
+        if (readDecision(answer.decision)?.kind !== "refuse") return { link, answer };
+        refusing.push({ link, answer });
       } catch (error) {
         const isAnswer = link?.hasMet === true;
         this.#isAnswered ||= isAnswer;
         // What one address has answered says more than that nobody is at the next.
         const isFirst = outcomes.every(({ kind }) => kind === "nobody");
-        if (isAnswer || isFirst) failed = this.#reasonOf(error);
+        if (isAnswer || isFirst) failed = this.named(error);
         outcomes.push(isAnswer ? refusal(failed) : nobodyAt(address, error));
         await link?.close();
       }
     }
     const refuses = outcomes.findLast(({ kind }) => kind === "refuses");
-    if (!signal.aborted) ports.called?.(refuses ?? nobodyOf(outcomes));
+    if (!signal.aborted && refusing.length === 0) ports.called?.(refuses ?? nobodyOf(outcomes));
     throw failed;
   }
 
-  #reasonOf(error: unknown): unknown {
+  /** What the primary has said for good, in the one form of it. */
+  named(error: unknown): unknown {
+    if (isReplacedThere(error)) return this.replaced;
     return isRevokedThere(error) ? this.revoked : error;
   }
+}
+
+interface Dialled {
+  readonly link: PeerLink;
+  readonly answer: HelloAnswer;
 }
 
 function nobodyAt(address: string, error: unknown): CallOutcome {

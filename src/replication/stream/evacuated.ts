@@ -13,7 +13,10 @@ const LOOK_EVERY: Nanos = SECOND;
 /** A mount that goes, and by which move; empty: it is being disabled. */
 export type Leaving = Pick<Evacuation, "mount" | "move">;
 
-export type Heard = Pick<MemberStatus, "id" | "isConnected" | "evacuations">;
+export interface Heard extends Pick<MemberStatus, "id" | "isConnected" | "evacuations"> {
+  /** Whether a filter keeps a mount from it: then it has nothing of it. Default: none does. */
+  readonly lacks?: (mount: string) => boolean;
+}
 
 export interface Evacuated {
   /** By id, who may have something of it still: it was away, or it did not get done in time. */
@@ -43,7 +46,10 @@ export class Evacuations {
 
   /** Resolves when every member that is connected has given up what it had, when the time is over, or when the signal says so. */
   async done(leaving: Leaving, signal: AbortSignal): Promise<Evacuated> {
-    const isOpen = (member: Heard) => member.evacuations !== null && !isDone(member, leaving);
+    const isOpen = (member: Heard) =>
+      member.evacuations !== null &&
+      member.lacks?.(leaving.mount) !== true &&
+      !isDone(member, leaving);
     const isAwaited = () => this.#members().some((one) => one.isConnected && isOpen(one));
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = () => resolve();

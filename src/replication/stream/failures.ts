@@ -11,6 +11,17 @@ export function refusedByPrimary(reason: string): Failure {
 }
 
 /**
+ * @code replication-no-room The disk of this secondary is nearly full, so that what its primary writes is not applied: revocations neither.
+ * @remedy Make room on the disk of this secondary: it goes on by itself. Until then a region takes no global tokens.
+ */
+export function noRoom({ message }: Failure): Failure {
+  const [free = ""] = /(?<=: )\d+ bytes are free/.exec(message) ?? [];
+  const text =
+    "the storage of this secondary is nearly full, and what the primary writes is not applied, also what it revokes";
+  return new Failure("unavailable", "replication-no-room", free === "" ? text : `${text}: ${free}`);
+}
+
+/**
  * @code replication-ended The primary has ended the connection, and says why.
  * @remedy Nothing needs to be done: it connects again by itself.
  */
@@ -26,6 +37,16 @@ export function revokedByPrimary(): Failure {
   const message =
     "the primary has revoked this secondary; where that was a mistake, a new token lets it follow again (update-primary)";
   return new Failure("denied", "replication-revoked", message);
+}
+
+/**
+ * @code replication-replaced Another cluster was promoted in the place of this secondary, and comes to the primary with the credentials of both.
+ * @remedy Demote this one in disaster recovery, and have it follow the other one there; where the other one is not to be, stop it, and revoke and readmit this one.
+ */
+export function replacedByPrimary(): Failure {
+  const message =
+    "another cluster was promoted in the place of this secondary, and the primary sends to that one: demote this one (disaster recovery), and let it follow that one";
+  return new Failure("denied", "replication-replaced", message);
 }
 
 /**

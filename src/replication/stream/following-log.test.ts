@@ -94,6 +94,17 @@ describe("what waits at a secondary", BOUND, () => {
     assert.deepEqual(await written(each()), [1, BATCH_ENTRIES, 9]);
   });
 
+  test("counts as behind what a primary says to have, before it has come, and for as long as that was known", async () => {
+    await apart();
+    for (let i = 0; i < 3; i++) await pair.put(`shared/${i}`);
+    const [first, ...others] = each();
+    await sent([{ ...first!, head: 20n }]);
+    await until(() => pair.receiver.status.lastRemoteIndex === 2n);
+    const { highestAnnounced, behindFor } = pair.receiver.status;
+    assert.deepEqual([highestAnnounced, behindFor !== null], [20n, true]);
+    assert.equal(others.length, 2);
+  });
+
   test("goes together up to the bytes that a message may have", async () => {
     await apart();
     const large = new Uint8Array(300 * KIB);

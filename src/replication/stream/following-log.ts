@@ -2,9 +2,11 @@
 // acknowledged and nothing else, and heads are compared. What comes while the disk is busy or full waits here, up to the credit.
 
 import { describe } from "@holdfast/shared/failure";
-import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Nanos, Timer } from "@holdfast/shared/world";
 import { plainText, StatusError } from "../../grpc/status.ts";
+import { isLegalKey } from "../../storage/key.ts";
 import { protocolBroken } from "./failures.ts";
 import {
   type Batch,
@@ -12,7 +14,8 @@ import {
   CHUNK_BYTES,
   CREDIT,
   creditOf,
-  type Heal,
+  countedLeases,
+  type LeasesWanted,
   type Place,
   streamLog,
   type ToReceiver,
@@ -31,6 +34,8 @@ import type {
 
 /** Questions that wait to be answered. */
 const MAX_QUESTIONS = 8;
+const MAX_PLACE = 2048;
+const COUNTED_WITHIN: Nanos = 10n * SECOND;
 /** Of all that waits, besides the bytes of entries, which have their credit. */
 const MAX_BESIDE = 16 * 1024 * 1024;
 /** What a message, an entry or a key takes besides its bytes. */
@@ -76,8 +81,8 @@ export class LogFollower {
     const { link, epoch } = this.#connection;
     this.#progress.final = null; // whoever sends has not ended
     await this.#session.settle(); // nothing may come where nothing is written
-    const { cursor } = this.#received;
-    this.#outbox.push({ start: { epoch, cursor }, ack: null });
+    const { cursor, filter } = this.#received;
+    this.#outbox.push({ start: { epoch, cursor, filter }, ack: null });
     const signal = this.#signal;
     const reading = this.#read(link.stream(streamLog, this.#outbox, { signal }));
     try {
@@ -111,7 +116,7 @@ export class LogFollower {
         }
         this.#queuedBytes += bytes;
         this.#besideBytes += besideOf(message);
-        if (message.heal !== null) this.#questions++;
+        if (isQuestion(message)) this.#questions++;
         this.#queue.push(message);
         this.#wake?.();
       }
@@ -143,7 +148,7 @@ export class LogFollower {
     const message = this.#queue.shift();
     if (message === undefined) return undefined;
     this.#besideBytes -= besideOf(message);
-    if (message.heal !== null) this.#questions--;
+    if (isQuestion(message)) this.#questions--;
     return message;
   }
 
@@ -164,32 +169,44 @@ export class LogFollower {
   }
 
   async #take(message: ToReceiver): Promise<StreamEnd | null> {
-    const { batch, skip, checkpoint, shared, final, heal } = message;
+    const { batch, skip, checkpoint, shared, final, heal, leases } = message;
     if (message.goodbye !== "")
       return { kind: "goodbye", reason: plainText(message.goodbye.slice(0, 256)) };
     if (message.trimmed > 0n) return { kind: "trimmed" };
     if (message.isDiverged) return { kind: "diverged" };
+    if (message.isFiltered) return { kind: "filtered" };
     if (message.hasNews) this.#progress.onNews();
+    this.#progress.announce(message.head);
     if (batch !== null || skip !== null) {
       await this.#batch(message);
       if (shared === null) return null;
     }
     if (checkpoint.length > 0 || shared !== null) return this.#session.compare(message);
     if (final !== null) await this.#end(final);
-    if (heal !== null) await this.#answer(heal);
+    if (heal !== null) await this.#answered("what it lost", () => this.#session.answer(heal));
+    if (leases !== null) await this.#answered("leases", () => this.#count(leases));
     return null;
   }
 
   /** Whoever has asked may be gone by then: that ends nothing here. */
-  async #answer(heal: Heal): Promise<void> {
+  async #answered(what: string, answer: () => Promise<void>): Promise<void> {
     try {
-      await this.#session.answer(heal);
+      await answer();
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      this.#parts.log.warn("the primary has asked for what it lost, and did not take the answer", {
+      this.#parts.log.warn("the primary has asked a question, and did not take the answer", {
+        what,
         cause: describe(error),
       });
     }
+  }
+
+  async #count({ id, ...question }: LeasesWanted): Promise<void> {
+    const { link, epoch, signal } = this.#connection;
+    const { countLeases } = this.#parts.ports;
+    if (!isLegalPlace(question)) throw protocolBroken("a question for what has no leases");
+    const count = BigInt((await countLeases?.(question)) ?? 0);
+    await link.call(countedLeases, { epoch, id, count }, { signal, timeout: COUNTED_WITHIN });
   }
 
   /** Kept before it is answered: whoever gave up its place hears that it was understood. */
@@ -207,7 +224,7 @@ export class LogFollower {
     await this.#session.apply(message, this.#signal);
     const { index } = this.#received.cursor;
     this.#progress.lastRemote = index;
-    if (index >= this.#progress.announced) this.#progress.completeAt = this.#parts.clock.elapsed();
+    this.#progress.reach(index, this.#parts.clock.elapsed());
     this.#queuedBytes -= bytes; // before anybody is told that there is room
     this.#owed += bytes;
     if (this.#resting === null || this.#owed >= SOON_OWED) this.#acknowledge();
@@ -228,11 +245,20 @@ export class LogFollower {
   }
 }
 
+function isQuestion({ heal, leases }: ToReceiver): boolean {
+  return heal !== null || leases !== null;
+}
+
+function isLegalPlace({ mount, place }: Pick<LeasesWanted, "mount" | "place">): boolean {
+  return isUuid(mount) && place.length <= MAX_PLACE && isLegalKey(`local/${place}`);
+}
+
 /** Null where something else is said, or nothing. */
 function entriesOf(message: ToReceiver | undefined): Batch | null {
   if (message === undefined || message.goodbye !== "") return null;
   if (message.skipped.length > 0 || message.skip !== null) return null;
-  return message.trimmed > 0n || message.isDiverged || message.hasNews ? null : message.batch;
+  const { trimmed, isDiverged, isFiltered, hasNews, batch } = message;
+  return trimmed > 0n || isDiverged || isFiltered || hasNews ? null : batch;
 }
 
 function isBehind(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
@@ -244,11 +270,12 @@ function sizeOf({ entries }: Batch): number {
 }
 
 function besideOf(message: ToReceiver): number {
-  const { batch, checkpoint, goodbye, final, heal, skipped, shared } = message;
+  const { batch, checkpoint, goodbye, final, heal, skipped, shared, leases } = message;
   const keys = heal?.keys ?? [];
   const parts = 1 + (batch?.entries.length ?? 0) + keys.length;
   const heads = checkpoint.length + (shared?.sum.length ?? 0);
-  const own = heads + goodbye.length + (final?.chain.length ?? 0) + skipped.length;
+  const place = (leases?.mount.length ?? 0) + (leases?.place.length ?? 0);
+  const own = heads + goodbye.length + (final?.chain.length ?? 0) + skipped.length + place;
   const question = keys.reduce((sum, key) => sum + key.length, heal?.slots.length ?? 0);
   return EACH * parts + own + question;
 }

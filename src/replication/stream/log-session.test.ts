@@ -7,7 +7,7 @@ import { madeStore } from "../../../tests/support/made/made-store.ts";
 import type { Cursor, Hello } from "../../cluster/hello.ts";
 import type { Store } from "../../storage/store.ts";
 import { chainAt } from "./decision.ts";
-import { GATHERED, GATHERED_ENOUGH, LogSession } from "./log-session.ts";
+import { GATHERED, GATHERED_ENOUGH, GATHERED_MORE, LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
 import { Member } from "./members.ts";
 import { CREDIT, type Place, type ToReceiver, type ToSender } from "./messages.ts";
@@ -19,7 +19,11 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** A session whose other side answers what a test says. `sent` has what has left. */
-async function begun(t: TestContext, final: (store: Store) => Place | null = () => null) {
+async function begun(
+  t: TestContext,
+  final: (store: Store) => Place | null = () => null,
+  utilization = () => 0,
+) {
   const { store, world } = await madeStore();
   const { clock, timers } = world;
   const member = new Member("paris", {} as Hello, clock.now());
@@ -32,12 +36,16 @@ async function begun(t: TestContext, final: (store: Store) => Place | null = () 
     admit: () => {},
     acknowledged: () => {},
     final: () => final(store),
+    utilization,
   });
   const said = new Outbox<ToSender>();
   const over = new AbortController();
   const sent: ToReceiver[] = [];
   const { lineage, epoch, index, chain } = store.head!;
-  said.push({ start: { epoch: 1, cursor: { lineage, epoch, index, chain } }, ack: null });
+  said.push({
+    start: { epoch: 1, cursor: { lineage, epoch, index, chain }, filter: "" },
+    ack: null,
+  });
   const running = (async () => {
     for await (const message of session.run(said, over.signal)) sent.push(message);
   })();
@@ -57,6 +65,7 @@ async function begun(t: TestContext, final: (store: Store) => Place | null = () 
       ),
     index: () => store.index,
     finals: () => sent.flatMap(({ final: place }) => place ?? []),
+    heads: () => sent.flatMap(({ batch, head }) => (batch === null ? [] : head)),
     /** How many entries each message had. */
     sizes: () => batches().map(({ entries }) => entries.length),
     bytes: () => batches().reduce((sum, { entries }) => sum + sizeOf(entries), 0),
@@ -97,6 +106,42 @@ test("an entry leaves at once; those that come soon after a message wait for one
   assert.deepEqual(sizes(), [1, 3]);
   await write(10);
   assert.deepEqual(sizes(), [1, 3], "the next wait as long");
+});
+
+test("where there is much to do more is sent together", async (t) => {
+  let utilization = 0.31;
+  const { timers, sizes, write } = await begun(
+    t,
+    () => null,
+    () => utilization,
+  );
+  await write(10);
+  await timers.advance(GATHERED_ENOUGH);
+  await write(10);
+  assert.deepEqual(sizes(), [1], "more may come");
+  await timers.advance(GATHERED_MORE);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 2]);
+  await write(10);
+  await timers.advance(GATHERED + GATHERED_MORE - MICROSECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 2]);
+  await timers.advance(MICROSECOND);
+  await turns();
+  assert.deepEqual(sizes(), [1, 2, 1], "what nothing comes after leaves by itself");
+  utilization = 0.3;
+  await timers.advance(GATHERED_ENOUGH);
+  await write(10);
+  assert.deepEqual(sizes(), [1, 2, 1, 1]);
+});
+
+test("a message says how far the log is where more waits than it has: an echo would stand behind all of it", async (t) => {
+  const { heads, index, write, answer } = await begun(t);
+  await write(10);
+  assert.deepEqual(heads(), [0n], "there is no more");
+  await write(MIB - KIB, 20); // more than the credit lets out
+  await answer(CREDIT);
+  assert.ok(heads().includes(index()), heads().join());
 });
 
 test("what nothing comes after leaves by itself", async (t) => {
@@ -170,14 +215,14 @@ test("a question goes after the entries that are to be applied before it is answ
   const { timers, session, kinds, index, write } = await begun(t);
   const heal = { id: 1n, keys: ["shared/a"], slots: new Uint8Array(0) };
   await write(10);
-  session.ask(heal, index());
+  session.ask({ heal }, index());
   await turns();
   assert.deepEqual(kinds(), ["entries", "question"]);
   await write(10);
-  session.ask(heal, index());
+  session.ask({ heal }, index());
   await turns();
   assert.deepEqual(kinds(), ["entries", "question", "entries", "question"]);
-  session.ask(heal, index() + 1n);
+  session.ask({ heal }, index() + 1n);
   await turns();
   assert.equal(kinds().length, 4, "that one is not written yet");
   await write(10);
@@ -225,7 +270,7 @@ test("a log goes on from a place of its own alone: another chain is told apart, 
     const ports = { admit: () => {}, acknowledged: () => {}, final: () => null };
     const said = new Outbox<ToSender>();
     const over = new AbortController();
-    said.push({ start: { epoch: 1, cursor }, ack: null });
+    said.push({ start: { epoch: 1, cursor, filter: "" }, ack: null });
     const running = new LogSession({ ...parts, ...ports }).run(said, over.signal);
     const { value } = await running.next();
     over.abort();

@@ -14,13 +14,14 @@ import {
   CHUNK_BYTES,
   CREDIT,
   creditOf,
-  type Heal,
   NO_WORDS,
   type Place,
   type Start,
   type ToReceiver,
   type ToSender,
 } from "./messages.ts";
+import type { MemberFilter } from "../filters/filters.ts";
+import type { SharedView } from "../filters/shared-view.ts";
 import { SharedLog } from "../sending/shared-log.ts";
 
 const CHECKPOINT_EVERY: Nanos = 10n * SECOND;
@@ -29,6 +30,10 @@ const CHECKPOINT_ENTRIES = 10_000;
 export const GATHERED: Nanos = 8n * MILLISECOND;
 /** After so long what is committed goes with the commit that has waited least: nobody is woken for it. */
 export const GATHERED_ENOUGH: Nanos = 4n * MILLISECOND;
+/** More comes together where the process works for more than this share of its time: with half as many messages a secondary costs it a
+ *  third less. */
+const MUCH_TO_DO = 0.3;
+export const GATHERED_MORE: Nanos = 4n * MILLISECOND;
 const ENOUGH = { entries: 64, bytes: 64 * 1024 };
 /** How far the log is where it has nothing for the other side is told so often: each time costs a commit there. */
 export const SKIPPED_EVERY: Nanos = 250n * MILLISECOND;
@@ -43,12 +48,23 @@ export interface LogSessionParts {
   readonly timers: Timers;
   /** Throws where the epoch is not that of the set. */
   readonly admit: (epoch: number) => void;
+  /** Which share of its time this process has worked of late. Default: it has plenty. */
+  readonly utilization?: () => number;
   /** Called after each acknowledgement. */
   readonly acknowledged: () => void;
   /** The last entry of all, where there is one. */
   readonly final: () => Place | null;
   /** Only what is shared is sent. Default: everything is. */
   readonly sharedOnly?: boolean;
+  /** What of it is withheld, as it is now. Default: nothing is. */
+  readonly filter?: () => MemberFilter | null;
+}
+
+/** By what a session goes. */
+interface Filtered {
+  readonly filter: MemberFilter;
+  readonly version: string;
+  readonly view: SharedView;
 }
 
 export class LogSession implements Ended {
@@ -67,9 +83,10 @@ export class LogSession implements Ended {
   #gathering: Timer | null = null; // while some wait
   #follower: Follower | null = null;
   #shared: SharedLog | null = null; // where nothing else is sent
+  #filtered: Filtered | null = null; // null: nothing is withheld
   #skipping: Timer | "over" | null = null; // until it is told what has nothing for the other side
   #hasNews = false;
-  readonly #questions: { readonly heal: Heal; readonly after: bigint }[] = [];
+  readonly #questions: { readonly words: ToReceiver; readonly after: bigint }[] = [];
   #sinceCheckpoint = 0;
   #checkedAt: Nanos | null = null;
 
@@ -102,8 +119,8 @@ export class LogSession implements Ended {
   }
 
   /** Asks, once the entries up to `after` were sent: they are applied there before it is answered. */
-  ask(heal: Heal, after: bigint): void {
-    this.#questions.push({ heal, after });
+  ask(question: Partial<Pick<ToReceiver, "heal" | "leases">>, after: bigint): void {
+    this.#questions.push({ words: { ...NO_WORDS, ...question }, after });
     this.wake();
   }
 
@@ -117,7 +134,7 @@ export class LogSession implements Ended {
     const first = await said.next();
     const start = first.done === true ? null : first.value.start;
     if (start === null) throw new StatusError(Status.invalidArgument, "it begins with a start");
-    const refusal = this.#begin(start);
+    const refusal = await this.#begin(start);
     if (refusal !== null) {
       yield refusal;
       return;
@@ -143,7 +160,7 @@ export class LogSession implements Ended {
         else {
           yield message;
           if (message.goodbye !== "") await this.#left();
-          if (message.goodbye !== "" || message.trimmed > 0n) return;
+          if (message.goodbye !== "" || message.trimmed > 0n || message.isFiltered) return;
         }
       }
     } finally {
@@ -163,10 +180,12 @@ export class LogSession implements Ended {
   }
 
   /** Null where the log goes on after the cursor; otherwise what is said instead. */
-  #begin({ epoch, cursor }: Start): ToReceiver | null {
+  async #begin({ epoch, cursor, filter }: Start): Promise<ToReceiver | null> {
     const { store, member, admit, sharedOnly = false } = this.#parts;
     admit(epoch);
     if (cursor === null) throw new StatusError(Status.invalidArgument, "it has no cursor");
+    if (sharedOnly) this.#filtered = await this.#filteredNow();
+    if (filter !== (this.#filtered?.version ?? "")) return { ...NO_WORDS, isFiltered: true };
     const { head, tail } = store;
     const isOurs = equalBytes(cursor.lineage, head!.lineage) && cursor.index <= head!.index;
     if (isOurs && cursor.index < tail!.first - 1n) return { ...NO_WORDS, trimmed: tail!.first };
@@ -175,9 +194,26 @@ export class LogSession implements Ended {
       return { ...NO_WORDS, isDiverged: true };
     }
     this.#next = cursor.index + 1n;
-    if (sharedOnly) this.#shared = new SharedLog(cursor.index);
+    if (sharedOnly) this.#shared = new SharedLog(cursor.index, this.#filtered?.filter);
     member.begin(cursor.index);
     return null;
+  }
+
+  async #filteredNow(): Promise<Filtered | null> {
+    const filter = this.#parts.filter?.() ?? null;
+    if (filter === null) return null;
+    const view = await filter.view(); // it may be another one by then
+    return { filter, version: filter.version, view };
+  }
+
+  /** Whether something else is withheld than when it began. */
+  get #isRefiltered(): boolean {
+    const { filter, sharedOnly = false } = this.#parts;
+    if (!sharedOnly) return false;
+    const now = filter?.() ?? null;
+    const known = this.#filtered;
+    if (now === null || known === null) return (now === null) !== (known === null);
+    return now !== known.filter || now.version !== known.version || known.view.isLost;
   }
 
   async #listen(said: AsyncIterator<ToSender>): Promise<void> {
@@ -212,19 +248,23 @@ export class LogSession implements Ended {
       this.#hasNews = false;
       return { ...NO_WORDS, hasNews: true };
     }
+    // Before questions: what they are of may be withheld by now.
+    if (this.#isRefiltered) return { ...NO_WORDS, isFiltered: true };
     const [question] = this.#questions;
     if (question !== undefined && this.#next > question.after) {
       this.#questions.shift();
-      return { ...NO_WORDS, heal: question.heal };
+      return question.words;
     }
     const isDue = this.#isDue();
     const head = isDue ? this.#headNow() : null;
+    const total = head === null ? null : (this.#filtered?.view.totalAt(this.#next - 1n) ?? null);
     const hasSkipped = this.#shared?.hasSkipped === true;
-    if (head !== null && (!hasSkipped || this.#credit > 0)) {
+    const isKnown = head !== null && (this.#filtered === null || total !== null);
+    if (isKnown && (!hasSkipped || this.#credit > 0)) {
       this.#sinceCheckpoint = 0;
       this.#checkedAt = this.#parts.clock.elapsed();
       if (this.#shared === null) return { ...NO_WORDS, checkpoint: head };
-      return this.#spend(this.#shared.compare(head));
+      return this.#spend(this.#shared.compare(head, total));
     }
     return this.#entriesOrEnd(isDue);
   }
@@ -252,11 +292,12 @@ export class LogSession implements Ended {
    *  the next commit comes first, and to set and clear one takes as long as to encode a message. */
   #gathers(): boolean {
     if (this.#sentAt === null) return false;
-    const { clock, timers, tail, store } = this.#parts;
+    const { clock, timers, tail, store, utilization } = this.#parts;
     const passed = clock.elapsed() - this.#sentAt;
-    if (passed >= GATHERED_ENOUGH || tail.has(this.#next, ENOUGH)) return false;
+    const more = (utilization?.() ?? 0) > MUCH_TO_DO ? GATHERED_MORE : 0n;
+    if (passed >= GATHERED_ENOUGH + more || tail.has(this.#next, ENOUGH)) return false;
     if (store.index < this.#next) return true;
-    this.#gathering ??= timers.after(GATHERED - passed, () => {
+    this.#gathering ??= timers.after(GATHERED + more - passed, () => {
       this.#gathering = null;
       this.wake();
     });
@@ -282,9 +323,10 @@ export class LogSession implements Ended {
     this.#next += BigInt(entries.length);
     this.#follower?.sent(this.#next);
     this.#sinceCheckpoint += entries.length;
-    if (this.#shared === null) return this.#spend({ ...NO_WORDS, batch: { entries } });
-    const message = this.#shared.take(entries);
-    return message === null ? null : this.#spend(message);
+    const message =
+      this.#shared === null ? { ...NO_WORDS, batch: { entries } } : this.#shared.take(entries);
+    const waiting = store.index >= this.#next ? { head: store.index } : {};
+    return message === null ? null : this.#spend({ ...message, ...waiting });
   }
 
   #spend(message: ToReceiver): ToReceiver {

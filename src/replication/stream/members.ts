@@ -5,7 +5,7 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Hello } from "../../cluster/hello.ts";
 import { SILENCE } from "../silence.ts";
 import type { Measured } from "./echo-times.ts";
-import type { EchoSent, Evacuation } from "./messages.ts";
+import type { EchoSent, Evacuation, SetMember } from "./messages.ts";
 
 const MAX_TEXT = 256;
 /** Of those that came before the one of now. */
@@ -43,6 +43,13 @@ export interface MemberStatus {
   readonly encryptions: bigint;
   /** How far it is with mounts that are disabled or moved; null where it has given nothing by any. */
   readonly evacuations: readonly Evacuation[] | null;
+  /** Who stands in for it, and when it has said so; null where it has not. */
+  readonly standIns: NamedStandIns | null;
+}
+
+export interface NamedStandIns {
+  readonly at: Instant;
+  readonly members: readonly SetMember[];
 }
 
 /** What is open to it just now, and can be ended. */
@@ -65,6 +72,7 @@ export class Member {
   /** By the number that each has drawn: where it came from. */
   readonly #instancesBefore = new Map<string, string>();
   #doubled: { readonly at: Instant; readonly from: readonly string[] } | null = null;
+  #standIns: NamedStandIns | null = null;
   stream: Ended | null = null;
 
   constructor(id: string, hello: Hello, now: Instant) {
@@ -80,6 +88,10 @@ export class Member {
     this.#since ??= now;
     this.#heard = now;
     this.#hasLeft = false;
+  }
+
+  get clusterId(): string {
+    return this.#hello.clusterId;
   }
 
   /** Its connection is gone. Nobody waits until it has been silent for long. */
@@ -125,6 +137,10 @@ export class Member {
 
   get acknowledged(): bigint | null {
     return this.#acknowledged;
+  }
+
+  standIns(members: readonly SetMember[], now: Instant): void {
+    this.#standIns = { members, at: now };
   }
 
   /** It has said so. Never back, but where it begins anew. */
@@ -189,6 +205,7 @@ export class Member {
       keysVersion: short(echo?.keysVersion ?? ""),
       encryptions: echo?.encryptions ?? 0n,
       evacuations: echo?.isBare === true ? null : (echo?.evacuations ?? []),
+      standIns: this.#standIns,
     };
   }
 

@@ -5,6 +5,7 @@
 import { cursor } from "../../cluster/hello.ts";
 import {
   bytes,
+  bytesWithin,
   type Field,
   flag,
   list,
@@ -41,7 +42,7 @@ const SKIP_BYTES = 64; // so that it is answered like entries are
 
 const LARGEST_ROWS = 16 * MIB; // a chunk, and a value beyond it
 const LARGEST_KEYS = MIB;
-const ADDRESSES = 16;
+export const ADDRESSES = 16;
 export const SIBLINGS = 64;
 /** Of their certificates. */
 export const MAX_REVOKED = 512;
@@ -52,7 +53,8 @@ export const SIBLING_ADDRESSES = 2;
 
 // ── taking over rows ──
 
-const row = message({ key: text(1), scope: bytes(2), value: bytes(3), isAbsent: flag(4) });
+// A thousand values with memory of their own cost more than what is in them. Scopes are kept with leaves, values by nobody.
+const row = message({ key: text(1), scope: bytes(2), value: bytesWithin(3), isAbsent: flag(4) });
 export type SentRow = MessageOf<typeof row>;
 const rows: Field<readonly SentRow[]> = rowsAt(1);
 
@@ -76,7 +78,7 @@ export type SharedHead = MessageOf<typeof sharedHead>;
 export const beginDiff = method(
   "unary",
   `${SERVICE}/BeginDiff`,
-  message({ epoch: uint32(1), isCopy: flag(2) }),
+  message({ epoch: uint32(1), isCopy: flag(2), filter: text(3) }),
   message({
     head: bytes(1),
     timeline: bytes(2),
@@ -130,7 +132,8 @@ export const fetchKeys = method(
 
 // ── the log ──
 
-const start = message({ epoch: uint32(1), cursor: part(2, cursor) });
+/** `filter`: the version of the one by which its rows are here; empty: there is none. */
+const start = message({ epoch: uint32(1), cursor: part(2, cursor), filter: text(3) });
 const ack = message({ received: uint64(1), durable: uint64(2), credit: uint64(3) });
 const toSender = message({ start: part(1, start), ack: part(2, ack) });
 export type ToSender = MessageOf<typeof toSender>;
@@ -144,6 +147,10 @@ export type Place = MessageOf<typeof place>;
 /** Damage at the primary: what the secondary has at these keys, or which keys it has in these slots (four bytes each). */
 const heal = message({ id: uint64(1), keys: list(text(2), MAX_KEYS), slots: bytes(3) });
 export type Heal = MessageOf<typeof heal>;
+
+/** Before a role goes: how many leases the secondary has given below a place of a mount, which may be queued for revocation. */
+const leasesWanted = message({ id: uint64(1), mount: text(2), place: text(3), isRevoked: flag(4) });
+export type LeasesWanted = MessageOf<typeof leasesWanted>;
 
 const toReceiver = message({
   batch: part(1, batch),
@@ -166,6 +173,12 @@ const toReceiver = message({
   skip: part(10, place),
   /** There too, in the place of a checkpoint. */
   shared: part(11, sharedHead),
+  /** It is answered by CountedLeases. */
+  leases: part(12, leasesWanted),
+  /** With entries, where more wait here than these: the last index. An echo that tells it stands behind all that was sent. */
+  head: uint64(13),
+  /** There too: something else is withheld from it than it has said. It asks what, and begins anew. */
+  isFiltered: flag(14),
 });
 export type ToReceiver = MessageOf<typeof toReceiver>;
 
@@ -188,6 +201,9 @@ export const NO_WORDS: ToReceiver = {
   skipped: new Uint8Array(0),
   skip: null,
   shared: null,
+  leases: null,
+  head: 0n,
+  isFiltered: false,
 };
 
 export const streamLog = method("bidirectional", `${SERVICE}/StreamLog`, toSender, toReceiver, {
@@ -211,6 +227,80 @@ export const healed = method(
   { maxRequest: LARGEST_ROWS, maxResponse: KIB, atOnce: 1 },
 );
 export type Healed = MessageOf<(typeof healed)["request"]>;
+
+export const countedLeases = method(
+  "unary",
+  `${SERVICE}/CountedLeases`,
+  message({ epoch: uint32(1), id: uint64(2), count: uint64(3) }),
+  message({}),
+  { maxRequest: KIB, maxResponse: KIB, atOnce: 1 },
+);
+export type CountedLeases = MessageOf<(typeof countedLeases)["request"]>;
+
+// ── filters ──
+
+/** Of mounts, and of namespaces: more are withheld, and found by comparing. */
+export const MAX_WITHHELD = 8192;
+const withheldPlace = message({ id: text(1), path: text(2) });
+export type WithheldPlace = MessageOf<typeof withheldPlace>;
+
+/** What a member is not sent. It removes what it has of it before it takes anything else. */
+export const withheld = method(
+  "unary",
+  `${SERVICE}/Withheld`,
+  message({ epoch: uint32(1), version: text(2) }),
+  message({
+    version: text(1), // empty: nothing is
+    /** The version that was asked with is still the one: the rest is left out. */
+    isSame: flag(2),
+    mounts: list(part(3, withheldPlace), MAX_WITHHELD),
+    namespaces: list(part(4, withheldPlace), MAX_WITHHELD),
+  }),
+  { maxRequest: KIB, maxResponse: 32 * MIB, atOnce: 2 }, // the longest paths, and as many as there may be
+);
+export type WithheldAnswer = MessageOf<(typeof withheld)["response"]>;
+
+// ── who there is ──
+
+/** Clusters that one answer tells of, and those that a member tells of: who stands in for it. */
+export const MAX_SET_MEMBERS = 128;
+export const MAX_STAND_INS = 16;
+
+/** A cluster, as whoever tells of it sees it, and how far it is with what it follows. */
+const setMember = message({
+  cluster: text(1), // its id; empty where it has not come yet
+  name: text(2), // as whom it follows knows it; empty: it follows nobody
+  kind: text(3), // in which it follows: dr or performance; empty: in none
+  follows: text(4), // a cluster; empty: nobody
+  region: text(5),
+  state: text(6),
+  isConnected: flag(7),
+  /** In entries; without the second nobody knows. */
+  lag: uint64(8),
+  isLagKnown: flag(9),
+  behindFor: uint64(10), // nanoseconds
+  /** How long ago it was heard of, in nanoseconds; without the second never. */
+  heardAgo: uint64(11),
+  isHeard: flag(12),
+  /** Mounts and namespaces that it is not sent. */
+  withheld: uint32(13),
+  apiAddress: text(14),
+  /** It has said who stands in for it. */
+  hasTold: flag(15),
+  leadsDr: flag(16),
+  leadsPerformance: flag(17),
+});
+export type SetMember = MessageOf<typeof setMember>;
+
+/** A member tells who stands in for it, and is told of all that are known. For people alone: nothing is decided by it. One of an earlier version
+ *  does not know this call. */
+export const aroundMe = method(
+  "unary",
+  `${SERVICE}/AroundMe`,
+  message({ epoch: uint32(1), standIns: list(part(2, setMember), MAX_STAND_INS) }),
+  message({ members: list(part(1, setMember), MAX_SET_MEMBERS) }),
+  { maxRequest: 16 * KIB, maxResponse: 128 * KIB, atOnce: 1 },
+);
 
 // ── the echo ──
 
@@ -272,6 +362,10 @@ export const echo = method(
     siblings: list(part(9, sibling), SIBLINGS),
     /** Serials of members that are none any more. */
     revoked: list(text(10), TOLD_REVOKED),
+    /** Where those are that stand in for the primary, where that is not who follows its log. */
+    failover: list(text(11), ADDRESSES),
+    /** There too, ids of clusters that are not believed to lead: those that have stood in for it and were revoked, and others. */
+    revokedClusters: list(text(12), TOLD_REVOKED),
   }),
   { maxRequest: 64 * KIB, maxResponse: 128 * KIB, atOnce: 2 },
 );

@@ -21,7 +21,10 @@ import {
   MAX_SLOTS,
   type SentRow,
   subpages,
+  withheld,
+  type WithheldAnswer,
 } from "./messages.ts";
+import { Status, StatusError } from "../../grpc/status.ts";
 import { PAGES_OF_TREE } from "../sending/reading-rows.ts";
 import type { Connection, LinkParts } from "./receiving.ts";
 
@@ -45,9 +48,23 @@ export class PrimaryRows {
     this.#connection = connection;
   }
 
-  begin(isCopy: boolean): Promise<Begun> {
+  /** `filter`: the version of what is withheld, as it is known here. */
+  begin(isCopy: boolean, filter = ""): Promise<Begun> {
     const { link, epoch, signal } = this.#connection;
-    return link.call(beginDiff, { epoch, isCopy }, { signal });
+    return link.call(beginDiff, { epoch, isCopy, filter }, { signal });
+  }
+
+  /** What is withheld, where that is another version. A primary that does not know the question is of an earlier version and withholds nothing; where
+   *  something is withheld by what is known here that is no answer, and nothing is lifted by it. */
+  async withheld(version: string): Promise<WithheldAnswer> {
+    const { link, epoch, signal } = this.#connection;
+    try {
+      return await link.call(withheld, { epoch, version }, { signal });
+    } catch (error) {
+      const isUnknown = error instanceof StatusError && error.status === Status.unimplemented;
+      if (!isUnknown || version !== "") throw error;
+      return { version, isSame: true, mounts: [], namespaces: [] };
+    }
   }
 
   chunk(after: string): Promise<CopiedChunk> {
@@ -171,15 +188,24 @@ export interface Slot {
 
 const NO_LEAF = new Uint8Array(0);
 
-/** In order, and after the one before: otherwise something would be left out. */
-export function inOrder({ rows: sent, isDone }: CopiedChunk, after: string): AdoptedRow[] {
+export interface TakenChunk {
+  readonly rows: readonly AdoptedRow[];
+  readonly isDone: boolean;
+  readonly index: bigint;
+}
+
+/** In order, and after the one before: otherwise something would be left out. Neighbours mostly have the same scope: they share its bytes. */
+export function inOrder({ rows: sent, isDone, index }: CopiedChunk, after: string): TakenChunk {
   if (sent.length === 0 && !isDone) throw protocolBroken("a chunk without rows");
   let last = after;
-  return sent.map((row) => {
+  let scope = asBuffer(CORE_SCOPE);
+  const rows = sent.map((row) => {
     if (row.isAbsent || compareKeys(row.key, last) <= 0) throw protocolBroken("rows out of order");
     last = row.key;
-    return adopted(row);
+    if (!equalBytes(scope, row.scope)) scope = asBuffer(row.scope);
+    return { key: row.key, scope, value: row.value };
   });
+  return { rows, isDone, index };
 }
 
 /** So many slots at a time that their leaves fit. */

@@ -16,7 +16,7 @@ function question() {
   const { promise: ended, resolve: leave } = Promise.withResolvers<void>();
   const session: Pick<LogSession, "ended" | "ask"> = {
     ended,
-    ask: (heal) => void heals.push(heal),
+    ask: ({ heal }) => void heals.push(heal!),
   };
   const replica = questions.replica("paris", session as LogSession, () => 1n);
   const answer = replica.keys([1]);

@@ -103,7 +103,7 @@ export class Questions {
       end: (error) => (error === undefined ? resolve(answer) : reject(error as Error)),
     });
     void session.ended.then(late);
-    session.ask({ id, ...heal }, after);
+    session.ask({ heal: { id, ...heal } }, after);
     try {
       return await promise;
     } finally {

@@ -2,9 +2,10 @@
 // log, takes over rows, or stays as it is. It begins anew for as long as it is open, whatever happens.
 
 import { hex } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
-import type { HelloAnswer } from "../../cluster/hello.ts";
+import { type HelloAnswer, REPLACED } from "../../cluster/hello.ts";
 import type { Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
 import { AppliedLog, type AppliedParts } from "../applied/applied-log.ts";
@@ -14,7 +15,8 @@ import { measure } from "./echo-times.ts";
 import { endedByPrimary, protocolBroken, waitsForKeys } from "./failures.ts";
 import { LogFollower } from "./following-log.ts";
 import { REVOKED } from "./goodbyes.ts";
-import { echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
+import { aroundMe, echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
+import { readableMembers, sentStandIns } from "../topology/set-members.ts";
 import { OwnLog } from "../following/own-log.ts";
 import {
   type Connection,
@@ -26,6 +28,7 @@ import {
   type ReceivedLog,
   type ReceiverParts,
   type ReceiverState,
+  sleep,
 } from "./receiving.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
@@ -37,6 +40,9 @@ const LONGEST_PAUSE: Nanos = 60n * SECOND;
 const STOOD: Nanos = 5n * SECOND;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
+/** Nothing depends on it: behind a slow line it comes when it comes. */
+const AROUND_EVERY: Nanos = 5n * SECOND;
+const AROUND_WITHIN: Nanos = 30n * SECOND;
 /** Without anything from the primary: behind a slow line its answer stands behind the log. */
 const ECHO_WITHIN: Nanos = 10n * SECOND;
 
@@ -131,6 +137,11 @@ export class Receiver {
     this.#progress.onNews();
   }
 
+  /** Whether something that the primary has written waits here for room on the disk. */
+  get lacksRoom(): boolean {
+    return this.#progress.lacksRoom;
+  }
+
   /** Calls the primary at all its addresses, and keeps nothing of it. Where it takes this cluster, that connects. */
   async look(): Promise<void> {
     const open = this.#open?.signal;
@@ -143,6 +154,11 @@ export class Receiver {
     if (this.#progress.state !== "stream-wals" || this.#follower === null) return false;
     this.#follower.suspect();
     return true;
+  }
+
+  /** Another primary goes on from this index. */
+  goBack(index: bigint): void {
+    this.#progress.goBack(index);
   }
 
   get status(): ReceiverStatus {
@@ -163,10 +179,6 @@ export class Receiver {
       clockSkew: progress.measured?.skew ?? null,
       behindFor: this.#behindFor(),
     };
-  }
-
-  get isTorn(): boolean {
-    return this.#received.isTorn;
   }
 
   /** Of the primary's log, as far as it is here. */
@@ -206,19 +218,22 @@ export class Receiver {
       this.#readySince = null;
       try {
         await this.#session(signal);
-      } catch (error) {
+      } catch (caught) {
         if (signal.aborted) return;
+        const error = this.#calls.named(caught);
         progress.fail(error);
         progress.connection = "transient_failure";
         if (hasCode(error, "replication-unmended")) wait = UNMENDED_PAUSE;
         // Not for ever: who leads in the place of the primary may have had it done, and lead no longer.
-        if (error === this.#calls.revoked) wait = this.#jittered(LONGEST_PAUSE);
+        const isForGood = this.#calls.isForGood(error);
+        if (isForGood) wait = this.#jittered(LONGEST_PAUSE);
         const isOver = hasCode(error, "replication-ended-there");
-        if (isOver || error === this.#calls.revoked) {
+        if (isOver || isForGood) {
           this.#parts.ports.called?.({ ...refusal(error), forGood: true, isOver });
         }
       }
       progress.state = "idle";
+      this.#lookForRoom();
       if (progress.isGetting || this.#isFresh || this.#hasStood) pause = FIRST_PAUSE;
       this.#isFresh = false;
       const longest = this.#calls.isAnswered ? LONGEST_PAUSE : UNREACHED_PAUSE;
@@ -226,6 +241,12 @@ export class Receiver {
       await this.#pause(wait ?? this.#jittered(pause), signal);
       pause *= 2n;
     }
+  }
+
+  /** Where what waited cannot be had any more, since the primary is away, room is all that there can be. */
+  #lookForRoom(): void {
+    const { room } = this.#parts.store;
+    if (room === null || room.free >= room.reserve) this.#progress.lacksRoom = false;
   }
 
   get #hasStood(): boolean {
@@ -257,11 +278,13 @@ export class Receiver {
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
       ports.met?.(connection);
       const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
+      const around = this.#tellAround(connection);
       try {
         await this.#follow(connection, readDecision(answer.decision), answer.timeline);
       } finally {
         lost.abort(new StatusError(Status.cancelled, "the session is over"));
         await echoing;
+        await around;
       }
     } catch (error) {
       // What was in the middle of something only knows that it was stopped.
@@ -314,6 +337,7 @@ export class Receiver {
       const end = await this.#follower.run();
       connection.signal.throwIfAborted();
       if (end.kind === "goodbye" && end.reason === REVOKED) throw this.#calls.revoked;
+      if (end.kind === "goodbye" && end.reason === REPLACED) throw this.#calls.replaced;
       await session.after(end);
     }
   }
@@ -359,13 +383,32 @@ export class Receiver {
     }
   }
 
+  /** Who there is, for people to be shown, as long as the session lasts. What fails here fails nothing else; a primary that does not know such a call
+   *  is not asked again. */
+  async #tellAround({ link, epoch, signal }: Connection): Promise<void> {
+    const { ports, timers, log } = this.#parts;
+    const { around } = ports;
+    while (around !== undefined && !signal.aborted) {
+      try {
+        const standIns = sentStandIns(around.standIns());
+        const within = { timeout: AROUND_WITHIN, isQueued: true, signal };
+        const { members } = await link.call(aroundMe, { epoch, standIns }, within);
+        around.learned(readableMembers(members));
+      } catch (error) {
+        if (error instanceof StatusError && error.status === Status.unimplemented) return;
+        if (!signal.aborted) log.debug("is not told who there is", { cause: describe(error) });
+      }
+      await sleep(timers, AROUND_EVERY, signal).catch(() => {});
+    }
+  }
+
   /** How far the primary is, and how late it is there. */
   #hear(head: bigint, time: Instant): void {
     const { clock, ports } = this.#parts;
     const progress = this.#progress;
     progress.announce(head);
     ports.heard?.(time);
-    if (this.#index >= progress.announced) progress.completeAt = clock.elapsed();
+    progress.reach(this.#index, clock.elapsed());
   }
 
   /** Until the next is due, or the state is another than was told: then others need not wait to see it. */

@@ -10,8 +10,17 @@ import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
 import type { Decision } from "./decision.ts";
+import { noRoom } from "./failures.ts";
 import type { Measured } from "./echo-times.ts";
-import type { EchoAnswer, Evacuation, Heal, Place, ToReceiver } from "./messages.ts";
+import type {
+  EchoAnswer,
+  Evacuation,
+  Heal,
+  LeasesWanted,
+  Place,
+  SetMember,
+  ToReceiver,
+} from "./messages.ts";
 
 /** Begins the names of events. */
 export const EVENT = "replication";
@@ -24,7 +33,7 @@ export interface LinkPorts {
   readonly addresses: () => readonly string[];
   readonly self: () => Pick<
     Self,
-    "clusterId" | "version" | "apiAddress" | "clusterAddresses" | "region"
+    "clusterId" | "version" | "apiAddress" | "clusterAddresses" | "region" | "logEpoch" | "logFirst"
   >;
   /** Of the set, as it is known here. */
   readonly epoch: () => number;
@@ -37,6 +46,8 @@ export interface LinkPorts {
   readonly encryptions: () => bigint;
   /** How far it is with mounts that the primary disables or moves; null where it has given nothing by any. Default: it is told of none. */
   readonly evacuations?: () => readonly Evacuation[] | null;
+  /** How many leases it has given below a place of a shared mount; with `isRevoked` they are queued for revocation. Default: none. */
+  readonly countLeases?: (question: Omit<LeasesWanted, "id">) => Promise<number>;
   /** Whom it has just connected to, and null when that is over. Default: nobody wants to know. */
   readonly met?: (connection: Connection | null) => void;
   /** How late it is at the primary, as it has just said. Default: nobody wants to know. */
@@ -52,8 +63,13 @@ export interface LinkPorts {
   readonly learned: (
     apiAddress: string,
     clusterAddresses: readonly string[],
-    others: Pick<EchoAnswer, "siblings" | "revoked">,
+    others: Pick<EchoAnswer, "siblings" | "revoked" | "failover" | "revokedClusters">,
   ) => void;
+  /** Who stands in for this cluster, for the primary; and of whom that one has told. Default: neither is told of anybody. */
+  readonly around?: {
+    readonly standIns: () => readonly SetMember[];
+    readonly learned: (members: readonly SetMember[]) => void;
+  };
 }
 
 /** The same where the log here is that of the primary. */
@@ -126,8 +142,8 @@ export interface ReceivedLog {
   readonly cursor: Cursor;
   /** Whether the rows here are those of one index. */
   readonly isConsistent: boolean;
-  /** Whether somebody could be answered from rows of different indexes. */
-  readonly isTorn: boolean;
+  /** The version of what is withheld from it; empty where nothing is. */
+  readonly filter: string;
   /** What a hello says of it beside the cursor. */
   standing(): Pick<Standing, "timeline" | "half" | "isEmpty" | "limits">;
   session(progress: Progress, connection: Connection): ReceivedSession;
@@ -152,12 +168,15 @@ export interface ReceivedSession {
 export type StreamEnd =
   | { readonly kind: "trimmed" | "suspect" }
   | { readonly kind: "diverged" | "closed" }
+  /** Something else is withheld than by what is here. */
+  | { readonly kind: "filtered" }
   | { readonly kind: "differs"; readonly head: Uint8Array }
   | { readonly kind: "goodbye"; readonly reason: string };
 
 /** What is shown of a receiver; its parts write it down as they go. */
 export class Progress {
   #state: ReceiverState = "idle";
+  #withRoom: ReceiverState = "idle"; // before there was none
   /** Called when it has become another one. */
   onState: (now: ReceiverState, before: ReceiverState) => void = () => {};
   /** Called when the primary has more to tell than it did. */
@@ -179,9 +198,12 @@ export class Progress {
   /** Comparisons since the last head that was the same. */
   rounds = 0;
   isUnmended = false;
+  /** What has come is not written for want of room. */
+  lacksRoom = false;
   measured: Measured | null = null;
-  /** When everything was last here that the primary has told of; null before. */
+  /** Everything is here that the primary had told of then; null before. */
   completeAt: Nanos | null = null;
+  #awaited: { readonly index: bigint; readonly since: Nanos } | null = null;
   /** Since the session began something came that was right: the next attempt need not wait long. */
   isGetting = false;
 
@@ -199,9 +221,41 @@ export class Progress {
     if (index > this.announced) this.announced = index;
   }
 
+  /** Another primary goes on from here: what was spoken of beyond it is in nobody's log. */
+  goBack(index: bigint): void {
+    if (index >= this.announced) return;
+    this.announced = index;
+    this.#awaited = null;
+  }
+
+  /** Everything up to this index is here. A primary that never rests always has more: what counts is what it had told of before. */
+  reach(index: bigint, now: Nanos): void {
+    const awaited = this.#awaited;
+    if (index >= this.announced) this.completeAt = now;
+    else if (awaited !== null && index >= awaited.index) this.completeAt = awaited.since;
+    if (awaited === null || index >= awaited.index) {
+      this.#awaited = index >= this.announced ? null : { index: this.announced, since: now };
+    }
+  }
+
   fail(error: unknown): void {
     this.error = explain(error);
     this.errorAt = this.now();
+  }
+
+  /** Something was not written for want of room: nothing is followed until it is. */
+  wantsRoom(error: Failure): void {
+    this.fail(error);
+    if (this.#state !== "idle") this.#withRoom = this.#state;
+    this.lacksRoom = true;
+    this.state = "idle";
+  }
+
+  /** What has come was written. */
+  hasRoom(): void {
+    if (!this.lacksRoom) return;
+    this.lacksRoom = false;
+    if (this.#state === "idle") this.state = this.#withRoom;
   }
 
   /** All is well. */
@@ -223,7 +277,8 @@ export function cursorOf({ head }: Store): Cursor {
 
 const LONGEST: Nanos = 10n * SECOND;
 
-/** Tries again for as long as the disk is nearly full. Parts of an entry cannot be left out, so nothing else helps. */
+/** Tries again for as long as the disk is nearly full. Parts of an entry cannot be left out, so nothing else helps. Meanwhile nothing is
+ *  followed, whatever the connection is. */
 export async function patiently<T>(
   { timers, progress }: { readonly timers: Timers; readonly progress: Progress },
   signal: AbortSignal,
@@ -232,10 +287,12 @@ export async function patiently<T>(
   for (let pause = SECOND; ; pause = pause * 2n < LONGEST ? pause * 2n : LONGEST) {
     signal.throwIfAborted();
     try {
-      return await run();
+      const done = await run();
+      progress.hasRoom();
+      return done;
     } catch (error) {
       if (!hasCode(error, "storage-full")) throw error;
-      progress.fail(error);
+      progress.wantsRoom(noRoom(error as Failure));
       await sleep(timers, pause, signal);
     }
   }

@@ -4,8 +4,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
-import type { Greeting, Hello } from "../../cluster/hello.ts";
-import { PROTOCOL } from "../../cluster/hello.ts";
+import { type Greeting, type Hello, PROTOCOL, REPLACED } from "../../cluster/hello.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import {
@@ -16,6 +15,7 @@ import {
   serviceTable,
 } from "../../grpc/method.ts";
 import { Status, StatusError } from "../../grpc/status.ts";
+import { mountScope } from "../../barrier/scope.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
@@ -23,12 +23,19 @@ import type { ReplicationFigures } from "../figures.ts";
 import { PerMinute } from "../per-minute.ts";
 import { type Decision, factsOf, sentDecision } from "./decision.ts";
 import { measure } from "./echo-times.ts";
+import {
+  CountingLeases,
+  type LeaseQuestion,
+  type LeasesOfMembers,
+} from "../sending/counting-leases.ts";
 import { Evacuations, type Heard } from "./evacuated.ts";
+import type { MemberFilter, MemberFilters } from "../filters/filters.ts";
 import { LEAVING, LogSession } from "./log-session.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { LogTail } from "./log-tail.ts";
 import { leftIds, Member, type MemberStatus } from "./members.ts";
 import * as messages from "./messages.ts";
+import { readableMembers, sentMembers } from "../topology/set-members.ts";
 import { Questions } from "./questions.ts";
 import { mayLeave, type SentPart, sentTo } from "../sending/sent-part.ts";
 import { isSlotOf } from "../../storage/rows/merkle.ts";
@@ -62,6 +69,12 @@ export interface SenderPorts {
   readonly confirm: (hello: Hello, peer: Peer) => Promise<void>;
   /** The members that have come once, without the one of this id. Default: none is known. */
   readonly siblings?: (id: string) => readonly messages.Sibling[];
+  /** Where those are that stand in for this cluster. Default: nobody does. */
+  readonly failover?: () => readonly string[];
+  /** Clusters that are not believed to lead. Default: none is named. */
+  readonly revokedClusters?: () => readonly string[];
+  /** All clusters of the set that are known here. Default: nobody is told of any. */
+  readonly around?: () => readonly messages.SetMember[];
   /** Serials of those that are members no more, the latest. Default: none is known. */
   readonly revoked?: () => readonly string[];
   /** A member that follows was heard of. */
@@ -79,6 +92,10 @@ export interface SenderParts {
   readonly log: Log;
   readonly ports: SenderPorts;
   readonly figures?: ReplicationFigures;
+  /** Which share of its time this process has worked of late. Default: it has plenty. */
+  readonly utilization?: () => number;
+  /** What members are not sent. Default: they are sent all that their kind is. */
+  readonly filters?: MemberFilters;
 }
 
 /** Who has the last entry of all. */
@@ -86,6 +103,8 @@ export interface Finished {
   readonly index: bigint;
   readonly acknowledged: readonly string[];
   readonly missing: readonly string[];
+  /** From whom something is withheld. */
+  readonly filtered: readonly string[];
 }
 
 export class Sender {
@@ -99,11 +118,13 @@ export class Sender {
   readonly #members = new Map<string, Member>();
   readonly #waiting = new Set<() => void>(); // for acknowledgements
   readonly #questions: Questions;
+  readonly #counting: CountingLeases;
   /** What a member can cause to be written into the log of this server, of each kind. */
   readonly #lines: PerMinute;
   #final: messages.Place | null = null;
   #announced = "[]"; // whom members were told of last
   #isClosed = false;
+  readonly #unwatch: () => void;
   readonly table: ServiceTable<Peer>;
   /** What members have given by mounts that go. */
   readonly evacuations: Evacuations;
@@ -117,10 +138,12 @@ export class Sender {
     this.#isShared = kind === "performance";
     this.#tail = new LogTail(parts.store);
     this.#questions = new Questions(parts.timers);
+    this.#counting = new CountingLeases(parts.timers);
     this.#lines = new PerMinute(parts.clock, 1);
     this.#times = new CommitTimes(parts.store, parts.clock);
     this.evacuations = new Evacuations(() => this.#heard(), parts.timers);
     this.table = this.#served();
+    this.#unwatch = parts.filters?.onChange(() => this.#wakeAll()) ?? (() => {});
   }
 
   /** As a served set wants it. */
@@ -130,7 +153,8 @@ export class Sender {
     if (hello.epoch > ports.epoch()) this.#supersede(hello.epoch, peer);
     await ports.confirm(hello, peer);
     this.#assertKnown(peer); // it took its time
-    const decision = this.#sent.decide(hello, factsOf(this.#store));
+    await this.#parts.filters?.ready();
+    const decision = this.#decide(hello, peer);
     if (!hello.isTrial) this.#take(hello, peer, decision);
     return {
       epoch: ports.epoch(),
@@ -144,8 +168,18 @@ export class Sender {
       keysVersion: ports.keysVersion(),
       head: this.#store.index,
       time: this.#parts.clock.now(),
+      withheld: this.#parts.filters?.countFor(peer.id, hello.clusterId) ?? 0,
     };
   };
+
+  /** Entries that speak of mounts which were gone before their places were read cannot be judged: then rows are compared. */
+  #decide(hello: Hello, { id }: Peer): Decision {
+    const { filters } = this.#parts;
+    const decision = this.#sent.decide(hello, factsOf(this.#store));
+    if (decision.kind !== "resume" || filters === undefined) return decision;
+    const isKnown = filters.of(id) === null || hello.cursor!.index >= filters.since;
+    return isKnown ? decision : { kind: "diff" };
+  }
 
   #take(hello: Hello, peer: Peer, decision: Decision): void {
     const member = this.#meet(hello, peer);
@@ -171,7 +205,37 @@ export class Sender {
   #heard(): Heard[] {
     const met = new Map(this.members().map((one) => [one.id, one]));
     const away = { isConnected: false, evacuations: [] };
-    return this.#awaited(this.#ports.joined()).map((id) => met.get(id) ?? { id, ...away });
+    return this.#awaited(this.#ports.joined()).map((id) => ({
+      ...(met.get(id) ?? { id, ...away }),
+      lacks: (mount) => this.#lacks(id, mount),
+    }));
+  }
+
+  #filterOf(id: string): MemberFilter | null {
+    return this.#parts.filters?.of(id) ?? null;
+  }
+
+  #lacks(id: string, mount: string): boolean {
+    return this.#filterOf(id)?.lets(mountScope(mount)) === false;
+  }
+
+  /** All that were there once and are known are asked, but for those that have given nothing, and those that are not to hear what is in
+   *  the mount. */
+  async leasesElsewhere(question: LeaseQuestion): Promise<LeasesOfMembers> {
+    const able = this.#heard().filter(
+      ({ id, evacuations }) => evacuations !== null && !this.#lacks(id, question.mount),
+    );
+    const { index } = this.#parts.store; // a role that is deleted by now is deleted there before it is answered
+    const answers = able.map(async ({ id }) => {
+      const stream = this.#members.get(id)?.stream;
+      const isAble = stream instanceof LogSession;
+      return { id, count: isAble ? await this.#counting.ask(id, stream, question, index) : null };
+    });
+    const all = await Promise.all(answers);
+    return {
+      count: all.reduce((sum, { count }) => sum + (count ?? 0), 0),
+      missing: all.flatMap(({ id, count }) => (count === null ? [id] : [])),
+    };
   }
 
   /** Who has come and who was not heard of for too long, once each. */
@@ -193,7 +257,9 @@ export class Sender {
   replicas(): Replica[] {
     const found = [...this.#members.values()].flatMap((member) => {
       const { stream, id } = member;
-      const isAble = stream instanceof LogSession && this.#ports.isKnown(id);
+      // Who is not sent everything says of what it lacks that it is not there.
+      const isWhole = this.#filterOf(id) === null;
+      const isAble = stream instanceof LogSession && this.#ports.isKnown(id) && isWhole;
       return isAble ? [{ member, stream }] : [];
     });
     const has = ({ acknowledged }: Member) => acknowledged ?? -1n;
@@ -307,13 +373,15 @@ export class Sender {
     this.#waiting.delete(look);
     const late = missing();
     const acknowledged = joined().filter((id) => !late.includes(id));
-    return { index, acknowledged, missing: late };
+    const filtered = joined().filter((id) => this.#filterOf(id) !== null);
+    return { index, acknowledged, missing: late, filtered };
   }
 
   /** Everybody is told why. Nothing is sent any more. */
   async close(reason: string): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#unwatch();
     this.#tail.close();
     this.#times.close();
     await this.#end(this.#members.values(), reason);
@@ -337,13 +405,24 @@ export class Sender {
         sent: this.#sent,
         keysVersion: this.#ports.keysVersion,
         admit: (epoch, call) => this.#admit(epoch, call),
+        filterOf: ({ id }) => this.#filterOf(id),
       }),
+      serveUnary(messages.withheld, async (request, call) => this.#withheld(request, call)),
       serveBidirectional(messages.streamLog, (requests, call) => this.#stream(requests, call)),
       serveUnary(messages.healed, async (request, call) => {
         this.#questions.take(this.#admit(request.epoch, call).id, request);
         return {};
       }),
+      serveUnary(messages.countedLeases, async (request, call) => {
+        this.#counting.take(this.#admit(request.epoch, call).id, request);
+        return {};
+      }),
       serveUnary(messages.echo, async (request, call) => this.#echo(request, call)),
+      serveUnary(messages.aroundMe, async ({ epoch, standIns }, call) => {
+        const member = this.#admit(epoch, call);
+        member.standIns(readableMembers(standIns), this.#parts.clock.now());
+        return { members: sentMembers(this.#ports.around?.() ?? []) };
+      }),
     ]);
   }
 
@@ -351,9 +430,10 @@ export class Sender {
     requests: AsyncIterable<messages.ToSender>,
     call: Call<Peer>,
   ): AsyncGenerator<messages.ToReceiver> {
-    const { store, clock, timers } = this.#parts;
+    const { store, clock, timers, utilization } = this.#parts;
     const member = this.#memberOf(call);
     const session = new LogSession({
+      ...(utilization === undefined ? {} : { utilization }),
       store,
       tail: this.#tail,
       member,
@@ -363,8 +443,28 @@ export class Sender {
       acknowledged: () => this.#waiting.forEach((look) => look()),
       final: () => this.#final,
       sharedOnly: this.#isShared,
+      filter: () => this.#filterOf(member.id),
     });
     return session.run(requests, call.signal);
+  }
+
+  #withheld(
+    { epoch, version }: { readonly epoch: number; readonly version: string },
+    call: Call<Peer>,
+  ): messages.WithheldAnswer {
+    const filter = this.#filterOf(this.#admit(epoch, call).id);
+    const now = filter?.version ?? "";
+    const isSame = version === now;
+    const placesIn = (of: ReadonlyMap<string, string> | undefined) =>
+      isSame
+        ? []
+        : Array.from(of ?? [], ([id, path]) => ({ id, path })).slice(0, messages.MAX_WITHHELD);
+    return {
+      version: now,
+      isSame,
+      mounts: placesIn(filter?.present.mounts),
+      namespaces: placesIn(filter?.present.namespaces),
+    };
   }
 
   #echo(request: messages.EchoSent, call: Call<Peer>): messages.EchoAnswer {
@@ -402,6 +502,8 @@ export class Sender {
       keysVersion: this.#ports.keysVersion(),
       siblings: this.#siblingsOf(member.id),
       revoked: this.#ports.revoked?.() ?? [],
+      failover: (this.#ports.failover?.() ?? []).slice(0, messages.ADDRESSES),
+      revokedClusters: (this.#ports.revokedClusters?.() ?? []).slice(-messages.TOLD_REVOKED),
     };
   }
 
@@ -437,7 +539,8 @@ export class Sender {
   #meet(hello: Hello, { id }: Peer): Member {
     const now = this.#parts.clock.now();
     const known = this.#members.get(id);
-    if (known !== undefined) {
+    const isOther = hello.cursor !== null && known?.clusterId !== hello.clusterId;
+    if (known !== undefined && !isOther) {
       known.greet(hello, now);
       return known;
     }
@@ -445,6 +548,8 @@ export class Sender {
       const gone = [...this.#members.keys()].find((other) => !this.#ports.isKnown(other));
       if (gone !== undefined) this.#members.delete(gone);
     }
+    // Another cluster comes in its place: the one of before is told so, and sent nothing more.
+    void known?.stream?.end(REPLACED);
     const member = new Member(id, hello, now);
     this.#members.set(id, member);
     return member;

@@ -15,16 +15,18 @@ import { until } from "../../../tests/support/until.ts";
 import { keyMissing } from "../../barrier/failures.ts";
 import { serveBidirectional } from "../../grpc/method.ts";
 import { EngineError } from "../../storage/engines/engine.ts";
-import { decodeEntry, encodeEntry, sharedPart } from "../../storage/rows/log-entry.ts";
+import { chainEntry, decodeEntry, encodeEntry, sharedPart } from "../../storage/rows/log-entry.ts";
 import { slotOf } from "../../storage/rows/merkle.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
 import { trimLog } from "../../storage/trimming.ts";
+import { sharedHeadOf } from "../sending/shared-log.ts";
 import * as messages from "./messages.ts";
 
 const BOUND = { timeout: 300_000 };
 const SECOND = 1_000_000_000n;
 const TRIED = 8;
+const DIVERGED = /another log than it said/;
 
 async function turns(count = 40): Promise<void> {
   for (let i = 0; i < count; i++) await nextTurn();
@@ -130,7 +132,7 @@ describe("shared rows", BOUND, () => {
     ]) {
       await assert.rejects(stream.next(), refused);
     }
-    const begun = await link.call(messages.beginDiff, { epoch, isCopy: false });
+    const begun = await link.call(messages.beginDiff, { epoch, isCopy: false, filter: "" });
     assert.deepEqual([begun.head.length, begun.pages.length], [0, 256 * 32]);
     assert.equal(begun.shared?.index, index);
     await link.close();
@@ -237,11 +239,11 @@ describe("shared rows", BOUND, () => {
       const isStaged = stagedBytes === undefined;
       await until(() => fetched === 2 && (isStaged || changed() > 0));
       await turns();
-      assert.equal(pair.receiver.isTorn, !isStaged);
+      assert.equal(pair.receiver.status.isConsistent, isStaged);
       assert.equal(changed() === 0, isStaged);
       held.resolve();
       await pair.atRest();
-      assert.equal(pair.receiver.isTorn, false);
+      assert.ok(pair.receiver.status.isConsistent);
       assert.equal(changed(), 1500);
     });
   }
@@ -353,17 +355,67 @@ describe("shared rows", BOUND, () => {
     await pair.put("shared/large", "x".repeat(5000));
     await pair.put("shared/small");
     const { engine } = pair.secondary;
-    engine.free = 64 * 1024 * 1024 + 3000; // above what is kept in reserve
+    engine.free = 32 * 1024 * 1024 + 3000; // above the half of the reserve that is for revocations
     await pair.world.timers.advance(SECOND);
     pair.receive();
     pair.receiver.open();
     await until(() => pair.receiver.status.lastSyncError !== null);
-    assert.match(pair.receiver.status.lastSyncError!, /nearly full/);
+    assert.match(pair.receiver.status.lastSyncError!, /nearly full.*not applied/);
     assert.equal(pair.secondary.store.get("shared/small"), null, "not before the other");
+    const { state, connectionState } = pair.receiver.status;
+    assert.deepEqual([state, connectionState], ["idle", "ready"]);
+    assert.equal(pair.receiver.lacksRoom, true);
     engine.free = null;
     await pair.world.timers.advance(11n * SECOND);
     await pair.atRest();
     assert.equal(pair.calls.get("BeginDiff"), 1);
+    assert.equal(pair.receiver.lacksRoom, false);
+    assert.equal(pair.receiver.status.state, "stream-wals");
+  });
+
+  test("of the reserve of a disk the log has the upper half, and what only deletes all of it", async () => {
+    pair = await following(3);
+    const { engine, store } = pair.secondary;
+    const free = async (bytes: number) => {
+      engine.free = bytes;
+      await pair.world.timers.advance(SECOND);
+    };
+    await free(40 * 1024 * 1024);
+    await assert.rejects(
+      store.write((tx) => tx.put("local/own", Buffer.from("again"))),
+      { code: "storage-full" },
+    );
+    await pair.put("shared/of-the-primary");
+    await pair.atRest();
+    await free(20 * 1024 * 1024);
+    await pair.primary.store.write((tx) => tx.delete("shared/1"));
+    await pair.put("local/theirs"); // after which there is a place, and nothing to write
+    await pair.atRest();
+    assert.equal(store.get("shared/1"), null);
+    assert.equal(pair.receiver.lacksRoom, false);
+    await pair.put("shared/more");
+    await until(() => pair.receiver.lacksRoom);
+    assert.equal(store.get("shared/more"), null);
+    await free(100 * 1024 * 1024);
+    await pair.world.timers.advance(11n * SECOND);
+    await pair.atRest();
+  });
+
+  test("a primary that went while there was no room keeps nobody waiting when there is some", async () => {
+    pair = await following(3);
+    const { engine } = pair.secondary;
+    engine.free = 1000;
+    await pair.world.timers.advance(SECOND);
+    await pair.put("shared/more");
+    await until(() => pair.receiver.lacksRoom);
+    pair.cut();
+    await until(() => pair.receiver.status.connectionState !== "ready");
+    assert.equal(pair.receiver.lacksRoom, true, "it is known that something is missing");
+    engine.free = 100 * 1024 * 1024;
+    await until(async () => {
+      await pair.world.timers.advance(SECOND);
+      return !pair.receiver.lacksRoom;
+    });
   });
 
   test("a key that is handed over when it is asked for is used at once", async () => {
@@ -390,6 +442,9 @@ describe("shared rows", BOUND, () => {
     const whole = pair.primary.store.logs(2n, 6).map(({ entry }) => entry);
     const parts = whole.map((entry) => sharedPart(entry)!);
     const less = encodeEntry({ ...decodeEntry(parts[3]!), operations: [] });
+    const wrong = decodeEntry(parts[3]!);
+    const operations = [{ ...wrong.operations[0]!, key: "shared//no-key" }];
+    const nameless = sharedPart(encodeEntry(chainEntry({ ...wrong, operations }, wrong.chain)))!;
     const batches: [entries: Uint8Array[], skipped: number[], refused: RegExp | null][] = [
       [parts.slice(0, 2), [0, 0], null],
       [parts.slice(0, 3), [0, 0, 0], null],
@@ -398,6 +453,8 @@ describe("shared rows", BOUND, () => {
       [[less], [0], /no shared entry/],
       [[whole[3]!], [0], /no shared entry/],
       [[parts[3]!], [], /no entries/],
+      [[], [], /no entries/],
+      [[nameless], [0], /no such key/],
     ];
     for (const [entries, skipped, refused] of batches) {
       pair.instead.set("StreamLog", () =>
@@ -424,6 +481,24 @@ describe("shared rows", BOUND, () => {
     pair.receiver.open();
     await pair.atRest();
   });
+
+  for (const name of ["lineage", "chain"] as const) {
+    test(`a head of the same index with another ${name} is one of another log: nothing more is taken`, async () => {
+      pair = await following(3);
+      await pair.receiver.close();
+      const head = sharedHeadOf(pair.primary.store.head!);
+      const other = { ...head, [name]: Buffer.alloc(head[name].length, 7) };
+      pair.instead.set("StreamLog", () =>
+        serveBidirectional(messages.streamLog, async function* () {
+          yield { ...messages.NO_WORDS, shared: other };
+        }),
+      );
+      pair.receive();
+      pair.receiver.open();
+      await until(() => pair.receiver.status.lastSyncError !== null);
+      assert.match(pair.receiver.status.lastSyncError!, DIVERGED);
+    });
+  }
 
   test("damage of what is shared is found by the next comparison of heads, and mended", async () => {
     pair = await following();

@@ -68,6 +68,7 @@ describe("a secondary and its primary", BOUND, () => {
         keysVersion: "1",
         encryptions: 7n,
         evacuations: [],
+        standIns: null,
       },
     );
     const { clockSkew, echoDuration, highestAnnounced } = pair.receiver.status;
@@ -426,7 +427,7 @@ describe("a secondary and its primary", BOUND, () => {
     const { lineage, epoch, index, chain } = pair.primary.store.head!;
     async function* says() {
       yield {
-        start: { epoch: 1, cursor: { lineage, epoch, index, chain } },
+        start: { epoch: 1, cursor: { lineage, epoch, index, chain }, filter: "" },
         ack: null,
       };
       yield { start: null, ack: { received: 999n, durable: 999n, credit: 0n } };

@@ -79,3 +79,13 @@ export function loadingInterrupted(): Failure {
   const message = "the server came to rest while the snapshot was being loaded; load it again";
   return new Failure("unavailable", "snapshot-load-interrupted", message);
 }
+
+/**
+ * @code snapshot-load-withheld A filter of the primary began to withhold something from this cluster while a snapshot was being loaded, which may hold it.
+ * @remedy Load one that was taken since, or load it where everything is shared.
+ */
+export function loadingWithheld(): Failure {
+  const message =
+    "the primary began to withhold data from this cluster, and the snapshot that was being loaded may hold it; load one that was taken since";
+  return new Failure("unavailable", "snapshot-load-withheld", message);
+}

@@ -139,6 +139,23 @@ export class LoadedSnapshots {
     }
   }
 
+  /** Something that is here is to be here no more, and may be in any of them, also in one that is being loaded. */
+  withhold(): void {
+    const { log } = this.#options;
+    const ids = [...this.#loaded.keys()];
+    if (ids.length + this.#loading.size === 0) return;
+    log.warn(
+      "loaded snapshots are unloaded: they may hold what is withheld from this cluster now",
+      {
+        event: "snapshot.withheld",
+        count: ids.length + this.#loading.size,
+      },
+    );
+    this.#stop.abort(failures.loadingWithheld());
+    this.#stop = new AbortController();
+    for (const id of ids) void this.#unload(id);
+  }
+
   /** New requests find it gone at once; resolves when those under way have ended and nothing is left of it. */
   /** One that is not there is unloaded. */
   async unload(id: string): Promise<void> {

@@ -45,6 +45,8 @@ export interface RestoredDataOptions {
   readonly log: Log;
   readonly clusterId: () => string;
   readonly adopt: Adopt;
+  /** What this cluster is to others stays, in the place of what it was when the archive was made. */
+  readonly keep: (from: DataViews, to: DataViews) => Promise<void>;
   /** What exists outside and is not known to data of which there are only keys. */
   readonly unknown: (
     from: DataViews,
@@ -166,13 +168,14 @@ function placeOf({ lineage, epoch, index }: Head): LogPlace {
 
 /** The next store is opened for a moment, before anybody uses it. That also shows that it opens. */
 async function adoptInto(engine: StorageEngine, rootKey: KeyObject, options: RestoredDataOptions) {
-  const { barrier, clock, timers, random, log, adopt } = options;
+  const { barrier, clock, timers, random, log, adopt, keep } = options;
   const store = new Store({ engine, clock, timers, log });
   const next = new Barrier({ store, clock, timers, random, log, cacheBytes: 0 });
   await store.readSums();
   if (!next.unseal(rootKey)) throw notWhole();
   try {
     next.activate();
+    await keep(viewsOf(barrier), viewsOf(next));
     const done = await adopt(viewsOf(barrier), viewsOf(next));
     await next
       .view("core/snapshots/")

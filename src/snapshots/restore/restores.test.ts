@@ -75,6 +75,7 @@ async function stage() {
     fs: { freeBytes: () => 2 ** 40 },
     directory: "/",
     adopt: async () => ({ adopted: 0, left: 0 }),
+    keep: async () => {},
     unknown: () => [],
     carried: { rows: async function* () {}, exchanged: () => null },
     secret: {} as RestoreSecret,

@@ -211,15 +211,21 @@ export class Acceptance {
     this.#committer.push(accepted);
   }
 
-  /** What somebody else has made: on its way like our own, and told as not ours when it is durable. */
-  pushForeign(changes: Accepted["changes"], rows: Partial<Accepted>): number {
+  /** What somebody else has made: on its way like our own, and told as not ours when it is durable. `recent`: whether what
+   *  is changed next may be the same. */
+  pushForeign(
+    changes: Accepted["changes"],
+    rows: Partial<Accepted>,
+    { recent = true }: { readonly recent?: boolean } = {},
+  ): number {
     const sequence = this.waiters.next();
     const { leaves = NOTHING.leaves } = rows;
     const byKey = new Map(leaves.map(({ key, leaf }) => [key, leaf]));
     for (const [key, { value }] of changes) {
       this.pending.put(key, { value, leaf: byKey.get(key) ?? null, sequence });
     }
-    this.leaves.accepted(leaves);
+    if (recent) this.leaves.accepted(leaves);
+    else this.leaves.forget(leaves);
     this.push({ ...NOTHING, ...rows, changes, foreign: true, sequence });
     return sequence;
   }
@@ -340,6 +346,11 @@ export class RecentLeaves {
       else this.#leaves.set(key, leaf);
     }
     while (this.#leaves.size > MAX_LEAVES) this.#leaves.delete(this.#leaves.oldest!.key);
+  }
+
+  /** They have changed, and are looked up in storage when somebody needs them. */
+  forget(changes: readonly LeafChange[]): void {
+    for (const { key } of changes) this.#leaves.delete(key);
   }
 
   clear(): void {

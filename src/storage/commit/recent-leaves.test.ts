@@ -26,3 +26,12 @@ test("what was not written for the longest time goes first", () => {
   assert.equal(leaves.get("local/1"), undefined);
   assert.deepEqual(leaves.get("local/0"), leaf(2));
 });
+
+test("what was taken over since is not known any more", () => {
+  const leaves = new RecentLeaves();
+  leaves.accepted([change("local/a", leaf(1)), change("local/b", leaf(2))]);
+  leaves.forget([change("local/a", leaf(3)), change("local/c", leaf(4))]);
+  assert.equal(leaves.get("local/a"), undefined);
+  assert.equal(leaves.get("local/c"), undefined);
+  assert.deepEqual(leaves.get("local/b"), leaf(2));
+});

@@ -21,7 +21,10 @@ import { nextEpoch } from "../rows/epoch.ts";
 import { type Forest, LeafHasher, sha256, slotOf } from "../rows/merkle.ts";
 import type { StoredChange } from "../transaction.ts";
 
-export type LeafChange = Batch["leaves"][number];
+export type LeafChange = Batch["leaves"][number] & {
+  /** What was there, where whoever changed it has looked. */
+  readonly before?: Leaf | null;
+};
 
 /** What one accepted transaction writes besides its data rows. */
 export interface TipRows {
@@ -86,7 +89,7 @@ export class Tip {
       operations.push({ class: cls, scope: reach, key, value, valueDigest });
       const leaf = value === null ? null : { hash: this.leafHash(key, scope, valueDigest), scope };
       tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
-      leaves.push(fresh ? { slot, key, leaf, fresh } : { slot, key, leaf });
+      leaves.push(fresh ? { slot, key, leaf, before, fresh } : { slot, key, leaf, before });
       touched.add(slot);
     }
     if (operations.length === 0 && control === null) {

@@ -137,6 +137,8 @@ export interface StorageEngine extends Reads {
   snapshot(): ReadView;
   /** Null where there is no other place to read at. `metas`: the meta rows that are needed. */
   viewApart(metas: readonly string[]): Promise<ViewApart | null>;
+  /** What was removed is to lie nowhere any more when the next commits are durable, as soon as nobody reads it. */
+  scrub(): void;
   /** Calls when the engine has failed by itself, in work that nobody waits for. Optional: without such work nothing does. */
   onFailure?(listener: (error: EngineError) => void): void;
   /** Calls after each durable commit that another user of the same storage made, in order. */

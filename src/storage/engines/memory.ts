@@ -79,6 +79,9 @@ export class MemoryEngine extends ReadsBehind implements StorageEngine {
     return this.#disk.watch(this, listener);
   }
 
+  /** What is removed is nowhere. */
+  scrub(): void {}
+
   freeBytes(): null {
     return null;
   }

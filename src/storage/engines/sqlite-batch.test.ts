@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { packBatch, unpackBatch } from "./sqlite-batch.ts";
+import { packBatch, PackedBatch } from "./sqlite-batch.ts";
 
 const text = fc.string({ unit: "grapheme" }).filter((each) => each.isWellFormed());
 const value = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
@@ -31,10 +31,21 @@ const batch = record({
 });
 
 describe("packBatch", () => {
-  test("unpackBatch() gives back any batch", () => {
+  test("PackedBatch gives back any batch, part by part", () => {
     fc.assert(
       fc.property(batch, (input) => {
-        assert.deepEqual(unpackBatch(packBatch(input)), input);
+        const packed = new PackedBatch(packBatch(input));
+        const found = {
+          expect: packed.expect,
+          data: [...packed.data()],
+          leaves: [...packed.leaves()],
+          sums: packed.sums(),
+          cutLogAbove: packed.place(),
+          log: [...packed.log()],
+          trimLogBelow: packed.place(),
+          meta: [...packed.meta()],
+        };
+        assert.deepEqual(found, input);
       }),
     );
   });

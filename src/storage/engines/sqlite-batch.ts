@@ -47,19 +47,47 @@ export function packBatch(batch: Batch): ArrayBuffer {
   return packed;
 }
 
-/** The batch again; its bytes are views into `packed`. */
-export function unpackBatch(packed: ArrayBuffer): Batch {
-  const from = new Unpacker(packed);
-  return {
-    expect: { name: from.text(), value: from.bytes() },
-    data: from.list(() => ({ key: from.text(), value: from.bytes() })),
-    leaves: from.list(() => leafChangeOf(from)),
-    sums: from.list(() => ({ slot: from.count(), sum: from.present(), count: from.count() })),
-    cutLogAbove: from.place(),
-    log: from.list(() => ({ index: from.index(), entry: from.present() })),
-    trimLogBelow: from.place(),
-    meta: from.list(() => ({ name: from.text(), value: from.bytes() })),
-  };
+/**
+ * The batch again, part by part in the order in which they lie there, each of them once. Rows are made when they are looked at: thousands
+ * of them at once would outlive their first collection. Their bytes are views into `packed`.
+ */
+export class PackedBatch {
+  readonly expect: Batch["expect"];
+  readonly #from: Unpacker;
+
+  constructor(packed: ArrayBuffer) {
+    this.#from = new Unpacker(packed);
+    this.expect = { name: this.#from.text(), value: this.#from.bytes() };
+  }
+
+  data(): Iterable<Batch["data"][number]> {
+    const from = this.#from;
+    return from.list(() => ({ key: from.text(), value: from.bytes() }));
+  }
+
+  leaves(): Iterable<Batch["leaves"][number]> {
+    return this.#from.list(() => leafChangeOf(this.#from));
+  }
+
+  sums(): Batch["sums"] {
+    const from = this.#from;
+    const sum = () => ({ slot: from.count(), sum: from.present(), count: from.count() });
+    return [...from.list(sum)];
+  }
+
+  place(): bigint | null {
+    return this.#from.place();
+  }
+
+  log(): Iterable<Batch["log"][number]> {
+    const from = this.#from;
+    return from.list(() => ({ index: from.index(), entry: from.present() }));
+  }
+
+  meta(): Iterable<Batch["meta"][number]> {
+    const from = this.#from;
+    return from.list(() => ({ name: from.text(), value: from.bytes() }));
+  }
 }
 
 function leafChangeOf(from: Unpacker): Batch["leaves"][number] {
@@ -163,7 +191,7 @@ class Unpacker {
     return this.bytes()!; // written from a value that cannot be null
   }
 
-  list<T>(item: () => T): T[] {
-    return Array.from({ length: this.count() }, item);
+  *list<T>(item: () => T): Generator<T> {
+    for (let left = this.count(); left > 0; left--) yield item();
   }
 }

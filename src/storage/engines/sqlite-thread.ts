@@ -4,7 +4,8 @@
 
 import { OwnError } from "@holdfast/shared/failure";
 import { extname } from "node:path";
-import { type ResourceLimits, Worker } from "node:worker_threads";
+import { setFlagsFromString } from "node:v8";
+import { Worker } from "node:worker_threads";
 import { CommitConflict } from "./engine.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import { type WriterFailure, type Reason, reasonError } from "./sqlite-failure.ts";
@@ -51,10 +52,13 @@ export const WRITER: URL = programOf("writer");
 export const COPIER: URL = programOf("copier");
 export const VIEW: URL = programOf("view");
 
-export interface ThreadChoices {
-  /** Default: the writer. */
-  readonly program?: URL;
-  readonly limits?: ResourceLimits;
+// Many small things, which are dropped one after the other or all at once: with the room that the process has for them
+// a thread would come to have 50 MB more.
+const LIMITS = { maxYoungGenerationSizeMb: 4 };
+
+/** What the launcher gives the main thread, which has it already, would count for more than the limits of a thread. */
+function withoutLaunchersRoom(): void {
+  setFlagsFromString("--max-semi-space-size=0");
 }
 
 export class SqliteThread<Q = Request, D extends { readonly kind: "done" } = Done> {
@@ -63,15 +67,15 @@ export class SqliteThread<Q = Request, D extends { readonly kind: "done" } = Don
   #waiting: Waiting<D> | null = null;
   #ending = false;
 
-  private constructor(
-    options: ThreadOptions,
-    failStop: WriterFailure,
-    { program = WRITER, limits }: ThreadChoices,
-  ) {
+  private constructor(options: ThreadOptions, failStop: WriterFailure, program: URL) {
     this.#failStop = failStop;
+    withoutLaunchersRoom();
     // Without the flags that this process was started with: some have no meaning in a thread.
-    const bounds = limits === undefined ? {} : { resourceLimits: limits };
-    this.#worker = new Worker(program, { workerData: options, execArgv: [], ...bounds });
+    this.#worker = new Worker(program, {
+      workerData: options,
+      execArgv: [],
+      resourceLimits: LIMITS,
+    });
     this.#worker.on("message", (reply: Reply<D>) => this.#answer(reply));
     this.#worker.on("messageerror", (error) => this.#die(error));
     this.#worker.on("error", (error) => this.#die(error));
@@ -82,9 +86,9 @@ export class SqliteThread<Q = Request, D extends { readonly kind: "done" } = Don
   static async start<Q = Request, D extends { readonly kind: "done" } = Done>(
     options: ThreadOptions,
     failStop: WriterFailure,
-    choices: ThreadChoices = {},
+    { program = WRITER }: { readonly program?: URL } = {},
   ): Promise<SqliteThread<Q, D>> {
-    const thread = new SqliteThread<Q, D>(options, failStop, choices);
+    const thread = new SqliteThread<Q, D>(options, failStop, program);
     try {
       await thread.#wait();
       return thread;

@@ -7,9 +7,6 @@ import { EngineError, type ViewApart } from "./engine.ts";
 import { type Reason, reasonError, WriterFailure } from "./sqlite-failure.ts";
 import { SqliteThread, type ThreadOptions, VIEW } from "./sqlite-thread.ts";
 
-// Many small things, which are all dropped at once: with the usual room for them the thread has 30 MB more.
-const LIMITS = { maxYoungGenerationSizeMb: 4 };
-
 // Two pieces of memory that both threads have: one is filled while the other is used. Pieces that are handed over,
 // a new one each time, cost the main thread more in collecting them than reading them would.
 const PIECES = 2;
@@ -62,10 +59,9 @@ export class SqliteViewApart implements ViewApart {
     closed: () => void,
     program = VIEW,
   ): Promise<SqliteViewApart> {
-    const choices = { program, limits: LIMITS };
     const own = new WriterFailure();
     try {
-      const thread = await SqliteThread.start<ViewRequest, ViewReply>(options, own, choices);
+      const thread = await SqliteThread.start<ViewRequest, ViewReply>(options, own, { program });
       return new SqliteViewApart(thread, failStop, closed);
     } catch (error) {
       closed();

@@ -7,7 +7,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { CommitConflict, type Batch } from "./engine.ts";
 import { equalBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
-import { unpackBatch } from "./sqlite-batch.ts";
+import { PackedBatch } from "./sqlite-batch.ts";
 import { describeSqlite } from "./sqlite-failure.ts";
 import { connect, inspectFormat, pragma, RAISE, SCHEMA } from "./sqlite-format.ts";
 import { inOrderOfSlots, latestSums, packSums } from "./sqlite-sums.ts";
@@ -103,7 +103,7 @@ class SqliteWriter {
     };
   }
 
-  commit(batch: Batch): void {
+  commit(batch: PackedBatch): void {
     this.#begin.run();
     if (!this.#asExpected(batch.expect)) {
       this.#rollback.run();
@@ -160,21 +160,23 @@ class SqliteWriter {
     return found instanceof Uint8Array && equalBytes(found, value);
   }
 
-  #apply(batch: Batch): void {
+  #apply(batch: PackedBatch): void {
     const { data, leaf, freshLeaf, log, meta } = this.#put;
-    for (const row of batch.data) {
+    for (const row of batch.data()) {
       if (row.value === null) this.#delete.data.run(row.key);
       else data.run(row.key, row.value);
     }
-    for (const row of batch.leaves) {
+    for (const row of batch.leaves()) {
       if (row.leaf === null) this.#delete.leaf.run(row.slot, row.key);
       else (row.fresh ? freshLeaf : leaf).run(row.slot, row.key, row.leaf.hash, row.leaf.scope);
     }
-    this.#applySums(batch.sums);
-    if (batch.cutLogAbove !== null) this.#delete.logAbove.run(batch.cutLogAbove);
-    for (const row of batch.log) log.run(row.index, row.entry);
-    if (batch.trimLogBelow !== null) this.#delete.logBelow.run(batch.trimLogBelow);
-    for (const row of batch.meta) {
+    this.#applySums(batch.sums());
+    const cutLogAbove = batch.place();
+    if (cutLogAbove !== null) this.#delete.logAbove.run(cutLogAbove);
+    for (const row of batch.log()) log.run(row.index, row.entry);
+    const trimLogBelow = batch.place();
+    if (trimLogBelow !== null) this.#delete.logBelow.run(trimLogBelow);
+    for (const row of batch.meta()) {
       if (row.value === null) this.#delete.meta.run(row.name);
       else meta.run(row.name, row.value);
     }
@@ -255,7 +257,7 @@ function serve(port: MessagePort, options: ThreadOptions): void {
     switch (request.kind) {
       case "commit":
         return answer("commit", () => {
-          open().commit(unpackBatch(request.packed));
+          open().commit(new PackedBatch(request.packed));
           return { blocked: false };
         });
       case "checkpoint":

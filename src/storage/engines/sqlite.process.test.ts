@@ -7,6 +7,7 @@ import * as files from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { DatabaseSync } from "node:sqlite";
+import { setFlagsFromString } from "node:v8";
 import { batchOf, bytes, HEAD } from "../../../tests/contract/engine.ts";
 import { describe as say } from "@holdfast/shared/failure";
 import { EngineError, type SumRow } from "./engine.ts";
@@ -330,6 +331,29 @@ describe("the end after the first error", () => {
     while (!failStop.tripped) await new Promise((resolve) => setImmediate(resolve));
     assert.throws(() => failStop.check(), EngineError);
     await thread.terminate();
+  });
+
+  test("threads have little room for young objects, whatever the process has", async () => {
+    setFlagsFromString("--max-semi-space-size=32"); // as the launcher does
+    const allocating = program(`
+      import { getHeapSpaceStatistics } from "node:v8";
+      const young = () => getHeapSpaceStatistics().find((one) => one.space_name === "new_space");
+      parentPort.on("message", () => {
+        let most = 0;
+        for (let held = [], n = 0; n < 6_000_000; n++) {
+          held.push({ n });
+          if (held.length > 400_000) held = [];
+          if (n % 50_000 === 0) most = Math.max(most, young().physical_space_size);
+        }
+        parentPort.postMessage({ kind: "done", logPages: most, blocked: false });
+      });`);
+    const thread = await SqliteThread.start(options, new WriterFailure(), { program: allocating });
+    try {
+      const { logPages: most } = await thread.ask({ kind: "checkpoint", truncate: false });
+      assert.ok(most <= 12 * MIB, `${most / MIB} MiB`);
+    } finally {
+      await thread.terminate();
+    }
   });
 
   test("a writer that cannot start is an error of the opening", async () => {

@@ -49,6 +49,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   #commit: Promise<void> | null = null;
   #checkpoint: Promise<void> | null = null;
   #checkpointAt: number; // pages of the log
+  #isScrubDue = false; // its log has what is to be nowhere
   #logPages = 0;
   #closing: Promise<void> | null = null;
 
@@ -150,6 +151,10 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     }
   }
 
+  scrub(): void {
+    this.#isScrubDue = true;
+  }
+
   onFailure(listener: (error: EngineError) => void): void {
     this.#failStop.onTrip(listener);
   }
@@ -174,7 +179,8 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
   }
 
   async #run(packed: ArrayBuffer): Promise<void> {
-    if (this.#logPages >= this.#checkpointAt) await this.#tendLog();
+    if (this.#isScrubDue) await this.#scrubLog();
+    else if (this.#logPages >= this.#checkpointAt) await this.#tendLog();
     // From here until the commit is announced reads must not move: what the writer makes durable
     // meanwhile is not to be seen yet.
     this.#readers.current();
@@ -197,6 +203,13 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     await this.#checkpoint;
   }
 
+  /** The log has what was removed from the database: it is begun anew, and what it held is given back. */
+  async #scrubLog(): Promise<void> {
+    await this.#copying.ended();
+    this.#checkpoint = this.#finishLog(true);
+    await this.#checkpoint;
+  }
+
   /** With a view in the way it is tried again soon, but not at every commit. */
   #tryLater(): void {
     this.#checkpointAt = this.#logPages + Math.ceil(this.#checkpointPages / 4);
@@ -216,15 +229,18 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
    * SQLite reuses its log only when nobody reads from it, and our pin always does. So between two
    * commits, when nothing is pinned, the writer copies the rest of it and starts it anew.
    */
-  async #finishLog(): Promise<void> {
+  async #finishLog(isScrub = false): Promise<void> {
     try {
       this.#readers.advance(); // the same state can be pinned again: nothing is in flight
       const usual = this.#checkpointPages;
-      const truncate = this.#logPages >= 8 * usual; // a view let it grow: give back the space
+      const truncate = isScrub || this.#logPages >= 8 * usual; // a view let it grow: give back the space
       const { logPages, blocked } = await this.#writer.ask({ kind: "checkpoint", truncate });
       this.#logPages = logPages;
       if (blocked) this.#tryLater();
-      else this.#checkpointAt = usual;
+      else {
+        this.#checkpointAt = usual;
+        if (isScrub) this.#isScrubDue = false;
+      }
     } catch (error) {
       throw this.#failStop.trip("copy its log", error);
     } finally {

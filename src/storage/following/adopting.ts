@@ -8,6 +8,7 @@ import type { KeyObject } from "node:crypto";
 import { concat, equalBytes } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { type Acceptance, type Held, timelineRow } from "../commit/acceptance.ts";
+import type { Accepted } from "../commit/committer.ts";
 import type { FailStop } from "../commit/fail-stop.ts";
 import type { Tip } from "../commit/tip.ts";
 import type { StorageEngine } from "../engines/engine.ts";
@@ -23,7 +24,7 @@ import { ENTRY_BYTES, sizeOf, type StoredChange } from "../transaction.ts";
 import { unreadAbove } from "./control-records.ts";
 import type { Surplus } from "./surplus.ts";
 
-/** A record of the other cluster as it is there now; null: it is not there. */
+/** A record of the other cluster as it is there now; null: it is not there. Its bytes are the store's from then on. */
 export interface AdoptedRow {
   readonly key: string;
   readonly scope: Uint8Array; // 16 bytes
@@ -188,7 +189,7 @@ export class Adopting {
     );
     if (!ends) {
       this.#sync = next;
-      return this.#acceptance.pushForeign(changes, { ...rows, meta: markOf(next), bytes });
+      return this.#push(changes, { ...rows, meta: markOf(next), bytes });
     }
     this.#ending = true;
     const onDurable = () => {
@@ -196,13 +197,12 @@ export class Adopting {
       this.#sync = null;
     };
     const { cutLogAbove } = next;
-    return this.#acceptance.pushForeign(changes, {
-      ...rows,
-      meta: endOf(next),
-      cutLogAbove,
-      bytes,
-      onDurable,
-    });
+    return this.#push(changes, { ...rows, meta: endOf(next), cutLogAbove, bytes, onDurable });
+  }
+
+  /** Each row comes once: nobody needs its leaf soon. */
+  #push(changes: Map<string, StoredChange>, rows: Partial<Accepted>): number {
+    return this.#acceptance.pushForeign(changes, rows, { recent: false });
   }
 
   #mark(sync: Sync): number {
@@ -246,10 +246,8 @@ function changesOf(rows: readonly AdoptedRow[]): Map<string, StoredChange> {
     }
     if (scope.length !== SCOPE_BYTES)
       throw failures.adoptedRowRefused("its scope has another length");
-    // Copies: the rows are on their way to the disk when the caller goes on.
-    const copy = value === null ? null : concat(value);
     changes.delete(key); // so that it moves to the end
-    changes.set(key, { value: copy, scope: concat(scope), plain: null, fresh: false });
+    changes.set(key, { value, scope, plain: null, fresh: false });
   }
   return changes;
 }

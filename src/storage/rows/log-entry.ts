@@ -181,12 +181,21 @@ export function decodeEntry(bytes: Uint8Array): LogEntry {
   return { ...header, operations, control };
 }
 
-/** What of an entry is shared: with its place, and without anything of what is local, or of the log's own world. Null where nothing is. */
-export function sharedPart(bytes: Uint8Array): Buffer | null {
+/** What of an entry is shared: with its place, and without anything of what is local, or of the log's own world. Null where nothing is. With
+ *  `lets` without what lies in other scopes too; then the digest is that of what is left, since one of all would tell of the rest. */
+export function sharedPart(
+  bytes: Uint8Array,
+  lets: ((scope: Uint8Array) => boolean) | null = null,
+): Buffer | null {
   if (equalBytes(decodeEntryHeader(bytes).sharedDigest, NO_OPERATIONS.shared)) return null;
   const entry = decodeEntry(bytes);
-  const operations = entry.operations.filter((operation) => operation.class === "shared");
-  return encodeEntry({ ...entry, operations, control: null, localDigest: NO_DIGEST });
+  const shared = entry.operations.filter((operation) => operation.class === "shared");
+  const operations = lets === null ? shared : shared.filter(({ scope }) => lets(scope));
+  if (operations.length === 0) return null;
+  const isAll = operations.length === shared.length;
+  const sharedDigest = isAll ? entry.sharedDigest : digestOperations(operations, "shared");
+  const rest = { control: null, localDigest: NO_DIGEST };
+  return encodeEntry({ ...entry, operations, sharedDigest, ...rest });
 }
 
 /** Of what sharedPart has left. Strict: throws MalformedBytes where it is not all that the entry had. */

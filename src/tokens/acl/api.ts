@@ -10,8 +10,14 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import type { InputOf } from "@holdfast/shared/endpoint/field";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
+import type { Secret } from "@holdfast/shared/secret";
 import { tokenFields } from "./body-fields.ts";
-import { accessorMismatch, tokenModified } from "../failures.ts";
+import {
+  accessorMismatch,
+  bootstrapSecretInvalid,
+  secretInUse,
+  tokenModified,
+} from "../failures.ts";
 
 import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "../token.ts";
@@ -61,6 +67,13 @@ export const tokensApi = [
       "file server/acl-bootstrap-reset of the data directory. A credential is ignored.",
     access: access.open,
     belongs: "shared",
+    sentOn: {
+      query: ({ tokens }, { secret }) => {
+        if (tokens.isLocalSecret(secret?.reveal() ?? "")) throw bootstrapSecretInvalid();
+        return {};
+      },
+      answer: (room, made, { namespace }) => asHere(room, namespace.id, made),
+    },
     rootOnly: true,
     family: "acl",
     bodyUnreadable: "failed to decode request body",
@@ -121,8 +134,10 @@ export const tokensApi = [
     belongs: ({ tokens }, { accessor: id = "", global }, { namespace }) =>
       tokens.belongs(namespace.id, id, global),
     sentOn: {
-      query: (room, { accessor: id = "", cas }, { namespace }) =>
-        comparedThere(room, namespace.id, id, cas),
+      query: (room, { accessor: id = "", cas, secret }, { namespace }) => {
+        checkUpload(room, secret);
+        return comparedThere(room, namespace.id, id, cas);
+      },
       answer: (room, made, { namespace }) => asHere(room, namespace.id, made),
     },
     family: "acl",
@@ -157,7 +172,10 @@ export const tokensApi = [
     belongs: ({ tokens }, { path, global }, { namespace }) =>
       tokens.belongs(namespace.id, path, global),
     sentOn: {
-      query: (room, { path, cas }, { namespace }) => comparedThere(room, namespace.id, path, cas),
+      query: (room, { path, cas, secret }, { namespace }) => {
+        checkUpload(room, secret);
+        return comparedThere(room, namespace.id, path, cas);
+      },
       answer: (room, made, { namespace }) => asHere(room, namespace.id, made),
     },
     family: "acl",
@@ -360,6 +378,12 @@ function comparedThere(
   if (token === null) return {};
   if (token.modifyIndex !== cas) throw tokenModified(token.modifyIndex);
   return { cas: String(token.written?.modify ?? token.modifyIndex) };
+}
+
+/** A secret that somebody has chosen is looked for among the tokens of this region here: those who make it do not know them. A token that
+ *  is changed has the secret that it had. */
+function checkUpload({ tokens }: AclTokens, secret: Secret<string> | undefined): void {
+  if (tokens.isLocalSecret(secret?.reveal() ?? "")) throw secretInUse();
 }
 
 /** With the indexes that it has in this region, where it has come and nobody has changed it since. */

@@ -24,6 +24,11 @@ const stubMembers = {
   ExpirationTime: out.nullable(out.time("When it ends; null: never.")),
   CreateIndex: out.integer("Index of the write that made it."),
   ModifyIndex: out.integer("Index of the write that changed it last."),
+  KeptFrom: out.optional(
+    out.string(
+      "Of a global token that was kept when this cluster left its set: the region that wrote it, which revokes it here no more. Absent for others.",
+    ),
+  ),
 };
 
 export const stub = out.object(stubMembers);
@@ -56,6 +61,7 @@ export function stubOf(token: Token): TokenStub {
     ExpirationTime: token.expires === null ? null : showTime(token.expires),
     CreateIndex: Number(token.createIndex),
     ModifyIndex: Number(token.modifyIndex),
+    ...(token.keptFrom === undefined ? {} : { KeptFrom: token.keptFrom }),
   };
 }
 

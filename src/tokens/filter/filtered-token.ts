@@ -15,6 +15,7 @@ export interface FilteredToken {
   readonly ttl: Nanos | null;
   readonly createIndex: bigint;
   readonly modifyIndex: bigint;
+  readonly keptFrom?: string | undefined;
 }
 
 export interface Role {

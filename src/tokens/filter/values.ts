@@ -50,6 +50,7 @@ const FIELDS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ],
   ["Roles", { type: "list", of: "role", read: () => NO_ROLES, isNil: () => true }],
   ["Global", { type: "bool", read: (scene) => scene.token.global }],
+  ["KeptFrom", { type: "string", read: (scene) => scene.token.keptFrom ?? "" }],
   ["CreateIndex", { type: "uint64", read: (scene) => scene.token.createIndex }],
   ["ModifyIndex", { type: "uint64", read: (scene) => scene.token.modifyIndex }],
   ["ExpirationTTL", { type: "int64", read: (scene) => scene.token.ttl ?? 0n }],

@@ -72,11 +72,11 @@ test("a forced run takes what has expired, ended or not, and nothing else", asyn
   assert.deepEqual(ended, [`root/${first.accessor}`, `t1/${second.accessor}`]);
 });
 
-test("five thousand expired tokens go in small steps, others get their turn between them", async () => {
+test("a thousand expired tokens go in small steps, others get their turn between them", async () => {
   const made = await madeTokens();
   const { tokens, world, engine } = made;
   await Promise.all(
-    Array.from({ length: 5000 }, (_, i) =>
+    Array.from({ length: 1000 }, (_, i) =>
       tokens.writes.create({ ...CLIENT, ttl: MINUTE, global: i % 2 === 0 }),
     ),
   );
@@ -84,12 +84,26 @@ test("five thousand expired tokens go in small steps, others get their turn betw
   world.clock.pass(MINUTE + 1n);
   engine.batches.length = 0;
   const before = world.timers.turns;
-  assert.equal((await tokens.collection.run({ force: true })).tokens, 5000);
-  assert.ok(world.timers.turns - before >= 5000 / 64);
+  assert.equal((await tokens.collection.run({ force: true })).tokens, 1000);
+  assert.ok(world.timers.turns - before >= 1000 / 64);
   for (const { data } of engine.batches) assert.ok(data.length <= 64 * 10 + 1);
   assert.deepEqual(recordsOf(made), []);
   assert.ok(tokens.tableIndex("root") > index);
   assert.deepEqual(keysBelow(made, "local/"), ["ns/root/tokens/table"]);
+});
+
+test("what is ended while a forced run goes on is taken by it too", async () => {
+  const { tokens, world, ended } = await madeTokens();
+  const count = 1000;
+  await Promise.all(
+    Array.from({ length: count }, () => tokens.writes.create({ ...CLIENT, ttl: MINUTE })),
+  );
+  world.clock.pass(MINUTE + 1n);
+  const run = tokens.collection.run({ force: true });
+  await until(() => ended.length > 0);
+  await world.timers.advance(MINUTE); // expired ones are ended every half minute
+  assert.equal((await run).tokens, count);
+  assert.equal(ended.length, count); // each once
 });
 
 test("one-time tokens that nobody exchanged go ten minutes later", async () => {

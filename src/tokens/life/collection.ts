@@ -87,13 +87,13 @@ export class Collection {
   async #tokens({ force }: { readonly force: boolean }): Promise<number> {
     const { rows, threshold } = this.#parts;
     const before = (tx: Tx) => (force ? tx.time : tx.time - threshold + 1n);
+    // Those that nobody has seen end yet: after a pause, or when it is forced. They come first: what others end meanwhile is found below.
+    const due = await this.#each((tx, after) => rows.due(before(tx), SLICE, tx, after));
     const ended = await this.#each((tx, after) => {
       // What was ended stays so when the clock is set back, and a forced run takes all of it.
       const isOld = ({ expires }: TimedPlace) => force || isOver(expires, before(tx));
       return rows.ended(SLICE, tx, after).filter(isOld);
     });
-    // Those that nobody has seen end yet: after a pause, or when it is forced.
-    const due = await this.#each((tx, after) => rows.due(before(tx), SLICE, tx, after));
     return ended + due;
   }
 

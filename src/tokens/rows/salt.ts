@@ -26,10 +26,16 @@ export class Salt {
 
   /** `shared` reads below shared/. */
   static read(shared: Pick<ViewReads, "get">): Salt {
+    const stored = Salt.stored(shared);
+    if (stored === null) throw rowMissing("salt");
+    return stored;
+  }
+
+  /** Null where there is none. */
+  static stored(shared: Pick<ViewReads, "get">): Salt | null {
     const stored = shared.get(SALT_KEY, bytesCodec);
     try {
-      if (stored === null || stored.length !== SALT_BYTES) throw rowMissing("salt");
-      return new Salt(stored);
+      return stored?.length === SALT_BYTES ? new Salt(stored) : null;
     } finally {
       wipe(stored);
     }

@@ -36,14 +36,23 @@ const placeCodec = jsonCodec<TokenPlace>();
 
 const MAX_TABLES = 1024;
 
+/** A set of clusters that this one has left, with its global tokens. */
+export interface LeftSet {
+  /** Of this cluster, when it did. */
+  readonly index: bigint;
+  readonly region: string;
+}
+
 export class TokenRows {
   readonly shared: View;
   readonly local: View;
   readonly #follower: TokenFollower;
+  readonly #left: () => LeftSet | null;
   readonly #tables = new Map<string, { readonly asOf: bigint; readonly index: bigint }>();
 
   /** Views of everything below shared/ and below local/. */
-  constructor(shared: View, local: View, follower: TokenFollower) {
+  constructor(shared: View, local: View, follower: TokenFollower, left: () => LeftSet | null) {
+    this.#left = left;
     this.shared = shared;
     this.local = local;
     this.#follower = follower;
@@ -115,10 +124,11 @@ export class TokenRows {
     return parent !== null && isMarked(this.local, keys.childKey(parent, token));
   }
 
-  /** Where the token with this hash of its secret lies. */
+  /** Where the token with this hash of its secret lies. A local one is not displaced by one that another cluster has made with the same,
+   *  chosen, secret: its owner would have the rights of that one. */
   placeOf(hash: string, tx?: Tx): TokenPlace | null {
     const key = keys.HASHES + hash;
-    return this.#shared(tx).get(key, placeCodec) ?? this.#local(tx).get(key, placeCodec);
+    return this.#local(tx).get(key, placeCodec) ?? this.#shared(tx).get(key, placeCodec);
   }
 
   at(place: TokenPlace, tx?: Tx): Token | null {
@@ -133,9 +143,12 @@ export class TokenRows {
     return token === null ? this.#local(tx).get(key, tokenCodec) : this.withOwnIndexes(token, tx);
   }
 
-  /** A record with the indexes that it has in this cluster. */
+  /** A record with the indexes that it has in this cluster, and whether it is the copy of a set that was left. */
   withOwnIndexes(record: Token, tx?: Tx): Token {
-    return this.#follower.indexes.applyTo(this.#local(tx), record);
+    const token = this.#follower.indexes.applyTo(this.#local(tx), record);
+    const left = token.global ? this.#left() : null;
+    if (left === null || token.createIndex > left.index) return token;
+    return { ...token, keptFrom: left.region };
   }
 
   /** Those whose time is over and who were not ended yet, the longest over first. */

@@ -197,12 +197,15 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   const doubled = CHECKS.find(({ code }) => code === "replication.duplicated");
   const among = {
     fenced: true,
+    torn: true,
     rivals: [],
     doubled: [{ name: "site-b", from: ["10.0.0.1", "10.0.0.2"] }],
     divergent: 0,
     orphans: { waiting: 0, left: 0 },
     behind: [{ name: "", text: "x" }],
     awaited: [],
+    standIns: [{ name: "region-c/site-d", text: "x" }],
+    bare: [{ name: "", text: "x" }],
   };
   const both = facts({
     replication: () => [
@@ -223,10 +226,21 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
   const own = [" sys/replication/dr/status", "performance sys/replication/performance/status"];
   assert.deepEqual(subjects("replication.fenced"), own);
   assert.deepEqual(subjects("replication.lag"), own);
+  assert.deepEqual(subjects("replication.torn"), own);
+  assert.deepEqual(subjects("replication.bare"), own);
   stage.seen.add("replication.duplicated").add("replication.conflict"); // replication/rivals.test.ts
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
-  // Other clusters: replication/divergence.test.ts, orphans.test.ts and awaited.test.ts.
-  for (const code of ["fenced", "divergent", "orphans", "lag", "awaited"])
+  // Other clusters: replication/divergence.test.ts, orphans.test.ts, awaited.test.ts, topology.test.ts and performance-torn.test.ts.
+  for (const code of [
+    "fenced",
+    "torn",
+    "divergent",
+    "orphans",
+    "lag",
+    "awaited",
+    "stand-in",
+    "bare",
+  ])
     stage.seen.add(`replication.${code}`);
   // Rotations need a cloud: attention-rotations.test.ts.
   for (const code of ["rotation.failed", "rotation.overdue"]) stage.seen.add(code);

@@ -6,6 +6,7 @@ import test from "node:test";
 import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { oldRoleCodec } from "../../../engines/clouda/roles/stored-role.ts";
+import { regionsAnswer } from "../../support/replication/leases-elsewhere.ts";
 import { cloudaServer, DEPLOY_ROLE, READ_ONLY } from "../../support/servers/cloud-server.ts";
 import { absent, dataOf, done, keysOf, refused } from "../../support/servers/engine-server.ts";
 import { type Answer, at } from "../../support/http-client.ts";
@@ -248,6 +249,52 @@ test("C39: with revoke_leases its users go as well", async (t) => {
   assert.match(
     (await server.ask("DELETE", "clouda/roles/other")).text,
     /1 leases of the role live on/,
+  );
+});
+
+test("what is made by a role that is deleted meanwhile is given to nobody, and goes at the provider", async (t) => {
+  for (const [role, action, path] of [
+    [USER, "CreateAccessKey", "clouda/creds/r"],
+    [ASSUMED, "AssumeRole", "clouda/sts/r"],
+  ] as const) {
+    const server = await cloudaServer(t);
+    done(await server.ask("POST", "clouda/roles/r", role));
+    const { control } = server.fake;
+    control.fault({ kind: "hold", action, when: "after" });
+    const made = server.timed(server.ask("POST", path));
+    await server.timed(control.whenHeld());
+    done(await server.ask("DELETE", "clouda/roles/r"));
+    control.release();
+    refused(await made, 400, "the role was deleted while the secret was made: nothing was given");
+    assert.deepEqual(server.users(), []);
+    absent(await server.ask("LIST", `sys/leases/lookup/${path}`));
+  }
+});
+
+test("leases of a role in other regions count, and a region that is not reached keeps it, unless that is forced", async (t) => {
+  const server = await cloudaServer(t);
+  await server.makeRole("r");
+  await server.creds("clouda/creds/r");
+  let silent = ["c"];
+  const questions = regionsAnswer(t, server.test.server, () => ({ count: 2, missing: silent }));
+  refused(
+    await server.ask("DELETE", "clouda/roles/r"),
+    503,
+    "a region that shares this mount is not reached, and may have leases of the role; nothing was changed: try again, or give force=true",
+  );
+  assert.equal((await server.ask("GET", "clouda/roles/r")).status, 200);
+  silent = [];
+  const [live] = warningsOf(await server.ask("DELETE", "clouda/roles/r"));
+  assert.match(live ?? "", /^5 leases of the role live on/); // those of STS have a place of their own
+  silent = ["c"];
+  await server.makeRole("r");
+  questions.length = 0;
+  const forced = await server.ask("DELETE", "clouda/roles/r?force=true&revoke_leases=true");
+  assert.equal(warningsOf(forced).length, 2, forced.text);
+  assert.match(warningsOf(forced)[1] ?? "", /live on there/);
+  assert.deepEqual(
+    questions.filter(({ revoke }) => revoke).map(({ place }) => place),
+    ["creds/r", "sts/r"],
   );
 });
 

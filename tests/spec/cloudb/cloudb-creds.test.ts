@@ -228,6 +228,22 @@ test("B23: a request goes on when its client is gone, and ends in a lease or in 
   assert.deepEqual(alive(), []);
 });
 
+test("what is made by a role that is deleted meanwhile is given to nobody, and goes at the provider", async (t) => {
+  const server = await cloudbServer(t);
+  const { control } = server.fake;
+  await fullRole(server);
+  control.fault({ action: "putRoleAssignment", effect: { kind: "hold", when: "after" } });
+  const made = server.timed(server.ask("GET", "cloudb/creds/r"));
+  await server.timed(control.held());
+  done(await server.ask("DELETE", "cloudb/roles/r"));
+  control.release();
+  refused(await made, 400, "the role was deleted while the secret was made: nothing was given");
+  assert.deepEqual(
+    ours(server).filter((line) => !line.startsWith("deleted")),
+    [],
+  );
+});
+
 test("B24: explicit_max_ttl ends the password, and no renewal passes it", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { LeasesOfMembers } from "../../../src/replication/sending/counting-leases.ts";
+import { regionsAnswer } from "../../support/replication/leases-elsewhere.ts";
 import { type CloudBServer, cloudbServer } from "../../support/servers/cloudb-server.ts";
 import { absent, dataOf, done, MINUTE, refused } from "../../support/servers/engine-server.ts";
 import { at } from "../../support/http-client.ts";
@@ -268,6 +270,27 @@ test("B35: a role with leases keeps its application; without any, that is delete
   const role = await read(server);
   assert.deepEqual([role["application_object_id"], role["managed_application"]], ["", undefined]);
   assert.ok(await server.logsIn(await server.creds("r")));
+});
+
+test("leases in other regions keep the application of a role, and so does a region that is not reached, unless that is forced", async (t) => {
+  const server = await cloudbServer(t);
+  await server.makeRole("r", { persist_app: true });
+  let answer: LeasesOfMembers = { count: 1, missing: [] };
+  regionsAnswer(t, server.test.server, () => answer);
+  const off = { persist_app: false };
+  refused(await write(server, off), 400, /^persist_app cannot be switched off while 1 leases/);
+  answer = { count: 0, missing: ["c", "d"] };
+  refused(await write(server, off), 503, /^2 regions that share this mount are not reached/);
+  refused(await server.ask("DELETE", "cloudb/roles/r"), 503, /not reached/);
+  assert.equal(applications(server).length, 1);
+  done(await write(server, { ...off, force: true }));
+  assert.deepEqual(ours(server), []);
+  answer = { count: 3, missing: ["c"] };
+  const deleted = await server.timed(server.ask("DELETE", "cloudb/roles/r?force=true"));
+  assert.match(deleted.text, /3 leases of this role stay/);
+  const config = await server.ask("DELETE", "cloudb/config");
+  assert.match(config.text, /3 leases remain/);
+  assert.match(config.text, /a region that shares this mount has not answered/);
 });
 
 test("an application of an operator cannot be one that a role keeps", async (t) => {

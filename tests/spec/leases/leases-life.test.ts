@@ -150,7 +150,8 @@ test("each refusal of a renewal in its own words, and through every door", async
   const fixed = await server.issue();
   assert.equal(fixed.renewable, false, "no renewal at all");
   await each(fixed.id, "lease is not renewable");
-  done(await server.ask("DELETE", "count/roles/r"));
+  const deleted = await server.ask("DELETE", "count/roles/r");
+  assert.deepEqual(at(deleted, "warnings"), ["3 leases live on"]);
   await each(good.id, 'role "r" no longer exists; lease cannot be renewed');
   assert.equal(await server.isThere(good.id), true, "it lives on to its end");
   // Over, and its revocation is held up: no way back.

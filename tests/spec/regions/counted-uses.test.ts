@@ -2,10 +2,20 @@
 // taken where they are counted.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { STRAIGHT, type Way } from "../../../src/cluster/memory-carrier.ts";
+import { forwardServices } from "../../../src/forwarding/answering.ts";
+import { takeUse } from "../../../src/forwarding/messages.ts";
+import { Status, StatusError } from "../../../src/grpc/status.ts";
 import { type Answer, at } from "../../support/http-client.ts";
-import { twoRegions, type TwoRegions } from "../../support/replication/two-regions.ts";
+import {
+  MEMBER,
+  PEER,
+  twoRegions,
+  type TwoRegions,
+} from "../../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../../support/servers/test-server.ts";
 import { until } from "../../support/until.ts";
 
@@ -152,4 +162,72 @@ test("what a region says of a use is looked at like what anybody says", async (t
   await assert.rejects(take(right, String(own)), unreachable);
   assert.equal(await left(secret), 2);
   await done(login(b, secret));
+});
+
+test("a use that a region takes stands in the records of the primary, taken or not, with the region", async (t) => {
+  const { a, regions, root: token, roleId, secretId, login } = await machines(t);
+  const path = join(a.auditDirectory, "log");
+  const device = { type: "file", local: true, options: { file_path: path } };
+  await done(a.call("POST", "/v1/sys/audit/file", { token, body: device }));
+  const secret = await secretId(1);
+  regions.hold();
+  await done(login(regions.b, secret));
+  assert.equal((await login(regions.b, secret)).status, 400);
+  const lines = readFileSync(path, "utf8").split("\n");
+  const records = lines
+    .filter((line) => line.includes('"path":"auth/approle/take-use"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    records.map(({ type, forwarded_from: from, error }) => [type, from, error]),
+    [
+      ["request", MEMBER, ""],
+      ["response", MEMBER, ""],
+      ["request", MEMBER, ""],
+      ["response", MEMBER, "there is no such use"],
+    ],
+  );
+  assert.ok(lines.every((line) => !line.includes(secret) && !line.includes(roleId)));
+});
+
+test("a use is not taken for who was revoked, nor for who has gone before its turn", async (t) => {
+  const { a, root, secretId, left } = await machines(t);
+  const secret = await secretId(2);
+  const mount = at(
+    await done(a.call("GET", "/v1/sys/auth/approle", { token: root })),
+    "data",
+    "uuid",
+  );
+  const request = takeUse.request.encode({ mount: String(mount), what: "{}" });
+  const take = async (cluster: string | null, signal: AbortSignal) => {
+    const takers: string[] = [];
+    const services = forwardServices({
+      ...a.server.forwarded,
+      clusterOf: () => cluster,
+      takeUse: async (_mount, _what, { clusterId }) => {
+        takers.push(clusterId);
+        return true;
+      },
+    });
+    const served = services.find(({ shape }) => shape.path === takeUse.path);
+    assert.ok(served !== undefined);
+    const only = async function* () {
+      yield request;
+    };
+    try {
+      for await (const answer of served.run(only(), { peer: PEER, signal })) {
+        assert.equal(takeUse.response.decode(answer).isTaken, true);
+      }
+      return takers;
+    } catch (error) {
+      assert.ok(error instanceof StatusError);
+      assert.deepEqual(takers, []);
+      return error.status;
+    }
+  };
+  const { signal } = new AbortController();
+  assert.deepEqual(await take("b", signal), ["b"]);
+  assert.deepEqual(await take(null, signal), [""]);
+  assert.equal(await take("", signal), Status.permissionDenied);
+  assert.equal(await take("b", AbortSignal.abort()), Status.permissionDenied);
+  assert.equal(await left(secret), 2);
 });

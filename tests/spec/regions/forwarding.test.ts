@@ -11,7 +11,11 @@ import type { Way } from "../../../src/cluster/memory-carrier.ts";
 import { answerForwarded } from "../../../src/forwarding/answering.ts";
 import type { ForwardedRequest, SentCaller } from "../../../src/forwarding/messages.ts";
 import { type Answer, at } from "../../support/http-client.ts";
-import { MEMBER, type TwoRegions, twoRegions } from "../../support/replication/two-regions.ts";
+import {
+  MEMBER,
+  type TwoRegions,
+  twoRegions,
+} from "../../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../../support/servers/test-server.ts";
 
 const RULES = 'path "sys/mounts" { capabilities = ["read"] }';

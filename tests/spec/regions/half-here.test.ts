@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Answer } from "../../support/http-client.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { type Answer, at } from "../../support/http-client.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
+import { until } from "../../support/until.ts";
 
 test("what is shared is 503 until it is whole again; status, health and what is this region's alone are answered", async (t) => {
   const { b, root: token, primary } = await twoRegions(t);
@@ -33,4 +34,39 @@ test("what is shared is 503 until it is whole again; status, health and what is 
     after.map(({ status }) => status),
     before.map(({ status }) => status),
   );
+});
+
+test("a request that the region of the primary answers needs nothing that is here in part, unless its answer is wrapped here", async (t) => {
+  const { b, root: token, primary } = await twoRegions(t);
+  primary.isTorn = true;
+  const there = await b.call("GET", "/v1/acl/tokens?region=a", { token });
+  assert.equal(there.status, 200, there.text);
+  const headers = { "X-Service-Wrap-TTL": "60" };
+  const [path, one] = ["/v1/acl/token/self?region=a", { token, headers }];
+  for (const refused of [
+    await b.call("GET", path, one),
+    await b.call("GET", "/v1/acl/tokens", { token }),
+    await b.call("GET", "/v1/acl/tokens?region=b", { token }),
+  ]) {
+    assert.equal(refused.status, 503, refused.text);
+    assert.equal(refused.headers["x-service-error"], "shared_half");
+  }
+});
+
+test("a query that waits is not answered from what is here in part, and is told so in the same word", async (t) => {
+  const { a, b, root: token, primary } = await twoRegions(t);
+  const first = await b.call("GET", "/v1/acl/tokens", { token });
+  const index = String(first.headers["x-service-index"]);
+  const waiting = b.call("GET", `/v1/acl/tokens?index=${index}&wait=5m`, { token });
+  await until(async () => {
+    const running = at(await b.call("GET", "/v1/sys/in-flight-req", { token }), "data");
+    return JSON.stringify(running).includes("listTokens");
+  });
+  primary.isTorn = true;
+  const body = { Type: "management", Global: true };
+  assert.equal((await a.call("POST", "/v1/acl/token", { token, body })).status, 200);
+  for (const answer of [await waiting, await b.call("GET", "/v1/acl/tokens", { token })]) {
+    assert.equal(answer.status, 503, answer.text);
+    assert.equal(answer.headers["x-service-error"], "shared_half");
+  }
 });

@@ -17,7 +17,7 @@ import {
 import { countingEngine } from "../../support/stores/counting-engine.ts";
 import { Outside } from "../../support/stores/outside.ts";
 import { until } from "../../support/until.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 import { startServer, type TestServer } from "../../support/servers/test-server.ts";
 
 const ALARM = "storage.shared-write-refused";

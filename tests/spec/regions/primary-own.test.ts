@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import test from "node:test";
 import { type Answer, at } from "../../support/http-client.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 
 const KV = { type: "kv", options: { version: "1" } };
 

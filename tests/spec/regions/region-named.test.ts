@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Answer, at } from "../../support/http-client.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 
 const GLOBAL = { Type: "client", Policies: ["p"], Global: true };
 

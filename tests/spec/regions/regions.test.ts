@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { type Answer, at } from "../../support/http-client.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../../support/servers/test-server.ts";
 
 async function done(answer: Promise<Answer>): Promise<Answer> {

@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import { PrimaryRegion } from "../../../src/server/primary-region.ts";
 import { type Answer, at } from "../../support/http-client.ts";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 import type { TestServer } from "../../support/servers/test-server.ts";
 
 const BOUND = { settings: { replication: { max_global_token_staleness: "10m" } } };
@@ -63,11 +63,18 @@ test("R-73: without that setting a region that is cut off takes global tokens as
 });
 
 test("T-A20: data is as old as the last word of the primary, or as what is missing since", () => {
-  const ageOf = (lastHeard: Instant | null, behindFor: Nanos | null): Nanos | null => {
+  const ageOf = (
+    lastHeard: Instant | null,
+    behindFor: Nanos | null,
+    ledUntil: Instant | null = null,
+  ): Nanos | null => {
     const upstream = { lastHeard, status: { behindFor } };
-    const followed = { upstream, lastHeard, applied: 0n } as unknown as ConstructorParameters<
-      typeof PrimaryRegion
-    >[0];
+    const followed = {
+      upstream,
+      lastHeard,
+      ledUntil,
+      applied: 0n,
+    } as unknown as ConstructorParameters<typeof PrimaryRegion>[0];
     const world = { clock: { now: () => 100n } } as ConstructorParameters<typeof PrimaryRegion>[1];
     return new PrimaryRegion(followed, world).age;
   };
@@ -77,4 +84,7 @@ test("T-A20: data is as old as the last word of the primary, or as what is missi
   assert.equal(ageOf(90n, 5n), 10n);
   assert.equal(ageOf(90n, 50n), 50n);
   assert.equal(ageOf(110n, null), 0n, "a clock that was set back");
+  assert.equal(ageOf(null, null, 80n), 20n, "written here until then");
+  assert.equal(ageOf(90n, null, 80n), 10n);
+  assert.equal(ageOf(70n, null, 80n), 20n);
 });

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Answer } from "../../support/http-client.ts";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { twoRegions } from "../../support/replication/two-regions.ts";
+import { twoRegions } from "../../support/replication/regions/two-regions.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 
 const POLICY = "/v1/sys/policies/acl/p";

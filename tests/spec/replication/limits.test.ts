@@ -94,7 +94,7 @@ test("a secondary whose disk is nearly full says so and stops, and goes on when 
     return typeof error === "string" && error.includes("nearly full");
   });
   const status = await b.status();
-  assert.deepEqual([status["state"], status["connection_state"]], ["stream-wals", "ready"]);
+  assert.deepEqual([status["state"], status["connection_state"]], ["idle", "ready"]);
   assert.ok(b.index < a.index);
   generations.free = null;
   await inSync(a, b);

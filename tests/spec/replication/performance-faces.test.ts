@@ -130,3 +130,33 @@ test("two secondaries of one region are not taken: who comes second is told by w
   is(await perf(other, "secondary/enable", { token }), 200);
   await regionInSync(a, other);
 });
+
+test("the status of either kind is the same in every namespace, whether there is such a one or not, and with a token of another", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const { token } = a;
+  is(await a.server.call("POST", "/v1/sys/namespaces/team", { token }), 200);
+  const made = await a.server.call("POST", "/v1/auth/token/create", {
+    token,
+    body: {},
+    namespace: "team",
+  });
+  const theirs = String(at(made, "auth", "client_token"));
+  for (const kind of ["dr", "performance"]) {
+    const path = `/v1/sys/replication/${kind}/status`;
+    const statusFor = async (more: { namespace?: string; token?: string }) => {
+      const answer = await a.server.call("GET", path, more);
+      is(answer, 200);
+      const {
+        merkle_root: _root,
+        last_performance_wal: _wal,
+        ...status
+      } = at(answer, "data") as JsonObject;
+      return status;
+    };
+    const open = await statusFor({});
+    for (const namespace of ["team", "nobody", "team/nobody"]) {
+      assert.deepEqual(await statusFor({ namespace }), open, namespace);
+      assert.deepEqual(await statusFor({ namespace, token: theirs }), open, namespace);
+    }
+  }
+});

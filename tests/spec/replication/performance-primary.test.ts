@@ -5,12 +5,17 @@ import test from "node:test";
 import { type Answer, at } from "../../support/http-client.ts";
 import { startCluster } from "../../support/replication/clusters.ts";
 import {
+  joinedRegion,
   perf,
+  performanceOf,
   performanceToken,
   perfStatus,
+  regionInSync,
   startPerformancePrimary,
+  startPerformancePrimaryBehind,
   startRegion,
 } from "../../support/replication/performance.ts";
+import { until } from "../../support/until.ts";
 
 function is(answer: Answer, status: number, code?: string): void {
   assert.equal(answer.status, status, answer.text);
@@ -167,4 +172,28 @@ test("the role of a performance primary outlives a start, with its authority and
   await server.unseal(primary.opened.shares);
   const { cluster_id, known_secondaries } = await perfStatus(primary);
   assert.deepEqual([cluster_id, known_secondaries], [before["cluster_id"], ["b"]]);
+});
+
+test("the log is kept for a region that is away, and not only for who stands in for the primary: it goes on by it", async (t) => {
+  const bytes = 400_000n; // looked at after a sixteenth of it
+  const logRetention = { minEntries: 1n, bytes };
+  const { primary: a, way } = await startPerformancePrimaryBehind(t, { logRetention });
+  const b = await joinedRegion(t, a);
+  await a.put("x", { n: "1" });
+  await regionInSync(a, b);
+  const acknowledged = () => performanceOf(a).retention?.acknowledged ?? 0n;
+  await until(() => acknowledged() === a.index);
+  way.cut();
+  const { store } = a.server.server;
+  const before = performanceOf(b).status.reading.rows;
+  const value = "x".repeat(30_000);
+  for (let i = 0; i < 6; i++) await a.put(`large-${i}`, { value });
+  await until(() => {
+    const [{ first }, known] = [store.tail!, acknowledged()];
+    assert.ok(first <= known + 1n, `${first}, and it has all up to ${known}`);
+    return first === known + 1n; // what it has is kept for nobody
+  });
+  way.heal();
+  await regionInSync(a, b);
+  assert.equal(performanceOf(b).status.reading.rows, before, "nothing was compared");
 });

@@ -8,6 +8,7 @@ import { KeptCluster } from "../../support/replication/kept-clusters.ts";
 import {
   joinedRegion,
   perf,
+  performanceOf,
   performanceToken,
   perfStatus,
   regionInSync,
@@ -48,6 +49,23 @@ test("A-115 the region of the primary is known after a start without it: it is o
   assert.equal(status["SourceRegion"], "a");
   assert.equal(typeof status["LastSuccess"], "string");
   assert.equal((await perfStatus(b.now))["primary_region"], "a");
+});
+
+test("since when a promoted cluster writes what is shared outlives its process: engines wait from then on", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const b = await KeptCluster.start(t, { region: "b" });
+  const joining = await performanceToken(a, b.now);
+  is(await perf(b.now, "secondary/enable", { token: joining }), 200);
+  b.opened = a.opened;
+  await regionInSync(a, b.now);
+  assert.equal(performanceOf(b.now).sharedSince, null);
+  is(await perf(a, "primary/demote"), 200);
+  is(await perf(b.now, "secondary/promote", {}, a.token), 200);
+  const { sharedSince } = performanceOf(b.now);
+  assert.notEqual(sharedSince, null);
+  await b.fail();
+  assert.ok(await b.begin());
+  assert.equal(performanceOf(b.now).sharedSince, sharedSince);
 });
 
 async function localWrites(cluster: Cluster, token: string): Promise<void> {

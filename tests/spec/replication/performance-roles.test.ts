@@ -167,6 +167,70 @@ test("a primary in whose place another was promoted hears of it when it is reach
   is(await read(a, "x", root), 200);
 });
 
+test("R-54: what only the old performance primary has written of what is shared is counted, listed and kept, and the rest of its data stays", async (t) => {
+  const { primary: a, way } = await startPerformancePrimaryBehind(t);
+  const b = await joinedRegion(t, a);
+  const root = a.token;
+  is(await put(a, "both", root), 200);
+  await regionInSync(a, b);
+  way.cut();
+  const fork = Number(performanceOf(b).applied);
+  for (let i = 0; i < 10; i++) is(await put(a, `apart-${i}`, root), 200);
+  is(await a.server.call("POST", "/v1/auth/token/create", { token: root, body: {} }), 200);
+  is(await perf(b, "secondary/promote", { force: true }, root), 200);
+  is(await put(b, "x", root), 200);
+  way.heal();
+  await until(async () => (await perfStatus(a))["state"] === "fenced");
+  is(await perf(a, "primary/demote", {}, root), 200);
+  const token = await performanceToken(b, a, "region-a", root);
+  is(await perf(a, "secondary/update-primary", { token }, root), 200);
+  await regionInSync(b, a);
+  is(await read(a, "x", root), 200);
+  is(await read(a, "apart-0", root), 404);
+  assert.equal((await perfStatus(a))["divergent_entries"], 10);
+  const listed = await a.server.call("GET", "/v1/sys/replication/divergent", { token: root });
+  is(listed, 200);
+  const [tail, ...more] = at(listed, "data", "tails") as Record<string, unknown>[];
+  assert.deepEqual([tail?.["kind"], tail?.["entries"], more], ["performance", 10, []]);
+  assert.ok(Number(tail?.["fork"]) >= fork);
+  const path = `/v1/sys/replication/divergent/${String(tail?.["id"])}`;
+  const exported = await a.server.call("GET", path, { token: root });
+  is(exported, 200);
+  assert.equal(at(exported, "data", "more"), false);
+  const entries = at(exported, "data", "entries") as { changed: string[] }[];
+  assert.equal(entries.length, 10);
+  const keys = entries.flatMap(({ changed }) => changed);
+  assert.ok(keys.length >= 10 && keys.every((key) => key.startsWith("shared/")), keys.join());
+  // What the next primary has applied here since is nobody's surplus: it is looked at once.
+  is(await put(b, "later", root), 200);
+  const again = await performanceToken(b, a, "region-a2", root);
+  is(await perf(a, "secondary/update-primary", { token: again }, root), 200);
+  await regionInSync(b, a);
+  assert.equal((await perfStatus(a))["divergent_entries"], 10);
+});
+
+test("R-53: after a planned failover the old performance primary has given up nothing, and one that leads again goes by what it has written since", async (t) => {
+  const { a, b, root } = await pair(t);
+  is(await put(a, "first", root), 200);
+  await regionInSync(a, b);
+  is(await perf(a, "primary/demote"), 200);
+  is(await perf(b, "secondary/promote", {}, root), 200);
+  const there = await performanceToken(b, a, "region-a", root);
+  is(await perf(a, "secondary/update-primary", { token: there }, root), 200);
+  await regionInSync(b, a);
+  assert.equal((await perfStatus(a))["divergent_entries"], 0);
+  is(await put(b, "second", root), 200);
+  await regionInSync(b, a);
+  is(await perf(b, "primary/demote", {}, root), 200);
+  is(await perf(a, "secondary/promote", {}, root), 200);
+  is(await put(a, "third", root), 200);
+  const back = await performanceToken(a, b, "region-b", root);
+  is(await perf(b, "secondary/update-primary", { token: back }, root), 200);
+  await regionInSync(a, b);
+  is(await read(b, "third", root), 200);
+  assert.equal((await perfStatus(b))["divergent_entries"], 0);
+});
+
 test("R-51: a demotion takes no write after its last one, and loses none before it", async (t) => {
   const { a, b, root } = await pair(t);
   const written: string[] = [];
@@ -252,6 +316,42 @@ test("R-60, R-61: a performance secondary that is disabled is a cluster of its o
   is(await read(a, "own", root), 404);
   is(await perf(b, "primary/enable", {}, root), 200);
   assert.notEqual((await perfStatus(b))["cluster_id"], (await perfStatus(a))["cluster_id"]);
+});
+
+test("R-60: global tokens that are kept when a region leaves its set have a mark there, and nowhere else", async (t) => {
+  const { a, b, root } = await pair(t);
+  const make = async (cluster: typeof a, fields: object) => {
+    const body = { Type: "client", Policies: ["p"], ...fields };
+    const made = await cluster.server.call("POST", "/v1/acl/token", { token: root, body });
+    is(made, 200);
+    return String(at(made, "AccessorID"));
+  };
+  const kept = await make(a, { Global: true });
+  const own = await make(b, {});
+  await regionInSync(a, b);
+  const marked = async (cluster: typeof a, query = "") => {
+    const list = await cluster.server.call("GET", `/v1/acl/tokens${query}`, { token: root });
+    is(list, 200);
+    const found = list.json as { readonly AccessorID: string; readonly KeptFrom?: string }[];
+    return new Map(found.map(({ AccessorID, KeptFrom }) => [AccessorID, KeptFrom]));
+  };
+  assert.deepEqual([...new Set((await marked(b)).values())], [undefined]);
+  is(await perf(b, "secondary/disable", {}, root), 200);
+  const later = await make(b, { Global: true });
+  const there = await marked(b);
+  assert.deepEqual(
+    [there.get(kept), there.get(own), there.get(later)],
+    ["a", undefined, undefined],
+  );
+  assert.deepEqual([...new Set((await marked(a)).values())], [undefined]);
+  const filter = `?filter=${encodeURIComponent('KeptFrom == "a"')}`;
+  const found = await marked(b, filter);
+  assert.ok(found.has(kept) && !found.has(own) && !found.has(later));
+  const read = await b.server.call("GET", `/v1/acl/token/${kept}`, { token: root });
+  assert.equal(at(read, "KeptFrom"), "a");
+  is(await b.server.call("DELETE", `/v1/acl/token/${kept}`, { token: root }), 200);
+  assert.ok(!(await marked(b, filter)).has(kept));
+  is(await a.server.call("GET", `/v1/acl/token/${kept}`, { token: root }), 200);
 });
 
 test("a performance secondary is a primary of disaster recovery: who stands in for it has what is shared and what is its own", async (t) => {

@@ -67,6 +67,27 @@ test("R-89, R-49: what a primary shared after another was promoted in its place 
   assert.equal((await perfStatus(a))["ssct_generation_counter"], 1);
 });
 
+test("R-89: who was superseded and leads again goes on from where the other parted from it: nothing that the other has shared is taken for its own", async (t) => {
+  const { primary: a, way } = await startPerformancePrimaryBehind(t);
+  const b = await joinedRegion(t, a);
+  const root = a.token;
+  const kept = await put(a, "kept", root);
+  await regionInSync(a, b);
+  way.cut();
+  // Both go on, and what the other shares has indexes that are used here as well.
+  while (a.index < b.index + 20n) await put(a, "alone", root);
+  is(await perf(b, "secondary/promote", { force: true }, root), 200);
+  const others = await put(b, "others", root);
+  way.heal();
+  await until(async () => (await perfStatus(a))["state"] === "fenced");
+  is(await perf(a, "primary/demote", {}, root), 200);
+  assert.ok(b.index < a.index, "the harness");
+  is(await perf(a, "secondary/promote", { force: true }, root), 200);
+  assert.equal((await perfStatus(a))["epoch"], 3);
+  isLost(await read(a, "kept", root, others));
+  is(await read(a, "kept", root, kept), 200);
+});
+
 test("R-89: after a planned change of the primary nothing that was seen is lost, also where the last writes were local", async (t) => {
   const a = await startPerformancePrimary(t);
   const b = await joinedRegion(t, a);

@@ -4,6 +4,10 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
+import {
+  storedRevokedClusters,
+  storedSecondaries,
+} from "../../../src/replication/joining/primary-rows.ts";
 import type { Answer } from "../../support/http-client.ts";
 import {
   Cluster,
@@ -15,6 +19,7 @@ import {
 import { PassingClock } from "../../support/servers/sealed-node.ts";
 import { startServer, type TestServerOptions } from "../../support/servers/test-server.ts";
 import { KeptGenerations } from "../../support/stores/kept-generations.ts";
+import { viewOf } from "../../support/replication/siblings.ts";
 import { until } from "../../support/until.ts";
 
 const LEASE = { replication: { primary_lease: "30s" } };
@@ -134,9 +139,12 @@ for (const how of ["sealed", "crashed"]) {
 test("where the secondary is lost for good it is revoked, and the primary goes on alone", async (t) => {
   const { a, clock } = await parted(t);
   await lapsed(a, clock);
+  const cluster = storedSecondaries(viewOf(a))[0]!.clusterId;
   is(await a.dr("primary/revoke-secondary", { id: "site-b" }), 204);
   await until(async () => (await stateOf(a)) === "running");
   is(await write(a, "z"), 200);
+  const beside = a.server.server.barrier.view("local/replication/performance/");
+  await until(() => storedRevokedClusters(beside).includes(cluster)); // as soon as it can be written
 });
 
 test("one that has stopped is demoted, or leaves its set, like every primary", async (t) => {

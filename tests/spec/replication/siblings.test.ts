@@ -18,6 +18,7 @@ import {
   rejoined,
   startPrimaryBehind,
 } from "../../support/replication/clusters.ts";
+import { PATIENT } from "../../support/replication/hurried-world.ts";
 import {
   believed,
   demotedAway,
@@ -200,7 +201,7 @@ test("a sibling names others that are not known here: they are called too", asyn
 });
 
 test("one ticket that is used on two siblings at the same moment makes one primary", async (t) => {
-  const { a, b, c, way } = await threeInSync(t);
+  const { a, b, c, way } = await threeInSync(t, { world: PATIENT });
   const created = await a.dr("primary/operator-ticket", { operations: ["promote"] });
   const ticket = String(at(created, "data", "ticket"));
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
@@ -220,7 +221,7 @@ test("one ticket that is used on two siblings at the same moment makes one prima
 });
 
 test("one that was demoted and one of its secondaries are promoted at the same moment: one is", async (t) => {
-  const { a, b } = await threeInSync(t);
+  const { a, b } = await threeInSync(t, { world: PATIENT }); // who is not heard in time is taken for lost, and both are
   assert.equal((await a.dr("primary/demote", {}, a.token)).status, 200);
   const tried = await Promise.allSettled([a, b].map((one) => one.replication.promote(PLAIN)));
   assert.deepEqual(tried.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);

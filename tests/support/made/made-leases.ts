@@ -111,7 +111,7 @@ export function providerMount(provider: Provider, uuid: string, tunes: Tunes = {
     engine: provider,
   };
   const record = { state: { kind: "active" } };
-  return { ref, type, record, defaultTtl: () => usual, maxTtl: () => max };
+  return { ref, type, record, defaultTtl: () => usual, maxTtl: () => max, holds: () => true };
 }
 
 function leasesOver(

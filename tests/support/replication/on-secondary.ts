@@ -8,7 +8,7 @@ import type { Server } from "../../../src/server/server.ts";
 import { MemoryDisk } from "../../../src/storage/engines/memory.ts";
 import { type Answer, at, type CallOptions } from "../http-client.ts";
 import { startPlainServer, TestServer, type TestServerOptions } from "../servers/test-server.ts";
-import { type Second, secondOf, type TwoRegions } from "./two-regions.ts";
+import { type Second, secondOf, type TwoRegions } from "./regions/two-regions.ts";
 
 /** What is about the storage below, or about another cluster, is not for a secondary. */
 const OTHER = ["generations", "engine", "leads", "standing", "rooms", "dev"] as const;
@@ -121,7 +121,7 @@ class OnSecondary extends TestServer {
   }
 
   override async stop(): Promise<void> {
-    if (this.#mayComeBack) this.#pair?.regions?.hold();
+    this.#pair?.regions?.hold();
     await this.#plain.stop();
     if (this.#mayComeBack) this.#leave();
     else await this.#stopFirst();

@@ -18,7 +18,13 @@ import type { Sibling } from "../../../src/replication/stream/messages.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { at } from "../http-client.ts";
 import { until } from "../until.ts";
-import { type Cluster, inSync, joined, startPrimaryBehind } from "./clusters.ts";
+import {
+  type Cluster,
+  type ClusterOptions,
+  inSync,
+  joined,
+  startPrimaryBehind,
+} from "./clusters.ts";
 import { HURRIED } from "./hurried-world.ts";
 
 export const FORCED = { force: true, address: "" };
@@ -107,9 +113,9 @@ export function knownTo(one: Cluster): number {
   return storedSiblings(viewOf(one)).filter(({ addresses }) => addresses.length > 0).length;
 }
 
-export async function threeInSync(t: TestContext) {
-  const { primary: a, way, clusterPort } = await startPrimaryBehind(t, WORLD);
-  const [b, c] = [await joined(t, a, "site-b", WORLD), await joined(t, a, "site-c", WORLD)];
+export async function threeInSync(t: TestContext, options: ClusterOptions = WORLD) {
+  const { primary: a, way, clusterPort } = await startPrimaryBehind(t, options);
+  const [b, c] = [await joined(t, a, "site-b", options), await joined(t, a, "site-c", options)];
   await inSync(a, b);
   await inSync(a, c);
   for (const one of [b, c]) await until(() => knownTo(one) === 1);

@@ -12,6 +12,12 @@ import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
+import {
+  countedElsewhere,
+  leftEverywhere,
+  revokedEverywhere,
+  uncounted,
+} from "../../../engines/cloud/leases-elsewhere.ts";
 import type { EngineNeeds, EngineType, LeaseFacts, SecretType } from "@holdfast/plugin-sdk/engine";
 import type { Outside } from "./outside.ts";
 
@@ -114,11 +120,23 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     summary: "Delete a role.",
     access: access.capability,
     belongs: "mount",
-    input: { name },
+    input: {
+      name,
+      revokeLeases: wire
+        .query("revoke_leases")
+        .boolean("Whether its leases go too.")
+        .default(false),
+      force: wire.query("force").boolean("Also where regions are silent.").default(false),
+    },
     output: out.nothing,
-    handler: async (engine, input) => {
-      await engine.needs.storage.write((tx) => tx.delete(`roles/${input.name}`));
-      return undefined;
+    handler: async ({ needs: { leases, storage } }, { name: role, revokeLeases, force }) => {
+      const places = [`creds/${role}`];
+      await countedElsewhere(leases, places, { force });
+      await storage.write((tx) => tx.delete(`roles/${role}`));
+      const { count, silent } = await leftEverywhere(leases, places);
+      const warnings = revokeLeases ? await revokedEverywhere(leases, places) : uncounted(silent);
+      if (count > 0) warnings.push(`${count} leases live on`);
+      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
   endpoint({
@@ -170,6 +188,7 @@ async function issue({ needs, outside }: CountingEngine, roleName: string) {
       ttl: nanosOf(found.ttl),
       maxTtl: nanosOf(found.max_ttl),
       renewable: found.renewable,
+      needsOneOf: [`roles/${roleName}`],
       settles: [record],
     },
   });

@@ -25,6 +25,7 @@ type Row =
 
 const TOKENS = "?/ns/:ns/tokens/by-accessor/:x";
 const MOUNTS = "?/mounts/:mount";
+const POLICIES = "shared/ns/:ns/policies/acl/*";
 const SPACES = "shared/namespaces/tree/:x/:x";
 
 const TABLE: readonly Row[] = [
@@ -35,11 +36,13 @@ const TABLE: readonly Row[] = [
   ["?/mounts/:mount", "mount", "own"],
   ["shared/namespaces/ids/:ns", "ns"],
   ["shared/namespaces/tree/:x/:x", "some ns"],
+  ["shared/ns/:ns/policies/acl/*", "ns"],
   ["shared/ns/:ns/policies/*", "ns"],
   ["?/ns/:ns/tokens/by-accessor/:x", "ns", "own"],
   ["?/tokens/by-hash/:x", "some ns", "own"],
-  // local/: orders of tokens, leases, wrappings
+  // local/: orders of tokens, indexes of policies, leases, wrappings
   ["local/ns/:ns/tokens/*", "ns", TOKENS],
+  ["local/ns/:ns/policies/indexes/*", "ns", POLICIES],
   ["local/tokens/by-expiry/:x/:ns/:x/:x", "ns", TOKENS],
   ["local/tokens/ended/:x/:ns/:x/:x", "ns", TOKENS],
   ["local/tokens/children/:x/:x/:ns/:x/:x", "ns", TOKENS],
@@ -70,6 +73,7 @@ const TABLE: readonly Row[] = [
   ["shared/browser/*", "core"],
   // what this cluster is among those that share data: for who stands in for it
   ["local/replication/performance/role", "core", "own"],
+  ["local/replication/performance/left", "core", "own"],
   ["local/replication/performance/rotation-due", "core", "own"],
   ["local/replication/performance/authority", "core", "own"],
   ["local/replication/performance/server", "core", "own"],
@@ -86,8 +90,15 @@ const TABLE: readonly Row[] = [
   ["local/replication/performance/former-disowned", "core", "own"],
   ["local/replication/performance/former-revoked", "core", "own"],
   ["local/replication/performance/former-informed", "core", "own"],
+  ["local/replication/performance/shared-since", "core", "own"],
+  ["local/replication/performance/divergent/*", "core", "own"],
   ["local/replication/performance/siblings", "core", "own"],
+  ["local/replication/performance/filters/:x", "core", "own"],
+  ["local/replication/performance/withheld", "core", "own"],
+  ["local/replication/performance/withheld-places/:x", "core", "own"],
+  ["local/replication/performance/torn", "core", "own"],
   ["local/replication/performance/siblings-revoked", "core", "own"],
+  ["local/replication/performance/revoked-there", "core", "own"],
   // core/: this node and this cluster; they are sent to nobody
   ["core/keyring", "none"],
   ["core/unseal-key-copy", "none"],
@@ -139,6 +150,7 @@ const TABLE: readonly Row[] = [
   ["core/replication/dr/siblings", "none"],
   ["core/replication/dr/siblings-revoked", "none"],
   ["core/replication/performance/heard", "none"],
+  ["core/replication/performance/giving-up", "none"],
   ["core/replication/operation-tokens/live/*", "none"],
   ["core/replication/operation-tokens/spent/*", "none"],
   ["core/replication/operation-tokens/tickets-from", "none"],

@@ -55,6 +55,10 @@ export class WatchedEngine extends ReadsBehind implements StorageEngine {
     this.landed.add(batch);
   }
 
+  scrub(): void {
+    this.inner.scrub();
+  }
+
   onFailure(listener: (error: EngineError) => void): void {
     this.inner.onFailure?.(listener);
   }

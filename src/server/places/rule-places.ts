@@ -1,14 +1,14 @@
 // Where the paths of policies lead, those of rules and those of EGPs, by the
 // mounts and namespaces that there are now.
 
-import type { GovernedPlaces } from "../policies/governing/governed-places.ts";
-import type { DeclaredAccess, InspectionOptions } from "../policies/inspection/inspection.ts";
-import type { RulePlaces } from "../policies/rule-places.ts";
-import { homeOf, isPart } from "../endpoint/parts.ts";
-import type { PlaceKind } from "../quotas/quota.ts";
+import type { GovernedPlaces } from "../../policies/governing/governed-places.ts";
+import type { DeclaredAccess, InspectionOptions } from "../../policies/inspection/inspection.ts";
+import type { RulePlaces } from "../../policies/rule-places.ts";
+import { homeOf, isPart } from "../../endpoint/parts.ts";
+import type { PlaceKind } from "../../quotas/quota.ts";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { Mounts } from "../mounts/mounts.ts";
-import type { Namespaces } from "../namespaces/namespaces.ts";
+import type { Mounts } from "../../mounts/mounts.ts";
+import type { Namespaces } from "../../namespaces/namespaces.ts";
 
 const MAX_NAMED = 12;
 

@@ -7,32 +7,32 @@ import type { TestContext } from "node:test";
 import { alloc } from "@holdfast/shared/bytes";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import { MemoryCarrier, STRAIGHT, type Way } from "../../../src/cluster/memory-carrier.ts";
-import { CarriedLink } from "../../../src/cluster/peer-link.ts";
-import type { Peer } from "../../../src/cluster/verify.ts";
-import { PROTOCOL } from "../../../src/cluster/hello.ts";
-import { forwardServices } from "../../../src/forwarding/answering.ts";
-import { callsOver, type Primary } from "../../../src/forwarding/primary.ts";
-import { serviceTable } from "../../../src/grpc/method.ts";
-import { SystemClock } from "../../../src/system/clock.ts";
-import { SystemTimers } from "../../../src/system/timers.ts";
-import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
-import { decodeEntry, type LogEntry } from "../../../src/storage/rows/log-entry.ts";
-import { Store } from "../../../src/storage/store.ts";
-import { fakeWorld } from "../fake-world.ts";
+import { MemoryCarrier, STRAIGHT, type Way } from "../../../../src/cluster/memory-carrier.ts";
+import { CarriedLink } from "../../../../src/cluster/peer-link.ts";
+import type { Peer } from "../../../../src/cluster/verify.ts";
+import { PROTOCOL } from "../../../../src/cluster/hello.ts";
+import { forwardServices } from "../../../../src/forwarding/answering.ts";
+import { callsOver, type Primary } from "../../../../src/forwarding/primary.ts";
+import { serviceTable } from "../../../../src/grpc/method.ts";
+import { SystemClock } from "../../../../src/system/clock.ts";
+import { SystemTimers } from "../../../../src/system/timers.ts";
+import { MemoryDisk, MemoryEngine } from "../../../../src/storage/engines/memory.ts";
+import { decodeEntry, type LogEntry } from "../../../../src/storage/rows/log-entry.ts";
+import { Store } from "../../../../src/storage/store.ts";
+import { fakeWorld } from "../../fake-world.ts";
 import {
   type Opened,
   startPlainServer,
   type TestServer,
   type TestServerOptions,
-} from "../servers/test-server.ts";
-import { elsewhere } from "../stores/witnessed-writes.ts";
+} from "../../servers/test-server.ts";
+import { elsewhere } from "../../stores/witnessed-writes.ts";
 
 export const MEMBER = "region-b";
 /** A bug that runs of many tests must find. */
 const PLANT = process.env["HOLDFAST_TESTS_PLANT"];
 const ALL = { from: "", to: null, limit: Infinity };
-const PEER: Peer = {
+export const PEER: Peer = {
   set: "11111111-2222-4333-8444-555555555555",
   kind: "performance",
   id: MEMBER,
@@ -47,15 +47,16 @@ class FirstRegion implements Primary {
   isTorn = false;
   isRunning = true;
   age: Nanos | null = 0n;
+  lacksRoom = false;
   lastSuccess: Instant | null = null;
   lastError: Primary["lastError"] = null;
   /** How long somebody waited for what has not come: nobody does here for longer than a turn, where that is set. */
   waited: Nanos | null = null;
   hurries = false;
-  readonly #calls: Pick<Primary, "call" | "takeUse">;
+  readonly #calls: Pick<Primary, "call" | "takeUse" | "knows">;
   readonly #waiting = new Set<() => void>();
 
-  constructor(calls: Pick<Primary, "call" | "takeUse">) {
+  constructor(calls: Pick<Primary, "call" | "takeUse" | "knows">) {
     this.#calls = calls;
   }
 
@@ -65,6 +66,10 @@ class FirstRegion implements Primary {
 
   takeUse(...args: Parameters<Primary["takeUse"]>): ReturnType<Primary["takeUse"]> {
     return this.#calls.takeUse(...args);
+  }
+
+  knows(...args: Parameters<Primary["knows"]>): ReturnType<Primary["knows"]> {
+    return this.#calls.knows(...args);
   }
 
   whole(): Promise<boolean> {
@@ -107,6 +112,7 @@ export class TwoRegions {
   readonly #carrier: MemoryCarrier;
   readonly #link: CarriedLink;
   readonly #entries: LogEntry[];
+  isAlone = false;
   #held = false;
   #applying: Promise<void> = Promise.resolve();
 
@@ -166,6 +172,13 @@ export class TwoRegions {
     return this.#held ? undefined : this.#entries.shift();
   }
 
+  /** The second writes what is shared itself from here on, and nothing comes to it. */
+  alone(): void {
+    this.hold();
+    this.b.server.store.leaveShared(false);
+    this.isAlone = true;
+  }
+
   /** Nobody reaches the first region from here on, until it is joined again. */
   async cut(): Promise<void> {
     this.#carrier.cut();
@@ -178,6 +191,7 @@ export class TwoRegions {
 
   async stop(): Promise<void> {
     await this.cut();
+    this.hold(); // the first may still end something when the second has stopped
     await this.#applying;
     await this.b.stop();
     await this.a.stop();
@@ -251,7 +265,11 @@ export async function secondOf(
   return {
     options: {
       disk,
-      standing: { role: "active", drMode: "disabled", primary: () => primary },
+      standing: {
+        role: "active",
+        drMode: "disabled",
+        primary: () => (begun?.isAlone === true ? null : primary),
+      },
     },
     begin: async (b) => {
       b.server.store.leaveShared(true);

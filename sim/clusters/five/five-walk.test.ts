@@ -1,0 +1,47 @@
+// Five clusters from a seed, in every test run: a few short walks. `npm run sim -- --five --seeds 50` runs long ones.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runWalk } from "../walk.ts";
+import { FILTERING } from "./five-actions.ts";
+
+const MIN_SEEDS = 2;
+const MAX_SEEDS = 10;
+const STEPS = 60;
+/** Walks go on until each was: what never comes to its end is not tested. */
+const WANTED = ["place done", "join done", "stand-in done", "filter done", "looked at", "rests"];
+/** Where something was found once, with the steps that it took. */
+const FOUND: readonly (readonly [seed: number, steps: number, what: string])[] = [
+  [
+    4,
+    40,
+    "who stands in for a member has the keys that this was handed, before anything is sealed with them",
+  ],
+];
+
+test("130 whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
+  const counts = new Map<string, number>();
+  const missing = () => WANTED.filter((name) => !counts.has(name));
+  for (let i = 0; i < MIN_SEEDS || (i < MAX_SEEDS && missing().length > 0); i++) {
+    const seed = 1 + i;
+    const result = await runWalk(seed, { kind: "both", steps: STEPS });
+    const again = `npm run sim -- --five --steps ${STEPS} --seed ${seed} --trace`;
+    assert.equal(result.violation, null, again);
+    for (const [name, count] of Object.entries(result.counts)) {
+      counts.set(name, (counts.get(name) ?? 0) + count);
+    }
+  }
+  assert.deepEqual(missing(), [], JSON.stringify([...counts]));
+});
+
+for (const [seed, steps, what] of FOUND) {
+  test(`130 five clusters, seed ${seed}: ${what}`, async () => {
+    const { violation } = await runWalk(seed, { kind: "both", steps });
+    assert.equal(violation, null);
+  });
+}
+
+test("130 five clusters: a filter that is changed again and again is no damage, and nobody rests for it", async () => {
+  const { violation } = await runWalk(6, { kind: "both", steps: 60, often: FILTERING });
+  assert.equal(violation, null);
+});

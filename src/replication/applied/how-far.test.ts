@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
+import type { LinkedOptions } from "../options.ts";
+import type { Secondary } from "../roles/role.ts";
+import { type AppliedPlace, placesIn } from "./applied-place.ts";
+import { nextFirst } from "./how-far.ts";
+
+const ROLE: Secondary = {
+  mode: "secondary",
+  set: "s",
+  epoch: { number: 3, cluster: "c", first: "140" },
+  forks: [{ number: 2, first: "90" }],
+  id: "region",
+  address: "",
+  known: null,
+  copied: true,
+  final: null,
+  mayRewind: false,
+  promoting: null,
+};
+const LED = { since: "1", until: "120", at: "2030-01-01T00:00:00Z" };
+
+test("the next epoch begins behind what is here of the log of the last one, and where that parted from the log that is here", async () => {
+  const { barrier, store } = await madeBarrier();
+  const below = "replication/performance/";
+  const views = { own: barrier.view(`core/${below}`), view: barrier.view(`local/${below}`) };
+  const options = { ...views, store, kind: "performance" } as unknown as LinkedOptions;
+  const { lineage, epoch, chain } = store.head!;
+  const stored = async (place: Pick<AppliedPlace, "of" | "index">) => {
+    const whole = { lineage, epoch, chain, half: null, part: 0, until: null, ...place };
+    await store.write((tx) => placesIn(views).put(tx, whole, null));
+  };
+  const cases: readonly [of: number, index: bigint, role: Secondary, first: bigint][] = [
+    [3, 150n, ROLE, 151n], // it follows the last one
+    [3, 100n, ROLE, 101n],
+    [2, 150n, ROLE, 140n], // it has only heard of that
+    [2, 120n, ROLE, 121n],
+    [1, 150n, ROLE, 90n], // and not even of the one before
+    [1, 80n, ROLE, 81n],
+    [0, 150n, ROLE, 151n], // nobody has kept which it was
+    [0, 150n, { ...ROLE, superseded: true }, 140n],
+  ];
+  for (const [of, index, role, first] of cases) {
+    await stored({ of, index });
+    assert.equal(nextFirst(options, role), first, `${of}, ${index}`);
+  }
+  // The rows are its own still, whatever it had followed before it led.
+  await stored({ of: 1, index: 1n });
+  const led = (number: number, first: string) =>
+    nextFirst(options, {
+      ...ROLE,
+      epoch: { number, cluster: "c", first },
+      surplus: { ...LED, epoch: 2 },
+    });
+  assert.equal(led(2, "1"), store.index + 1n);
+  assert.equal(led(3, String(store.index)), store.index);
+});

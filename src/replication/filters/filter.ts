@@ -1,0 +1,136 @@
+// What of the shared data a secondary is not sent. A filter names mounts and namespaces by their ids, with the paths that they had for
+// people to read: a move does not lift it. What it comes to is said of scopes, which every record and every log entry has. Pure.
+
+import { hex } from "@holdfast/shared/bytes";
+import { mountScope, namespaceScope } from "../../barrier/scope.ts";
+import { CORE_SCOPE } from "../../storage/rows/log-entry.ts";
+
+export const MODES = ["allow", "deny"] as const;
+export type Mode = (typeof MODES)[number];
+
+export const ROOT = "root"; // the namespace that belongs to everybody
+
+/** A mount by its uuid, or a namespace by its id. */
+export interface FilterPath {
+  readonly kind: "mount" | "namespace";
+  readonly id: string;
+  /** From root, with a slash at its end, as it was when the filter was made. */
+  readonly path: string;
+}
+
+export interface Filter {
+  readonly mode: Mode;
+  readonly paths: readonly FilterPath[];
+}
+
+/** The shared mounts and the namespaces that there are, by id. */
+export interface Places {
+  readonly mounts: ReadonlyMap<string, PlacedMount>;
+  /** Without root. */
+  readonly namespaces: ReadonlyMap<string, PlacedNamespace>;
+}
+
+export interface PlacedMount {
+  readonly namespaceId: string;
+  /** From root, with a slash at its end. */
+  readonly path: string;
+}
+
+export interface PlacedNamespace {
+  readonly parent: string; // id
+  readonly path: string; // from root, with a slash at its end
+}
+
+/** By id: the paths of today. */
+export interface Withheld {
+  readonly mounts: ReadonlyMap<string, string>;
+  readonly namespaces: ReadonlyMap<string, string>;
+}
+
+export const NOTHING_WITHHELD: Withheld = { mounts: new Map(), namespaces: new Map() };
+
+/** What filters come to among what there is; with several what any of them withholds. */
+export function withheldBy(filters: readonly Filter[], places: Places): Withheld {
+  const mounts = new Map<string, string>();
+  const namespaces = new Map<string, string>();
+  for (const filter of filters) {
+    const rule = filter.mode === "deny" ? denying(filter, places) : allowing(filter, places);
+    for (const [id, { path }] of places.namespaces) {
+      if (rule.isNamespaceWithheld(id)) namespaces.set(id, path);
+    }
+    for (const [uuid, mount] of places.mounts) {
+      if (rule.isMountWithheld(uuid, mount)) mounts.set(uuid, mount.path);
+    }
+  }
+  return { mounts, namespaces };
+}
+
+interface Rule {
+  isNamespaceWithheld(id: string): boolean;
+  isMountWithheld(uuid: string, mount: PlacedMount): boolean;
+}
+
+function denying({ paths }: Filter, { namespaces }: Places): Rule {
+  const named = idsOf(paths);
+  const isNamespaceWithheld = (id: string) =>
+    upwards(id, namespaces).some((one) => named.namespaces.has(one));
+  return {
+    isNamespaceWithheld,
+    isMountWithheld: (uuid, { namespaceId }) =>
+      named.mounts.has(uuid) || isNamespaceWithheld(namespaceId),
+  };
+}
+
+/** A namespace goes with what is allowed in it, or nobody could come to that; its other mounts do not. */
+function allowing({ paths }: Filter, { mounts, namespaces }: Places): Rule {
+  const named = idsOf(paths);
+  const isWhole = (id: string) => upwards(id, namespaces).some((one) => named.namespaces.has(one));
+  const onTheWay = new Set<string>();
+  const holding = [
+    ...[...named.namespaces].filter((id) => namespaces.has(id)),
+    ...[...named.mounts].flatMap((uuid) => mounts.get(uuid)?.namespaceId ?? []),
+  ];
+  for (const id of holding) for (const one of upwards(id, namespaces)) onTheWay.add(one);
+  return {
+    isNamespaceWithheld: (id) => !isWhole(id) && !onTheWay.has(id),
+    isMountWithheld: (uuid, { namespaceId }) => !named.mounts.has(uuid) && !isWhole(namespaceId),
+  };
+}
+
+function idsOf(paths: readonly FilterPath[]) {
+  const of = (kind: FilterPath["kind"]) =>
+    new Set(paths.flatMap((one) => (one.kind === kind ? one.id : [])));
+  return { mounts: of("mount"), namespaces: of("namespace") };
+}
+
+/** The namespace and those above it, without root. */
+function upwards(id: string, namespaces: Places["namespaces"]): string[] {
+  const found: string[] = [];
+  for (let at = id; at !== ROOT && !found.includes(at);) {
+    found.push(at);
+    at = namespaces.get(at)?.parent ?? ROOT;
+  }
+  return found;
+}
+
+/** The scopes whose records may be sent. What is of no mount and no namespace that there is may not: it is not taken for more than is known. */
+export class Sieve {
+  readonly #sent = new Set<string>([textOf(CORE_SCOPE)]);
+
+  constructor(withheld: Withheld, { mounts, namespaces }: Places) {
+    for (const id of namespaces.keys()) {
+      if (!withheld.namespaces.has(id)) this.#sent.add(textOf(namespaceScope(id)));
+    }
+    for (const uuid of mounts.keys()) {
+      if (!withheld.mounts.has(uuid)) this.#sent.add(textOf(mountScope(uuid)));
+    }
+  }
+
+  lets(scope: Uint8Array): boolean {
+    return this.#sent.has(textOf(scope));
+  }
+}
+
+function textOf(scope: Uint8Array): string {
+  return hex(scope);
+}

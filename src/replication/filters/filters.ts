@@ -1,0 +1,403 @@
+// The filters of a primary: made, shown and removed by its operators, and what each comes to for its secondary. Nothing is sent by a filter
+// that is not known whole: who has one waits until the places that filters speak of are read.
+
+import { hash } from "node:crypto";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Timers } from "@holdfast/shared/world";
+import type { View, ViewReads } from "../../barrier/view.ts";
+import { isClusterId, isMemberId } from "../../cluster/names.ts";
+import type { Store } from "../../storage/store.ts";
+import type { KnownSecondary } from "../joining/primary-rows.ts";
+import * as failures from "./failures.ts";
+import { type Filter, Sieve, type Withheld, withheldBy } from "./filter.ts";
+import { type MountsBeside, resolvePaths } from "./filter-paths.ts";
+import { KnownPlaces, type PlacesSource } from "./places.ts";
+import { SharedView } from "./shared-view.ts";
+import {
+  deleteFilterOfMember,
+  filterOfMember,
+  putFilter,
+  rulesOf,
+  saysOf,
+  type StoredFilter,
+  storedFilters,
+} from "./stored-filters.ts";
+
+export interface FiltersParts {
+  readonly store: Store;
+  /** Of local/replication/performance/. */
+  readonly view: View;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly source: PlacesSource;
+  readonly beside: MountsBeside;
+  /** As durable, or as a transaction sees them. */
+  readonly known: (reads?: ViewReads) => readonly KnownSecondary[];
+  /** Its only secondary goes by it too: status shows it under a similar name. */
+  readonly set: () => string;
+}
+
+/** What a member is not sent, as it is now. */
+export interface MemberFilter {
+  /** Another one as soon as anything else is withheld. */
+  readonly version: string;
+  readonly withheld: Withheld;
+  /** Without what there is no more: entries of the log still speak of that. */
+  readonly present: Withheld;
+  lets(scope: Uint8Array): boolean;
+  /** The shared tree as it is sent it. */
+  view(): Promise<SharedView>;
+}
+
+/** What the sender needs of them. */
+export interface MemberFilters {
+  /** Resolves when it is known what each of them comes to. */
+  ready(): Promise<void>;
+  /** Null: it is sent everything. */
+  of(member: string): MemberFilter | null;
+  /** How many mounts and namespaces a cluster is not sent that comes by that id, as there are now. */
+  countFor(member: string, cluster: string): number;
+  /** Of what was gone before this index nobody knows any more where it belonged. */
+  readonly since: bigint;
+  onChange(call: () => void): () => void;
+}
+
+const MAX_FILTERS = 256;
+const NOTHING: Withheld = { mounts: new Map(), namespaces: new Map() };
+
+export class Filters implements MemberFilters {
+  readonly #parts: FiltersParts;
+  readonly #states = new Map<string, FilterState>(); // by what they say
+  readonly #byMember = new Map<string, FilterState | null>();
+  readonly #listeners = new Set<() => void>();
+  #places: KnownPlaces | null = null;
+
+  constructor(parts: FiltersParts) {
+    this.#parts = parts;
+  }
+
+  open(): void {
+    if (storedFilters(this.#parts.view).size > 0) this.#known();
+  }
+
+  close(): void {
+    this.#places?.close();
+    this.#places = null;
+    this.#forget();
+    for (const state of this.#states.values()) state.close();
+    this.#states.clear();
+  }
+
+  onChange(call: () => void): () => void {
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  get since(): bigint {
+    return this.#places?.since ?? 0n;
+  }
+
+  async ready(): Promise<void> {
+    await this.#places?.loaded;
+  }
+
+  of(member: string): MemberFilter | null {
+    const known = this.#byMember.get(member);
+    if (known !== undefined) return known;
+    const filter = filterOfMember(this.#parts.view, member, this.#clusterOf(member));
+    const state = filter === null ? null : this.#stateOf(rulesOf(filter));
+    this.#byMember.set(member, state);
+    return state;
+  }
+
+  /** How many mounts and namespaces it is not sent; 0 also where that is not known yet. */
+  countOf(member: string): number {
+    const places = this.#places;
+    if (places?.isLoaded !== true) return 0;
+    const { mounts, namespaces } = this.of(member)?.present ?? NOTHING;
+    return mounts.size + namespaces.size;
+  }
+
+  countFor(member: string, cluster: string): number {
+    const { view } = this.#parts;
+    const filter = filterOfMember(view, member, cluster);
+    if (filter === null) return 0;
+    const places = this.#places;
+    if (places === null || !places.isLoaded) throw failures.filtersNotReady();
+    const { mounts, namespaces } = thoseThere(withheldBy(rulesOf(filter), places), places);
+    return mounts.size + namespaces.size;
+  }
+
+  /** Who is known by what may have changed. */
+  membersChanged(): void {
+    this.#forget();
+  }
+
+  /** Gives what there is to say of it. Resolves when nothing is sent any more that it withholds. */
+  async put(named: string, mode: Filter["mode"], paths: readonly string[]): Promise<string[]> {
+    const { view, beside } = this.#parts;
+    this.#writableName(named);
+    const places = await this.#begin();
+    const filter = { mode, paths: resolvePaths(paths, places, beside) };
+    const isKnown = await view.write((tx) => {
+      // By now: one that comes meanwhile takes along what was made by the id of its cluster.
+      const { name, clusterId, isKnown } = this.#writableName(named, tx);
+      const isNew = filterOfMember(tx, name, clusterId) === null;
+      if (isNew && storedFilters(tx).size >= MAX_FILTERS)
+        throw failures.tooManyFilters(MAX_FILTERS);
+      deleteFilterOfMember(tx, name, clusterId);
+      putFilter(tx, name, named === clusterId ? { ...filter, ofCluster: true } : filter);
+      return isKnown;
+    });
+    this.#changed();
+    return [
+      ...(isKnown ? [] : [UNKNOWN]),
+      ...(mode === "allow" && paths.length === 0 ? [NOTHING_ALLOWED] : []),
+      ...(isKnown ? [SNAPSHOTS] : []),
+    ];
+  }
+
+  /** Null where it has none; with what people should know of it. */
+  async read(
+    named: string,
+  ): Promise<{ readonly filter: Filter; readonly warnings: readonly string[] } | null> {
+    const filter = this.#storedOf(named);
+    if (filter === null) return null;
+    const places = await this.#begin();
+    const [, ...also] = rulesOf(filter);
+    const moved = rulesOf(filter).flatMap((rule) =>
+      rule.paths.flatMap(({ kind, id, path }) => {
+        const now = (kind === "mount" ? places.mounts : places.namespaces).get(id)?.path;
+        if (now === undefined || !places.isThere(id)) return [`${path} is gone`];
+        return now === path ? [] : [`${path} is ${now} now; the filter goes on to mean it`];
+      }),
+    );
+    return { filter, warnings: [...also.map(besideIt), ...new Set(moved)] };
+  }
+
+  /** Whether there was one. */
+  async remove(named: string): Promise<boolean> {
+    const { view } = this.#parts;
+    if (this.#storedOf(named) === null) return false;
+    await view.write((tx) => {
+      const { name, clusterId } = this.#nameOf(named, tx);
+      deleteFilterOfMember(tx, name, clusterId);
+    });
+    this.#changed();
+    return true;
+  }
+
+  /** Of one that is known no more. That of its cluster stays where that is known by another id. */
+  async forget(id: string, clusterId: string): Promise<void> {
+    const { view, known } = this.#parts;
+    const isElsewhere = known().some((one) => one.clusterId === clusterId);
+    const cluster = isElsewhere ? "" : clusterId;
+    if (filterOfMember(view, id, cluster) === null) return;
+    await view.write((tx) => deleteFilterOfMember(tx, id, cluster));
+    this.#changed();
+  }
+
+  /** Of what there is. Null where nobody is known by that name, and no filter is. */
+  async withheld(named: string): Promise<Withheld | null> {
+    const { name, isKnown } = this.#nameOf(named);
+    const filter = this.#storedOf(named);
+    if (!isKnown && filter === null) return null;
+    const places = await this.#begin();
+    if (isKnown) return this.of(name)?.present ?? NOTHING;
+    return thoseThere(withheldBy(rulesOf(filter!), places), places);
+  }
+
+  /** For one that is to come in the place of another, before anything can be sent to it. */
+  async copy(from: string, to: string): Promise<void> {
+    const { view } = this.#parts;
+    const found = this.#storedOf(from);
+    if (found === null) throw failures.noFilterToCopy();
+    this.#known();
+    const { ofCluster: _, ...filter } = found;
+    await view.write((tx) => putFilter(tx, to, filter));
+    this.#changed();
+  }
+
+  async #begin(): Promise<KnownPlaces> {
+    const places = this.#known();
+    await places.loaded;
+    return places;
+  }
+
+  #known(): KnownPlaces {
+    const { store, clock, timers, source } = this.#parts;
+    const changed = () => this.#moved();
+    return (this.#places ??= new KnownPlaces({ store, clock, timers, source, changed }));
+  }
+
+  #forget(): void {
+    this.#byMember.clear();
+  }
+
+  #changed(): void {
+    this.#forget();
+    this.#tell();
+  }
+
+  /** What there is has changed: what each filter comes to may have. */
+  #moved(): void {
+    let isOther = false;
+    for (const state of this.#states.values()) isOther = state.refresh(this.#places!) || isOther;
+    if (isOther) this.#tell();
+  }
+
+  #tell(): void {
+    for (const call of this.#listeners) call();
+  }
+
+  #stateOf(filters: readonly Filter[]): FilterState | null {
+    if (filters.length === 0) return null;
+    const places = this.#places;
+    if (places === null || !places.isLoaded) throw failures.filtersNotReady();
+    const says = JSON.stringify(filters.map(saysOf));
+    let state = this.#states.get(says);
+    if (state === undefined) {
+      if (this.#states.size > MAX_FILTERS) this.#dropStates();
+      state = new FilterState(this.#parts, filters, places);
+      this.#states.set(says, state);
+    }
+    return state;
+  }
+
+  /** Those that are nobody's. */
+  #dropStates(): void {
+    const used = new Set(this.#byMember.values());
+    for (const [says, state] of this.#states) {
+      if (used.has(state)) continue;
+      state.close();
+      this.#states.delete(says);
+    }
+  }
+
+  #clusterOf(member: string): string {
+    return this.#parts.known().find(({ id }) => id === member)?.clusterId ?? "";
+  }
+
+  #storedOf(named: string): StoredFilter | null {
+    const { name, clusterId } = this.#nameOf(named);
+    return filterOfMember(this.#parts.view, name, clusterId);
+  }
+
+  /** The id of the set is that of the only secondary, and of nobody where there is none: which is to come is not known. */
+  #writableName(named: string, reads?: ViewReads): NamedMember {
+    const found = this.#nameOf(named, reads);
+    if (!found.isKnown && named === this.#parts.set()) throw failures.filterForNobody();
+    return found;
+  }
+
+  /** By its id, by that of its cluster, or by that of the set where there is one secondary. */
+  #nameOf(named: string, reads?: ViewReads): NamedMember {
+    const known = this.#parts.known(reads);
+    const own = known.filter(({ id }) => id === named);
+    const ofCluster = known.filter(({ clusterId }) => clusterId === named);
+    const others = named === this.#parts.set() ? known : ofCluster;
+    const meant = own.length > 0 ? own : others;
+    if (meant.length > 1) throw failures.ambiguousFilter();
+    const [one] = meant;
+    if (one !== undefined) return { name: one.id, clusterId: one.clusterId, isKnown: true };
+    if (!isMemberId(named) && !isClusterId(named)) throw failures.filterIdInvalid();
+    return { name: named, clusterId: "", isKnown: false };
+  }
+}
+
+interface NamedMember {
+  /** Under which a filter of it lies. */
+  readonly name: string;
+  /** Which cluster has come by it; empty where none has. */
+  readonly clusterId: string;
+  readonly isKnown: boolean;
+}
+
+const UNKNOWN =
+  "no secondary is known by this id yet: the filter is for the one that comes by it, and is there before anything is sent";
+const NOTHING_ALLOWED =
+  "no mount and no namespace is sent: only what belongs to the cluster itself";
+const SNAPSHOTS = "snapshots that the secondary has taken before still hold what it had then";
+
+/** Of one that counts as well. */
+function besideIt({ mode, paths }: Filter): string {
+  const named = paths.map(({ path }) => path).join(", ");
+  const what = named === "" ? mode : `${mode} ${named}`;
+  return `a second filter counts as well, since one was made by the id of the secondary and one by that of its cluster: ${what}; writing or deleting the filter replaces both`;
+}
+
+class FilterState implements MemberFilter {
+  readonly #parts: FiltersParts;
+  readonly #filters: readonly Filter[];
+  #withheld!: Withheld;
+  #present!: Withheld;
+  #sieve!: Sieve;
+  #version = "";
+  #view: SharedView | null = null;
+
+  constructor(parts: FiltersParts, filters: readonly Filter[], places: KnownPlaces) {
+    this.#parts = parts;
+    this.#filters = filters;
+    this.refresh(places);
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  get withheld(): Withheld {
+    return this.#withheld;
+  }
+
+  get present(): Withheld {
+    return this.#present;
+  }
+
+  lets(scope: Uint8Array): boolean {
+    return this.#sieve.lets(scope);
+  }
+
+  /** Whether another part is withheld than before. */
+  refresh(places: KnownPlaces): boolean {
+    this.#withheld = withheldBy(this.#filters, places);
+    this.#sieve = new Sieve(this.#withheld, places);
+    this.#present = thoseThere(this.#withheld, places);
+    const version = versionOf(this.#present);
+    if (version === this.#version) return false;
+    this.#version = version;
+    this.close();
+    return true;
+  }
+
+  async view(): Promise<SharedView> {
+    for (;;) {
+      if (this.#view?.isLost === true) this.close();
+      const { store, clock, timers } = this.#parts;
+      const lets = (scope: Uint8Array) => this.lets(scope);
+      this.#view ??= new SharedView({ store, clock, timers, lets });
+      const view = this.#view;
+      await view.built;
+      if (view === this.#view && !view.isLost) return view;
+    }
+  }
+
+  close(): void {
+    this.#view?.close();
+    this.#view = null;
+  }
+}
+
+function thoseThere({ mounts, namespaces }: Withheld, places: KnownPlaces): Withheld {
+  const isThere = ([id]: readonly [string, string]) => places.isThere(id);
+  return {
+    mounts: new Map([...mounts].filter(isThere)),
+    namespaces: new Map([...namespaces].filter(isThere)),
+  };
+}
+
+function versionOf({ mounts, namespaces }: Withheld): string {
+  const sorted = (of: ReadonlyMap<string, string>) =>
+    [...of].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return hash("sha256", JSON.stringify([sorted(mounts), sorted(namespaces)])).slice(0, 32);
+}
