@@ -4,7 +4,7 @@
 
 import { concat } from "@holdfast/shared/bytes";
 import type { Peer } from "../../src/cluster/verify.ts";
-import type { Served } from "../../src/grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import { streamLog } from "../../src/replication/stream/messages.ts";
 import { decodeEntry, encodeEntry } from "../../src/storage/rows/log-entry.ts";
 import type { Prng } from "../prng.ts";

@@ -10,7 +10,7 @@ import { hostOf, type PortName, type SetName } from "../../src/cluster/names.ts"
 import type { Carried, Carrier } from "../../src/cluster/peer-link.ts";
 import type { SetToServe } from "../../src/cluster/port-set.ts";
 import { type Peer, verifyBeside, verifyMember, verifyServer } from "../../src/cluster/verify.ts";
-import { type Served, serviceTable, type ServiceTable } from "../../src/grpc/method.ts";
+import { type Served, serviceTable, type ServiceTable } from "@holdfast/shared/grpc/method";
 import type { DialledMember } from "../../src/replication/links/dialing.ts";
 import type { ServingPort } from "../../src/replication/links/serving.ts";
 import type { Prng } from "../prng.ts";

@@ -3,7 +3,7 @@
 
 import { Followers } from "../../src/barrier/followers.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
-import type { Served } from "../../src/grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import { bootstrap, getKeys } from "../../src/replication/joining/calls.ts";
 import {
   beginDiff,

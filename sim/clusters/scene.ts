@@ -4,7 +4,7 @@
 import { Failure } from "@holdfast/shared/failure";
 import type { ReplicationKind } from "../../src/cluster/names.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
-import { StatusError } from "../../src/grpc/status.ts";
+import { StatusError } from "@holdfast/shared/grpc/status";
 import { isOlder, type Primary, type Secondary } from "../../src/replication/roles/role.ts";
 import { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";

@@ -3,7 +3,7 @@
 
 import { decodeHead } from "../../src/storage/rows/head.ts";
 import type { Peer } from "../../src/cluster/verify.ts";
-import type { Messages, Served } from "../../src/grpc/method.ts";
+import type { Messages, Served } from "@holdfast/shared/grpc/method";
 import { beginDiff, streamLog } from "../../src/replication/stream/messages.ts";
 import type { SimCluster } from "./cluster.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { StatusError } from "../grpc/status.ts";
+import { StatusError } from "@holdfast/shared/grpc/status";
 import {
   hello,
   isReplacedThere,

@@ -11,9 +11,9 @@ import {
   text,
   uint32,
   uint64,
-} from "../grpc/message.ts";
-import { method, type Served, serveUnary, type ServiceTable } from "../grpc/method.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+} from "@holdfast/shared/grpc/message";
+import { method, type Served, serveUnary, type ServiceTable } from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { EMPTY } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
 import type { Peer } from "./verify.ts";

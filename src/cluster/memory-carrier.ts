@@ -2,8 +2,8 @@
 // without a socket. Who runs it decides what happens on the way.
 
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
-import { type CallOptions, type Messages, MOVES, type Shape } from "../grpc/method.ts";
-import { Status, StatusError, statusOf } from "../grpc/status.ts";
+import { type CallOptions, type Messages, MOVES, type Shape } from "@holdfast/shared/grpc/method";
+import { Status, StatusError, statusOf } from "@holdfast/shared/grpc/status";
 import { peerRefused } from "./failures.ts";
 import { PeerGate, type ServedSet } from "./hello.ts";
 import type { Carried, Carrier } from "./peer-link.ts";

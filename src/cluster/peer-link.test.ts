@@ -8,7 +8,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { ClusterStage, SELF, SET, stageWorld } from "../../tests/support/servers/cluster-stage.ts";
 import { until } from "../../tests/support/until.ts";
-import { message, uint32 } from "../grpc/message.ts";
+import { message, uint32 } from "@holdfast/shared/grpc/message";
 import {
   type Call,
   method,
@@ -17,8 +17,8 @@ import {
   serveStream,
   serveUnary,
   serviceTable,
-} from "../grpc/method.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+} from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { Greeting, Hello, ServedSet } from "./hello.ts";
 import { MemoryCarrier, STRAIGHT, type Way } from "./memory-carrier.ts";
 import { CarriedLink, type PeerLink } from "./peer-link.ts";

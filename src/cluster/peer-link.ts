@@ -10,8 +10,8 @@ import {
   callUnary,
   type Channel,
   type Method,
-} from "../grpc/method.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+} from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { peerRefused } from "./failures.ts";
 import {
   type Hello,

@@ -3,8 +3,8 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { Clock } from "@holdfast/shared/world";
-import type { ServerSession } from "../grpc/server-session.ts";
-import type { ServiceTable } from "../grpc/method.ts";
+import type { ServerSession } from "@holdfast/shared/grpc/server-session";
+import type { ServiceTable } from "@holdfast/shared/grpc/method";
 import { type Greeting, type Hello, PeerGate, type ServedSet } from "./hello.ts";
 import { hostOf, type PortName, type SetName } from "./names.ts";
 import { type Credentials, withCredentials } from "./tls.ts";

@@ -18,9 +18,9 @@ import {
   plainAddress,
   type Seat,
 } from "../base/connection-book.ts";
-import { Sweep, type Swept } from "../base/sweep.ts";
-import { ServerSession } from "../grpc/server-session.ts";
-import type { SessionLimits } from "../grpc/session-life.ts";
+import { Sweep, type Swept } from "@holdfast/shared/sweep";
+import { ServerSession } from "@holdfast/shared/grpc/server-session";
+import type { SessionLimits } from "@holdfast/shared/grpc/session-life";
 import type { PeerGate } from "./hello.ts";
 import { hostOf, type PortName } from "./names.ts";
 import { PortSet, type SetToServe } from "./port-set.ts";

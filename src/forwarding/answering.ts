@@ -10,8 +10,8 @@ import { readAddress } from "@holdfast/shared/text/addresses";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Peer } from "../cluster/verify.ts";
 import type { Core, ForwardedFrom, Incoming } from "../core/incoming.ts";
-import { type Call, type Served, serveUnary } from "../grpc/method.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+import { type Call, type Served, serveUnary } from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { malformed, tooLarge } from "./failures.ts";
 import {
   ask,

@@ -10,8 +10,8 @@ import {
   text,
   uint32,
   uint64,
-} from "../grpc/message.ts";
-import { LARGEST_MESSAGE, method } from "../grpc/method.ts";
+} from "@holdfast/shared/grpc/message";
+import { LARGEST_MESSAGE, method } from "@holdfast/shared/grpc/method";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { EMPTY } from "@holdfast/shared/bytes";
 import type { Incoming } from "../core/incoming.ts";
 import type { SentRequest } from "../core/seams.ts";
-import { SESSION_LIMITS } from "../grpc/session-life.ts";
+import { SESSION_LIMITS } from "@holdfast/shared/grpc/session-life";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { ask, findToken, forward, takeUse } from "./messages.ts";
 import { Places } from "./places.ts";

@@ -3,7 +3,7 @@ import test from "node:test";
 import type { Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { PeerLink } from "../cluster/peer-link.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { noPrimary } from "./failures.ts";
 import { ask, findToken, type ForwardedRequest, forward, takeUse } from "./messages.ts";
 import { callsOver } from "./primary.ts";

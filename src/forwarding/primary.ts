@@ -6,7 +6,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { PeerLink } from "../cluster/peer-link.ts";
-import { Status, StatusError } from "../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { FairLine } from "@holdfast/shared/fair-line";
 import { primaryBusy, primaryLost, primaryUnreachable } from "./failures.ts";
 import {

@@ -11,7 +11,7 @@ import { bodyIncomplete, memoryFull, tooManyStreams, tooSlow, tooSlowStream } fr
 import type { HeldBytes, Holder } from "./held-bytes.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
-import { MIN_RATE, Pace, timeFor } from "../base/pace.ts";
+import { MIN_RATE, Pace, timeFor } from "@holdfast/shared/pace";
 import { streamedBody } from "./request/streamed-body.ts";
 import type { LargeBodies } from "./request/large-bodies.ts";
 import type { RequestHeaders } from "./request/request-headers.ts";

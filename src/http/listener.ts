@@ -36,7 +36,7 @@ import { rawAnswer } from "./http1/raw-answer.ts";
 import { Hello } from "../base/tls-hello.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
-import type { Sweep, Swept } from "../base/sweep.ts";
+import type { Sweep, Swept } from "@holdfast/shared/sweep";
 import { withTls } from "./tls-context.ts";
 
 const TICKET_KEY_LIFE: Nanos = 12n * HOUR;

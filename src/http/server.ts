@@ -13,7 +13,7 @@ import {
   type ResponseHeaders as Configured,
 } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
-import { Sweep } from "../base/sweep.ts";
+import { Sweep } from "@holdfast/shared/sweep";
 
 export interface Bound {
   /** For people and clients; a socket's path as unix:/path. */

@@ -8,7 +8,7 @@ import type { Followers } from "../barrier/followers.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { ReplicationKind } from "../cluster/names.ts";
 import type { Peer } from "../cluster/verify.ts";
-import type { Served } from "../grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import type { StorageEngine } from "../storage/engines/engine.ts";
 import type { Replica } from "../storage/repair/heal.ts";
 import type { Store } from "../storage/store.ts";

@@ -45,8 +45,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["storage", FOUNDATION.slice(0, 2)],
   ["barrier", FOUNDATION.slice(0, 3)],
   ["endpoint", ["base"]],
-  ["grpc", ["base"]], // calls on a connection, whoever they are for
-  ["cluster", ["base", "grpc"]], // links between clusters; who replicates stands above it
+  ["cluster", ["base"]], // links between clusters; who replicates stands above it
   [HOUSE, FOUNDATION],
   ["document", ["base"]],
   [SIGNED, ["base"]],
@@ -60,11 +59,11 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       : BELOW_ROOMS,
   ]),
   // Clusters of one set: it has the links, calls outside, and takes over the keys that another cluster keeps.
-  ["replication", [...BELOW_ROOMS, "grpc", "cluster", "outbound", "@plugin-sdk", "seal"]],
+  ["replication", [...BELOW_ROOMS, "cluster", "outbound", "@plugin-sdk", "seal"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   // Requests that one cluster sends another: it takes them from the pipeline, and hands them to one.
-  ["forwarding", [...BELOW_ROOMS, "core", "grpc", "cluster"]],
+  ["forwarding", [...BELOW_ROOMS, "core", "cluster"]],
   ["outbound", ["base", "@plugin-sdk"]],
   // It reads archives and opens them with shares by itself: they are of use without a server too.
   ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots", "seal"]],

@@ -106,7 +106,7 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "HTTP and TLS need the sockets themselves: half-closing, resetting, the bytes before the parser",
   },
   {
-    file: /^src\/grpc\/(?:client|server)-(?:call|session)\.ts$/,
+    file: /^shared\/grpc\/(?:client|server)-(?:call|session)\.ts$/,
     may: ["sockets"],
     why: "HTTP/2 on a connection that is handed in; nothing is opened",
   },

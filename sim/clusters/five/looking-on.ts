@@ -3,7 +3,7 @@
 import { hex } from "@holdfast/shared/bytes";
 import { scopeOfKey } from "../../../src/barrier/scope.ts";
 import type { Peer } from "../../../src/cluster/verify.ts";
-import type { Served } from "../../../src/grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import type { Filter } from "../../../src/replication/filters/filter.ts";
 import { storedFilters } from "../../../src/replication/filters/stored-filters.ts";
 import {

@@ -13,7 +13,7 @@ import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "../../base/connection-book.ts";
 import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { sendStream } from "../streamed-answer.ts";
-import { Pace } from "../../base/pace.ts";
+import { Pace } from "@holdfast/shared/pace";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import {
   chunkExtensionTooLong,
@@ -29,7 +29,7 @@ import type { ListenerLimits } from "../listener-settings.ts";
 import { endInPieces, PIECE } from "./pieces.ts";
 import { rawAnswer } from "./raw-answer.ts";
 import type { Reception } from "../reception.ts";
-import type { Swept } from "../../base/sweep.ts";
+import type { Swept } from "@holdfast/shared/sweep";
 
 type Phase =
   | "fresh" // connected, nothing has come

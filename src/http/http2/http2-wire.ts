@@ -10,7 +10,7 @@ import {
 import type { Nanos } from "@holdfast/shared/world";
 import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
-import { Pace } from "../../base/pace.ts";
+import { Pace } from "@holdfast/shared/pace";
 import { sendStream } from "../streamed-answer.ts";
 import type { StreamPlace } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";

@@ -18,7 +18,7 @@ import { Http2Wire, saysLater, type Unread } from "./http2-wire.ts";
 import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import type { Reception } from "../reception.ts";
-import type { Swept } from "../../base/sweep.ts";
+import type { Swept } from "@holdfast/shared/sweep";
 
 const PSEUDO_HEADERS = 4; // :method :scheme :authority :path
 const SPARE_HEADERS = 4; // counted past the limit, so that the refusal is an answer

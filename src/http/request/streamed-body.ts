@@ -1,5 +1,5 @@
 // A request body that is handed on while it comes. No more of it is read than the handler takes, it is
-// counted as it comes, and a client has to keep a pace (base/pace.ts).
+// counted as it comes, and a client has to keep a pace (shared/pace.ts).
 
 import type { Readable } from "node:stream";
 import type { BodyStream, BodyStreamRules } from "@holdfast/shared/endpoint/stream";

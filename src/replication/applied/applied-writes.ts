@@ -1,7 +1,7 @@
 // Shared rows of another cluster on their way into the store: each step is one transaction, with what follows from its rows and the place
 // after it. Steps are on their way together, so that they are one write to the disk; none is taken unless the one before it was.
 
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { PeerLink } from "../../cluster/peer-link.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import type { LogOperation } from "../../storage/rows/log-entry.ts";

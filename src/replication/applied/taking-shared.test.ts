@@ -9,7 +9,7 @@ import {
   ReplicatedPair,
 } from "../../../tests/support/replication/replicated-pair.ts";
 import { until } from "../../../tests/support/until.ts";
-import { serveBidirectional } from "../../grpc/method.ts";
+import { serveBidirectional } from "@holdfast/shared/grpc/method";
 import { sharedPart } from "../../storage/rows/log-entry.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import { trimLog } from "../../storage/trimming.ts";

@@ -9,7 +9,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import { type FakeWorld, fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
 import type { Greeting } from "../../cluster/hello.ts";
 import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
-import { serviceTable } from "../../grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { SystemNet } from "../../system/net.ts";
 import { fenceCall } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";

@@ -10,7 +10,7 @@ import { NO_STANDING } from "../../cluster/hello.ts";
 import { MemoryCarrier } from "../../cluster/memory-carrier.ts";
 import { CarriedLink, type Self } from "../../cluster/peer-link.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { SystemRandom } from "../../system/random.ts";
 import { sendFence } from "../joining/calls.ts";
 import { formerPlace } from "../joining/whose-id.ts";

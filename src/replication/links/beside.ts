@@ -9,7 +9,7 @@ import { type Greeting, type Hello, PROTOCOL } from "../../cluster/hello.ts";
 import { isClusterId, type MemberName } from "../../cluster/names.ts";
 import type { Credentials } from "../../cluster/tls.ts";
 import { isAmong, type Peer } from "../../cluster/verify.ts";
-import { serviceTable } from "../../grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { fenceCall, type FencePorts } from "../joining/calls.ts";
 import { notKnown } from "../joining/failures.ts";
 import { isItself } from "../joining/whose-id.ts";

@@ -6,7 +6,7 @@ import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { networkFailed } from "@holdfast/shared/failures";
 import { readAddress } from "@holdfast/shared/text/addresses";
 import type { Address, Clock, Net, Timers } from "@holdfast/shared/world";
-import { Sweep } from "../../base/sweep.ts";
+import { Sweep } from "@holdfast/shared/sweep";
 import type { DialledName, MemberName } from "../../cluster/names.ts";
 import { CarriedLink, type Carrier, type PeerLink } from "../../cluster/peer-link.ts";
 import { TlsCarrier } from "../../cluster/tls-carrier.ts";

@@ -8,7 +8,7 @@ import { SystemNet } from "../../system/net.ts";
 import { until } from "../../../tests/support/until.ts";
 import type { Greeting } from "../../cluster/hello.ts";
 import { MemoryCarrier, type Way } from "../../cluster/memory-carrier.ts";
-import { serviceTable } from "../../grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { fenceCall } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
 import { exchange } from "./fencing.ts";

@@ -6,7 +6,7 @@ import { EMPTY } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
 import type { FormerPlace } from "../../cluster/hello.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { type FenceAnswer, type FenceWords, sendFence } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
 import { unlessSilent } from "../silence.ts";

@@ -10,7 +10,7 @@ import { until } from "../../../tests/support/until.ts";
 import type { Greeting, Hello } from "../../cluster/hello.ts";
 import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
-import { serviceTable } from "../../grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { SystemNet } from "../../system/net.ts";
 import { ReplicationFigures } from "../figures.ts";
 import { Heard } from "../heard.ts";

@@ -10,7 +10,7 @@ import type { Greeting, Hello } from "../../cluster/hello.ts";
 import { isRegionName, type ReplicationKind, type SetName } from "../../cluster/names.ts";
 import type { ClusterPort } from "../../cluster/port.ts";
 import type { Peer } from "../../cluster/verify.ts";
-import type { Served, ServiceTable } from "../../grpc/method.ts";
+import type { Served, ServiceTable } from "@holdfast/shared/grpc/method";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import { usableAddresses } from "../addresses.ts";

@@ -6,7 +6,7 @@ import type { View } from "../../barrier/view.ts";
 import { type Greeting, type Hello, PROTOCOL } from "../../cluster/hello.ts";
 import type { ReplicationKind } from "../../cluster/names.ts";
 import type { Peer } from "../../cluster/verify.ts";
-import { serviceTable } from "../../grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random } from "@holdfast/shared/world";
 import { encodeTimeline } from "../../storage/rows/head.ts";

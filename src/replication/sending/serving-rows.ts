@@ -3,8 +3,8 @@
 import { EMPTY } from "@holdfast/shared/bytes";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { Peer } from "../../cluster/verify.ts";
-import { type Call, type Served, serveStream, serveUnary } from "../../grpc/method.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { type Call, type Served, serveStream, serveUnary } from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { Slices } from "../../storage/commit/slices.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Tree } from "../../storage/rows/merkle.ts";

@@ -3,7 +3,7 @@
 import { explain } from "@holdfast/shared/failure";
 import { type HelloAnswer, isReplacedThere, isRevokedThere } from "../../cluster/hello.ts";
 import type { PeerLink, Self } from "../../cluster/peer-link.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { ANSWERS_WITHIN, unlessSilent } from "../silence.ts";
 import { type Decision, readDecision } from "./decision.ts";
 import { noAddress, refusedByPrimary, replacedByPrimary, revokedByPrimary } from "./failures.ts";

@@ -4,7 +4,7 @@
 import { equalBytes } from "@holdfast/shared/bytes";
 import { uuidText } from "@holdfast/shared/text/uuid";
 import type { Hello, SentDecision } from "../../cluster/hello.ts";
-import { plainText } from "../../grpc/status.ts";
+import { plainText } from "@holdfast/shared/grpc/status";
 import {
   decodeHead,
   decodeTimeline,

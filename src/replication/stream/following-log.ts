@@ -5,7 +5,7 @@ import { describe } from "@holdfast/shared/failure";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Nanos, Timer } from "@holdfast/shared/world";
-import { plainText, StatusError } from "../../grpc/status.ts";
+import { plainText, StatusError } from "@holdfast/shared/grpc/status";
 import { isLegalKey } from "../../storage/key.ts";
 import { protocolBroken } from "./failures.ts";
 import {

@@ -4,7 +4,7 @@
 import { equalBytes } from "@holdfast/shared/bytes";
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { Store } from "../../storage/store.ts";
 import { chainAt } from "./decision.ts";
 import type { Follower, LogTail } from "./log-tail.ts";

@@ -15,8 +15,8 @@ import {
   text,
   uint32,
   uint64,
-} from "../../grpc/message.ts";
-import { LARGEST_MESSAGE, method } from "../../grpc/method.ts";
+} from "@holdfast/shared/grpc/message";
+import { LARGEST_MESSAGE, method } from "@holdfast/shared/grpc/method";
 
 const SERVICE = "/holdfast.cluster.v1.Replication";
 const KIB = 1024;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { PrimaryRows } from "./primary-rows.ts";
 import type { Connection, LinkParts } from "./receiving.ts";
 

@@ -24,7 +24,7 @@ import {
   withheld,
   type WithheldAnswer,
 } from "./messages.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { PAGES_OF_TREE } from "../sending/reading-rows.ts";
 import type { Connection, LinkParts } from "./receiving.ts";
 

@@ -5,7 +5,7 @@
 import { concat } from "@holdfast/shared/bytes";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { Replica } from "../../storage/repair/heal.ts";
 import { SILENCE } from "../silence.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";

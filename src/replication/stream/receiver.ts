@@ -7,7 +7,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import { type HelloAnswer, REPLACED } from "../../cluster/hello.ts";
 import type { Self } from "../../cluster/peer-link.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { AppliedLog, type AppliedParts } from "../applied/applied-log.ts";
 import { outcomeOf, PrimaryCalls, refusal } from "./calling.ts";
 import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";

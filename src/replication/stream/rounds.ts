@@ -1,6 +1,6 @@
 // How often rows are compared before it is given up, and which ends of a stream are ends of the session.
 
-import { Status, StatusError } from "../../grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { disabledByPrimary, endedByPrimary, protocolBroken, unmended } from "./failures.ts";
 import { DISABLED } from "./goodbyes.ts";
 import type { LinkParts, Progress, StreamEnd } from "./receiving.ts";

@@ -13,8 +13,8 @@ import {
   serveUnary,
   type ServiceTable,
   serviceTable,
-} from "../../grpc/method.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+} from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { mountScope } from "../../barrier/scope.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Replica } from "../../storage/repair/heal.ts";

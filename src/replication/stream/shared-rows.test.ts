@@ -13,7 +13,7 @@ import { FOLLOWERS } from "../../../tests/support/replication/shared-side.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
 import { keyMissing } from "../../barrier/failures.ts";
-import { serveBidirectional } from "../../grpc/method.ts";
+import { serveBidirectional } from "@holdfast/shared/grpc/method";
 import { EngineError } from "../../storage/engines/engine.ts";
 import { chainEntry, decodeEntry, encodeEntry, sharedPart } from "../../storage/rows/log-entry.ts";
 import { slotOf } from "../../storage/rows/merkle.ts";

@@ -10,8 +10,8 @@ import { ReplicatedPair } from "../../../tests/support/replication/replicated-pa
 import { until } from "../../../tests/support/until.ts";
 import type { Hello } from "../../cluster/hello.ts";
 import type { Peer } from "../../cluster/verify.ts";
-import { serveStream, serveUnary } from "../../grpc/method.ts";
-import { Status, StatusError } from "../../grpc/status.ts";
+import { serveStream, serveUnary } from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { trimLog } from "../../storage/trimming.ts";
 import { decide, type Decision, factsOf, forkOf } from "./decision.ts";
 import { measure } from "./echo-times.ts";

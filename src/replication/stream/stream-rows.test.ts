@@ -9,7 +9,7 @@ import { someOf } from "../../../tests/support/often.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
-import type { Served } from "../../grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import type { Peer } from "../../cluster/verify.ts";
 import { EngineError } from "../../storage/engines/engine.ts";
 import { trimLog } from "../../storage/trimming.ts";

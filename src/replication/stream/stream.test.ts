@@ -8,7 +8,7 @@ import { TREE_KEY } from "../../../tests/support/made/made-store.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { tamper } from "../../../tests/support/stores/watched-engine.ts";
 import { until } from "../../../tests/support/until.ts";
-import { serveBidirectional, serveUnary } from "../../grpc/method.ts";
+import { serveBidirectional, serveUnary } from "@holdfast/shared/grpc/method";
 import { slotOf } from "../../storage/rows/merkle.ts";
 import { type Batch, CREDIT, echo, NO_WORDS, streamLog } from "./messages.ts";
 

@@ -6,7 +6,7 @@ import test, { afterEach, describe } from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { until } from "../../../tests/support/until.ts";
-import { serveBidirectional } from "../../grpc/method.ts";
+import { serveBidirectional } from "@holdfast/shared/grpc/method";
 import { trimLog } from "../../storage/trimming.ts";
 import { NO_WORDS, streamLog } from "./messages.ts";
 

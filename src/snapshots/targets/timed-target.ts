@@ -2,7 +2,7 @@
 // one that hangs, and a directory of a network that is gone, ends in an error that passes, and is tried again
 // later. A directory cannot be stopped: while a call hangs there, no further one is begun.
 
-import { Pace } from "../../base/pace.ts";
+import { Pace } from "@holdfast/shared/pace";
 import { MINUTE, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { StoreError } from "./store-error.ts";

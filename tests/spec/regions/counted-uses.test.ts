@@ -8,7 +8,7 @@ import test, { type TestContext } from "node:test";
 import { STRAIGHT, type Way } from "../../../src/cluster/memory-carrier.ts";
 import { forwardServices } from "../../../src/forwarding/answering.ts";
 import { takeUse } from "../../../src/forwarding/messages.ts";
-import { Status, StatusError } from "../../../src/grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   MEMBER,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { MessageOf } from "../../../src/grpc/message.ts";
+import type { MessageOf } from "@holdfast/shared/grpc/message";
 import { fence } from "../../../src/replication/joining/calls.ts";
 import { storedRevokedThere } from "../../../src/replication/joining/primary-rows.ts";
 import { at } from "../../support/http-client.ts";

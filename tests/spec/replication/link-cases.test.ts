@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { Served } from "../../../src/grpc/method.ts";
+import type { Served } from "@holdfast/shared/grpc/method";
 import type { Peer } from "../../../src/cluster/verify.ts";
 import type { PeerLink, Self } from "../../../src/cluster/peer-link.ts";
 import { trimLog } from "../../../src/storage/trimming.ts";

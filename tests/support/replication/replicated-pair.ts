@@ -8,7 +8,7 @@ import { MemoryCarrier, type Way } from "../../../src/cluster/memory-carrier.ts"
 import { CarriedLink, type PeerLink } from "../../../src/cluster/peer-link.ts";
 import type { ReplicationKind } from "../../../src/cluster/names.ts";
 import type { Peer } from "../../../src/cluster/verify.ts";
-import { type Served, serviceTable, type ServiceTable } from "../../../src/grpc/method.ts";
+import { type Served, serviceTable, type ServiceTable } from "@holdfast/shared/grpc/method";
 import {
   logReceiver,
   type Receiver,

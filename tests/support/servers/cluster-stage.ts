@@ -4,7 +4,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import type { Address } from "@holdfast/shared/world";
-import { Sweep } from "../../../src/base/sweep.ts";
+import { Sweep } from "@holdfast/shared/sweep";
 import {
   type Authority,
   type IssuedPair,
@@ -19,8 +19,8 @@ import { ClusterPort, type PortLimits } from "../../../src/cluster/port.ts";
 import { type Credentials, withCredentials } from "../../../src/cluster/tls.ts";
 import { TlsCarrier } from "../../../src/cluster/tls-carrier.ts";
 import type { Peer } from "../../../src/cluster/verify.ts";
-import { message, text } from "../../../src/grpc/message.ts";
-import { method, type Served, serveUnary, serviceTable } from "../../../src/grpc/method.ts";
+import { message, text } from "@holdfast/shared/grpc/message";
+import { method, type Served, serveUnary, serviceTable } from "@holdfast/shared/grpc/method";
 import { SystemNet } from "../../../src/system/net.ts";
 import { FakeClock, FakeTimers, fakeWorld } from "../fake-world.ts";
 

@@ -3,12 +3,12 @@
 import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
-import { Sweep } from "../../../src/base/sweep.ts";
-import { ClientSession } from "../../../src/grpc/client-session.ts";
-import type { Served } from "../../../src/grpc/method.ts";
-import { serviceTable } from "../../../src/grpc/method.ts";
-import { ServerSession, type Serving } from "../../../src/grpc/server-session.ts";
-import type { SessionLimits } from "../../../src/grpc/session-life.ts";
+import { Sweep } from "@holdfast/shared/sweep";
+import { ClientSession } from "@holdfast/shared/grpc/client-session";
+import type { Served } from "@holdfast/shared/grpc/method";
+import { serviceTable } from "@holdfast/shared/grpc/method";
+import { ServerSession, type Serving } from "@holdfast/shared/grpc/server-session";
+import type { SessionLimits } from "@holdfast/shared/grpc/session-life";
 import { TestAuthority } from "../certificates.ts";
 import { type FakeWorld, fakeWorld } from "../fake-world.ts";
 

@@ -13,7 +13,7 @@ import {
 import { enablePrimary, Secondaries } from "../../../src/replication/joining/secondaries.ts";
 import { PeerCalls } from "../../../src/outbound/peer-calls.ts";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
-import { Status, StatusError } from "../../../src/grpc/status.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { Failure } from "@holdfast/shared/failure";
 import { FakeClock, FakeTimers } from "../../support/fake-world.ts";
 import { madeBarrier } from "../../support/made/made-barrier.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../../src/cluster/authority.ts";
 import { CarriedLink } from "../../../src/cluster/peer-link.ts";
 import { TlsCarrier } from "../../../src/cluster/tls-carrier.ts";
-import { serviceTable } from "../../../src/grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { digestOf } from "../../../src/cluster/verify.ts";
 import { SystemRandom } from "../../../src/system/random.ts";
 import { FakeClock } from "../../support/fake-world.ts";

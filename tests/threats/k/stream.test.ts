@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { serveBidirectional } from "../../../src/grpc/method.ts";
+import { serveBidirectional } from "@holdfast/shared/grpc/method";
 import { NO_WORDS, streamLog } from "../../../src/replication/stream/messages.ts";
 import { HURRIED } from "../../support/replication/hurried-world.ts";
 import { inSync, joined, startPrimary } from "../../support/replication/clusters.ts";

@@ -13,7 +13,7 @@ import type { Peer } from "../../../../src/cluster/verify.ts";
 import { PROTOCOL } from "../../../../src/cluster/hello.ts";
 import { forwardServices } from "../../../../src/forwarding/answering.ts";
 import { callsOver, type Primary } from "../../../../src/forwarding/primary.ts";
-import { serviceTable } from "../../../../src/grpc/method.ts";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { SystemClock } from "../../../../src/system/clock.ts";
 import { SystemTimers } from "../../../../src/system/timers.ts";
 import { MemoryDisk, MemoryEngine } from "../../../../src/storage/engines/memory.ts";

@@ -4,9 +4,9 @@
 // format wants it; what it knows must be as the table says.
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { EMPTY } from "@holdfast/shared/bytes";
-import { invariant } from "@holdfast/shared/invariant";
-import { OwnError } from "@holdfast/shared/failure";
+import { EMPTY } from "../bytes.ts";
+import { invariant } from "../invariant.ts";
+import { OwnError } from "../failure.ts";
 import type { Codec } from "./method.ts";
 
 export interface Field<T> {

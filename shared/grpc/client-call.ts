@@ -1,7 +1,7 @@
 // One call as it is made: requests into the stream while answers are read, and how it ended.
 
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
-import type { Clock, Nanos } from "@holdfast/shared/world";
+import type { Clock, Nanos } from "../world.ts";
 import { MessageReader, MessageWriter } from "./frames.ts";
 import { refusalIn } from "./headers.ts";
 import type { MessageRoom } from "./message-room.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { HOUR, MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { HOUR, MILLISECOND, SECOND } from "../text/duration.ts";
 import { often } from "../../tests/support/often.ts";
 import { readTimeout, showTimeout } from "./headers.ts";
 import { MessageRoom } from "./message-room.ts";

@@ -2,8 +2,8 @@
 
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Nanos, Timer } from "@holdfast/shared/world";
-import type { Swept } from "../base/sweep.ts";
+import type { Nanos, Timer } from "../world.ts";
+import type { Swept } from "../sweep.ts";
 import { ClientCall } from "./client-call.ts";
 import { requestHead } from "./headers.ts";
 import { MessageRoom } from "./message-room.ts";

@@ -2,8 +2,8 @@
 // every method is the same, messages one way and messages the other, so that whatever carries a call (HTTP/2, or the
 // memory of a simulator) carries bytes and knows no method.
 
-import { invariant } from "@holdfast/shared/invariant";
-import type { Nanos } from "@holdfast/shared/world";
+import { invariant } from "../invariant.ts";
+import type { Nanos } from "../world.ts";
 import { Status, StatusError } from "./status.ts";
 
 export const MAX_MESSAGE = 4 * 1024 * 1024; // where a method says nothing else

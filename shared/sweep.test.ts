@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fakeWorld } from "../../tests/support/fake-world.ts";
-import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
+import { fakeWorld } from "../tests/support/fake-world.ts";
+import { MILLISECOND, SECOND } from "./text/duration.ts";
+import type { Nanos } from "./world.ts";
 import { Sweep, type Swept } from "./sweep.ts";
 
 const LIMIT = 10n * SECOND;

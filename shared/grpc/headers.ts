@@ -1,8 +1,8 @@
 // The heads of a call: what a request must look like, the time that it is given, and what an answer says of itself.
 
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
-import { HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
+import { HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND } from "../text/duration.ts";
+import type { Nanos } from "../world.ts";
 import { encodeText, readStatus, Status, StatusError, statusOfHttp } from "./status.ts";
 
 const CONTENT_TYPE = "application/grpc";

@@ -3,8 +3,8 @@
 // so much of it as it would take at the lowest rate, and what is not made up for is bounded: nobody gets
 // hours ahead by having been fast once.
 
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
+import { SECOND } from "./text/duration.ts";
+import type { Nanos } from "./world.ts";
 
 /** Slower than this is no transfer but an occupation. */
 export const MIN_RATE = 64 * 1024; // bytes in a second

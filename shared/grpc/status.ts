@@ -1,6 +1,6 @@
 // How a call ends: the codes of gRPC, the error that carries one, and the one table from our failures to them.
 
-import { Failure, type FailureKind, OwnError } from "@holdfast/shared/failure";
+import { Failure, type FailureKind, OwnError } from "../failure.ts";
 
 export const Status = {
   ok: 0,

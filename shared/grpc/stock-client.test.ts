@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import test, { after, before, describe } from "node:test";
-import { Failure } from "@holdfast/shared/failure";
+import { Failure } from "../failure.ts";
 import { GrpcPair } from "../../tests/support/servers/grpc-pair.ts";
 import { until } from "../../tests/support/until.ts";
 import { message, text, uint32 } from "./message.ts";

@@ -3,8 +3,8 @@
 // many connections the hand looks at some at a time, and ends a few at a time: thousands that came
 // together are over together, and nobody else is to wait until all of them are ended (T-N03).
 
-import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
-import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos, Timer, Timers } from "./world.ts";
+import { MILLISECOND } from "./text/duration.ts";
 
 const ROUND: Nanos = 500n * MILLISECOND; // limits are held to within this
 const MIN_AT_ONCE = 64;

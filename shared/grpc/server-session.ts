@@ -9,9 +9,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
-import type { Swept } from "../base/sweep.ts";
+import { SECOND } from "../text/duration.ts";
+import type { Nanos } from "../world.ts";
+import type { Swept } from "../sweep.ts";
 import { MessageRoom } from "./message-room.ts";
 import type { Served, ServiceTable } from "./method.ts";
 import { ANSWER_HEAD, readOpening, trailersOf } from "./headers.ts";

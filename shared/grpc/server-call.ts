@@ -1,7 +1,7 @@
 // One call as it is served: its requests from the stream, its answers into it, its end in the trailers.
 
 import { constants, type ServerHttp2Stream } from "node:http2";
-import type { Nanos, Timer } from "@holdfast/shared/world";
+import type { Nanos, Timer } from "../world.ts";
 import { MessageReader, MessageWriter } from "./frames.ts";
 import { ANSWER_HEAD, trailersOf } from "./headers.ts";
 import type { MessageRoom } from "./message-room.ts";

@@ -2,9 +2,9 @@
 
 import type { Http2Session } from "node:http2";
 import type { Duplex } from "node:stream";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
-import type { Sweep } from "../base/sweep.ts";
+import { SECOND } from "../text/duration.ts";
+import type { Clock, Nanos, Timers } from "../world.ts";
+import type { Sweep } from "../sweep.ts";
 import { LARGEST_MESSAGE } from "./method.ts";
 
 export interface SessionLimits {

@@ -11,7 +11,7 @@ import {
 import { createServer, type Server } from "node:net";
 import { connect, type AddressInfo } from "node:net";
 import test, { afterEach, describe } from "node:test";
-import { SECOND } from "@holdfast/shared/text/duration";
+import { SECOND } from "../text/duration.ts";
 import { GrpcPair } from "../../tests/support/servers/grpc-pair.ts";
 import { until } from "../../tests/support/until.ts";
 import { ClientSession } from "./client-session.ts";

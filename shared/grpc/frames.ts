@@ -2,9 +2,9 @@
 // for is not read, so that the peer's window closes, and nothing is made while the one before it has not gone out.
 
 import type { Duplex } from "node:stream";
-import { alloc, concat, EMPTY } from "@holdfast/shared/bytes";
-import type { Clock, Nanos } from "@holdfast/shared/world";
-import { Pace } from "../base/pace.ts";
+import { alloc, concat, EMPTY } from "../bytes.ts";
+import type { Clock, Nanos } from "../world.ts";
+import { Pace } from "../pace.ts";
 import type { Held, MessageRoom } from "./message-room.ts";
 import { Status, StatusError } from "./status.ts";
 
