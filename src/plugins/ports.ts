@@ -1,0 +1,107 @@
+// What the parts of the room are to each other: what is registered, what is started of it, and what a running one is
+// to whoever uses it.
+
+import type { Channel, ServiceTable } from "@holdfast/shared/grpc/method";
+
+export const PLUGIN_TYPES = ["auth", "database", "secret"] as const;
+export type PluginType = (typeof PLUGIN_TYPES)[number];
+
+/** Which one is meant; without a version where that is empty. */
+export interface PluginId {
+  readonly type: PluginType;
+  readonly name: string;
+  /** Canonical, such as v1.2.0; or empty. */
+  readonly version: string;
+}
+
+/** A record of the catalog. */
+export interface CatalogEntry extends PluginId {
+  /** 64 digits in lower case: of the file, or of the configuration of the image. */
+  readonly sha256: string;
+  /** The name of a file in the plugin directory; with an image, a program in it, or empty for the image's own. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Each NAME=value. Shown to nobody. */
+  readonly env: readonly string[];
+  /** Empty: it runs as a process. */
+  readonly ociImage: string;
+  /** Name of a runtime, for one with an image; empty: the default one. */
+  readonly runtime: string;
+  /** Of one with an image. */
+  readonly network: "none" | "host";
+}
+
+export interface RuntimeEntry {
+  readonly name: string;
+  /** Empty: runsc. */
+  readonly ociRuntime: string;
+  readonly rootless: boolean;
+  /** Empty: none. */
+  readonly cgroupParent: string;
+  /** 0: no limit. */
+  readonly cpuNanos: number;
+  /** 0: no limit. */
+  readonly memoryBytes: number;
+}
+
+/** What is started. Two that are equal can share a process. */
+export interface Program extends CatalogEntry {
+  /** Of one with an image. */
+  readonly container: RuntimeEntry | null;
+}
+
+// ── the catalog, for whoever uses plugins ──
+
+export interface ChosenPlugin {
+  readonly program: Program;
+  /** The version is pinned for all. */
+  readonly isPinned: boolean;
+}
+
+export interface PluginChoice {
+  /** The pinned one, or the version that is wanted, or the one without a version, or the newest. Null: there is none of the
+   *  name, or none of that version. What is built in is not known here. */
+  choose(type: PluginType, name: string, version: string): ChosenPlugin | null;
+}
+
+// ── processes, for whoever uses plugins ──
+
+export interface ProcessEnd {
+  /** In words for operators, without anything that the plugin wrote. */
+  readonly cause: string;
+}
+
+/** One that was started, shook hands and is healthy, as one of its users has it. */
+export interface HeldProcess {
+  readonly pid: number;
+  /** That both sides speak: 5, or 6 for databases that share a process. */
+  readonly protocol: number;
+  /** Whether it serves several users at once: then calls of this one carry its own id, which the channel adds. */
+  readonly isShared: boolean;
+  readonly channel: Channel;
+  /** Has it reach these services, by the number that it is told with its next call. */
+  offer(services: ServiceTable<null>): Promise<Offered>;
+  /** Null while it lives. */
+  readonly end: ProcessEnd | null;
+  readonly ended: Promise<ProcessEnd>;
+  /** This user needs it no more: it is stopped with the last one. */
+  release(): Promise<void>;
+}
+
+export interface Offered {
+  readonly id: number;
+  close(): Promise<void>;
+}
+
+export interface ProbeReport {
+  /** What the plugin says of its version; empty where it says nothing. */
+  readonly version: string;
+}
+
+export interface Processes {
+  /** Starts it where no process of the program can be shared. Throws a Failure: it cannot be started and why, or it has
+   *  failed so often that it is waited (503, with when to try again). `user` tells its users apart: a mount, a connection. */
+  hold(program: Program, user: string, signal: AbortSignal): Promise<HeldProcess>;
+  /** Starts one beside all others, asks what it is, and stops it. */
+  probe(program: Program, signal: AbortSignal): Promise<ProbeReport>;
+}
