@@ -2,6 +2,7 @@
 // to whoever uses it.
 
 import type { Channel, ServiceTable } from "@holdfast/shared/grpc/method";
+import { StatusError } from "@holdfast/shared/grpc/status";
 
 export const PLUGIN_TYPES = ["auth", "database", "secret"] as const;
 export type PluginType = (typeof PLUGIN_TYPES)[number];
@@ -78,15 +79,20 @@ export interface HeldProcess {
   readonly protocol: number;
   /** Whether it serves several users at once: then calls of this one carry its own id, which the channel adds. */
   readonly isShared: boolean;
+  /** An UnsentCall where nothing was written. After a deadline of ours, and after a call that was given up late, the process is
+   *  asked whether it is well, and ended where it does not answer. */
   readonly channel: Channel;
   /** Has it reach these services, by the number that it is told with its next call. */
   offer(services: ServiceTable<null>): Promise<Offered>;
-  /** Null while it lives. */
+  /** Null while it lives. A call that fails because it ended finds this set. */
   readonly end: ProcessEnd | null;
   readonly ended: Promise<ProcessEnd>;
   /** This user needs it no more: it is stopped with the last one. */
   release(): Promise<void>;
 }
+
+/** Nothing of the call was written to the process, which has ended or has no room: it may be made on another one. */
+export class UnsentCall extends StatusError {}
 
 export interface Offered {
   readonly id: number;
@@ -100,8 +106,11 @@ export interface ProbeReport {
 
 export interface Processes {
   /** Starts it where no process of the program can be shared. Throws a Failure: it cannot be started and why, or it has
-   *  failed so often that it is waited (503, with when to try again). `user` tells its users apart: a mount, a connection. */
+   *  failed so often that it is waited (503, with when to try again). `user` tells its users apart: a mount, a connection.
+   *  Whoever has one already gets the same again, until it has ended or was let go. */
   hold(program: Program, user: string, signal: AbortSignal): Promise<HeldProcess>;
+  /** Who asks from now on gets a new process, also where one could be shared; who has one keeps it until it is let go. */
+  renew(program: Program): void;
   /** Starts one beside all others, asks what it is, and stops it. */
   probe(program: Program, signal: AbortSignal): Promise<ProbeReport>;
 }
