@@ -2,11 +2,15 @@
 // log holds entries of both kinds.
 
 import { bytesCodec } from "@holdfast/shared/codec";
+import { mountScope } from "../../src/barrier/scope.ts";
 import type { View } from "../../src/barrier/view.ts";
 import {
+  entryCount,
   FOLDERS,
   folderName,
   IN_FOLDER,
+  mountOf,
+  MOUNTS,
   RECORDS,
   recordName,
   VALUE_BYTES,
@@ -33,8 +37,11 @@ function keyOf(entries: number, n: number): string {
   return FOLDERS + folderName(Math.floor(at / IN_FOLDER)) + recordName(at);
 }
 
-async function fill(view: View, entries: number): Promise<void> {
-  const total = entries + Math.floor(entries / 10);
+/** Of the mount that the nth entry belongs to. */
+type ViewFor = (n: number) => View;
+
+async function fill(view: View, viewFor: ViewFor, entries: number): Promise<void> {
+  const total = entryCount(entries);
   let next = 0;
   const writer = async () => {
     while (next < total) {
@@ -42,19 +49,21 @@ async function fill(view: View, entries: number): Promise<void> {
       next = Math.min(total, first + MAX_ROWS);
       const end = next;
       await view.write((tx) => {
-        for (let n = first; n < end; n++) tx.put(keyOf(entries, n), value, bytesCodec);
+        for (let n = first; n < end; n++) {
+          tx.on(viewFor(n)).put(keyOf(entries, n), value, bytesCodec);
+        }
       });
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, writer));
 }
 
-async function writeSingles(view: View, entries: number, singles: number): Promise<void> {
+async function writeSingles(viewFor: ViewFor, entries: number, singles: number): Promise<void> {
   let next = 0;
   const writer = async () => {
     while (next < singles) {
-      const key = RECORDS + recordName(next++ % entries);
-      await view.write((tx) => tx.put(key, value, bytesCodec));
+      const n = next++ % entries;
+      await viewFor(n).write((tx) => tx.put(RECORDS + recordName(n), value, bytesCodec));
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, writer));
@@ -63,8 +72,10 @@ async function writeSingles(view: View, entries: number, singles: number): Promi
 await answer(({ directory, entries, singles }: FillOptions) =>
   withStore(directory, {}, async ({ barrier }) => {
     const view = barrier.view("shared/");
-    await fill(view, entries);
-    await writeSingles(view, entries, singles);
+    const mounts = Array.from({ length: MOUNTS }, (_, n) => view.in(mountScope(mountOf(n))));
+    const viewFor: ViewFor = (n) => mounts[n % MOUNTS]!;
+    await fill(view, viewFor, entries);
+    await writeSingles(viewFor, entries, singles);
     return {};
   }),
 );

@@ -10,7 +10,7 @@ import { ask } from "../processes.ts";
 import type { Context } from "../row.ts";
 
 /** Raise it when what is filled in changes. */
-const CONTENT = 3;
+const CONTENT = 4;
 
 export const VALUE_BYTES = 200;
 /** Under `shared/`: as many records as the store's size says, all in one folder. */
@@ -18,6 +18,18 @@ export const RECORDS = "records/";
 /** Under `shared/`: a tenth as many again, in folders of more than a page each. */
 export const FOLDERS = "folders/";
 export const IN_FOLDER = 200;
+/** Every entry belongs to one of so many mounts, in turn. */
+export const MOUNTS = 64;
+
+/** Of the mount that the nth entry belongs to. */
+export function mountOf(n: number): string {
+  return `${digits(n % MOUNTS, 8)}-0000-4000-8000-000000000000`;
+}
+
+/** Of records and folders together. */
+export function entryCount(entries: number): number {
+  return entries + Math.floor(entries / 10);
+}
 
 export function folderCount(entries: number): number {
   return Math.ceil(entries / 10 / IN_FOLDER);

@@ -45,3 +45,10 @@ test("130 five clusters: a filter that is changed again and again is no damage, 
   const { violation } = await runWalk(6, { kind: "both", steps: 60, often: FILTERING });
   assert.equal(violation, null);
 });
+
+test("130 the same seed gives the same trace of five clusters, and another seed another one", async () => {
+  const walk = (seed: number) => runWalk(seed, { kind: "both", steps: 60 });
+  const [one, again, other] = [await walk(71), await walk(71), await walk(72)];
+  assert.equal(one.hash, again.hash);
+  assert.notEqual(one.hash, other.hash);
+});

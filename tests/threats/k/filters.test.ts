@@ -184,6 +184,34 @@ test("T-K01 what is withheld from a region is in no snapshot that it takes from 
   }
 });
 
+test("T-K01 what is withheld from a region is in no snapshot that is taken where another cluster stands in for it", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const eu = await mountSecret(a, "eu");
+  const us = await mountSecret(a, "us");
+  const b = await regionOf(t, a);
+  await siftedRegion(a, b);
+  const d = await standInOf(t, b, a.token);
+  const operation = await d.operationToken(a.opened.shares);
+  const archive = async () => {
+    const { status, body } = await takeSnapshot(d.server.url, operation);
+    assert.equal(status, 200, body.toString());
+    const bytes = gunzipSync(body);
+    return (uuid: string) => bytes.includes(uuid) || bytes.includes(fromHex(scopeOfMount(uuid))!);
+  };
+  const before = await archive();
+  assert.deepEqual([before(eu), before(us)], [true, true]); // it would be found
+  await deny(a, "eu/");
+  await siftedRegion(a, b, [scopeOfMount(eu)]);
+  await inSync(b, d);
+  const without = await archive();
+  assert.deepEqual([without(eu), without(us)], [false, true]);
+  await deny(a, "us/"); // in its place: what was withheld is in it again
+  await siftedRegion(a, b, [scopeOfMount(us)]);
+  await inSync(b, d);
+  const other = await archive();
+  assert.deepEqual([other(eu), other(us)], [true, false]);
+});
+
 test("T-K01 leases of a mount that is withheld are revoked in the region before it goes, and none is served", async (t) => {
   const outside = { a: new Outside(), b: new Outside() };
   const a = await startPerformancePrimary(t, {
