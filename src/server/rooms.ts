@@ -13,6 +13,7 @@ import { introspectionRoom } from "../introspection/room.ts";
 import { leasesRoom } from "../leases/room.ts";
 import { mountsRoom } from "../mounts/room.ts";
 import { namespacesRoom } from "../namespaces/room.ts";
+import { pluginsRoom } from "../plugins/room.ts";
 import { policiesRoom } from "../policies/room.ts";
 import { quotasRoom } from "../quotas/room.ts";
 import { replicationRoom } from "../replication/room.ts";
@@ -25,6 +26,7 @@ export const ROOMS = {
   seal: sealRoom,
   tokens: tokensRoom,
   namespaces: namespacesRoom,
+  plugins: pluginsRoom,
   mounts: mountsRoom,
   leases: leasesRoom,
   wrapping: wrappingRoom,

@@ -178,6 +178,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       log,
     }),
 
+    plugins: () => ({ shared }),
+
     mounts: () => ({
       shared,
       local,

@@ -53,15 +53,13 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["program", ["base", "document", "acl"]], // paths are matched as there
   ...ROOMS.map((room): [string, string[]] => [
     room,
-    // Those that call engines, show what engines count, or call outside as they do, speak their language.
-    ["mounts", "leases", "introspection", "snapshots"].includes(room)
+    // Those that call engines, are engines outside, show what engines count, or call outside as they do, speak their language.
+    ["mounts", "leases", "introspection", "snapshots", "plugins"].includes(room)
       ? [...BELOW_ROOMS, "@plugin-sdk"]
       : BELOW_ROOMS,
   ]),
   // Clusters of one set: it has the links, calls outside, and takes over the keys that another cluster keeps.
   ["replication", [...BELOW_ROOMS, "cluster", "outbound", "@plugin-sdk", "seal"]],
-  // Plugins speak the language of engines, and are started here.
-  ["plugins", [...BELOW_ROOMS, "@plugin-sdk"]],
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   // Requests that one cluster sends another: it takes them from the pipeline, and hands them to one.
