@@ -98,11 +98,10 @@ export class BothKinds {
       changed: needs.leaving?.changed ?? (() => {}),
       evacuated: needs.leaving?.evacuated ?? (async () => {}),
       anew: needs.leaving?.anew ?? (() => {}),
-      purge: async (scopes, pause) => {
-        const both = [this.performance.divergent, this.dr.divergent];
-        const found = [];
-        for (const one of both) found.push(await one.purge(scopes, pause));
-        return found.includes(true);
+      purge: async (scopes, steps) => {
+        for (const one of [this.performance.divergent, this.dr.divergent]) {
+          await one.purge(scopes, steps);
+        }
       },
       lifted: needs.leaving?.lifted ?? (async () => {}),
     });

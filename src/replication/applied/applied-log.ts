@@ -93,7 +93,6 @@ class AppliedSession implements ReceivedSession {
   readonly #progress: Progress;
   readonly #connection: Connection;
   readonly #taker: SharedTaker;
-  #hasRemoved = false; // what is withheld, since it was last settled
   #of = 0; // which primary of the set this is
 
   constructor(
@@ -114,7 +113,7 @@ class AppliedSession implements ReceivedSession {
     if (decision.kind === "refuse") throw refusedByPrimary(decision.reason);
     this.#of = this.#parts.ports.epoch();
     const hasLed = (await surplus?.keep()) ?? false;
-    const isDue = await this.#sift();
+    const isDue = await this.#sift(decision.kind !== "resume" || hasLed);
     // Since it led, the rows here are not those of the place that it had reached before.
     if (decision.kind === "resume" && !hasLed && !isDue) return;
     const isCopied = decision.kind === "copy" && (await this.#taker.copy());
@@ -124,21 +123,19 @@ class AppliedSession implements ReceivedSession {
   }
 
   /** What is withheld, before anything else is taken: whether rows have to be compared for it. */
-  async #sift(): Promise<boolean> {
+  async #sift(isOtherLog: boolean): Promise<boolean> {
     const { withheld, log } = this.#parts;
     if (withheld === undefined) return false;
     const answer = await this.#taker.withheld(withheld.version);
     if (answer.isSame && !withheld.isDue) return false;
-    if (!answer.isSame) await withheld.install(answer);
+    if (!answer.isSame) await withheld.install(answer, isOtherLog);
     this.#progress.rounds = 0; // rows differ by what is withheld: that is no damage which comparisons have not mended
     const { mounts, namespaces } = answer;
     const count = mounts.length + namespaces.length;
     if (!answer.isSame) log.info("the primary withholds something else", { withheld: count });
-    for await (const rows of withheld.remains(this.#connection.signal)) {
-      this.#hasRemoved = true;
-      await this.#taker.remove(rows);
-    }
-    await this.#purge(withheld);
+    const { signal } = this.#connection;
+    for await (const rows of withheld.remains(signal)) await this.#taker.remove(rows);
+    await withheld.purge(signal);
     return true;
   }
 
@@ -146,19 +143,14 @@ class AppliedSession implements ReceivedSession {
     const { withheld } = this.#parts;
     if (withheld?.isDue !== true) return;
     // Rows that were replaced since may have been kept with what is given up.
-    await this.#purge(withheld);
-    await withheld.settle(this.#hasRemoved);
-    this.#hasRemoved = false;
-  }
-
-  async #purge(withheld: WithheldHere): Promise<void> {
-    if (await withheld.purge(this.#connection.signal)) this.#hasRemoved = true;
+    await withheld.purge(this.#connection.signal);
+    await withheld.settle();
   }
 
   async after(end: StreamEnd): Promise<void> {
     const { log, figures } = this.#parts;
     assertGoesOn(end);
-    if (end.kind === "filtered") await this.#sift();
+    if (end.kind === "filtered") await this.#sift(false);
     else if (end.kind === "trimmed") figures?.resumed("trimmed");
     else {
       figures?.damaged();

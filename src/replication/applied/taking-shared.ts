@@ -3,6 +3,7 @@
 // for whatever was written there meanwhile; until it has, the place says that the rows are of no index.
 
 import { equalBytes } from "@holdfast/shared/bytes";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { withTightHeap } from "../../storage/following/tight-heap.ts";
 import { Slices } from "../../storage/commit/slices.ts";
 import { classOf, isLegalKey } from "../../storage/key.ts";
@@ -90,11 +91,15 @@ export class SharedTaker {
       const rows = staged;
       if (rows === null) return;
       staged = null;
+      await this.#beforeGone(rows);
       await this.#mark(anchor, half());
       await this.#apply(rows, half);
     };
     const take = async (rows: readonly AdoptedRow[]) => {
-      if (staged === null) return await this.#apply(rows, half);
+      if (staged === null) {
+        await this.#beforeGone(rows);
+        return await this.#apply(rows, half);
+      }
       if (!rows.every(isShared)) throw protocolBroken("rows that are not shared");
       for (const row of rows) bytes += EACH + row.key.length + (row.value?.length ?? 0);
       staged.push(...rows);
@@ -147,6 +152,22 @@ export class SharedTaker {
     });
   }
 
+  /** What is withheld since the comparison began looks as if it were gone there. It does not go by that: what was given by its mounts is revoked before,
+   *  when it is told. And whatever a comparison removes is in the own log. */
+  async #beforeGone(rows: readonly AdoptedRow[]): Promise<void> {
+    const { withheld } = this.#parts;
+    if (withheld === undefined || rows.every(({ value }) => value !== null)) return;
+    await this.#assertSameFilter();
+    await withheld.going();
+  }
+
+  async #assertSameFilter(): Promise<void> {
+    const { withheld } = this.#parts;
+    if (withheld === undefined) return;
+    const { isSame } = await this.#theirs.withheld(withheld.version);
+    if (!isSame) throw new StatusError(Status.aborted, "something else is withheld here by now");
+  }
+
   /** Where the log of the primary stands: from here on it is gone on with. */
   async #begin(isCopy: boolean): Promise<{ anchor: SharedHead; pages: Uint8Array }> {
     const { ports } = this.#parts;
@@ -170,17 +191,18 @@ export class SharedTaker {
     const place = this.#writes.place!;
     this.#connection.signal.throwIfAborted();
     const until = index > place.index ? index : null; // else nothing was written there meanwhile
-    const isWhole = anchor === null || until !== null || this.#addsUp(anchor);
+    const isWhole = anchor === null || until !== null || (await this.#addsUp(anchor));
     if (isWhole)
       await this.#write([{ operations: [], place: { ...place, half: null, part: 0, until } }]);
     this.#progress.lastRemote = place.index;
     return isWhole;
   }
 
-  #addsUp({ sum, count, index }: SharedHead): boolean {
+  async #addsUp({ sum, count, index }: SharedHead): Promise<boolean> {
     const { store, log } = this.#parts;
     const own = store.head!.shared;
     if (BigInt(own.count) === count && equalBytes(own.sum, sum)) return true;
+    await this.#assertSameFilter(); // that rows are missing by another one is no damage
     log.warn("rows that were taken over do not add up", { index: String(index) });
     return false;
   }

@@ -12,7 +12,13 @@ import { isSlotOf } from "../../storage/rows/merkle.ts";
 import type { AdoptedRow, Store } from "../../storage/store.ts";
 import type { Withheld } from "./filter.ts";
 import type { WithheldAnswer, WithheldPlace } from "../stream/messages.ts";
-import { putWithheld, storedStand, storedWithheld, type StoredWithheld } from "./withheld-rows.ts";
+import {
+  putStand,
+  putWithheld,
+  storedStand,
+  storedWithheld,
+  type StoredWithheld,
+} from "./withheld-rows.ts";
 
 /** What was given by mounts that go is revoked before; for so long at most. */
 const EVACUATED_WITHIN: Nanos = 5n * MINUTE;
@@ -39,12 +45,17 @@ export interface WithheldHereParts {
   readonly evacuated: (mounts: readonly string[], signal: AbortSignal) => Promise<void>;
   /** Something is withheld that was not: copies that are no rows may hold it. */
   readonly anew: () => void;
-  /** What was given up for another primary, and is of these scopes, goes. Gives whether something was. */
-  readonly purge: (scopes: ReadonlySet<string>, pause: () => Promise<void>) => Promise<boolean>;
+  /** What was given up for another primary, and is of these scopes, goes. `found`: called before each part that goes. */
+  readonly purge: (scopes: ReadonlySet<string>, steps: PurgeSteps) => Promise<void>;
   /** Namespaces that are not withheld any more, with their paths: those that are not here by now are gone. Said again after a crash. */
   readonly lifted: (
     namespaces: readonly { readonly id: string; readonly path: string }[],
   ) => Promise<void>;
+}
+
+export interface PurgeSteps {
+  readonly pause: () => Promise<void>;
+  readonly found: () => Promise<void>;
 }
 
 export class WithheldHere {
@@ -95,29 +106,42 @@ export class WithheldHere {
     return Object.hasOwn(this.#stored.namespaces, id);
   }
 
-  /** From when this resolves requests find nothing of it. */
-  async install({ version, mounts, namespaces }: WithheldAnswer): Promise<void> {
+  /** From when this resolves requests find nothing of it. `isOtherLog`: the log of the primary is not the one that was followed here up to now. What
+   *  had gone in that one may be there again, in a restore or where a stand-in was behind: no row here tells of it, and the own log has it. */
+  async install(
+    { version, mounts, namespaces }: WithheldAnswer,
+    isOtherLog: boolean,
+  ): Promise<void> {
     const before = this.#stored;
-    const { scrub } = before;
+    const { scrub, mounts: had, namespaces: ofThen } = before;
     const now = pathsOf(namespaces);
     const until = Object.entries({ ...before.lifted, ...before.namespaces });
     const lifted = until.filter(([id]) => !Object.hasOwn(now, id));
+    const isAnew =
+      mounts.some(({ id }) => !Object.hasOwn(had, id)) ||
+      namespaces.some(({ id }) => !Object.hasOwn(ofThen, id));
+    const hasGone = before.hasGone === true || (isAnew && isOtherLog);
     const next: StoredWithheld = {
       version,
       mounts: pathsOf(mounts),
       namespaces: now,
       isDue: true,
+      ...(hasGone ? { hasGone } : {}),
       ...(lifted.length === 0 ? {} : { lifted: Object.fromEntries(lifted) }),
       ...(scrub === undefined ? {} : { scrub }),
     };
     await this.#parts.view.write((tx) => putWithheld(tx, next), { essential: true });
     this.#now = next;
-    const { mounts: had, namespaces: ofThen } = before;
-    const isAnew =
-      Object.keys(next.mounts).some((uuid) => !Object.hasOwn(had, uuid)) ||
-      Object.keys(now).some((id) => !Object.hasOwn(ofThen, id));
     if (isAnew) this.#parts.anew();
     this.#parts.changed([...new Set([...Object.keys(before.mounts), ...Object.keys(next.mounts)])]);
+  }
+
+  /** Something is about to go that may be withheld, by now or soon: when it is settled next the own log goes up to there. */
+  async going(): Promise<void> {
+    if (this.#stored.hasGone === true) return;
+    const next = { ...this.#stored, hasGone: true } as const;
+    await this.#parts.view.write((tx) => putStand(tx, next), { essential: true });
+    this.#now = next;
   }
 
   /** What is here of it, in parts, those first by which mounts are found. What was given by mounts is revoked before. */
@@ -134,17 +158,19 @@ export class WithheldHere {
         entries.map(({ uuid }) => uuid),
         signal,
       );
+    if (entries.length > 0) await this.going();
     for (let at = 0; at < entries.length; at += PAGE) yield entries.slice(at, at + PAGE);
     const scopes = this.#scopes;
     if (scopes.size > 0) yield* this.#within(scopes, signal);
   }
 
-  /** Of what was given up for another primary. Gives whether something of it was here. */
-  async purge(signal: AbortSignal): Promise<boolean> {
+  /** Of what was given up for another primary. */
+  async purge(signal: AbortSignal): Promise<void> {
     const scopes = this.#scopes;
-    if (scopes.size === 0) return false;
+    if (scopes.size === 0) return;
     const slices = new Slices(this.#parts, signal);
-    return await this.#parts.purge(scopes, async () => await slices.pause());
+    const pause = async () => await slices.pause();
+    await this.#parts.purge(scopes, { pause, found: () => this.going() });
   }
 
   get #scopes(): Set<string> {
@@ -155,15 +181,18 @@ export class WithheldHere {
     ]);
   }
 
-  /** Everything is as the primary says; `hasRemoved`: something has gone, and the log of this cluster still has it. */
-  async settle(hasRemoved: boolean): Promise<void> {
+  /** Everything is as the primary says. Where something has gone the log of this cluster still has it. */
+  async settle(): Promise<void> {
     const { store, clock } = this.#parts;
-    const { lifted = {}, ...stored } = this.#stored;
+    const { lifted = {}, hasGone = false, scrub: before, ...stored } = this.#stored;
     await this.#parts.lifted(
       Object.entries(lifted).map(([id, path]) => ({ id, path: path.replace(/\/$/, "") })),
     );
-    const scrub = { index: String(store.index), since: String(clock.now()) };
-    const next = { ...stored, isDue: false, ...(hasRemoved ? { scrub } : {}) };
+    // What went before and is in the log yet waits no longer for what went now.
+    const isOpen = before !== undefined && store.tail!.first <= BigInt(before.index);
+    const since = isOpen ? before.since : String(clock.now());
+    const scrub = hasGone ? { index: String(store.index), since } : before;
+    const next = { ...stored, isDue: false, ...(scrub === undefined ? {} : { scrub }) };
     await this.#parts.view.write((tx) => putWithheld(tx, next), { essential: true });
     this.#now = next;
   }
@@ -175,6 +204,7 @@ export class WithheldHere {
       const page = viewed(store, after);
       const found = page.filter(({ slot, scope }) => isSlotOf("shared", slot) && scopes.has(scope));
       if (found.length > 0) {
+        await this.going();
         yield found.map(({ key, scope }) => ({ key, scope: fromHex(scope)!, value: null }));
       }
       after = page.at(-1) ?? null;

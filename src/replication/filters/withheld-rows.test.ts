@@ -32,7 +32,7 @@ async function stage() {
       changed: () => {},
       evacuated: async () => {},
       anew: () => {},
-      purge: async () => false,
+      purge: async () => {},
       lifted: async () => {},
     });
   return { store, view, here };
@@ -44,7 +44,7 @@ test("as many places as are told are sent in one answer, and kept, with the long
   const bytes = withheld.response.encode(most);
   assert.ok(bytes.length < withheld.maxResponse, String(bytes.length));
   const read = withheld.response.decode(bytes);
-  await here().install(read);
+  await here().install(read, false);
   const again = here(); // another process on the same disk
   assert.equal(again.version, "one");
   assert.equal(again.isDue, true);
@@ -61,18 +61,18 @@ test("as many places as are told are sent in one answer, and kept, with the long
 test("one more place writes its page and no other, and what is not withheld any more goes", async () => {
   const { store, view, here } = await stage();
   const some = places(MAX_WITHHELD);
-  await here().install(answerOf(some.slice(1), "one"));
+  await here().install(answerOf(some.slice(1), "one"), false);
   const before = store.index;
-  await here().install(answerOf(some, "two"));
+  await here().install(answerOf(some, "two"), false);
   const size = store.logs(before + 1n, 1)[0]!.entry.length;
   assert.ok(size < 512 * 1024, String(size));
   assert.equal(here().isMount(some[0]!.id), true);
   const settled = here();
-  await settled.settle(true);
+  await settled.settle();
   assert.equal(here().isDue, false);
   assert.equal(here().count, 2 * MAX_WITHHELD);
-  await here().install({ version: "", isSame: false, mounts: [], namespaces: [] });
+  await here().install({ version: "", isSame: false, mounts: [], namespaces: [] }, false);
   assert.equal(here().count, 0);
-  await here().settle(false); // those that come back are here by now
+  await here().settle(); // those that come back are here by now
   assert.deepEqual(view.keys("withheld-places/", { limit: 10 }), []);
 });

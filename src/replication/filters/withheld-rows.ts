@@ -24,6 +24,8 @@ interface Stand {
   readonly version: string;
   /** What is here is not yet what it should be by this. */
   readonly isDue: boolean;
+  /** The own log may hold something of it that is not here any more: told before it goes, so that neither a broken session nor a crash forgets it. */
+  readonly hasGone?: true;
   /** The own log up to this index may hold what has gone; and since when. */
   readonly scrub?: { readonly index: string; readonly since: string };
 }
@@ -50,11 +52,22 @@ export function storedWithheld(view: View): StoredWithheld {
   };
 }
 
+/** The places stay as they are. */
+export function putStand(tx: Tx, { version, isDue, hasGone, scrub }: Stand): void {
+  const stand = {
+    version,
+    isDue,
+    ...(hasGone === undefined ? {} : { hasGone }),
+    ...(scrub === undefined ? {} : { scrub }),
+  };
+  tx.put(WITHHELD, stand, standCodec);
+}
+
 export function putWithheld(
   tx: Tx,
   { mounts, namespaces, lifted = {}, ...stand }: StoredWithheld,
 ): void {
-  tx.put(WITHHELD, stand, standCodec);
+  putStand(tx, stand);
   const pages = new Map<string, { -readonly [K in keyof Places]: Record<string, string> }>();
   for (const [kind, paths] of Object.entries({ mounts, namespaces, lifted })) {
     for (const [id, path] of Object.entries(paths)) {

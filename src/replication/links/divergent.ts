@@ -18,6 +18,7 @@ import {
 } from "../../storage/rows/log-entry.ts";
 import { sha256 } from "../../storage/rows/merkle.ts";
 import type { Store, Surplus } from "../../storage/store.ts";
+import type { PurgeSteps } from "../filters/withheld-here.ts";
 
 const KEPT: Nanos = 30n * DAY;
 const PART = 512 * 1024; // of an entry, which may have 64 MiB
@@ -194,42 +195,41 @@ export class Divergent {
     tx.put(`${id}/${ABOUT}`, { ...about, head: String(index), ...count }, aboutCodec);
   }
 
-  /** What of the tails is of these scopes goes: it is not to be here any more. Gives whether something was. */
-  async purge(scopes: ReadonlySet<string>, pause: () => Promise<void>): Promise<boolean> {
-    let count = 0;
+  /** What of the tails is of these scopes goes: it is not to be here any more. */
+  async purge(scopes: ReadonlySet<string>, steps: PurgeSteps): Promise<void> {
     await this.#inTurn(async () => {
-      for (const id of this.#ids()) count += await this.#purge(id, scopes, pause);
+      for (const id of this.#ids()) await this.#purge(id, scopes, steps);
     });
-    return count > 0;
   }
 
-  async #purge(
-    id: string,
-    scopes: ReadonlySet<string>,
-    pause: () => Promise<void>,
-  ): Promise<number> {
-    let count = 0;
+  async #purge(id: string, scopes: ReadonlySet<string>, steps: PurgeSteps): Promise<void> {
     for (let after: string | undefined; ;) {
       const page = { limit: AT_ONCE, ...(after === undefined ? {} : { after }) };
       const names = this.#view.list(`${id}/`, page);
       after = names.at(-1);
-      if (after === undefined) return count;
+      if (after === undefined) return;
       for (const name of names) {
-        if (name !== ABOUT && (await this.#purgeEntry(id, name, scopes))) count++;
-        await pause();
+        if (name !== ABOUT) await this.#purgeEntry(id, name, scopes, steps);
+        await steps.pause();
       }
     }
   }
 
   /** The others of its operations stay. */
-  async #purgeEntry(id: string, name: string, scopes: ReadonlySet<string>): Promise<boolean> {
+  async #purgeEntry(
+    id: string,
+    name: string,
+    scopes: ReadonlySet<string>,
+    { found }: PurgeSteps,
+  ): Promise<void> {
     const folder = `${id}/${name}`;
     const entry = this.#entryIn(folder);
     const isOf = (scope: Uint8Array) => scopes.has(hex(scope)) || equalBytes(scope, LOST_SCOPE);
     const operations = entry.operations.filter(
       ({ key, scope }) => !isOf(scope) && !isOf(scopeOfKey(key)),
     );
-    if (operations.length === entry.operations.length) return false;
+    if (operations.length === entry.operations.length) return;
+    await found();
     const left = operations.length === 0 ? null : chainEntry({ ...entry, operations }, NO_CHAIN);
     await this.#write((tx) => {
       for (const key of tx.keys(folder, { limit: MAX_PARTS })) tx.delete(key);
@@ -245,7 +245,6 @@ export class Divergent {
       if (count === 0) tx.delete(`${id}/${ABOUT}`);
       else tx.put(`${id}/${ABOUT}`, { ...about, count }, aboutCodec);
     });
-    return true;
   }
 
   #entryIn(folder: string): LogEntry {

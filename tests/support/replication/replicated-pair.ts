@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import type { Followers } from "../../../src/barrier/followers.ts";
 import type { Hello } from "../../../src/cluster/hello.ts";
+import type { MemberFilters } from "../../../src/replication/filters/filters.ts";
+import type { WithheldHere } from "../../../src/replication/filters/withheld-here.ts";
 import { MemoryCarrier, type Way } from "../../../src/cluster/memory-carrier.ts";
 import { CarriedLink, type PeerLink } from "../../../src/cluster/peer-link.ts";
 import type { ReplicationKind } from "../../../src/cluster/names.ts";
@@ -77,6 +79,9 @@ export interface PairOptions {
   readonly followers?: Pick<Followers, "apply">;
   /** Of the same: how much of a comparison is kept until all of it is here. Default: as usual. */
   readonly stagedBytes?: number;
+  /** Of the same: what it is not sent, at the primary, and as it knows it. Default: nothing is withheld. */
+  readonly filters?: (pair: ReplicatedPair) => MemberFilters;
+  readonly withheld?: (pair: ReplicatedPair) => WithheldHere;
   /** How far the primary's clock is ahead. */
   readonly ahead?: bigint;
 }
@@ -148,9 +153,10 @@ export class ReplicatedPair {
 
   serve(): void {
     const { clock } = this.world;
-    const { ahead = 0n } = this.#options;
+    const { ahead = 0n, filters } = this.#options;
     this.sender = new Sender({
       kind: this.kind,
+      ...(filters === undefined ? {} : { filters: filters(this) }),
       store: this.primary.store,
       ...this.world,
       clock: { now: () => clock.now() + ahead, elapsed: () => clock.elapsed() },
@@ -160,8 +166,11 @@ export class ReplicatedPair {
 
   receive(): void {
     const { store } = this.secondary;
-    const { followers = FOLLOWERS, stagedBytes } = this.#options;
-    const staged = stagedBytes === undefined ? {} : { stagedBytes };
+    const { followers = FOLLOWERS, stagedBytes, withheld } = this.#options;
+    const staged = {
+      ...(stagedBytes === undefined ? {} : { stagedBytes }),
+      ...(withheld === undefined ? {} : { withheld: withheld(this) }),
+    };
     const parts = { store, ...this.world, ports: this.#receiving(store) };
     this.receiver =
       this.kind === "dr"
