@@ -9,6 +9,7 @@ import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
 import { areasOf, overlaps, writtenFiles } from "./directories.ts";
 import { type Complaints, listenerOf } from "./listener-config.ts";
+import { pluginsOf } from "./plugin-config.ts";
 import { type Place, showPlace } from "./problem.ts";
 import type { Settled } from "./schema.ts";
 import type { SETTINGS } from "./settings.ts";
@@ -101,6 +102,7 @@ export function makeConfig(top: Top, making: Making): Config {
     cacheBytes: values.disable_cache ? 0 : values.cache_size,
     outboundAllow: outboundOf(top, making),
     clouds: cloudsOf(top, making),
+    plugins: pluginsOf(top, path, making),
     pidFile: orNull(values.pid_file),
     shutdownTimeout: values.shutdown_timeout,
     effective: making.effective,
@@ -174,6 +176,7 @@ function directoriesOf({ values }: Top, path: (file: string) => string): Directo
     server: join(data, "server"),
     audit: join(data, "audit"),
     snapshots: join(data, "snapshots"),
+    plugins: values.plugin_directory === null ? null : path(values.plugin_directory),
   };
 }
 

@@ -75,6 +75,7 @@ export interface Config {
   /** Hosts, addresses and networks. */
   readonly outboundAllow: readonly string[];
   readonly clouds: CloudConfig;
+  readonly plugins: PluginConfig;
   readonly pidFile: string | null;
   readonly shutdownTimeout: Nanos;
   /** The same as JSON with the names of the files, without secrets and whatever was substituted. */
@@ -94,6 +95,41 @@ export interface CloudConfig {
   } | null;
 }
 
+export interface PluginConfig {
+  /** Who may own their files beside us; null: nobody. */
+  readonly fileOwner: number | null;
+  /** That a file may have at most. */
+  readonly filePermissions: number;
+  /** For their sockets; null: where the service has its own, or /tmp. */
+  readonly tmpdir: string | null;
+  /** Name or number; null: as we do. */
+  readonly user: string | null;
+  readonly isolation: "auto" | "bwrap" | "none";
+  /** Our whole environment goes to them. */
+  readonly inheritEnv: boolean;
+  /** Names on the system path, or whole paths. */
+  readonly ociRuntimes: readonly string[];
+  /** Names of those that share no process. */
+  readonly withoutMultiplexing: readonly string[];
+  /** Of a container engine. */
+  readonly containerSocket: string | null;
+  readonly declared: readonly DeclaredPlugin[];
+}
+
+export interface DeclaredPlugin {
+  readonly type: "auth" | "database" | "secret";
+  readonly name: string;
+  /** As it was written; empty: none. */
+  readonly version: string;
+  readonly sha256: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly string[];
+  readonly ociImage: string;
+  readonly runtime: string;
+  readonly network: "none" | "host";
+}
+
 /** All absolute, none inside another save that `data` may hold the others. */
 export interface Directories {
   readonly data: string;
@@ -102,6 +138,8 @@ export interface Directories {
   readonly server: string;
   readonly audit: string;
   readonly snapshots: string;
+  /** Of the files of plugins; null where none are run. Nothing is ever written there. */
+  readonly plugins: string | null;
 }
 
 export interface StorageConfig {

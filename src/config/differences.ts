@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Config } from "./config.ts";
-import type { Fields } from "./schema.ts";
+import type { Blocks, Fields } from "./schema.ts";
 import { SETTINGS } from "./settings.ts";
 
 /** Names such as `listener.address`, each once. Hidden values are not compared: they cannot be seen. */
@@ -21,8 +21,8 @@ function changed(fields: Fields, before: JsonObject, after: JsonObject, prefix: 
     if (entry.kind === "section")
       return changed(entry.fields, objectOf(a), objectOf(b), `${name}.`);
     const [olds, news] = [listOf(a), listOf(b)];
-    // Devices of the configuration are reconciled one by one.
-    if (entry.repeat === "name") return [];
+    // Devices and plugins of the configuration are reconciled one by one.
+    if (entry.repeat === "name" || everythingReloads(entry)) return [];
     if (olds.length !== news.length) return [name];
     return olds.flatMap((one, at) => {
       const other = objectOf(news[at]);
@@ -32,6 +32,16 @@ function changed(fields: Fields, before: JsonObject, after: JsonObject, prefix: 
       return changed(kind.fields, objectOf(one), other, `${name}.`);
     });
   });
+}
+
+function everythingReloads({ kinds }: Blocks): boolean {
+  return Object.values(kinds).every(
+    (kind) =>
+      kind.kind === "section" &&
+      Object.values(kind.fields).every(
+        (field) => field.kind === "absent" || (field.kind === "field" && field.reloads),
+      ),
+  );
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

@@ -4,6 +4,9 @@
 import { isAbsolute, relative, sep } from "node:path";
 import type { Config } from "./config.ts";
 
+/** What operators put there is run: who may own it, its own settings say. */
+export const PLUGINS = "plugin_directory";
+
 export interface Area {
   /** The setting that names it. */
   readonly setting: string;
@@ -16,10 +19,11 @@ export function areasOf({
   audit,
   snapshotRoots,
 }: Pick<Config, "directories" | "audit" | "snapshotRoots">): Area[] {
-  const { store, server } = directories;
+  const { store, server, plugins } = directories;
   return [
     ...(store === null ? [] : [{ setting: "the store", path: store }]),
     { setting: "the server's own files", path: server },
+    ...(plugins === null ? [] : [{ setting: PLUGINS, path: plugins }]),
     ...snapshotRoots.map((path) => ({ setting: "snapshot_roots", path })),
     ...audit.fileRoots.map((path) => ({ setting: "audit_file_roots", path })),
   ];

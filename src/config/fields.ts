@@ -14,6 +14,8 @@ interface Traits {
   readonly env?: string;
   /** Default false: a new value takes effect at the next start. */
   readonly reloads?: boolean;
+  /** Default false: only what was substituted is kept from being shown. */
+  readonly hides?: boolean;
 }
 
 interface Declared<T> extends Traits {
@@ -25,8 +27,8 @@ interface Declared<T> extends Traits {
 }
 
 function field<T>(help: string, declared: Declared<T>): Field<T> {
-  const { env = null, reloads = false, appends = false } = declared;
-  return { kind: "field", help, ...declared, env, reloads, appends };
+  const { env = null, reloads = false, appends = false, hides = false } = declared;
+  return { kind: "field", help, ...declared, env, reloads, appends, hides };
 }
 
 /** Text that may be left out; `display` says what happens then. */
@@ -96,6 +98,28 @@ export function count(help: string, initial: number, range: Range): Field<number
     throw new Refusal(value.position, `expected ${accepted}`);
   };
   return field(help, { form, initial, display: `\`${initial}\``, read });
+}
+
+/** Number of a user; null where none is set. */
+export function userNumber(help: string, display: string): Field<number | null> {
+  const read = (value: Value, texts: Texts) => {
+    const digits = numeric(value, texts);
+    const number = digits !== null && /^[0-9]{1,10}$/.test(digits) ? Number(digits) : -1;
+    if (number >= 0 && number < 2 ** 32 - 1) return number;
+    throw new Refusal(value.position, "expected the number of a user");
+  };
+  return field<number | null>(help, { form: "number", initial: null, display, read });
+}
+
+/** Permissions of a file, which are written in octal digits everywhere. */
+export function octal(help: string, initial: number): Field<number> {
+  const read = (value: Value, texts: Texts) => {
+    const digits = value.kind === "string" ? texts.of(value).text : "";
+    if (/^0?[0-7]{3}$/.test(digits)) return Number.parseInt(digits, 8);
+    throw new Refusal(value.position, 'expected permissions as text in octal, such as "0755"');
+  };
+  const display = `\`0${initial.toString(8)}\``;
+  return field(help, { form: "octal text", initial, display, read });
 }
 
 const SIZES: ReadonlyMap<string, number> = new Map([

@@ -25,6 +25,7 @@ test("a listener is all that must be said, and everything else has its default",
       server: "/srv/data/server",
       audit: "/srv/data/audit",
       snapshots: "/srv/data/snapshots",
+      plugins: null,
     },
     storage: { type: "sqlite", maxEntryBytes: 2 ** 20 },
     seal: { type: "shamir" },
@@ -65,6 +66,18 @@ test("a listener is all that must be said, and everything else has its default",
     },
     cacheBytes: 32 * 2 ** 20,
     outboundAllow: [],
+    plugins: {
+      fileOwner: null,
+      filePermissions: 0o755,
+      tmpdir: null,
+      user: null,
+      isolation: "auto",
+      inheritEnv: false,
+      ociRuntimes: ["runsc", "crun", "runc"],
+      withoutMultiplexing: [],
+      containerSocket: null,
+      declared: [],
+    },
     clouds: {
       defaultMounts: ["clouda", "cloudb"],
       namePrefix: "service-",
@@ -340,6 +353,41 @@ test("substituted values are hidden in what the server shows of its configuratio
   );
   assert.equal(config.clusterName, "a-canary");
   assert.ok(!JSON.stringify(config.effective).includes("canary"));
+});
+
+const NOTHING = {
+  type: "secret",
+  name: "mine",
+  version: "",
+  sha256: "ab".repeat(32),
+  command: "mine",
+  args: [],
+  env: [],
+  ociImage: "",
+  runtime: "",
+  network: "none",
+};
+
+test("plugins are declared with all they need, several versions of one too, and their environment is never shown", async () => {
+  const sum = "ab".repeat(32);
+  const text = `${LISTENER}
+    plugin_directory = "plugins"
+    plugin_file_uid = 0
+    plugin_file_permissions = "0550"
+    plugin "secret" "mine" { command = "mine" sha256 = "${sum}" args = ["-x"] env = ["A=canary"] }
+    plugin "secret" "mine" { command = "mine" sha256 = "${sum}" version = "1.2" }
+    plugin "auth" "mine" { image = "mine" sha256 = "${sum}" runtime = "r" network = "host" }`;
+  const { config } = await load({ "/etc/h.hcl": text });
+  assert.equal(config.directories.plugins, "/srv/plugins");
+  assert.equal(config.plugins.fileOwner, 0);
+  assert.equal(config.plugins.filePermissions, 0o550);
+  assert.deepEqual(config.plugins.declared, [
+    { ...NOTHING, args: ["-x"], env: ["A=canary"] },
+    { ...NOTHING, version: "1.2" },
+    { ...NOTHING, type: "auth", command: "", ociImage: "mine", runtime: "r", network: "host" },
+  ]);
+  const visible = JSON.stringify(config.effective);
+  assert.ok(visible.includes(sum) && !visible.includes("canary"));
 });
 
 test("a declared device may write below the audit directory, and anywhere else", async () => {

@@ -89,6 +89,7 @@ test("what a reload cannot take over is named, and nothing else", async () => {
   assert.deepEqual(needRestart(before, before), []);
   const soft = await configOf(
     `listener "tcp" { tls_cert_file = "new" tls_key_file = "b" custom_response_headers { "200" = { "X-A" = "b" } } }
+     plugin "auth" "a" { image = "a" sha256 = "${"ab".repeat(32)}" }
      log_level = "warn" shutdown_timeout = 5 audit "file" "x" { options { file_path = "stdout" } }`,
   );
   assert.deepEqual(needRestart(before, soft), []);

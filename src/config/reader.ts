@@ -58,7 +58,7 @@ function readField(
   const place = placeAt(reading, item.position);
   try {
     const value = field.read(item.value, reading.texts);
-    return { value, hidden: reading.texts.takeHidden(), place };
+    return { value, hidden: reading.texts.takeHidden() || field.hides, place };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     reading.texts.takeHidden();

@@ -21,6 +21,8 @@ export interface Field<T> {
   readonly reloads: boolean;
   /** Lists of several files are joined; of anything else the last one counts. */
   readonly appends: boolean;
+  /** Never shown again, wherever it came from. */
+  readonly hides: boolean;
   /** Throws Refusal. */
   read(value: Value, texts: Texts): T;
 }

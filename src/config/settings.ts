@@ -15,6 +15,7 @@ import {
   text,
   textOr,
 } from "./fields.ts";
+import { PLUGIN_SETTINGS } from "./plugin-settings.ts";
 import { absent, blocks, section } from "./schema.ts";
 
 const KIB = 2 ** 10;
@@ -135,8 +136,6 @@ const auditFields = {
   local: flag("Not carried over to replicas", false),
   options: table("Options of the device, as in `sys/audit`", { reloads: true }),
 };
-
-const PLUGINS = "plugins";
 
 export const SETTINGS = {
   api_addr: text(
@@ -371,10 +370,7 @@ export const SETTINGS = {
     serve_while_syncing: absent("performance replication"),
     resolver_discover_servers: absent("clusters of several nodes"),
   }),
-  plugin_directory: absent(PLUGINS),
-  plugin_file_uid: absent(PLUGINS),
-  plugin_file_permissions: absent(PLUGINS),
-  container_socket: absent(PLUGINS),
+  ...PLUGIN_SETTINGS,
   initialize: absent("requests that run at first initialisation"),
   disable_standby_reads: absent("standby nodes"),
   ha_storage: absent("clusters of several nodes"),

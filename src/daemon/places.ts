@@ -6,7 +6,7 @@ import { describe } from "@holdfast/shared/failure";
 import { handOver } from "../base/forbidden.ts";
 import type { FileInfo, Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
-import { type Area, areasOf, overlaps, writtenFiles } from "../config/directories.ts";
+import { type Area, areasOf, overlaps, PLUGINS, writtenFiles } from "../config/directories.ts";
 import type { Host } from "./host.ts";
 
 const OTHERS_WRITE = 0o022;
@@ -34,7 +34,8 @@ function placeProblems(config: Config, host: Host, fs: Fs): string[] {
     const { info } = looked;
     if (info === null) return [];
     if (info.kind !== "directory") return [`${setting}: ${path} is not a directory`];
-    if (!info.ours) return [`${setting}: ${path} belongs to another user; ${handOver(path)}`];
+    if (!info.ours && setting !== PLUGINS)
+      return [`${setting}: ${path} belongs to another user; ${handOver(path)}`];
     if ((info.mode & OTHERS_WRITE) === 0) return [];
     return [`${setting}: ${path} can be written by others; close it with: chmod go-w ${path}`];
   });

@@ -351,6 +351,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         roots: config.audit.fileRoots,
         forbidden: [config.directories.server, ...config.snapshotRoots].concat(
           config.directories.store ?? [],
+          config.directories.plugins ?? [],
         ),
       },
       allowPrefix: config.audit.allowPrefix,
@@ -451,6 +452,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
             roots: config.snapshotRoots,
             forbidden: [config.directories.server, ...config.audit.fileRoots].concat(
               config.directories.store ?? [],
+              config.directories.plugins ?? [],
             ),
           },
         },
