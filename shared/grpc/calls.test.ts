@@ -167,6 +167,46 @@ describe("calls", BOUND, () => {
     await until(() => pair.sessions[0]?.calls === 0);
   });
 
+  test("what is said beside the messages arrives once, and names of the protocol are nobody's", async () => {
+    const client = await start([
+      serveUnary(ping, async (_request, call) => {
+        const said = ["multiplex_id", "x-other", "te", "toString"].map((name) =>
+          call.metadata(name),
+        );
+        return { text: said.map(String).join(";"), count: 0 };
+      }),
+    ]);
+    const request = { text: "", count: 0 };
+    const metadata = { multiplex_id: "a1 b2", "x-other": "~" };
+    const answer = await callUnary(client, ping, request, { metadata });
+    assert.equal(answer.text, "a1 b2;~;trailers;undefined");
+    assert.match((await callUnary(client, ping, request)).text, /^undefined;undefined;/);
+    for (const wrong of [
+      { te: "x" },
+      { "grpc-timeout": "1S" },
+      { A: "x" },
+      { a: "ä" },
+      { a: "x, y" },
+      { a: "" },
+    ]) {
+      await assert.rejects(callUnary(client, ping, request, { metadata: wrong }), /of metadata/);
+    }
+    const session = await pair.raw();
+    const twice = session.request({
+      ":method": "POST",
+      ":path": ping.path,
+      te: "trailers",
+      "content-type": "application/grpc",
+      multiplex_id: ["a", "b"],
+    });
+    const parts: Buffer[] = [];
+    twice.on("data", (part: Buffer) => parts.push(part));
+    twice.end(Buffer.from([0, 0, 0, 0, 0]));
+    await new Promise((resolve) => twice.once("end", resolve));
+    assert.match(String(Buffer.concat(parts)), /undefined;/, "of two nobody knows which is meant");
+    session.destroy();
+  });
+
   test("both ways at once: each answer comes while the stream is open", async () => {
     const client = await start([
       serveBidirectional(echo, async function* (requests) {

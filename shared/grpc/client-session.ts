@@ -74,12 +74,13 @@ export class ClientSession implements Channel, Swept {
   async *exchange(
     shape: Shape,
     requests: Messages,
-    { signal, timeout, isQueued = false }: CallOptions = {},
+    { signal, timeout, isQueued = false, metadata }: CallOptions = {},
   ): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted();
     if (!this.isOpen) throw new StatusError(Status.unavailable, "the session is closed");
     const stop = new AbortController();
-    const head = requestHead(this.#authority, shape.path, isQueued ? null : (timeout ?? null));
+    const limit = isQueued ? null : (timeout ?? null);
+    const head = requestHead(this.#authority, shape.path, limit, metadata);
     const stream = this.#session.request(head, { endStream: false, signal: stop.signal });
     const { clock } = this.#world;
     const call = new ClientCall(stream, clock, {

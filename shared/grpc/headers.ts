@@ -1,6 +1,7 @@
 // The heads of a call: what a request must look like, the time that it is given, and what an answer says of itself.
 
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { invariant } from "../invariant.ts";
 import { HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND } from "../text/duration.ts";
 import type { Nanos } from "../world.ts";
 import { encodeText, readStatus, Status, StatusError, statusOfHttp } from "./status.ts";
@@ -19,7 +20,11 @@ const UNITS: ReadonlyMap<string, Nanos> = new Map([
 
 /** A call as its head describes it, or why it is none: by a status of HTTP where gRPC has no say yet. */
 export type Opening =
-  | { readonly path: string; readonly timeout: Nanos | null }
+  | {
+      readonly path: string;
+      readonly timeout: Nanos | null;
+      readonly metadata: (name: string) => string | undefined;
+    }
   | { readonly refusal: OutgoingHttpHeaders };
 
 export function readOpening(headers: IncomingHttpHeaders): Opening {
@@ -35,7 +40,14 @@ export function readOpening(headers: IncomingHttpHeaders): Opening {
   const wait = headers["grpc-timeout"];
   const timeout = wait === undefined ? null : readTimeout(wait);
   if (timeout === undefined) return refused(Status.internal, "grpc-timeout cannot be read");
-  return { path: headers[":path"] ?? "", timeout };
+  const metadata = (name: string) => metadataIn(headers, name);
+  return { path: headers[":path"] ?? "", timeout, metadata };
+}
+
+/** What is said twice is nobody's: the runtime joins it, and either might be meant. */
+function metadataIn(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === "string" && !value.includes(", ") ? value : undefined;
 }
 
 function refused(status: number, text: string): Opening {
@@ -58,8 +70,11 @@ export function requestHead(
   authority: string,
   path: string,
   timeout: Nanos | null,
+  metadata: Readonly<Record<string, string>> = {},
 ): OutgoingHttpHeaders {
+  for (const [name, value] of Object.entries(metadata)) checkMetadata(name, value);
   return {
+    ...metadata,
     ":method": "POST",
     ":scheme": "https",
     ":authority": authority,
@@ -69,6 +84,18 @@ export function requestHead(
     "grpc-accept-encoding": "identity",
     ...(timeout === null ? {} : { "grpc-timeout": showTimeout(timeout) }),
   };
+}
+
+/** The protocol's own, and those that HTTP/2 forbids, are not for callers; neither is a value that could be read as two. */
+function checkMetadata(name: string, value: string): void {
+  const isFree =
+    /^[a-z0-9_][a-z0-9_.-]*$/.test(name) &&
+    !/^(?:grpc-|te$|content-|connection$|host$|user-agent$)/.test(name);
+  invariant(isFree && !name.endsWith("-bin"), "a name of metadata");
+  invariant(
+    /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.includes(", "),
+    "a text of metadata",
+  );
 }
 
 /** Why the answer cannot be read, from its head alone. Null where messages may follow. */

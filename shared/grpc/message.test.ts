@@ -11,8 +11,14 @@ import { often } from "../../tests/support/often.ts";
 import {
   bytes,
   bytesWithin,
+  double,
   flag,
+  int32,
+  int64,
   list,
+  mapOf,
+  mapped,
+  maybe,
   message,
   type MessageOf,
   part,
@@ -180,4 +186,145 @@ test("bytes are read as bytes of their own, or as a part of the message", () => 
   assert.deepEqual(new Uint8Array(within.decode(encoded).raw), raw);
   assert.equal(within.decode(encoded).raw.buffer, encoded.buffer);
   assert.notEqual(own.decode(encoded).raw.buffer, encoded.buffer);
+});
+
+const more = message({
+  length: int64(1),
+  code: int32(2),
+  ratio: double(3),
+  headers: mapOf(4, text(2), 5),
+  inners: mapOf(5, part(2, inner), 5),
+  is: maybe(flag(6)),
+  words: maybe(text(7)),
+  count: maybe(uint32(8)),
+});
+type More = MessageOf<typeof more>;
+
+function describedMore() {
+  const field = (name: string, number: number, type: Type) => ({
+    name,
+    number,
+    type,
+    label: Label.OPTIONAL,
+  });
+  const entry = (name: string, value: object) => ({
+    name,
+    field: [
+      field("key", 1, Type.STRING),
+      { name: "value", number: 2, label: Label.OPTIONAL, ...value },
+    ],
+    options: { mapEntry: true },
+  });
+  const map = (name: string, number: number, of: string) => ({
+    ...field(name, number, Type.MESSAGE),
+    typeName: `.test.More.${of}`,
+    label: Label.REPEATED,
+  });
+  const optional = (name: string, number: number, type: Type, at: number) => ({
+    ...field(name, number, type),
+    proto3Optional: true,
+    oneofIndex: at,
+  });
+  const file = create(FileDescriptorProtoSchema, {
+    name: "more.proto",
+    package: "test",
+    syntax: "proto3",
+    messageType: [
+      { name: "Inner", field: [field("name", 1, Type.STRING), field("index", 2, Type.UINT64)] },
+      {
+        name: "More",
+        field: [
+          field("length", 1, Type.INT64),
+          field("code", 2, Type.INT32),
+          field("ratio", 3, Type.DOUBLE),
+          map("headers", 4, "HeadersEntry"),
+          map("inners", 5, "InnersEntry"),
+          optional("is", 6, Type.BOOL, 0),
+          optional("words", 7, Type.STRING, 1),
+          optional("count", 8, Type.UINT32, 2),
+        ],
+        nestedType: [
+          entry("HeadersEntry", { type: Type.STRING }),
+          entry("InnersEntry", { type: Type.MESSAGE, typeName: ".test.Inner" }),
+        ],
+        oneofDecl: [{ name: "_is" }, { name: "_words" }, { name: "_count" }],
+      },
+    ],
+  });
+  const schema = createFileRegistry(file, () => undefined).getMessage("test.More");
+  assert.ok(schema !== undefined);
+  return schema;
+}
+
+const maps = <T>(values: fc.Arbitrary<T>) =>
+  fc.array(fc.tuple(texts, values), { maxLength: 5 }).map((pairs) => new Map(pairs));
+const mores: fc.Arbitrary<More> = fc.record(
+  {
+    length: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    code: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    ratio: fc.double(),
+    headers: maps(texts),
+    inners: maps(inners),
+    is: fc.option(fc.boolean()),
+    words: fc.option(texts),
+    count: fc.option(fc.integer({ min: 0, max: 2 ** 32 - 1 })),
+  },
+  plain,
+);
+
+test("numbers with a sign, maps and what may be absent are written and read as by the package", () => {
+  const schema = describedMore();
+  fc.assert(
+    fc.property(mores, (value) => {
+      const written = more.encode(value);
+      assert.deepEqual(more.decode(written), value);
+      const theirs = fromBinary(schema, written) as Message & Record<string, unknown>;
+      assert.equal(theirs["length"], value.length);
+      assert.equal(theirs["code"], value.code);
+      assert.ok(Object.is(theirs["ratio"], value.ratio));
+      assert.equal(theirs["words"] ?? null, value.words);
+      assert.deepEqual(more.decode(toBinary(schema, theirs)), value);
+    }),
+    { numRuns: often(200) },
+  );
+});
+
+test("a map has a bound, the later of two values of one key counts, and the empty one is nobody's", () => {
+  const none = more.decode(new Uint8Array(0));
+  const one = (key: string, value: string) =>
+    more.encode({ ...none, headers: new Map([[key, value]]) });
+  const twice = more.decode(Buffer.concat([one("a", "1"), one("a", "2")]));
+  assert.deepEqual([...twice.headers], [["a", "2"]]);
+  const six = Buffer.concat(["a", "b", "c", "d", "e", "f"].map((key) => one(key, "")));
+  assert.throws(() => more.decode(six), /too long/);
+  assert.throws(() =>
+    more.encode({
+      ...none,
+      headers: new Map(["a", "b", "c", "d", "e", "f"].map((key) => [key, ""])),
+    }),
+  );
+  assert.equal(none.headers.size, 0);
+  // An entry without a key or a value has their empty ones; a message in it has to be there.
+  assert.deepEqual([...more.decode(Buffer.from([0x22, 0])).headers], [["", ""]]);
+  assert.throws(() => more.decode(Buffer.from([0x2a, 0])), /without a value/);
+});
+
+test("a number with a sign that its field has no room for is not written", () => {
+  const none = more.decode(new Uint8Array(0));
+  for (const length of [2n ** 63n, -(2n ** 63n) - 1n]) {
+    assert.throws(() => more.encode({ ...none, length }), /64 bits with its sign/);
+  }
+  for (const code of [2 ** 31, 1.5, -(2 ** 31) - 1]) {
+    assert.throws(() => more.encode({ ...none, code }), /32 bits with its sign/);
+  }
+});
+
+test("a value can be another than what stands on the wire", () => {
+  const upper = mapped(inner, {
+    read: ({ name }) => name.toUpperCase(),
+    write: (name) => ({ name: name.toLowerCase(), index: 0n }),
+  });
+  const holder = message({ one: part(1, upper) });
+  assert.deepEqual(holder.decode(holder.encode({ one: "ABC" })), { one: "ABC" });
+  assert.deepEqual(inner.decode(upper.encode("ABC")), { name: "abc", index: 0n });
 });

@@ -31,7 +31,7 @@ const decodeText = (text: Uint8Array) => strict.decode(text);
 
 const utf8 = new TextEncoder();
 
-class MalformedMessage extends OwnError {}
+export class MalformedMessage extends OwnError {}
 
 /** What is written, into bytes that are as many as it takes. */
 class Out {
@@ -55,6 +55,11 @@ class Out {
     let left = value;
     for (; left >= 0x80n; left >>= 7n) this.bytes[this.at++] = Number(left & 0x7fn) + 0x80;
     this.bytes[this.at++] = Number(left);
+  }
+
+  double(value: number): void {
+    new DataView(this.bytes.buffer).setFloat64(this.at, value, true);
+    this.at += 8;
   }
 
   raw(value: Uint8Array): void {
@@ -225,6 +230,54 @@ export function uint64(number: number): Field<bigint> {
   };
 }
 
+/** Lengths of time and points in it, of others. What is below zero takes ten bytes. */
+export function int64(number: number): Field<bigint> {
+  const unsigned = uint64(number);
+  const wrapped = (value: bigint) => {
+    invariant(BigInt.asIntN(64, value) === value, "a number of 64 bits with its sign");
+    return BigInt.asUintN(64, value);
+  };
+  return {
+    ...unsigned,
+    size: (value) => unsigned.size(wrapped(value)),
+    write: (out, value) => unsigned.write(out, wrapped(value)),
+    read: (reader) => BigInt(reader.int64()),
+  };
+}
+
+/** Numbers of others that may be below zero, and words that are numbers on the wire. */
+export function int32(number: number): Field<number> {
+  const large = int64(number);
+  return {
+    number,
+    wireType: WireType.Varint,
+    empty: 0,
+    isEmpty: (value) => value === 0,
+    size: (value) => {
+      invariant((value | 0) === value, "a number of 32 bits with its sign");
+      return large.size(BigInt(value));
+    },
+    write: (out, value) => large.write(out, BigInt(value)),
+    read: (reader) => reader.int32(),
+  };
+}
+
+export function double(number: number): Field<number> {
+  const tag = tagOf(number, WireType.Bit64);
+  return {
+    number,
+    wireType: WireType.Bit64,
+    empty: 0,
+    isEmpty: (value) => Object.is(value, 0), // the zero with a sign is another
+    size: () => sizeOfNumber(tag) + 8,
+    write: (out, value) => {
+      out.number(tag);
+      out.double(value);
+    },
+    read: (reader) => reader.double(),
+  };
+}
+
 export function flag(number: number): Field<boolean> {
   const tag = tagOf(number, WireType.Varint);
   return {
@@ -233,11 +286,90 @@ export function flag(number: number): Field<boolean> {
     empty: false,
     isEmpty: (value) => !value,
     size: () => sizeOfNumber(tag) + 1,
-    write: (out) => {
+    write: (out, value) => {
       out.number(tag);
-      out.number(1);
+      out.number(Number(value));
     },
     read: (reader) => reader.bool(),
+  };
+}
+
+/** One that is there or not: what it is where nothing came is a value too. Of several that cannot be there together, too. */
+export function maybe<T>(field: Field<T>): Field<T | null> {
+  const { number, wireType } = field;
+  return {
+    number,
+    wireType,
+    empty: null,
+    isEmpty: (value) => value === null,
+    size: (value) => (value === null ? 0 : field.size(value)),
+    write: (out, value) => {
+      if (value !== null) field.write(out, value);
+    },
+    read: (reader) => field.read(reader, field.empty),
+  };
+}
+
+const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Values by a text, at most `max`. `value` has number 2. Of one text that comes twice the later value counts. */
+export function mapOf<T>(
+  number: number,
+  value: Field<T>,
+  max: number,
+): Field<ReadonlyMap<string, NonNullable<T>>> {
+  invariant(value.number === 2, "the value of an entry has number 2");
+  // Both are written where they are empty as well, as others do; readers take either.
+  const always = <V>(field: Field<V>): Field<V> => ({ ...field, isEmpty: () => false });
+  const entry = message<{ key: string; value: T }>({ key: always(text(1)), value: always(value) });
+  const one = part(number, entry);
+  return {
+    number,
+    wireType: WireType.LengthDelimited,
+    empty: NO_ENTRIES,
+    isEmpty: (values) => values.size === 0,
+    size: (values) => {
+      invariant(values.size <= max, "a map has a bound");
+      let sum = 0;
+      for (const [key, of] of values) sum += one.size({ key, value: of });
+      return sum;
+    },
+    write: (out, values) => {
+      for (const [key, of] of values) one.write(out, { key, value: of });
+    },
+    read: (reader, before) => {
+      const found = one.read(reader, null);
+      if (found === null || before.size >= max)
+        throw new MalformedMessage("a map that is too long");
+      const { value: of } = found;
+      if (of === null || of === undefined) throw new MalformedMessage("an entry without a value");
+      const own = before.size === 0 ? new Map<string, NonNullable<T>>() : before;
+      (own as Map<string, NonNullable<T>>).set(found.key, of);
+      return own;
+    },
+  };
+}
+
+/** The same bytes as other values. Both ways may throw: reading on what is no such value. */
+export function mapped<T, U>(
+  codec: MessageCodec<T>,
+  { read, write }: { readonly read: (value: T) => U; readonly write: (value: U) => T },
+): MessageCodec<U> {
+  return {
+    size: (value) => codec.size(write(value)),
+    write: (out, value) => codec.write(out, write(value)),
+    encode: (value) => codec.encode(write(value)),
+    decode: (sent) => read(codec.decode(sent)),
+  };
+}
+
+/** One that is a part of itself. */
+export function lazily<T>(codec: () => MessageCodec<T>): MessageCodec<T> {
+  return {
+    size: (value) => codec().size(value),
+    write: (out, value) => codec().write(out, value),
+    encode: (value) => codec().encode(value),
+    decode: (sent) => codec().decode(sent),
   };
 }
 

@@ -58,6 +58,9 @@ export interface Call<P> {
   readonly peer: P;
   /** Aborted when nobody waits for the answer any more: the caller went away, or its time is over. */
   readonly signal: AbortSignal;
+  /** What the caller says beside its messages, by a name in small letters; undefined where it says nothing, and where it
+   *  does not say it once. */
+  metadata(name: string): string | undefined;
 }
 
 // ── serving ──
@@ -125,6 +128,8 @@ export interface CallOptions {
   /** The time begins anew as long as the peer sends something, on whichever call: a short answer stands behind long ones on a slow line.
    *  Default false. */
   readonly isQueued?: boolean;
+  /** What is said beside the messages: names in small letters, texts of what can be seen in ASCII. Default: nothing. */
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** In the time of a call that is queued. Less comes from a peer that answers pings, and nothing else. */

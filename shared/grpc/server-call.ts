@@ -14,6 +14,7 @@ interface Parts<P> {
   readonly peer: P;
   readonly room: MessageRoom;
   readonly timeout: Nanos | null;
+  readonly metadata: (name: string) => string | undefined;
   /** The answer is on its way; what the caller still sends is nobody's. */
   readonly linger: () => void;
   /** Of errors of ours: the peer is not told what they say. */
@@ -62,9 +63,10 @@ export class ServerCall<P> {
   }
 
   async #run(): Promise<void> {
-    const { served, peer } = this.#parts;
+    const { served, peer, metadata } = this.#parts;
     try {
-      const answers = served.run(this.#reader.all(), { peer, signal: this.#gone.signal });
+      const call = { peer, signal: this.#gone.signal, metadata };
+      const answers = served.run(this.#reader.all(), call);
       for await (const answer of answers) {
         this.#begin();
         await this.#writer.write(answer);

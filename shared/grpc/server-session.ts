@@ -126,7 +126,7 @@ export class ServerSession<P> implements Swept {
     }
     const opening = readOpening(headers);
     if ("refusal" in opening) return this.#refuse(stream, opening.refusal);
-    const { path, timeout } = opening;
+    const { path, timeout, metadata } = opening;
     const served = this.#serving.table.get(path);
     try {
       this.#serving.admit?.(path);
@@ -145,6 +145,7 @@ export class ServerSession<P> implements Swept {
       peer: this.#serving.peer,
       room: this.#room,
       timeout,
+      metadata,
       linger: () => this.#linger(stream),
       trouble: (error) => this.#serving.trouble?.(path, error),
     });

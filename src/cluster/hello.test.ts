@@ -34,7 +34,7 @@ test("a session ends to be heard when another cluster has come as the same membe
   const { set, kind, id: secondaryId } = PEER;
   const names = { set, kind, secondaryId, clusterId: "c", version: "1", protocol: PROTOCOL };
   const sent = hello.request.encode({ ...NO_STANDING, ...names });
-  const call = { peer: PEER, signal: new AbortController().signal };
+  const call = { peer: PEER, signal: new AbortController().signal, metadata: () => undefined };
   const requests = (async function* () {
     yield sent;
   })();

@@ -151,7 +151,11 @@ class MemoryConnection implements Carried {
       const served = this.#gate.table.get(path);
       if (served === undefined) throw new StatusError(Status.unimplemented, "no such method");
       const arriving = this.#carry("server", requests, served.shape.maxRequest, signal);
-      yield* served.run(arriving, { peer: this.#gate.peer, signal });
+      yield* served.run(arriving, {
+        peer: this.#gate.peer,
+        signal,
+        metadata: () => undefined, // clusters say everything in messages
+      });
     } catch (error) {
       const { status, message, cause } = statusOf(error);
       throw new StatusError(status, message, { isSaid: true, cause });

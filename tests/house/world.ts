@@ -116,6 +116,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "TLS on connections of system/net.ts, on both sides",
   },
   {
+    file: /^plugin-sdk\/wire\/certificate\.ts$/,
+    may: ["randomness"],
+    why: "the runtime makes the key pair of a connection's certificate; no simulator runs TLS",
+  },
+  {
     file: /^src\/cluster\/authority\.ts$/,
     may: ["randomness"],
     why: "WebCrypto makes key pairs from its own source; no simulator runs TLS",

@@ -214,7 +214,11 @@ test("a use is not taken for who was revoked, nor for who has gone before its tu
       yield request;
     };
     try {
-      for await (const answer of served.run(only(), { peer: PEER, signal })) {
+      for await (const answer of served.run(only(), {
+        peer: PEER,
+        signal,
+        metadata: () => undefined,
+      })) {
         assert.equal(takeUse.response.decode(answer).isTaken, true);
       }
       return takers;
