@@ -3,32 +3,33 @@
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import type { TestContext } from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { uncovered } from "../covered-token.ts";
 import { type Answer, at, type CallOptions } from "../http-client.ts";
-import { configured, PROGRAM, StartedServer } from "../servers/started-server.ts";
+import { configured, type Ends, PROGRAM, StartedServer } from "../servers/started-server.ts";
 import { until } from "../until.ts";
 import { freePort, TcpProxy } from "./tcp-proxy.ts";
 
 const DR = "/v1/sys/replication/dr";
 
 export class ClusterProcess {
-  readonly #t: TestContext;
+  readonly #t: Ends;
   readonly #home: string;
   readonly #config: string;
   readonly #program: readonly string[];
   /** What others come through to its cluster port. */
   readonly way: TcpProxy;
   #server: StartedServer;
+  /** As many as open it. */
   shares: readonly string[] = [];
+  allShares: readonly string[] = [];
   token = "";
 
   /** Where it listens itself. */
   readonly clusterPort: number;
 
   private constructor(
-    t: TestContext,
+    t: Ends,
     { home, config }: { readonly home: string; readonly config: string },
     program: readonly string[],
     way: TcpProxy,
@@ -45,9 +46,10 @@ export class ClusterProcess {
 
   /** `more`: lines of its configuration, made of the directory that it has to itself. `program`: in place of the product's. */
   static async start(
-    t: TestContext,
+    t: Ends,
     more: (home: string) => string = () => "",
     program: readonly string[] = [PROGRAM],
+    { shares, threshold } = { shares: 1, threshold: 1 },
   ): Promise<ClusterProcess> {
     const port = await freePort();
     const way = await TcpProxy.before(t, port);
@@ -58,10 +60,11 @@ export class ClusterProcess {
     writeFileSync(config, `data_dir = "${home}/data"\n${listener}\n${addr}\n${more(home)}`);
     const cluster = new ClusterProcess(t, files, program, way, port);
     await cluster.#server.ready();
-    const body = { secret_shares: 1, secret_threshold: 1 };
+    const body = { secret_shares: shares, secret_threshold: threshold };
     const made = await cluster.call("POST", "/v1/sys/init", { body });
     assert.equal(made.status, 200, made.text);
-    cluster.shares = at(made, "keys") as string[];
+    cluster.shares = (at(made, "keys") as string[]).slice(0, threshold);
+    cluster.allShares = at(made, "keys") as string[];
     cluster.token = String(at(made, "root_token"));
     await cluster.unseal();
     return cluster;
@@ -73,7 +76,12 @@ export class ClusterProcess {
 
   /** Of its API, which is another one after each start. */
   get address(): string {
-    return /addresses=(\S+)/.exec(this.log)?.[1] ?? "";
+    return this.#server.address;
+  }
+
+  /** Of its API by HTTPS, where it has such a listener. */
+  get secureAddress(): string {
+    return /https:\/\/127\.0\.0\.1:\d+/.exec(this.log.split("ready").at(-1) ?? "")?.[0] ?? "";
   }
 
   /** A directory that it has to itself. */
@@ -114,8 +122,8 @@ export class ClusterProcess {
   }
 
   /** With the root token, below sys/replication/dr/. */
-  dr(path: string, body: object = {}): Promise<Answer> {
-    return this.call("POST", `${DR}/${path}`, { token: this.token, body });
+  dr(path: string, body: object = {}, token: string = this.token): Promise<Answer> {
+    return this.call("POST", `${DR}/${path}`, { token, body });
   }
 
   /** Of an operator of a secondary. */
@@ -123,11 +131,14 @@ export class ClusterProcess {
     const ATTEMPT = `${DR}/secondary/generate-operation-token`;
     const begun = await this.call("POST", `${ATTEMPT}/attempt`);
     assert.equal(begun.status, 200, begun.text);
-    const [key] = this.shares;
-    const share = { key, nonce: at(begun, "nonce") };
-    const done = await this.call("POST", `${ATTEMPT}/update`, { body: share });
-    assert.equal(done.status, 200, done.text);
-    return uncovered(String(at(done, "encoded_token")), String(at(begun, "otp")));
+    let encoded = "";
+    for (const key of this.shares) {
+      const share = { key, nonce: at(begun, "nonce") };
+      const answer = await this.call("POST", `${ATTEMPT}/update`, { body: share });
+      assert.equal(answer.status, 200, answer.text);
+      encoded = String(at(answer, "encoded_token"));
+    }
+    return uncovered(encoded, String(at(begun, "otp")));
   }
 
   /** As an operator of a secondary, below sys/replication/dr/secondary/. */
@@ -155,11 +166,12 @@ export class ClusterProcess {
 
 /** A primary with a key/value mount. */
 export async function startPrimaryProcess(
-  t: TestContext,
+  t: Ends,
   more?: (home: string) => string,
   program?: readonly string[],
+  quorum?: { readonly shares: number; readonly threshold: number },
 ): Promise<ClusterProcess> {
-  const primary = await ClusterProcess.start(t, more, program);
+  const primary = await ClusterProcess.start(t, more, program, quorum);
   const { token } = primary;
   const body = { type: "kv", options: { version: "2" } };
   const mounted = await primary.call("POST", "/v1/sys/mounts/secret", { token, body });
@@ -169,12 +181,12 @@ export async function startPrimaryProcess(
   return primary;
 }
 
-/** Its shares and its token are the primary's from then on. */
-export async function joinProcess(
+/** A token of the primary, sealed to a new key of a cluster that is none of its set yet. */
+export async function sealedFor(
   primary: ClusterProcess,
   secondary: ClusterProcess,
-  id = "site-b",
-): Promise<void> {
+  id: string,
+): Promise<string> {
   const key = await secondary.dr("secondary/generate-public-key");
   assert.equal(key.status, 200, key.text);
   const made = await primary.dr("primary/secondary-token", {
@@ -182,9 +194,25 @@ export async function joinProcess(
     secondary_public_key: at(key, "data", "secondary_public_key"),
   });
   assert.equal(made.status, 200, made.text);
-  const enabled = await secondary.dr("secondary/enable", { token: at(made, "data", "token") });
+  return String(at(made, "data", "token"));
+}
+
+/** Its shares and its token are the primary's from then on. */
+export async function joinProcess(
+  primary: ClusterProcess,
+  secondary: ClusterProcess,
+  id = "site-b",
+): Promise<void> {
+  const token = await sealedFor(primary, secondary, id);
+  const enabled = await secondary.dr("secondary/enable", { token });
   assert.equal(enabled.status, 200, enabled.text);
+  takenOver(primary, secondary);
+}
+
+/** It has joined: the data, and so the shares and the root token, are the primary's. */
+export function takenOver(primary: ClusterProcess, secondary: ClusterProcess): void {
   secondary.shares = primary.shares;
+  secondary.allShares = primary.allShares;
   secondary.token = primary.token;
 }
 

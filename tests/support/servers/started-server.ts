@@ -12,8 +12,11 @@ import { type Answer, call, type CallOptions } from "../http-client.ts";
 export const ROOT = join(import.meta.dirname, "..", "..", "..");
 export const PROGRAM = join(ROOT, "bin", "holdfast");
 
+/** Whoever ends what was begun: a test, or a suite whose tests share it. */
+export type Ends = Pick<TestContext, "after">;
+
 /** A configuration on a fresh directory, with a listener on a free port. */
-export function configured(t: TestContext, settings = ""): { home: string; config: string } {
+export function configured(t: Ends, settings = ""): { home: string; config: string } {
   const home = mkdtempSync(join(tmpdir(), "holdfast-started-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const config = join(home, "h.hcl");
@@ -28,7 +31,7 @@ export class StartedServer {
   /** Everything it has printed. */
   log = "";
 
-  constructor(t: TestContext, home: string, command: readonly string[]) {
+  constructor(t: Ends, home: string, command: readonly string[]) {
     const [program = "", ...args] = command;
     const env = { PATH: process.env["PATH"], HOME: home, ...compiledCode() };
     this.#child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -57,9 +60,13 @@ export class StartedServer {
     return this;
   }
 
+  /** Of its first listener. */
+  get address(): string {
+    return /addresses="?([^\s"]+)/.exec(this.log)?.[1] ?? "";
+  }
+
   call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-    const [, address = ""] = /addresses=(\S+)/.exec(this.log) ?? [];
-    return call(address, method, path, options);
+    return call(this.address, method, path, options);
   }
 
   async stop(): Promise<number | null> {
