@@ -101,6 +101,24 @@ class Placed {
     );
   }
 
+  /** Strings that must never be shown again: a JSON array of them. */
+  secrets(help: string, { max }: { readonly max: number }): WireField<readonly Secret<string>[]> {
+    return this.#of(
+      {
+        accepts: `a list of strings, at most ${max} of them`,
+        schema: { type: "array", items: { type: "string", format: "password" } },
+        secret: true,
+        convert: (value) => {
+          if (!Array.isArray(value) || value.length > max) return undefined;
+          const texts = value.filter((one) => typeof one === "string");
+          return texts.length < value.length ? undefined : texts.map((one) => new Secret(one));
+        },
+        show: (texts) => texts.map((one) => one.reveal()),
+      },
+      help,
+    );
+  }
+
   /** Known from other servers and not to be had here: whoever gives it is told why. Older clients send it
    *  empty. */
   unsupported(help: string, why: string): WireField<""> {

@@ -98,7 +98,7 @@ export interface CloudConfig {
 export interface PluginConfig {
   /** Who may own their files beside us; null: nobody. */
   readonly fileOwner: number | null;
-  /** That a file may have at most. */
+  /** That files may have though others could write by them. */
   readonly filePermissions: number;
   /** For their sockets; null: where the service has its own, or /tmp. */
   readonly tmpdir: string | null;

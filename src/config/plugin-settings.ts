@@ -39,7 +39,7 @@ export const PLUGIN_SETTINGS = {
     "none",
   ),
   plugin_file_permissions: octal(
-    "Permissions that a file of a plugin may have at most; what goes beyond them is not run",
+    "Permissions that files of plugins and their directory may have; writing by others is refused unless it is among them",
     0o755,
   ),
   plugin_tmpdir: text(

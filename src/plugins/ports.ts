@@ -114,3 +114,32 @@ export interface Processes {
   /** Starts one beside all others, asks what it is, and stops it. */
   probe(program: Program, signal: AbortSignal): Promise<ProbeReport>;
 }
+
+// ── files and mounts, for the catalog ──
+
+export interface PluginFiles {
+  /** Throws a Failure that says why the file in the plugin directory is not one that would be run. Its sum is not looked at. */
+  check(command: string): Promise<void>;
+}
+
+/** What makes use of a plugin, or of something built in: a mount, a connection. */
+export interface PluginUse {
+  /** Of the mount; never changes. */
+  readonly uuid: string;
+  /** From the root namespace on, with a slash at its end: team/kv/, auth/people/. */
+  readonly place: string;
+  readonly type: PluginType;
+  readonly name: string;
+  /** Whether it is one of the catalog. */
+  readonly isPlugin: boolean;
+  /** That it is to have; empty: whichever is chosen. */
+  readonly version: string;
+}
+
+export interface PluginUses {
+  /** All that there are in this cluster. */
+  all(): Iterable<PluginUse>;
+  /** Has it run by what the catalog says now. Throws a Failure where that cannot be, and then what ran before goes on.
+   *  Nothing happens where there is no such mount. */
+  reload(uuid: string, signal: AbortSignal): Promise<void>;
+}
