@@ -12,6 +12,7 @@ import {
 } from "@holdfast/shared/endpoint/endpoint";
 import type { Output } from "@holdfast/shared/endpoint/output";
 import type { Fields } from "@holdfast/shared/endpoint/field";
+import type { LoginRenewal, LoginRenewalRequest } from "@holdfast/shared/endpoint/lease";
 import type { EngineRequest, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Concern } from "./concern.ts";
 import type { LockoutConfig } from "./lockout.ts";
@@ -40,6 +41,18 @@ export interface EngineType<E> {
   /** Also over the data of a loaded snapshot, beside the mount: there storage refuses every write, and nobody outside is
    *  reached. Endpoints declare whether they are answered from one (`fromSnapshot`, `recovers`). */
   readonly open: (needs: EngineNeeds) => E | Promise<E>;
+  /** Before its first request, when it is the only one of its mount: `open` may run beside an engine whose place it is to take. Where it
+   *  throws, the engine is closed and there is none. Default nothing. */
+  readonly begin?: (engine: E) => Promise<void>;
+  /** What an engine answers to, where that is known of an opened one alone. Default: what `paths` says. */
+  readonly sorts?: (engine: E) => SortedPaths<E>;
+  /** The same while it is closed, by what was last kept of it: who may not know of a path learns no more than before. */
+  readonly closed?: ClosedPaths<E>;
+  /** What runs outside this server for it. Default: nothing. */
+  readonly running?: (engine: E) => RunningProgram;
+  /** Path items of an OpenAPI document, by path below the mount, where more is known than what is declared; null where it is not. Default:
+   *  what is declared. */
+  readonly described?: (engine: E) => Promise<JsonObject | null>;
   /** What its engines count. Default nothing. */
   readonly metrics?: MetricDeclarations;
   /** Secrets that end. Default none. */
@@ -62,9 +75,14 @@ export interface EngineType<E> {
    *  noted, goes now. A failure stops the disabling, unless the operator has said to abandon. Called again
    *  after a crash. Default nothing. */
   readonly leave?: (engine: E, signal: AbortSignal) => Promise<void>;
-  /** Of login methods: whether whom it has let in, told by the `owner` of its offer or else by the metadata
-   *  that it vouched for, it would still know. Who was made anew is another. Asked before a token of such a login is renewed. Default: yes. */
-  readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
+  /** Of login methods: asked before a token of such a login is renewed, and before it makes one that could be. `owner` is whom it has let in,
+   *  as its offer said, or else the metadata that it vouched for. Null: it knows them no more; who was made anew is another. What it throws is
+   *  the answer. Default: it knows everybody. */
+  readonly renewLogin?: (
+    engine: E,
+    owner: Readonly<Record<string, string>>,
+    request: LoginRenewalRequest,
+  ) => Promise<LoginRenewal | null>;
   /** Takes a use of something that the mount keeps, for its engine in another cluster that shares the mount and writes nothing there
    *  (`uses` of what an engine is given). `what` is as that has said it, and to be checked like the input of a request. False: there is no such use.
    *  Default: nothing is counted. */
@@ -82,6 +100,26 @@ export interface EngineType<E> {
   readonly invalidate?: (engine: E, keys: readonly string[]) => void;
 }
 
+/** Endpoints in several sets. Which of them answers on a path is for the engine to say. */
+export interface SortedPaths<E> {
+  readonly sets: Readonly<Record<string, readonly Endpoint<E>[]>>;
+  /** Name of the set. `path` is below the mount, that of a list with a slash at its end. */
+  readonly sort: (path: string) => string;
+}
+
+export interface ClosedPaths<E> {
+  /** What is kept of an opened one: no secret. */
+  readonly keep: (engine: E) => JsonObject;
+  /** Null: none was ever opened here. */
+  readonly sorts: (kept: JsonObject | null) => SortedPaths<E>;
+}
+
+export interface RunningProgram {
+  readonly version: string;
+  /** Empty where it has none. */
+  readonly sha256: string;
+}
+
 /** How a node came to lead. */
 export interface Leading {
   /** When its cluster took the place of another, which may have done the same work until then and not have told of it;
@@ -93,6 +131,8 @@ export type EngineOptions = Readonly<Record<string, string>>;
 
 export interface EngineNeeds extends EngineServices {
   readonly storage: EngineStorage;
+  /** What stays in this cluster, also where the mount is shared with others. Default: `storage`, which it is where the mount is not. */
+  readonly localStorage?: EngineStorage;
   readonly writeAhead: WriteAhead;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -177,7 +177,7 @@ function partsOf(endpoint: Declared): Parts {
   const at = (place: "path" | "query" | "body") =>
     fields.filter((field) => placeOf(field, endpoint) === place).map(({ name }) => name);
   const [path, query, body] = [at("path"), at("query"), at("body")];
-  const whole = fields.find(({ source }) => source === "whole");
+  const whole = fields.find(({ source }) => source === "whole" || source === "given");
   const place = variableOf;
   if (whole !== undefined) {
     const pattern = `{ ${[...path, ...query, whole.name].map(taken).join(", ")} }`;
@@ -233,7 +233,7 @@ function variableOf(name: string): string {
 /** Where a field goes that may stand in body or query: addresses are logged by those on the way, so that only
  *  reads, which have no body, have it in the query. */
 function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "query" | "body" {
-  if (source === "whole") return "body";
+  if (source === "whole" || source === "given") return "body";
   if (source !== "param") return source;
   return method === "GET" || method === "LIST" ? "query" : "body";
 }

@@ -58,8 +58,8 @@ export type ListMountsAnswer = Readonly<
       readonly running_sha256: string;
       /** Whether the type will go. */
       readonly deprecation_status: string;
-      /** Why no request reaches it. */
-      readonly state?: "disabling" | "moving";
+      /** Why no request reaches it, or none is answered. */
+      readonly state?: "disabling" | "moving" | "unloaded";
       /** Leases still to be revoked. */
       readonly leases_left?: number;
       /** Why it does not answer, or does not get on. */
@@ -90,8 +90,10 @@ export async function listMounts(
 export type EnableMountInput = {
   /** Path of the mount. */
   readonly path: string;
-  /** Type of the engine. */
+  /** Type of the engine: one that is built in, or a plugin. */
   readonly type: string;
+  /** Name of a plugin, where type is "plugin": older clients say it so. */
+  readonly plugin_name?: string | undefined;
   /** What operators note. */
   readonly description?: string | undefined;
   /** What can be tuned. */
@@ -175,8 +177,8 @@ export type ReadMountAnswer = {
   readonly running_sha256: string;
   /** Whether the type will go. */
   readonly deprecation_status: string;
-  /** Why no request reaches it. */
-  readonly state?: "disabling" | "moving";
+  /** Why no request reaches it, or none is answered. */
+  readonly state?: "disabling" | "moving" | "unloaded";
   /** Leases still to be revoked. */
   readonly leases_left?: number;
   /** Why it does not answer, or does not get on. */
@@ -571,8 +573,8 @@ export type ReadServingMountAnswer = {
   readonly running_sha256: string;
   /** Whether the type will go. */
   readonly deprecation_status: string;
-  /** Why no request reaches it. */
-  readonly state?: "disabling" | "moving";
+  /** Why no request reaches it, or none is answered. */
+  readonly state?: "disabling" | "moving" | "unloaded";
   /** Leases still to be revoked. */
   readonly leases_left?: number;
   /** Why it does not answer, or does not get on. */

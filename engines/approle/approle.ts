@@ -92,7 +92,8 @@ export function approleType(): EngineType<AppRole> {
     paths: () => [...approleApi, ...secretIdsApi, ...approlePropertiesApi],
     checkOptions: checkLoginOptions,
     open: (needs) => new AppRole(needs),
-    stillKnows: (engine, { role_name = "", ...owner }) => engine.roles.has(role_name, owner["id"]),
+    renewLogin: async (engine, { role_name = "", ...owner }) =>
+      (await engine.roles.has(role_name, owner["id"])) ? {} : null,
     takeUse: (engine, what) => engine.secretIds.takeUse(what),
     periodic: (engine, signal) => engine.secretIds.tidy(signal),
     close: (engine) => engine.close(),

@@ -186,6 +186,7 @@ export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
     checkOptions: checkLoginOptions,
     open: (needs) => new Userpass(needs, passwords),
     concerns: (engine) => engine.concerns,
-    stillKnows: (engine, { username = "", id }) => engine.stillKnows(username, id),
+    renewLogin: async (engine, { username = "", id }) =>
+      (await engine.stillKnows(username, id)) ? {} : null,
   };
 }

@@ -154,6 +154,11 @@ export interface Declaration<
     path: Readonly<Record<string, string>>,
     context: Context,
   ) => boolean | Promise<boolean>;
+  /** To answer that takes more than a look: whoever may do neither has nobody asked. Default false. */
+  readonly existsElsewhere?: boolean;
+  /** What help says of the path, where more is known than what is declared. Asked by whoever has a token, and null for what is not
+   *  known. Default: what is declared. */
+  help?(this: void, room: Room, context: Context): Promise<PathHelp | null>;
   /** For GET and LIST: can be answered from a loaded snapshot as well, by the same handler, with the room as it
    *  was then. Whoever asks that of another endpoint is refused. Default false. */
   readonly fromSnapshot?: boolean;
@@ -173,6 +178,12 @@ export interface Declaration<
 
 export type HandlerResult<T> = T | Reply<T>;
 
+export interface PathHelp {
+  readonly text: string;
+  /** Path items of an OpenAPI document, by path from the top of its mount. */
+  readonly paths: JsonObject;
+}
+
 /** A declaration with its types forgotten: what tables are made of. */
 export interface Endpoint<Room> extends Required<
   Omit<
@@ -187,8 +198,10 @@ export interface Endpoint<Room> extends Required<
     | "belongs"
     | "places"
     | "sentOn"
+    | "help"
   >
 > {
+  readonly help: ((room: Room, context: RequestContext) => Promise<PathHelp | null>) | null;
   readonly places: ((input: never) => readonly string[]) | null;
   readonly sentOn: {
     query(room: Room, input: never, context: RequestContext): Readonly<Record<string, string>>;
@@ -257,11 +270,13 @@ export function endpointsOf<Room>() {
       bodyStream: null,
       fromSnapshot: false,
       refusedOnDrSecondary: null,
+      existsElsewhere: false,
       ...declared,
       input: withOperationToken(declared),
       runs,
       belongs,
       places: declared.places ?? null,
+      help: declared.help ?? null,
       sentOn: declared.sentOn ?? null,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
@@ -298,8 +313,9 @@ export interface ServedField {
 /** An endpoint with its room in place. */
 export interface Served extends Omit<
   Endpoint<never>,
-  "handler" | "exists" | "recovers" | "longBody" | "belongs" | "places" | "sentOn"
+  "handler" | "exists" | "recovers" | "longBody" | "belongs" | "places" | "sentOn" | "help"
 > {
+  readonly help: ((context: RequestContext) => Promise<PathHelp | null>) | null;
   readonly sentOn: {
     query(
       input: Readonly<Record<string, unknown>>,
@@ -372,13 +388,13 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
 }
 
 function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext) => Room): Served {
-  const { exists, recovers, belongs, sentOn } = endpoint;
+  const { exists, recovers, belongs, sentOn, help } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";
     const names = [field.name, ...(field.aliases ?? [])];
     return { key, field, names: folded ? names.map((name) => name.toLowerCase()) : names };
   });
-  const named = fields.filter(({ field: { source } }) => source !== "path" && source !== "whole");
+  const named = fields.filter(({ field: { source } }) => source !== "path" && !isAll(source));
   const byName = named.flatMap(({ field, names }) =>
     names.map((name) => [name.toLowerCase(), field] as const),
   );
@@ -392,12 +408,13 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
       ({ field: { deprecation, notice } }) => (deprecation ?? notice) !== undefined,
     ),
     secretBody: fields.some(({ field }) => field.secret && inBody(field.source)),
-    takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
+    takesAnyBody: fields.some(({ field: { source } }) => isAll(source)),
     // The types of the two ends were checked against each other at the declaration.
     run: (input, context) => endpoint.handler(roomOf(context), input as never, context),
     runIn: (room, input, context) => endpoint.handler(room as Room, input as never, context),
     roomOver: null,
     isLocal: belongs === "local",
+    help: help === null ? null : (context) => help(roomOf(context), context),
     recovers:
       recovers === null
         ? null
@@ -454,7 +471,12 @@ function withOperationToken({
 }
 
 function inBody(source: Fields[string]["source"]): boolean {
-  return source === "body" || source === "param" || source === "whole";
+  return source === "body" || source === "param" || isAll(source);
+}
+
+/** Whatever stands in the body. */
+function isAll(source: Fields[string]["source"]): boolean {
+  return source === "whole" || source === "given";
 }
 
 /** Names of a path's parameters, in order, and whether the last takes several segments. */

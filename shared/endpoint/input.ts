@@ -6,9 +6,10 @@
 import { fold } from "../text/fold.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Query } from "../text/query.ts";
-import type { Served, ServedField } from "./endpoint.ts";
+import { READ_SNAPSHOT, type Served, type ServedField } from "./endpoint.ts";
 import { canonicalOf, ignored } from "./members.ts";
 import * as failures from "./failures.ts";
+import { MEANING } from "./operation.ts";
 
 export interface RequestParts {
   readonly path: Readonly<Record<string, string>>;
@@ -72,7 +73,8 @@ export class RequestInput {
    *  name of a field and are not read as it. */
   get data(): JsonObject {
     const { takesAnyBody, byName } = this.#endpoint;
-    this.#data ??= takesAnyBody && byName.size === 0 ? this.#parts.body : this.#collect();
+    const isBody = takesAnyBody && byName.size === 0 && this.#parts.query.size === 0;
+    this.#data ??= isBody ? this.#parts.body : this.#collect();
     return this.#data;
   }
 
@@ -146,7 +148,7 @@ export class RequestInput {
       const { field } = fields[i]!;
       const value = this.#values[i];
       if (value === undefined || field.source === "path") continue;
-      if (field.source === "whole") Object.assign(data, value);
+      if (isAll(field)) Object.assign(data, value);
       else {
         const one = value === null ? null : canonical(field, value);
         if (one !== null || field.clears === true) data[field.name] = one;
@@ -195,7 +197,23 @@ function valueIn(
   parts: RequestParts,
 ): JsonValue | undefined {
   if (source === "path") return parts.path[name];
+  if (source === "given") return queryAndBody(parts);
   return source === "whole" ? parts.body : undefined;
+}
+
+function isAll({ source }: ServedField["field"]): boolean {
+  return source === "whole" || source === "given";
+}
+
+/** What the query says to the server itself is no part of it. */
+function queryAndBody({ query, body }: RequestParts): JsonObject {
+  if (query.size === 0) return body;
+  const said = query.entries().filter(([name]) => isParameter(name));
+  return { ...Object.fromEntries(said), ...body };
+}
+
+function isParameter(name: string): boolean {
+  return !MEANING.has(name) && name !== READ_SNAPSHOT;
 }
 
 function valueOf(
@@ -205,8 +223,9 @@ function valueOf(
   read: ReadNames,
 ): JsonValue | undefined {
   const { source } = field;
-  if (source === "path" || source === "whole") return valueIn(field, parts);
   const { query, body } = parts;
+  if (source === "given") read.query.push(...query.keys().filter(isParameter));
+  if (source === "path" || isAll(field)) return valueIn(field, parts);
   let found: JsonValue | undefined;
   for (const name of names) {
     if (found !== undefined && found !== null) {

@@ -30,7 +30,7 @@ export interface LoginOffer {
   readonly policies: readonly string[];
   /** What the method vouches for: policies may build on it. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** What the method will know them by, handed to its `stillKnows` and shown to nobody. Default: the
+  /** What the method will know them by, handed to its `renewLogin` and shown to nobody. Default: the
    *  metadata. */
   readonly owner?: Readonly<Record<string, string>>;
   /** What others have noted, shown with the metadata and trusted by no policy. Default none. */
@@ -48,4 +48,20 @@ export interface LoginOffer {
   readonly global?: boolean;
   /** Addresses and ranges that the token is good from. Default and empty: anywhere. */
   readonly boundTo?: readonly string[];
+}
+
+export interface LoginRenewalRequest {
+  /** Null: none was asked for. */
+  readonly increment: Nanos | null;
+  /** Nanoseconds since 1970. */
+  readonly issued: bigint;
+  readonly policies: readonly string[];
+}
+
+/** What holds from now on; what is left out stays. */
+export interface LoginRenewal {
+  readonly ttl?: Nanos | null;
+  readonly maxTtl?: Nanos | null;
+  readonly period?: Nanos | null;
+  readonly owner?: Readonly<Record<string, string>>;
 }

@@ -163,6 +163,11 @@ export interface EngineRequest extends Waiting {
   /** How long work goes on, where it may be put down: in stretches, by turns with everybody else's. */
   readonly pace: Pace;
   readonly remote: Remote;
+  /** Whether a write makes something new, by what its endpoint says exists (`exists`): asked once, whoever wants to know. */
+  creates(): Promise<boolean>;
+  /** It is about to make a secret that ends, though its endpoint does not say so (`issues`): refused where a quota on their number is
+   *  full, and where the caller's token ends with this request. */
+  issues(): void;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */
   header(name: string): string | undefined;

@@ -353,6 +353,8 @@ export const wire = {
   param: (name: string, more: More = {}) => new Placed({ source: "param", name, ...more }),
   /** An object of whatever the caller likes: the name is only for those who read about it. */
   whole: (name: string, help: string) => new Placed({ source: "whole", name }).object(help),
+  /** The same with the parameters of the query, for whoever reads both itself. A name stands in one of them. */
+  given: (name: string, help: string) => new Placed({ source: "given", name }).object(help),
 };
 
 function textKind(max: number | undefined): Kind<string> {

@@ -40,8 +40,26 @@ export function decisionOn(
       fields: state.endpoint?.byName,
       wrapTtl: incoming.wrapTtl,
     });
+  if (asksFar(state)) return decideBeforeAsking(state, context, decide);
   const capability = capabilityOn(state, context);
   return capability instanceof Promise ? capability.then(decide) : decide(capability);
+}
+
+/** Whether it takes more than a look to say if it creates or updates, and nobody has asked yet. */
+function asksFar({ endpoint, meant, exists }: RequestState): boolean {
+  return endpoint?.existsElsewhere === true && meant?.operation === "update" && exists === null;
+}
+
+/** Whom neither word lets in makes nobody work. */
+async function decideBeforeAsking(
+  state: RequestState,
+  context: RequestContext,
+  decide: (capability: "create" | "update") => Decision | Promise<Decision>,
+): Promise<Decision> {
+  const update = await decide("update");
+  const create = await decide("create");
+  if (!update.allowed && !create.allowed) return update;
+  return (await capabilityOn(state, context)) === "create" ? create : update;
 }
 
 /** What the request is in the words of policies: a write is `create` where nothing is there yet. */

@@ -94,6 +94,7 @@ export class Finding {
     const { namespace } = found;
     const reached = this.#routing.reach(namespace, path.segments);
     found.mount = reached.mount;
+    found.opening = reached.opening;
     found.route = reached.route;
     if (reached.segments !== path.segments) {
       found.path = CanonicalPath.of(reached.segments, path.folder);

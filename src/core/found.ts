@@ -32,6 +32,8 @@ export class Found {
   endpoint: Served | null = null;
   /** What the path leads to, where that is no part of the server itself. */
   mount: MountRef | null = null;
+  /** It is being opened, and what it answers to is known when that is done. */
+  opening: Promise<void> | null = null;
   /** The path was sent in another spelling than its one form. */
   respelled = false;
   /** The route is there, but not in a child namespace. */

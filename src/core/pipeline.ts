@@ -12,7 +12,7 @@ import { clientOf } from "@holdfast/shared/text/client-address";
 import { OWN_WORK } from "@holdfast/shared/waiting";
 import { READ_SNAPSHOT, type Served } from "@holdfast/shared/endpoint/endpoint";
 import { FairTurns } from "../base/fair-turns.ts";
-import { helpFor, overviewOf } from "../endpoint/help.ts";
+import { helpInWords, helpFor, overviewOf } from "../endpoint/help.ts";
 import type { ReadInput } from "@holdfast/shared/endpoint/input";
 import { MEANING } from "@holdfast/shared/endpoint/operation";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
@@ -20,6 +20,7 @@ import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { HandlerContext } from "./request-context.ts";
+import { isWrittenElsewhere } from "@holdfast/shared/endpoint/failures";
 import * as failures from "./failures.ts";
 import { Finding } from "./finding.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
@@ -89,6 +90,7 @@ export class Pipeline implements Core {
       govern: (state, context) => this.#judging.govern(state, context, parts.clock.now()),
       again: (state, context) => this.#judging.again(state, context),
       whole: (state) => this.#judging.whole(state),
+      admitLease: (state, context) => this.#admitLease(state, context),
     };
   }
 
@@ -210,6 +212,29 @@ export class Pipeline implements Core {
   #passFound(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     this.#sendingOn.check(state); // another cluster has sent it
     this.#count(state); // rate quotas
+    const { opening } = state.found;
+    return opening === null
+      ? this.#passThere(state, entry)
+      : this.#passOpened(state, entry, opening);
+  }
+
+  /** What is about to answer is worth waiting for: a plugin takes a moment to start. */
+  async #passOpened(
+    state: RequestState,
+    entry: RunningRequest,
+    opening: Promise<void>,
+  ): Promise<HandlerContext> {
+    let next: Promise<void> | null = opening;
+    for (let left = MAX_TRIES; next !== null && left > 0; left--) {
+      await hasBegunNothing(state, entry, this.#parts).waitFor(next);
+      this.#find(state);
+      next = state.found.opening;
+    }
+    await this.#waited(state, this.#waits(state));
+    return this.#passThere(state, entry);
+  }
+
+  #passThere(state: RequestState, entry: RunningRequest): Promise<HandlerContext> {
     state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
     if (this.#sendingOn.namesPrimary(state)) return this.#passOn(state, entry); // another region decides
     const expected = this.#judging.expected(state); // a token that may be on its way
@@ -338,14 +363,14 @@ export class Pipeline implements Core {
     if (large || this.#steps.busy) await this.#steps.next(whoSends(context));
     if (large || this.#tookLong(state)) await this.#judging.again(state, context);
     const endpoint = chosen(state);
-    if (endpoint === null) return help(state);
+    if (endpoint === null) return await help(state, context);
     if (endpoint.bodyStream !== null) state.stream = state.incoming.stream(endpoint.bodyStream);
     const { input, warnings } = readInput(state);
     const looking = this.#sendingOn.to(state, endpoint, input, context);
     const primary = looking === null ? null : await looking;
     const answered =
       primary === null
-        ? await this.#run(state, context, endpoint, { input, warnings })
+        ? await this.#runOrSend(state, context, endpoint, { input, warnings })
         : await this.#sendingOn.send(state, primary, input, context);
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) state.incoming.hold?.(bytes);
@@ -361,6 +386,21 @@ export class Pipeline implements Core {
     }
     if (bytes > 0) await this.#steps.next(whoSends(context));
     return reply;
+  }
+
+  /** What was taken for a plain read, and wants to write where another cluster does, has changed nothing: it goes there. */
+  async #runOrSend(
+    state: RequestState,
+    context: HandlerContext,
+    endpoint: Served,
+    read: ReadInput,
+  ): Promise<Reply> {
+    try {
+      return await this.#run(state, context, endpoint, read);
+    } catch (error) {
+      if (!isWrittenElsewhere(error)) throw error;
+      return await this.#sendingOn.sendAfterAll(state, read.input, context, error);
+    }
   }
 
   async #run(
@@ -665,11 +705,16 @@ function advised(
   return [...warnings, ...judgement.warnings];
 }
 
-function help({ route, below, path }: RequestState): Reply {
-  if (route.methods.size === 0) {
+async function help({ route, below, path }: RequestState, context: RequestContext): Promise<Reply> {
+  const { methods } = route;
+  if (methods.size === 0) {
     return new Reply({ ...overviewOf(path?.segments.join("/") ?? "", below) });
   }
-  return new Reply({ ...helpFor([...route.methods.values()]) });
+  for (const { help: ask } of methods.values()) {
+    const known = ask === null ? null : await ask(context);
+    if (known !== null) return new Reply({ ...helpInWords(known) });
+  }
+  return new Reply({ ...helpFor([...methods.values()]) });
 }
 
 function withWarnings(result: unknown, warnings: readonly string[]): Reply {

@@ -49,6 +49,7 @@ class Waiting {
       {
         again: () => null,
         whole: () => null,
+        admitLease: () => {},
         govern: (state) => {
           if (!this.governed) return null;
           const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -26,7 +26,7 @@ import { describedInput } from "@holdfast/shared/endpoint/input";
 import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
 import { callerAgain, mayHaveChanged } from "./caller-again.ts";
 import type { RequestState } from "./request-state.ts";
-import { decisionOn } from "./decision.ts";
+import { capabilityOn, decisionOn } from "./decision.ts";
 import { ChangedMeanwhile, sealed } from "./failures.ts";
 import { governedRequest } from "./governed-request.ts";
 import { methodFor } from "@holdfast/shared/endpoint/operation";
@@ -53,6 +53,8 @@ interface Judges {
   govern(state: RequestState, context: RequestContext): Promise<void> | null;
   /** All of it, as at the door. Throws the refusal. */
   again(state: RequestState, context: RequestContext): Promise<void> | null;
+  /** Throws the refusal where no secret that ends may be given now. */
+  admitLease(state: RequestState, context: RequestContext): void;
   /** Resolves when nobody is answered from shared rows of different times; null where nobody is. */
   whole(state: RequestState): Promise<void> | null;
 }
@@ -146,6 +148,14 @@ export class HandlerContext implements RequestContext {
   confirmExists(exists: boolean): void {
     const { exists: judged } = this.#state;
     if (judged !== null && judged !== exists) throw new ChangedMeanwhile(exists);
+  }
+
+  async creates(): Promise<boolean> {
+    return (await capabilityOn(this.#state, this)) === "create";
+  }
+
+  issues(): void {
+    this.#judges.admitLease(this.#state, this);
   }
 
   note(about: Readonly<Record<string, string>>): void {

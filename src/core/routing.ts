@@ -12,6 +12,8 @@ import type * as seams from "./seams.ts";
 
 export interface Reached {
   readonly mount: MountRef | null;
+  /** While its engine is being opened, and is waited for. */
+  readonly opening: Promise<void> | null;
   readonly route: Route;
   /** As they are read there. */
   readonly segments: readonly string[];
@@ -36,16 +38,18 @@ export class Routing {
   reach(namespace: NamespaceRef | null, segments: readonly string[], nested = false): Reached {
     // A path inside a path inside a path is read by nobody: nesting must not multiply the work.
     const own = this.#router.find(segments, nested ? undefined : this.#readPlace, namespace);
-    if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
+    if (own.methods.size > 0) {
+      return { mount: null, opening: null, route: own, segments: own.segments };
+    }
     const { node } = this.#parts;
     const closed = namespace === null || node.sealed || node.drSecondary;
     const found = closed ? null : this.#parts.mounts.find(namespace, segments);
-    if (found === null) return { mount: null, route: own, segments };
+    if (found === null) return { mount: null, opening: null, route: own, segments };
     const below = segments.slice(found.taken);
     const route = found.endpoints.find(below);
     const whole =
       route.segments === below ? segments : [...segments.slice(0, found.taken), ...route.segments];
-    return { mount: found.ref, route, segments: whole };
+    return { mount: found.ref, opening: found.opening ?? null, route, segments: whole };
   }
 
   /** A path that stands inside another: as much of its beginning as leads somewhere is read as there. */

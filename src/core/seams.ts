@@ -98,6 +98,8 @@ export interface FoundMount {
   readonly ref: MountRef;
   /** Segments of the path that are the mount's own. */
   readonly taken: number;
+  /** Resolves when what is being opened is there, or is not: then it is to be found anew. Default: nobody waits for it. */
+  readonly opening?: Promise<void> | null;
   readonly endpoints: {
     find(segments: readonly string[]): Route;
     readonly endpoints: readonly Served[];

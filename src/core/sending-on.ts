@@ -123,6 +123,20 @@ export class SendingOn {
     if (isWithheld) throw failures.notInRegion();
   }
 
+  /** Of one that seemed to write nothing there. `error`: what it is refused with where nobody else writes. */
+  async sendAfterAll(
+    state: RequestState,
+    input: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+    error: unknown,
+  ): Promise<Reply> {
+    const { forwarded = null } = state.incoming;
+    const primary = this.#primary;
+    if (primary === null || forwarded !== null || state.endpoint === null) throw error;
+    await this.#checkWithheld(state.endpoint, input, context, { forwarded, writes: "shared" });
+    return await this.send(state, primary, input, context);
+  }
+
   /** As it was judged here. */
   async send(
     state: RequestState,

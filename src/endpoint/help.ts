@@ -4,8 +4,8 @@
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { Access } from "@holdfast/shared/endpoint/access";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
-import type { Method } from "@holdfast/shared/endpoint/endpoint";
-import { type Described, openapiDocument } from "./openapi.ts";
+import type { Method, PathHelp } from "@holdfast/shared/endpoint/endpoint";
+import { type Described, documentOf, openapiDocument } from "./openapi.ts";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
 import type { Field, Source } from "@holdfast/shared/endpoint/field";
@@ -44,6 +44,11 @@ export function overviewOf(place: string, endpoints: readonly Described[]): Help
     help: `${place}/ serves:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`,
     openapi: openapiDocument(ordered, { title: "Holdfast", version: "1" }),
   };
+}
+
+/** In the words of whoever serves it. */
+export function helpInWords({ text, paths }: PathHelp): Help {
+  return { help: text, openapi: documentOf(paths, { title: "Holdfast", version: "1" }) };
 }
 
 function describeEndpoint(endpoint: Described): string {
@@ -111,6 +116,7 @@ const PLACES: Readonly<Record<Source, string>> = {
   body: "in the body",
   param: "in the body or the query",
   whole: "the body itself",
+  given: "the body and the query themselves",
 };
 
 function describeField(field: Field<unknown>): string {

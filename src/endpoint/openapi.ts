@@ -13,7 +13,10 @@ import type { Schema } from "@holdfast/shared/endpoint/schema";
 import type { Field } from "@holdfast/shared/endpoint/field";
 
 /** A declaration without its handler: an Endpoint, or a Served one. */
-export interface Described extends Omit<Endpoint<never>, "handler" | "exists" | "recovers"> {
+export interface Described extends Omit<
+  Endpoint<never>,
+  "handler" | "exists" | "recovers" | "help"
+> {
   readonly exists: unknown;
   readonly recovers: unknown;
 }
@@ -33,9 +36,13 @@ const VERBS: Readonly<Record<Method, string>> = {
 
 export function openapiDocument(
   endpoints: readonly Described[],
-  { title, version }: DocumentOptions,
+  options: DocumentOptions,
 ): JsonObject {
-  const paths = pathsOf(endpoints);
+  return documentOf(pathsOf(endpoints), options);
+}
+
+/** Of path items that are there already. */
+export function documentOf(paths: JsonObject, { title, version }: DocumentOptions): JsonObject {
   return {
     openapi: "3.0.3",
     info: { title, version },
@@ -165,7 +172,8 @@ function bodyOf({ input, method, bodyStream }: Described): JsonObject | null {
     ({ source }) => source === "body" || (source === "param" && mayHaveBody(method)),
   );
   const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-  const whole = Object.values(input).find(({ source }) => source === "whole");
+  const whole = Object.values(input).find(({ source }) => source === "whole" || source === "given");
+  if (whole?.source === "given" && !mayHaveBody(method)) return null;
   if (whole !== undefined) return { content: { [type]: { schema: plain(whole.schema) } } };
   if (fields.length === 0) return null;
   const required = fields.filter((field) => field.required).map(({ name }) => name);

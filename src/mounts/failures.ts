@@ -48,6 +48,48 @@ export function typeUnknown(known: readonly string[]): Failure {
 }
 
 /**
+ * @code plugin-not-found No plugin of this name, or of this version, is in the catalog.
+ * @remedy List the catalog, and register the plugin.
+ */
+export function pluginNotFound(
+  name: string,
+  version: string,
+  builtIn: readonly string[] = [],
+): Failure {
+  const wanted = version === "" ? name : `${name}, version=${version.slice(0, 128)}`;
+  const besides = builtIn.length === 0 ? "" : `; built in are ${builtIn.toSorted().join(", ")}`;
+  const message = `plugin not found in the catalog: ${wanted}${besides}`;
+  return new Failure("invalid", "plugin-not-found", message);
+}
+
+/**
+ * @code mount-type-of-other-kind The type is one of auth methods, and a secret engine was asked for, or the other way round.
+ * @remedy Use sys/auth for auth methods and sys/mounts for secret engines.
+ */
+export function typeOfOtherKind(name: string, kind: "secret" | "auth"): Failure {
+  const wanted = kind === "auth" ? "a secret" : "an auth";
+  const message = `cannot mount "${name}" of type "${kind}" as ${wanted} backend`;
+  return new Failure("invalid", "mount-type-of-other-kind", message);
+}
+
+/**
+ * @code mount-not-loaded The plugin of the mount is missing or does not start.
+ * @remedy Mend what the text names, and reload the plugin.
+ */
+export function notLoaded(path: string, cause: string): Failure {
+  const message = `mount "${path}" is not loaded: ${cause}`;
+  return new Failure("unavailable", "mount-not-loaded", message);
+}
+
+/**
+ * @code plugin-not-started The plugin could not be started.
+ * @remedy Mend what the text names, and try again.
+ */
+export function pluginNotStarted(cause: string): Failure {
+  return new Failure("invalid", "plugin-not-started", cause);
+}
+
+/**
  * @code mount-type-fixed This type is mounted once in every namespace and nowhere else.
  * @remedy Use the mount that is there.
  */

@@ -1,6 +1,7 @@
 // Mounts: which there are, what they are tuned to, and how they come and go. Requests
 // find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
 
+import { describe, Failure, type FailureKind } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant, Nanos } from "@holdfast/shared/world";
@@ -26,7 +27,7 @@ import type { MountKind, MountRecord } from "./table/mount-record.ts";
 import { MountRows } from "./table/mount-rows.ts";
 import { Table } from "./table/mount-table.ts";
 import type { DisableProgress, MountChange, MountsOptions, NewMount, MountView } from "./ports.ts";
-import { changedOptions, checkVersion, MountTypes } from "./table/mount-types.ts";
+import { changedOptions, checkVersion, MountTypes, type TypeOf } from "./table/mount-types.ts";
 import { Moves } from "./moves.ts";
 import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
 import { MountRemains } from "./remains.ts";
@@ -42,6 +43,8 @@ const NOWHERE_ELSE: MountsElsewhere = {
   tell: () => {},
   withholds: () => false,
 };
+/** Of a plugin that does not start. */
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(["unavailable", "upstream", "timed-out"]);
 const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background
 
 export class Mounts implements PathsTaken, NamespaceContents {
@@ -84,8 +87,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const world: MountWorld = { ...parts, routes, services, leads, leadsSince };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
-    this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
-    const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
+    const { foreign } = options;
+    const fixed = this.#fixed.types();
+    this.#types = new MountTypes({ types, foreign, aliases, fixed, random, ttls });
+    const typeOf = (record: TypeOf) => this.typeOf(record);
     const changed = (uuid: string) => this.#evacuating.look(uuid);
     const withholds = (uuid: string) => this.#elsewhere.withholds(uuid);
     this.#table = new Table({ rows: this.rows, world, typeOf, namespaces, changed, withholds });
@@ -216,8 +221,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return this.#options.types;
   }
 
-  typeOf(kind: MountKind, type: string): EngineType<unknown> | null {
-    return this.#types.of(kind, type);
+  /** Not of those that every namespace has. */
+  typeOf({ kind, type, plugin }: TypeOf): EngineType<unknown> | null {
+    return plugin === undefined
+      ? this.#types.of(kind, type)
+      : this.#types.any({ kind, type, plugin });
   }
 
   /** Whether something is mounted there. Looks only: a path that cannot be one is none. */
@@ -285,7 +293,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
 
   /** What such a mount answers to. */
   endpointsOf(record: Pick<MountRecord, "kind" | "type" | "options">): readonly Served[] {
-    const type = this.#types.any(record.kind, record.type);
+    const type = this.#types.any(record);
     return type === null ? [] : this.#routes.of(type, record.options).endpoints;
   }
 
@@ -348,7 +356,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   in(data: { readonly shared: View; readonly local: View }): SnapshotMounts {
     const { clock, timers, random, log, ttls } = this.#options;
     const { shared, local } = data;
-    const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
+    const typeOf = (record: TypeOf) => this.typeOf(record);
     const today = (uuid: string) => this.recordOf(uuid);
     const world = { clock, timers, random, log, ttls };
     return new SnapshotMounts({ ...world, shared, local, typeOf, today });
@@ -373,7 +381,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
       // Nothing has been in it: it goes as it came.
       const cause = mount.trouble ?? "";
       await this.rows.viewOf(record).write((tx) => this.rows.remove(tx, record));
-      throw failures.notReady(cause);
+      throw record.plugin === undefined
+        ? failures.notReady(cause)
+        : failures.pluginNotStarted(cause);
     }
     return record;
   }
@@ -385,20 +395,69 @@ export class Mounts implements PathsTaken, NamespaceContents {
     change: MountChange,
   ): Promise<void> {
     const mount = this.#changeable(namespace, kind, path);
-    const type = mount.type;
-    const { options } = change;
-    if (type !== null) checkVersion(type, change.version);
-    await this.#options.shared.write((tx) => {
+    const { type, record } = mount;
+    const { options, version } = change;
+    if (record.plugin !== undefined && version !== undefined) {
+      await this.#changeVersion(mount, this.#types.chosenVersion(record, version), change);
+    } else {
+      if (type !== null) checkVersion(type, version);
+      await this.#change(mount, change);
+    }
+    if (options !== undefined) await mount.settled(); // with other ones it is opened anew
+  }
+
+  /** One that does not start takes no other's place. */
+  async #changeVersion(mount: Mount, version: string, change: MountChange): Promise<void> {
+    const { record } = mount;
+    const before = record.plugin;
+    const type = this.typeOf({ ...record, plugin: { version } });
+    try {
+      await mount.replace(type, version, () => this.#change(mount, change, { version }));
+    } catch (error) {
+      const { plugin } = mount.record;
+      if (before?.version !== plugin?.version) {
+        await this.#change(mount, { config: {} }, before);
+        await mount.settled();
+      }
+      throw asNotStarted(error);
+    }
+  }
+
+  #change(mount: Mount, change: MountChange, plugin?: MountRecord["plugin"]): Promise<void> {
+    return this.#options.shared.write((tx) => {
       const record = this.rows.current(tx, mount.record);
-      if (record === null) throw failures.notMounted(kind, mount.record.path);
+      if (record === null) throw failures.notMounted(mount.record.kind, mount.record.path);
       if (record.state.kind !== "active") throw failures.busy(record.state.kind);
       const config = changed(record.config, change.config);
       checkConfig(config, this.ttls);
       const description = change.description ?? record.description;
-      const next = options === undefined ? record.options : changedOptions(type, record, options);
-      this.rows.put(tx, { ...record, config, description, options: next });
+      const { options } = change;
+      const next =
+        options === undefined ? record.options : changedOptions(mount.type, record, options);
+      const after = { ...record, config, description, options: next };
+      this.rows.put(tx, plugin === undefined ? after : { ...after, plugin });
     });
-    await mount.settled(); // with other options it is opened anew
+  }
+
+  // --- plugins ---
+
+  /** Those of a plugin, in every namespace; of one of its kinds, or of any. */
+  ofPlugin(name: string, kind: MountKind | null): MountRecord[] {
+    return [...this.#table.all()]
+      .map(({ record }) => record)
+      .filter(({ type, plugin }) => type === name && plugin !== undefined)
+      .filter((record) => kind === null || record.kind === kind);
+  }
+
+  /** Another engine takes the place of that of the mount, once it is opened. Throws with nothing changed where it cannot be. */
+  async reload(uuid: string): Promise<void> {
+    const mount = this.#table.byUuid(uuid);
+    if (mount === null) return;
+    try {
+      await mount.reload();
+    } catch (error) {
+      throw asNotStarted(error);
+    }
   }
 
   /** Null: there is nothing. Otherwise it goes on after the wait is over, and after a crash. */
@@ -446,7 +505,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** In the transaction that makes the store: the default mounts, once and for all. */
   created(tx: Tx): void {
     for (const { path, type, options, description } of this.#options.defaults ?? []) {
-      if (this.typeOf("secret", type) === null) continue;
+      if (this.#types.of("secret", type) === null) continue;
       const mount = { kind: "secret", path, type, options, description } as const;
       this.#add(
         tx,
@@ -488,12 +547,14 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   #view(mount: Mount): MountView {
-    const { record, type, trouble } = mount;
+    const { record, type, trouble, opened } = mount;
+    const running = opened === null ? null : (type?.running?.(opened.ref.engine) ?? null);
     const job = this.#disabling.jobOf(record.uuid);
     const disabling = record.state.kind === "disabling";
     return {
       record,
-      version: type?.version ?? "",
+      version: running?.version ?? type?.version ?? "",
+      sha256: running?.sha256 ?? "",
       trouble: job?.failure?.message ?? (disabling ? null : trouble),
       leasesLeft: disabling ? this.#leasesLeft(mount) : null,
       shadowed: this.#table.shadowedBy(mount).map((other) => other.record),
@@ -529,5 +590,12 @@ function awaited(): PromiseWithResolvers<void> {
 }
 
 function fixedView(record: MountRecord): MountView {
-  return { record, version: "v1.0.0+builtin", trouble: null, leasesLeft: null, shadowed: [] };
+  const version = "v1.0.0+builtin";
+  return { record, version, sha256: "", trouble: null, leasesLeft: null, shadowed: [] };
+}
+
+/** Whoever asks for it is told why, and that it is nothing that passes by itself. */
+function asNotStarted(error: unknown): unknown {
+  const isCause = error instanceof Failure && TRANSIENT.has(error.kind);
+  return isCause ? failures.pluginNotStarted(describe(error)) : error;
 }

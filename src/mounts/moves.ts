@@ -9,7 +9,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Random } from "@holdfast/shared/world";
 import { mountScope } from "../barrier/scope.ts";
-import type { Tx } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { evacuate, evacuatedElsewhere, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
@@ -178,14 +178,24 @@ export class Moves {
   // --- inside ---
 
   async #carry(mount: Mount, signal: AbortSignal): Promise<void> {
-    const { rows, evacuation } = this.#options;
+    const { rows } = this.#options;
     const { record } = mount;
-    const { state, uuid, namespaceId } = record;
-    invariant(state.kind === "moving", "only what is marked moves");
     await mount.close(); // its engine writes nothing any more
+    await this.#carryIn(rows.viewOf(record), record, signal);
+    // What stays in this cluster though the mount is shared.
+    if (!record.local) await this.#carryIn(rows.local, record, signal);
+  }
+
+  async #carryIn(
+    view: View,
+    { state, uuid, namespaceId }: MountRecord,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { evacuation } = this.#options;
+    invariant(state.kind === "moving", "only what is marked moves");
     const scope = mountScope(uuid);
-    const source = rows.viewOf(record).sub(dataOf(namespaceId, uuid), scope);
-    const target = rows.viewOf(record).sub(dataOf(state.namespaceId, uuid), scope);
+    const source = view.sub(dataOf(namespaceId, uuid), scope);
+    const target = view.sub(dataOf(state.namespaceId, uuid), scope);
     for (;;) {
       const moved = await source.write((tx) => {
         let bytes = 0;

@@ -6,15 +6,23 @@ import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Nanos, Random, Timers } from "@holdfast/shared/world";
+import { unlessDamaged } from "../base/damage.ts";
 import { mountScope } from "../barrier/scope.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
+import * as failures from "./failures.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./table/mount-config.ts";
 import { segmentsOf } from "./table/mount-path.ts";
-import { dataOf, type MountKind, type MountRecord } from "./table/mount-record.ts";
+import {
+  dataOf,
+  type MountKind,
+  type MountRecord,
+  seenCodec,
+  seenKey,
+} from "./table/mount-record.ts";
 import { type Life, MountStorage } from "./mount-storage.ts";
 import { passedHeaders } from "./passed-headers.ts";
 import { WriteAheadLog } from "./undo/write-ahead.ts";
@@ -36,6 +44,8 @@ export interface OpenMount {
 export interface FoundMount {
   readonly ref: MountRef;
   readonly taken: number;
+  /** Resolves when what is being opened is there, or is not. Null: nobody waits for it. */
+  readonly opening: Promise<void> | null;
   readonly endpoints: Routes;
 }
 
@@ -62,13 +72,20 @@ export interface ServicesFor {
   readonly kind: MountKind;
 }
 
+/** An engine that has its mount yet to get. */
+interface NewEngine {
+  readonly type: EngineType<unknown>;
+  readonly value: unknown;
+  readonly life: Life;
+}
+
 /** Keys that somebody else has changed while an engine was being opened: with more of them it is opened
  *  anew. */
 const MAX_MISSED = 10_000;
 
 export class Mount {
   readonly #world: MountWorld;
-  readonly type: EngineType<unknown> | null;
+  #type: EngineType<unknown> | null;
   /** Where its data lies below local/, for those that every namespace has. */
   readonly #folder: string | null;
   #record: MountRecord;
@@ -80,6 +97,9 @@ export class Mount {
   #writeAhead: WriteAheadLog;
   /** Openings and closings, one after the other. */
   #last: Promise<void> = Promise.resolve();
+  #underWay = 0;
+  /** The version of its plugin that is about to take the place of another. */
+  #replacing: string | null = null;
   #ref: MountRef;
   /** Undefined: to be made for the next request. */
   #found: FoundMount | null | undefined = undefined;
@@ -96,12 +116,16 @@ export class Mount {
   ) {
     this.#world = world;
     this.#folder = folder;
-    this.type = type;
+    this.#type = type;
     this.#record = record;
     this.#namespace = namespace;
     this.#writeAhead = this.#newWriteAhead();
     if (type === null) this.#trouble = `there is no type ${record.type} here`;
     this.#ref = this.#newRef();
+  }
+
+  get type(): EngineType<unknown> | null {
+    return this.#type;
   }
 
   get record(): MountRecord {
@@ -139,8 +163,30 @@ export class Mount {
 
   /** Begins to open the engine. */
   open(): Promise<void> {
-    this.#last = this.#last.then(() => this.#opening());
-    return this.#last;
+    return this.#next(() => this.#opening());
+  }
+
+  /** Another engine of the type takes the place of the one that is there, which goes on until then. Throws where that cannot be opened: nothing
+   *  has changed then. */
+  reload(): Promise<void> {
+    return this.replace(this.#type, null, async () => {});
+  }
+
+  /** The same with another version of its plugin. `commit` has its record say so, just before. */
+  async replace(
+    type: EngineType<unknown> | null,
+    version: string | null,
+    commit: () => Promise<void>,
+  ): Promise<void> {
+    let trouble: unknown = null;
+    await this.#next(async () => {
+      try {
+        await this.#replacement(type, version, commit);
+      } catch (error) {
+        trouble = error;
+      }
+    });
+    if (trouble !== null) throw trouble;
   }
 
   /** For types whose engines need nothing to be waited for. */
@@ -163,19 +209,25 @@ export class Mount {
 
   /** The engine stops what it has begun; nothing of it reaches storage any more. */
   close(): Promise<void> {
-    this.#last = this.#last.then(() => this.#closing());
-    return this.#last;
+    return this.#next(() => this.#closing());
   }
 
-  /** Its record has changed. */
-  follow(record: MountRecord, namespace: NamespaceRef): void {
+  /** Its record has changed. `type`: what it is of by now. */
+  follow(
+    record: MountRecord,
+    namespace: NamespaceRef,
+    type: EngineType<unknown> | null = this.#type,
+  ): void {
     const before = this.#record;
+    const replaced = before.plugin?.version !== record.plugin?.version;
     const moved = before.namespaceId !== record.namespaceId;
     const retuned = JSON.stringify(before.options) !== JSON.stringify(record.options);
     this.#record = record;
     this.#namespace = namespace;
     if (moved) this.#writeAhead = this.#newWriteAhead();
-    if (!moved && !retuned) return this.#show();
+    if (replaced && record.plugin?.version === this.#replacing) return this.#show();
+    this.#type = type;
+    if (!moved && !retuned && !replaced) return this.#show();
     this.#reopen();
   }
 
@@ -197,7 +249,9 @@ export class Mount {
   /** The node is the active one from here on: its engine begins with work of its own. */
   lead(): void {
     const engine = this.#engine;
-    if (engine === null || this.isOthers) return; // it is told when it is open
+    if (engine === null) return; // it is told when it is open
+    void this.#remember();
+    if (this.isOthers) return;
     try {
       this.type?.lead?.(engine.value, { tookOverAt: this.#world.leadsSince() });
     } catch (error) {
@@ -233,32 +287,128 @@ export class Mount {
     else if (missed.size > 0) this.invalidate([...missed]);
   }
 
+  #next(step: () => Promise<void>): Promise<void> {
+    this.#underWay++;
+    this.#found = undefined;
+    this.#last = this.#last.then(step).finally(() => {
+      this.#underWay--;
+      this.#found = undefined;
+    });
+    return this.#last;
+  }
+
   async #opening(): Promise<void> {
-    const { type } = this;
+    const type = this.#type;
     if (type === null || this.#engine !== null) return;
-    const life = { ended: false };
-    this.#life = life;
-    const missed = new Set<string>();
-    this.#missed = missed;
+    const missed = this.#watched();
     try {
-      const opened = type.open(this.#needs(life));
-      this.#engine = { value: opened instanceof Promise ? await opened : opened };
-      this.#trouble = null;
+      await this.#install(await this.#opened(type));
     } catch (error) {
-      life.ended = true;
-      // Only a Failure is known to hold no secret.
-      this.#trouble = error instanceof Failure ? describe(error) : "its engine could not be opened";
-      const { path, accessor } = this.#record;
-      this.#world.log.error("a mount could not be opened", {
-        path,
-        accessor,
-        cause: this.#trouble,
-      });
+      this.#tellNotOpened(error);
     }
     this.#missed = null;
     this.#show();
     if (this.#engine !== null) this.#catchUp(missed);
     if (this.#world.leads()) this.lead();
+  }
+
+  /** The old one goes on until the new one is opened, and is closed before that begins: nothing of both is done at once. */
+  async #replacement(
+    type: EngineType<unknown> | null,
+    version: string | null,
+    commit: () => Promise<void>,
+  ): Promise<void> {
+    if (type === null) throw failures.notReady(this.#trouble ?? "it has no type");
+    const missed = this.#watched();
+    try {
+      // One that needs nothing outside has nothing that could be missing.
+      if (type.begin === undefined) await this.#closing();
+      const next = await this.#opened(type);
+      try {
+        this.#replacing = version;
+        await commit();
+      } catch (error) {
+        await this.#end(next);
+        throw error;
+      } finally {
+        this.#replacing = null;
+      }
+      await this.#closing();
+      this.#type = type;
+      await this.#install(next);
+    } catch (error) {
+      if (this.#engine === null) this.#tellNotOpened(error);
+      throw error;
+    } finally {
+      this.#missed = null;
+      this.#show();
+    }
+    this.#catchUp(missed);
+    if (this.#world.leads()) this.lead();
+  }
+
+  #watched(): Set<string> {
+    this.#missed = new Set<string>();
+    return this.#missed;
+  }
+
+  async #opened(type: EngineType<unknown>): Promise<NewEngine> {
+    const life = { ended: false };
+    try {
+      const opened = type.open(this.#needs(life));
+      return { type, life, value: opened instanceof Promise ? await opened : opened };
+    } catch (error) {
+      life.ended = true;
+      throw error;
+    }
+  }
+
+  async #install(next: NewEngine): Promise<void> {
+    const { type, value, life } = next;
+    try {
+      if (type.begin !== undefined) await type.begin(value);
+    } catch (error) {
+      await this.#end(next);
+      throw error;
+    }
+    this.#life = life;
+    this.#engine = { value };
+    this.#trouble = null;
+  }
+
+  async #end({ type, value, life }: NewEngine): Promise<void> {
+    try {
+      await type.close?.(value);
+    } catch (error) {
+      this.#tellTrouble("an engine did not close well", error);
+    } finally {
+      life.ended = true;
+    }
+  }
+
+  #tellNotOpened(error: unknown): void {
+    // Only a Failure is known to hold no secret.
+    this.#trouble = error instanceof Failure ? describe(error) : "its engine could not be opened";
+    const { path, accessor } = this.#record;
+    const cause = this.#trouble;
+    this.#world.log.error("a mount could not be opened", { path, accessor, cause });
+  }
+
+  /** Kept for the time when it cannot be opened. */
+  async #remember(): Promise<void> {
+    const { closed } = this.#type ?? {};
+    const { uuid } = this.#record;
+    if (this.#engine === null || closed === undefined) return;
+    const { local } = this.#world;
+    const seen = closed.keep(this.#engine.value);
+    const key = seenKey(uuid);
+    const before = local.get(key, seenCodec);
+    if (JSON.stringify(before) === JSON.stringify(seen)) return;
+    try {
+      await local.write((tx) => tx.put(key, seen, seenCodec));
+    } catch (error) {
+      this.#tellTrouble("what an engine answers to could not be kept", error);
+    }
   }
 
   async #closing(): Promise<void> {
@@ -267,13 +417,9 @@ export class Mount {
     this.#engine = null;
     this.#trouble = "it is closed";
     this.#show();
-    try {
-      await this.type?.close?.(engine.value);
-    } catch (error) {
-      this.#tellTrouble("an engine did not close well", error);
-    } finally {
-      this.#life.ended = true;
-    }
+    const type = this.#type;
+    const life = this.#life;
+    if (type !== null) await this.#end({ type, value: engine.value, life });
   }
 
   #needs(life: Life): EngineNeeds {
@@ -283,6 +429,7 @@ export class Mount {
     return {
       ...this.#world.services({ facts, type, kind }),
       storage: new MountStorage(this.#data(), life, this.#writeAhead),
+      localStorage: new MountStorage(this.#localData(), life, this.#writeAhead),
       writeAhead: this.#writeAhead,
       clock,
       timers,
@@ -311,6 +458,13 @@ export class Mount {
     const { shared, local: here } = this.#world;
     if (this.#folder !== null) return here.sub(this.#folder, this.#scope());
     return (local ? here : shared).sub(dataOf(namespaceId, uuid), this.#scope());
+  }
+
+  /** Beside what is shared; of a local mount, the same. */
+  #localData(): View {
+    const { namespaceId, uuid } = this.#record;
+    if (this.#folder !== null) return this.#data();
+    return this.#world.local.sub(dataOf(namespaceId, uuid), this.#scope());
   }
 
   #newWriteAhead(): WriteAheadLog {
@@ -347,16 +501,24 @@ export class Mount {
   #newFound(): FoundMount | null {
     const { type } = this;
     if (type === null) return null;
-    const { routes } = this.#world;
-    const { path, options, state } = this.#record;
+    const { routes, local } = this.#world;
+    const { uuid, path, options, state, plugin } = this.#record;
+    const engine = this.#engine;
     const disabling = state.kind === "disabling";
-    if (disabling && this.#engine === null) return null; // it is as good as gone
-    const endpoints = disabling
-      ? routes.leaving(type, options)
-      : this.#engine === null
-        ? routes.closed(type, options, this.#trouble ?? "it is closed")
-        : routes.of(type, options).routes;
-    return { ref: this.#ref, taken: segmentsOf(path).length, endpoints };
+    if (disabling && engine === null) return null; // it is as good as gone
+    const cause = this.#trouble ?? "it is closed";
+    const refusal = () =>
+      plugin === undefined ? failures.notReady(cause) : failures.notLoaded(path, cause);
+    const kept = () => (type.closed === undefined ? null : local.get(seenKey(uuid), seenCodec));
+    const endpoints =
+      engine === null
+        ? routes.closed(type, options, { kept: unlessDamaged(kept, null), refusal })
+        : disabling
+          ? routes.leaving(type, options, engine.value)
+          : routes.opened(type, options, engine.value);
+    const waits = engine === null && plugin !== undefined && this.#underWay > 0;
+    const opening = waits ? this.#last : null;
+    return { ref: this.#ref, taken: segmentsOf(path).length, opening, endpoints };
   }
 
   #newRef(): MountRef {

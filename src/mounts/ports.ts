@@ -20,6 +20,8 @@ export interface MountsOptions {
   readonly shared: View;
   readonly local: View;
   readonly types: readonly EngineType<unknown>[];
+  /** Default: there are none but these. */
+  readonly foreign?: ForeignTypes;
   /** Those that every namespace has. Default none. */
   readonly fixed?: readonly FixedMount[];
   /** Other names of types, and what they stand for. Default none. */
@@ -68,6 +70,22 @@ export interface NamespacesKnown extends PathsTaken {
   ): { readonly namespace: NamespaceRef; readonly taken: number };
 }
 
+/** Types that are not built in. */
+export interface ForeignTypes {
+  /** Of those that can be mounted now. `wanted` empty: whichever would be taken. Null: there is none of the name, or none of that version. Throws
+   *  a Failure where the version is not to be chosen. */
+  choose(kind: MountKind, name: string, wanted: string): ForeignChoice | null;
+  /** Of a mount that was made of it, whether it is to be had now or not. */
+  type(kind: MountKind, name: string, version: string): EngineType<unknown>;
+}
+
+export interface ForeignChoice {
+  /** That mounts keep; empty: whichever is chosen whenever it is opened. */
+  readonly version: string;
+  /** Without a version that is wanted it stands before what is built in under its name. */
+  readonly hides: boolean;
+}
+
 export interface TypeAlias {
   readonly type: string;
   readonly options: EngineOptions;
@@ -105,6 +123,8 @@ export interface MountChange {
 export interface MountView {
   readonly record: MountRecord;
   readonly version: string;
+  /** Of what runs for it outside this server; empty: nothing does. */
+  readonly sha256: string;
   /** Why it does not answer. */
   readonly trouble: string | null;
   /** While it is being disabled. */

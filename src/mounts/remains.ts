@@ -18,6 +18,7 @@ import {
   entryCodec,
   entryKey,
   type MountEntry,
+  seenKey,
 } from "./table/mount-record.ts";
 import { type MountLogins, stopped } from "./teardown.ts";
 import { writeAheadOf } from "./undo/write-ahead-keys.ts";
@@ -55,6 +56,8 @@ export class MountFollower implements Follower<MountEntry> {
     const uuid = key.slice(ENTRIES.length);
     const namespaceId = before?.namespaceId ?? UNKNOWN;
     const local = tx.on(this.#parts.local);
+    if (after === null && local.get(seenKey(uuid), bytesCodec) !== null)
+      local.delete(seenKey(uuid));
     const isEmpty = local.keys(contentsOf(namespaceId, uuid), { limit: 1 }).length === 0;
     const hasLogins = after === null && this.#parts.logins.has(tx, uuid);
     if (isEmpty && !hasLogins) return;

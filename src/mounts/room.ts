@@ -7,7 +7,8 @@ import { MountSight, type MountSightOptions } from "./api/mount-sight.ts";
 import { Mounts } from "./mounts.ts";
 import type { MountsOptions } from "./ports.ts";
 
-export interface MountsNeeds extends Required<Omit<MountsOptions, "maxMounts">> {
+export interface MountsNeeds
+  extends Required<Omit<MountsOptions, "maxMounts" | "foreign">>, Pick<MountsOptions, "foreign"> {
   readonly sight: MountSightOptions["sight"];
 }
 

@@ -150,10 +150,11 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       anonymousSelf: acl.anonymousSelf,
       life: { usual: config.defaultLeaseTtl, max: acl.tokenMaxExpirationTtl },
       mounts: { byUuid: (uuid) => rooms.mounts.mounts.byUuid(uuid) },
-      stillKnows: async (uuid, metadata) => {
+      renewLogin: async (uuid, owner, request) => {
         const mount = rooms.mounts.mounts.byUuid(uuid);
         if (mount === null) throw methodGone();
-        return (await mount.type.stillKnows?.(mount.ref.engine, metadata)) ?? true;
+        const { renewLogin } = mount.type;
+        return renewLogin === undefined ? {} : await renewLogin(mount.ref.engine, owner, request);
       },
       limits: (caller, kept) => {
         const below = rooms.namespaces.namespaces.createdBelow(caller.namespace);

@@ -27,7 +27,7 @@ export interface TokensNeeds extends Required<Omit<TokensOptions, "maxCached">> 
   /** How long tokens of auth/token live. */
   readonly life: AuthTokensOptions["life"];
   readonly mounts: LoginTokensOptions["mounts"];
-  readonly stillKnows: AuthTokensOptions["stillKnows"];
+  readonly renewLogin: AuthTokensOptions["renewLogin"];
   readonly limits: AuthTokensOptions["limits"];
   readonly isProgram: AuthTokensOptions["isProgram"];
 }
@@ -71,8 +71,8 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
       source,
       anonymousSelf,
     });
-    const { stillKnows, limits, isProgram } = needs;
-    const options = { stillKnows, limits, isProgram };
+    const { renewLogin, limits, isProgram } = needs;
+    const options = { renewLogin, limits, isProgram };
     return {
       tokens,
       aclTokens,

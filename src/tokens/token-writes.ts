@@ -8,6 +8,7 @@ import type { Tx } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";
+import type { LoginRenewal } from "@holdfast/shared/endpoint/lease";
 import { increment, renewedUntil } from "./life/renewal.ts";
 import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
@@ -85,19 +86,28 @@ export class TokenWrites {
   }
 
   /** Lets a renewable token live for `requested` from now, but never past the longest lifetime. Null for the
-   *  time it was made with. */
-  renew(namespaceId: string, accessor: string, requested: Nanos | null): Promise<Token> {
+   *  time it was made with. `said`: by the method that it was logged in by. */
+  renew(
+    namespaceId: string,
+    accessor: string,
+    requested: Nanos | null,
+    said: LoginRenewal = {},
+  ): Promise<Token> {
     const { rows, lookup, lifetimes } = this.#parts;
     return rows.shared.write((tx) => {
       const before = this.#stored(tx, namespaceId, accessor);
       if (before === null) throw failures.cannotFind(accessor);
       const { expires: until } = before;
+      const known = withRenewal(before, said);
       if (!before.renewable || until === null) throw failures.notRenewable();
       if (lookup.isOver(before, tx)) throw failures.tokenInvalid(["token has expired"]);
       if (!lookup.isOpen(before)) throw failures.loginClosed();
-      const life = { now: tx.time, by: increment(before, requested), max: lifetimes.max };
-      const expires = renewedUntil({ ...before, expires: until }, life);
-      const after = { ...before, expires, modifyIndex: tx.index };
+      const { max } = lifetimes;
+      const longest = shorter(max, positive(said.maxTtl) ?? max);
+      const usual = orRequested(requested, said);
+      const life = { now: tx.time, by: increment(known, usual), max: longest };
+      const expires = renewedUntil({ ...known, expires: until }, life);
+      const after = { ...known, expires, modifyIndex: tx.index };
       rows.replace(tx, before, after);
       return after;
     });
@@ -217,4 +227,29 @@ export class Minting {
     this.#rows.put(tx, token, hash, drawn);
     return token;
   }
+}
+
+/** What its login method says of it from now on. */
+function withRenewal(token: Token, { period, owner }: LoginRenewal): Token {
+  const { terms, origin } = token;
+  const periodic = positive(period);
+  return {
+    ...token,
+    ...(periodic === null || terms === undefined ? {} : { terms: { ...terms, period: periodic } }),
+    ...(owner === undefined || origin === undefined ? {} : { origin: { ...origin, owner } }),
+  };
+}
+
+/** A method says how long where nobody has asked. */
+function orRequested(requested: Nanos | null, { ttl }: LoginRenewal): Nanos | null {
+  return positive(requested) ?? positive(ttl);
+}
+
+/** 0 is as not given. */
+function positive(nanos: Nanos | null | undefined): Nanos | null {
+  return nanos === undefined || nanos === null || nanos === 0n ? null : nanos;
+}
+
+function shorter(a: Nanos, b: Nanos): Nanos {
+  return a < b ? a : b;
 }

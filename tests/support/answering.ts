@@ -30,6 +30,8 @@ export const CONTEXT: RequestContext = {
   may: async () => false,
   mightEver: async () => false,
   confirmExists: () => {},
+  creates: async () => false,
+  issues: () => {},
   pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
@@ -79,7 +81,7 @@ function partsOf({ fields }: Served, values: Readonly<Record<string, JsonValue>>
       if (field.source === "path")
         path[name] = field.folds === "case" ? fold(text(value)) : text(value);
       else if (field.source === "query") query.set(name, value === true ? value : text(value));
-      else if (field.source === "whole") Object.assign(body, value);
+      else if (field.source === "whole" || field.source === "given") Object.assign(body, value);
       else body[name] = value;
     }
   }

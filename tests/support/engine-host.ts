@@ -139,6 +139,8 @@ export class TestedEngine<E> {
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       mightEver: async (capability, where) => mightEver?.(capability, where) ?? true,
       confirmExists: () => {},
+      creates: async () => false,
+      issues: () => {},
       pace: ownPace(this.needs),
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {

@@ -37,7 +37,12 @@ const members = {
   running_plugin_version: text("The version that runs."),
   running_sha256: text("Of a plugin."),
   deprecation_status: text("Whether the type will go."),
-  state: out.optional(out.oneOf(["disabling", "moving"], "Why no request reaches it.")),
+  state: out.optional(
+    out.oneOf(
+      ["disabling", "moving", "unloaded"],
+      "Why no request reaches it, or none is answered.",
+    ),
+  ),
   leases_left: out.optional(out.integer("Leases still to be revoked.")),
   trouble: out.optional(text("Why it does not answer, or does not get on.")),
   shadowed: out.optional(
@@ -72,8 +77,9 @@ export const tuningOutput = out.object({
 });
 
 export function showMount(view: MountView): OutputOf<typeof mountOutput> {
-  const { record, version, trouble, leasesLeft, shadowed } = view;
-  const { config: own, state } = record;
+  const { record, version, sha256, trouble, leasesLeft, shadowed } = view;
+  const { config: own, state, plugin } = record;
+  const unloaded = plugin !== undefined && trouble !== null && state.kind === "active";
   return {
     accessor: record.accessor,
     type: record.type,
@@ -88,11 +94,12 @@ export function showMount(view: MountView): OutputOf<typeof mountOutput> {
       max_lease_ttl: own.maxLeaseTtl,
       ...showConfig(record),
     },
-    plugin_version: "",
-    running_plugin_version: version,
-    running_sha256: "",
+    plugin_version: plugin?.version ?? "",
+    running_plugin_version: unloaded ? "" : version,
+    running_sha256: sha256,
     deprecation_status: "supported",
     ...(state.kind === "active" ? {} : { state: state.kind }),
+    ...(unloaded ? { state: "unloaded" as const } : {}),
     ...(leasesLeft === null ? {} : { leases_left: leasesLeft }),
     ...(trouble === null ? {} : { trouble }),
     ...(shadowed.length === 0 ? {} : { shadowed: shadowed.map(showShadowed) }),

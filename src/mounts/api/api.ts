@@ -86,7 +86,13 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       belongs: (_, { local }) => (local === true ? "local" : "shared"),
       input: {
         path,
-        type: wire.body("type").string("Type of the engine."),
+        type: wire.body("type").string("Type of the engine: one that is built in, or a plugin."),
+        pluginName: wire
+          .body("plugin_name")
+          .string('Name of a plugin, where type is "plugin": older clients say it so.', {
+            max: 128,
+          })
+          .optional(),
         description: beside.description,
         config: configField(kind),
         options: beside.options,
@@ -106,7 +112,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       exists: (mounts, params, { namespace }) => mounts.has(namespace, kind, params["path"] ?? ""),
       handler: async (mounts, { config = {}, version, ...input }, context) => {
         const read = readConfig(kind, config);
-        const mount = { ...input, kind, config: read.change, version: version ?? read.version };
+        const { pluginName = read.pluginName, ...rest } = input;
+        const type = input.type === "plugin" ? (pluginName ?? input.type) : input.type;
+        const wanted = version ?? read.version;
+        const mount = { ...rest, type, kind, config: read.change, version: wanted };
         await mounts.enable(context.namespace, mount, (exists) => context.confirmExists(exists));
         const warnings: string[] = [];
         if (input.sealWrap === true) warnings.push(SEAL_WRAP);

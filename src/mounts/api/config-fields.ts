@@ -132,7 +132,7 @@ type ReadConfig = {
 const config = wire.body("config").object("What can be tuned.").optional();
 
 /** Older clients give these there too. */
-const MEMBERS_BESIDE = [{ name: "plugin_version" }, { name: "options" }];
+const MEMBERS_BESIDE = [{ name: "plugin_version" }, { name: "plugin_name" }, { name: "options" }];
 
 /** `config` of a new mount: each member as its field is read. */
 export function configField(kind: MountKind): Field<JsonObject | undefined> {
@@ -149,9 +149,14 @@ export function configField(kind: MountKind): Field<JsonObject | undefined> {
 export function readConfig(
   kind: MountKind,
   value: JsonObject,
-): { readonly change: ConfigChange; readonly version: string | undefined } {
+): {
+  readonly change: ConfigChange;
+  readonly version: string | undefined;
+  readonly pluginName: string | undefined;
+} {
   const entries = Object.entries(CONFIG_FIELDS[kind]);
   const read = entries.map(([key, field]) => [key, field.read(value[field.name])]);
   const version = wire.body("plugin_version").string("").optional().read(value["plugin_version"]);
-  return { change: Object.fromEntries(read) as ReadConfig, version };
+  const pluginName = wire.body("plugin_name").string("").optional().read(value["plugin_name"]);
+  return { change: Object.fromEntries(read) as ReadConfig, version, pluginName };
 }

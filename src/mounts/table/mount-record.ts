@@ -3,6 +3,7 @@
 // the table is loaded, and followed, without a look at what the mounts hold.
 
 import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { EngineOptions } from "@holdfast/plugin-sdk/engine";
 import type { MountConfig } from "./mount-config.ts";
 
@@ -14,6 +15,8 @@ export interface MountRecord {
   readonly accessor: string;
   readonly kind: MountKind;
   readonly type: string;
+  /** Of a plugin: which version was chosen for it; empty: the one without. Default: its type is built in. */
+  readonly plugin?: { readonly version: string } | undefined;
   readonly namespaceId: string;
   /** With a slash at the end, relative to its namespace: "kv/", "auth/people/". */
   readonly path: string;
@@ -73,6 +76,13 @@ export function recordKey(namespaceId: string, uuid: string): string {
 export function claimKey(namespaceId: string, path: string): string {
   return `ns/${namespaceId}/mount-paths/${path.replace(/\/$/, "")}`;
 }
+
+/** Below local/: what is kept of an opened engine for the time when it cannot be opened. */
+export function seenKey(uuid: string): string {
+  return `plugins/seen/${uuid}`;
+}
+
+export const seenCodec: Codec<JsonObject> = jsonCodec();
 
 /** Below it lies what the mount's engine keeps. */
 export function dataOf(namespaceId: string, uuid: string): string {

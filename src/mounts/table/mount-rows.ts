@@ -18,6 +18,7 @@ import {
   type MountRecord,
   recordCodec,
   recordKey,
+  seenKey,
 } from "./mount-record.ts";
 
 const PAGE = 1000;
@@ -68,6 +69,7 @@ export class MountRows {
     own.delete(recordKey(namespaceId, uuid));
     own.delete(entryKey(uuid));
     this.unclaim(tx, record, namespaceId, path);
+    if (record.plugin !== undefined) tx.on(this.local).delete(seenKey(uuid));
     if (!record.local) this.follower.follow(tx, entryKey(uuid), { namespaceId }, null);
   }
 

@@ -11,7 +11,8 @@ import type { View } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { MountTree } from "./mount-tree.ts";
-import { ENTRIES, type MountKind, type MountRecord, ownerOf, recordOwner } from "./mount-record.ts";
+import type { TypeOf } from "./mount-types.ts";
+import { ENTRIES, type MountRecord, ownerOf, recordOwner } from "./mount-record.ts";
 import type { MountRows } from "./mount-rows.ts";
 import { segmentsOf } from "./mount-path.ts";
 import { type FoundMount, Mount, type MountWorld } from "../open-mount.ts";
@@ -23,7 +24,7 @@ const LOADED_AT_ONCE = 500;
 export interface TableOptions {
   readonly rows: MountRows;
   readonly world: MountWorld;
-  readonly typeOf: (kind: MountKind, type: string) => EngineType<unknown> | null;
+  readonly typeOf: (record: TypeOf) => EngineType<unknown> | null;
   readonly namespaces: { byId(id: string): NamespaceRef | null };
   /** One has come, gone or become another. */
   readonly changed: (uuid: string) => void;
@@ -150,13 +151,13 @@ export class Table {
     // A namespace that is being deleted is nobody's, but its mounts have to be emptied.
     const namespace = known ?? { id: record.namespaceId, path: "", created: 0n };
     if (before === undefined) {
-      const mount = new Mount(world, typeOf(record.kind, record.type), record, namespace);
+      const mount = new Mount(world, typeOf(record), record, namespace);
       this.#place(mount);
       void mount.open();
       return;
     }
     this.#displace(before);
-    before.follow(record, namespace);
+    before.follow(record, namespace, typeOf(record));
     this.#place(before);
   }
 

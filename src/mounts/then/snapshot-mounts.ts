@@ -12,7 +12,6 @@ import {
   claimCodec,
   claimKey,
   dataOf,
-  type MountKind,
   type MountRecord,
 } from "../table/mount-record.ts";
 import { MountRows } from "../table/mount-rows.ts";
@@ -27,7 +26,7 @@ export interface SnapshotMountsOptions {
   /** Of everything below shared/ and local/ in the snapshot. */
   readonly shared: View;
   readonly local: View;
-  readonly typeOf: (kind: MountKind, type: string) => EngineType<unknown> | null;
+  readonly typeOf: (record: MountRecord) => EngineType<unknown> | null;
   /** A mount as it is today; null where there is none. */
   readonly today: (uuid: string) => MountRecord | null;
   readonly ttls: ServerTtls;
@@ -109,7 +108,7 @@ export class SnapshotMounts {
   }
 
   #opening(record: MountRecord, mount: MountRef): Opened {
-    const type = this.#options.typeOf(record.kind, record.type);
+    const type = this.#options.typeOf(record);
     if (type === null) throw failures.noMountThen(mount.path);
     const open = async () => type.open(this.#needs(record, mount));
     return { type, engine: open(), users: 0 };
@@ -121,6 +120,7 @@ export class SnapshotMounts {
     return {
       ...NO_SERVICES, // nothing of then calls anybody outside
       storage: readOnlyStorage(view),
+      localStorage: readOnlyStorage(local.sub(dataOf(record.namespaceId, record.uuid))),
       writeAhead: readOnlyWriteAhead,
       clock,
       timers,

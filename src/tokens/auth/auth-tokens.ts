@@ -2,10 +2,12 @@
 // give to a token that it makes, and how long that lives. The tokens are those of the ACL API.
 
 import { secondsLeft, showDuration, showSeconds } from "@holdfast/shared/text/duration";
+import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import { someNames } from "@holdfast/shared/text/some-names";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { LoginRenewal, LoginRenewalRequest } from "@holdfast/shared/endpoint/lease";
 import type { WritesTo } from "@holdfast/shared/endpoint/endpoint";
 import type {
   RequestContext,
@@ -35,6 +37,8 @@ import * as failures from "../acl/view-failures.ts";
 const DEFAULT = "default";
 const BATCH = 32; // tokens read in one go: a millisecond or two
 const LOOKED_AT_ONCE = 16; // policies, each of which may have to be parsed
+/** A method has looked, and would not. */
+const REFUSALS: ReadonlySet<FailureKind> = new Set(["invalid", "denied", "not-found"]);
 const NO_LIMITS: ReadonlySet<string> = new Set();
 
 export interface AuthTokensOptions {
@@ -42,8 +46,12 @@ export interface AuthTokensOptions {
   readonly clock: Clock;
   readonly life: LifeBounds;
   readonly turns: Pick<FairTurns, "next">;
-  /** Whether a login method still knows whom it has let in. */
-  readonly stillKnows: (mount: string, metadata: Origin["metadata"]) => Promise<boolean>;
+  /** What a login method says of whom it has let in; null where it knows them no more. */
+  readonly renewLogin: (
+    mount: string,
+    owner: Origin["metadata"],
+    request: LoginRenewalRequest,
+  ) => Promise<LoginRenewal | null>;
   /** The policies of a caller that take rights away, or would from `kept` if they were left out. */
   readonly limits: (caller: Caller, kept: ReadonlySet<string>) => Promise<ReadonlySet<string>>;
   /** Whether a policy is an RGP. */
@@ -223,8 +231,9 @@ export class AuthTokens {
   async renew(token: Token, requested: Nanos | null): Promise<IssuedToken> {
     const { tokens } = this.#options;
     const { now } = this;
-    if (!(await this.#isKnown(token))) throw failures.notKnownAnyMore();
-    const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, requested);
+    const said = await this.#methodSays(token, requested);
+    if (said === null) throw failures.notKnownAnyMore();
+    const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, requested, said);
     // Who asked for no time gets what there is, and one with a period was told when it was made.
     if (requested === null || requested === 0n) return { token: renewed, warnings: [] };
     const wanted = increment(token, requested);
@@ -264,10 +273,23 @@ export class AuthTokens {
     await this.#options.tokens.deleteAlone({ namespaceId, accessor, global });
   }
 
-  /** Whether the login that it came through, be it as a child or an orphan, still knows its owner. */
-  async #isKnown({ origin }: Token): Promise<boolean> {
+  /** The login that it came through, be it as a child or an orphan: null where that knows its owner no more. */
+  async #methodSays(token: Token, requested: Nanos | null): Promise<LoginRenewal | null> {
+    const { origin, created: issued, policies } = token;
     const { mount = null, metadata = {}, owner = metadata } = origin ?? {};
-    return mount === null || (await this.#options.stillKnows(mount, owner));
+    if (mount === null) return {};
+    const increment = requested === 0n ? null : requested;
+    return await this.#options.renewLogin(mount, owner, { increment, issued, policies });
+  }
+
+  /** Whoever could not renew it now leaves nothing behind that could be. */
+  async #isKnown(token: Token): Promise<boolean> {
+    try {
+      return (await this.#methodSays(token, null)) !== null;
+    } catch (error) {
+      if (error instanceof Failure && REFUSALS.has(error.kind)) return false;
+      throw error;
+    }
   }
 
   #isOver(token: Token): boolean {

@@ -99,6 +99,8 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     may: async () => false,
     mightEver: async () => false,
     confirmExists: () => {},
+    creates: async () => false,
+    issues: () => {},
     pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
