@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Transform } from "node:stream";
-import type { TestContext } from "node:test";
+import type { Ends } from "../servers/started-server.ts";
 
 /** Seen from who has dialled: what it sends goes there, and the answers come back. */
 export type Direction = "there" | "back";
@@ -22,7 +22,7 @@ export class TcpProxy {
   }
 
   /** In front of a port of this machine. */
-  static async before(t: Pick<TestContext, "after">, target: number): Promise<TcpProxy> {
+  static async before(t: Ends, target: number): Promise<TcpProxy> {
     const proxy = new TcpProxy(target);
     proxy.#server.listen(0, "127.0.0.1");
     await once(proxy.#server, "listening");
@@ -110,7 +110,8 @@ class Way {
     const gate = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         const pass = () => {
-          if (this.left <= 0) return;
+          // Called when its time has come, and whenever something has changed: it passes once.
+          if (this.left <= 0 || !this.#waiting.has(pass)) return;
           const now = performance.now();
           if (this.rate !== Infinity && this.#free > now) {
             setTimeout(pass, this.#free - now).unref();

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { fromHex } from "@holdfast/shared/bytes";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { type Answer, at } from "../../http-client.ts";
 import { until } from "../../until.ts";
+import type { Ends } from "../../servers/started-server.ts";
 import { ClusterProcess, equalProcesses, joinProcess } from "../cluster-process.ts";
 
 const PERFORMANCE = "/v1/sys/replication/performance";
@@ -36,13 +36,14 @@ export async function perfStatus(cluster: ClusterProcess): Promise<JsonObject> {
   return at(answer, "data") as JsonObject;
 }
 
-export function startRegionProcess(t: TestContext, region: string): Promise<ClusterProcess> {
-  return ClusterProcess.start(t, () => `region = "${region}"`);
+/** `more`: lines of its configuration. */
+export function startRegionProcess(t: Ends, region: string, more = ""): Promise<ClusterProcess> {
+  return ClusterProcess.start(t, () => `region = "${region}"\n${more}`);
 }
 
 /** A primary with a key/value mount at secret/. */
-export async function startPerformanceProcess(t: TestContext): Promise<ClusterProcess> {
-  const primary = await startRegionProcess(t, "a");
+export async function startPerformanceProcess(t: Ends, more = ""): Promise<ClusterProcess> {
+  const primary = await startRegionProcess(t, "a", more);
   const { token } = primary;
   const body = { type: "kv", options: { version: "2" } };
   is(await primary.call("POST", "/v1/sys/mounts/secret", { token, body }), 204);
