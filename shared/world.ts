@@ -2,7 +2,7 @@
 // the five files that implement these interfaces is handed one, so that the simulator can run
 // production code under a seed. Storage engines are the sixth part of the world: storage/engines/engine.ts.
 
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 
 /** Nanoseconds since 1970-01-01T00:00:00Z. */
 export type Instant = bigint;
@@ -167,6 +167,104 @@ export interface WorkFiles {
   /** Takes the place of whatever is there, durably. */
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
+}
+
+/** What a file is by its descriptor: equal facts are the same bytes, unless somebody with all rights wants it otherwise. */
+export interface ProgramFacts {
+  /** Device, inode, size, and when content and rights were changed last. */
+  readonly identity: string;
+  readonly isFile: boolean;
+  readonly size: number;
+  readonly mode: number; // permission bits only
+  readonly user: number;
+  /** How many names it has. */
+  readonly names: number;
+}
+
+/** A file of a directory, both open: what their paths lead to by now does not matter. */
+export interface ProgramFile {
+  /** By now. */
+  facts(): Promise<ProgramFacts>;
+  readonly directory: Pick<ProgramFacts, "mode" | "user">;
+  read(): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Programs that operators have put into a directory, and our own copies of them. */
+export interface ProgramFiles {
+  /** Number of the user that we run as. */
+  readonly us: number;
+  /** Follows a link neither to the directory nor to the file: then it throws, as where the name leads elsewhere. Null: there is none. */
+  open(directory: string, name: string): Promise<ProgramFile | null>;
+  /** Writes a new file from its beginning to its end, with this mode. Nothing is left where `bytes` throws. */
+  write(path: string, bytes: AsyncIterable<Uint8Array>, mode: number): Promise<void>;
+  look(path: string): Promise<ProgramFacts | null>;
+  /** Makes it with this mode whatever the umask is; one that is there already must be a directory of ours, which gets it. */
+  makeFolder(path: string, mode: number): Promise<void>;
+  /** A folder that is somebody else's from then on. */
+  giveFolder(path: string, user: number, group: number): Promise<void>;
+  names(folder: string): Promise<string[]>;
+  /** With all that is in it; follows no links. */
+  removeFolder(path: string): Promise<void>;
+  removeFile(path: string): Promise<void>;
+  readSmall(path: string): Promise<string | null>;
+  writeSmall(path: string, text: string): Promise<void>;
+}
+
+/** A program to start: no shell reads it, and nothing of our own environment reaches it. */
+export interface ChildStart {
+  /** The whole path. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Its standard input stays open until we end, however we do. Default: it has none. */
+  readonly isTied?: boolean;
+  /** What it finds to read at its descriptor 3. */
+  readonly third?: Uint8Array;
+}
+
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** The first of a group of processes. */
+export interface Child {
+  readonly pid: number;
+  /** When it began, as the system counts: tells it from another one that has its number later. Empty where that is not known. */
+  readonly began: string;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exited: Promise<ChildExit>;
+  /** All of the group at once; also what is left of it when the first has ended. */
+  killGroup(): void;
+}
+
+export interface ProcessFacts {
+  readonly began: string;
+  readonly group: number;
+  /** Whose memory it counts, in bytes. */
+  readonly memory: number;
+}
+
+/** Other programs: started, looked at, ended. */
+export interface ChildProcesses {
+  /** Rejects with an error of the system where it cannot be started. */
+  start(what: ChildStart): Promise<Child>;
+  /** What runs under a number; null where nothing does. What has ended and was not collected yet is nothing. */
+  look(pid: number): ProcessFacts | null;
+  /** Numbers of all that run. */
+  all(): number[];
+  /** Whether it was started with this in its environment, NAME=value. */
+  hasVariable(pid: number, variable: string): boolean;
+  kill(pid: number): void;
+  killGroup(group: number): void;
+  /** Our own. */
+  readonly pid: number;
+  /** The runtime that we run on. */
+  readonly runtime: string;
+  /** Of a name or a number; null where the system does not know it. */
+  user(name: string): { readonly user: number; readonly group: number } | null;
 }
 
 export interface Address {

@@ -102,6 +102,8 @@ export interface Offered {
 export interface ProbeReport {
   /** What the plugin says of its version; empty where it says nothing. */
   readonly version: string;
+  /** What it says that it is; null where it says nothing, as those for databases do. */
+  readonly kind: "auth" | "secret" | null;
 }
 
 export interface Processes {

@@ -95,6 +95,21 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "large files (snapshots), reached without ever waiting for a disk in the main thread",
   },
   {
+    file: /^src\/system\/child-processes\.ts$/,
+    may: ["processes", "files"],
+    why: "other programs are started and looked at here, by the kernel's own files; no simulator runs any",
+  },
+  {
+    file: /^src\/system\/program-files\.ts$/,
+    may: ["files"],
+    why: "files of plugins, reached through the descriptor of their directory, and the folders of those that run",
+  },
+  {
+    file: /^src\/plugins\/process\/link\.ts$/,
+    may: ["sockets"],
+    why: "TLS on the Unix sockets between the server and its plugins",
+  },
+  {
     file: /^src\/audit\/devices\/connector\.ts$/,
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",

@@ -13,6 +13,15 @@ export interface Launch {
   readonly folders: Folders;
   /** Short, of letters and digits, this one's alone: for names that have to be. */
   readonly id: string;
+  readonly kept: Kept;
+}
+
+/** What is ended when the server dies, and swept when it starts the next time. Said before it can be lost; forgotten when the
+ *  process has ended. */
+export interface Kept {
+  group(first: { readonly pid: number; readonly began: string }): Promise<void>;
+  /** A program with its arguments, by its whole path, that ends what is no process of ours. */
+  command(words: readonly string[]): Promise<void>;
 }
 
 /** Of one process alone; both are there before it starts, and go after it has ended. */

@@ -1,0 +1,387 @@
+// Processes of plugins: each started once for all who may share it, from a copy of the registered file, and started again by
+// whoever finds it gone. Nothing is started before somebody needs it, and nothing is left when the server is gone.
+
+import type { Log } from "@holdfast/shared/log";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { SessionWorld } from "@holdfast/shared/grpc/session-life";
+import { Sweep } from "@holdfast/shared/sweep";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type {
+  ChildProcesses,
+  Clock,
+  Nanos,
+  ProgramFiles,
+  Random,
+  Timers,
+} from "@holdfast/shared/world";
+import { makeCertificate } from "@holdfast/plugin-sdk/wire/certificate";
+import {
+  DATABASE_COOKIE,
+  DATABASE_PROTOCOLS,
+  ENGINE_COOKIE,
+  ENGINE_PROTOCOLS,
+  environmentFor,
+} from "@holdfast/plugin-sdk/wire/handshake";
+import type { HeldProcess, ProbeReport, Processes, Program } from "../ports.ts";
+import { chooseRunner, type Isolation } from "../runners/isolation.ts";
+import type { Runner } from "../runners/runner.ts";
+import type { User } from "../runners/ways.ts";
+import { environmentOf } from "./environment.ts";
+import { noContainers, NOT_STARTED, processesClosed } from "./failures.ts";
+import { Family } from "./family.ts";
+import { ProcessFigures, type ProcessReport } from "./figures.ts";
+import { OutputPace, PluginLog } from "./output.ts";
+import { PrivateCopies } from "./private-copies.ts";
+import { askWhatItIs } from "./probe.ts";
+import { RunFolder, sweepRuns } from "./run-folder.ts";
+import { StartedProcess } from "./started-process.ts";
+import { Turns } from "./turns.ts";
+
+const STARTS_AT_ONCE = 4;
+const STARTS_WITHIN: Nanos = MINUTE;
+const PROBES_WITHIN: Nanos = 15n * SECOND;
+const ID_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
+const ID_LENGTH = 10;
+
+export interface ProcessSettings {
+  /** plugin_directory; null: no file is run. */
+  readonly directory: string | null;
+  readonly fileOwner: number | null;
+  readonly filePermissions: number;
+  /** plugin_tmpdir. */
+  readonly temporary: string;
+  /** Where copies of files go, where we run them ourselves: a folder of the server's own, for this alone. */
+  readonly copies: string;
+  readonly user: User | null;
+  readonly isolation: Isolation;
+  readonly inheritEnv: boolean;
+  readonly withoutMultiplexing: readonly string[];
+  /** Files and folders that a sandbox hides. */
+  readonly hidden: readonly string[];
+}
+
+export interface ProcessParts {
+  readonly settings: ProcessSettings;
+  readonly children: ChildProcesses;
+  readonly files: ProgramFiles;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** The server's own. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly machine: { readonly platform: string; readonly arch: string };
+  /** Under `plugin`. */
+  readonly log: Log;
+  /** For programs with an image; null where none are run. */
+  readonly containers: Runner | null;
+  /** Of handshakes. Default: a minute, and 15 s for one that is only asked what it is. */
+  readonly startsWithin?: Nanos;
+}
+
+export class PluginProcesses implements Processes {
+  readonly #parts: ProcessParts;
+  readonly #log: Log;
+  readonly #world: SessionWorld;
+  readonly #copies: PrivateCopies;
+  readonly #turns = new Turns(STARTS_AT_ONCE);
+  readonly #families = new Map<string, Family>();
+  /** Programs of which new processes are made beside these. */
+  readonly #old = new Set<Family>();
+  readonly #probes = new Set<StartedProcess>();
+  readonly figures = new ProcessFigures();
+  #run: RunFolder | null = null;
+  #runner: Promise<Runner> | null = null;
+  #closing = new AbortController();
+  #isOpen = false;
+
+  constructor(parts: ProcessParts) {
+    this.#parts = parts;
+    this.#log = parts.log;
+    const { clock, timers, settings, files, machine } = parts;
+    this.#world = { clock, timers, sweep: new Sweep(clock, timers) };
+    this.#copies = new PrivateCopies(
+      files,
+      { ...settings, folder: settings.copies, isForOthers: settings.user !== null },
+      machine,
+    );
+  }
+
+  /** Ends and removes what earlier runs have left. */
+  async open(): Promise<void> {
+    const { files, children, settings } = this.#parts;
+    await sweepRuns({ files, children, log: this.#log, temporary: settings.temporary });
+    await this.#copies.open();
+    this.#closing = new AbortController();
+    this.#run = this.#newRun();
+    this.#isOpen = true;
+  }
+
+  /** Stops all that run; nothing of them is left. */
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#closing.abort(processesClosed());
+    await this.#turns.idle();
+    const families = [...this.#families.values(), ...this.#old];
+    await Promise.all([
+      ...families.map((family) => family.stop()),
+      ...[...this.#probes].map((probe) => probe.stop()),
+    ]);
+    this.#families.clear();
+    this.#old.clear();
+    await this.#run?.close();
+    this.#run = null;
+    this.#runner = null;
+    await this.#copies.close();
+  }
+
+  async hold(program: Program, user: string, signal: AbortSignal): Promise<HeldProcess> {
+    if (!this.#isOpen) throw processesClosed();
+    return await this.#familyOf(program).hold(user, signal);
+  }
+
+  renew(program: Program): void {
+    const key = keyOf(program);
+    const family = this.#families.get(key);
+    if (family === undefined) return;
+    this.#families.delete(key);
+    if (!family.isIdle) this.#old.add(family);
+  }
+
+  async probe(program: Program, signal: AbortSignal): Promise<ProbeReport> {
+    if (!this.#isOpen) throw processesClosed();
+    signal.throwIfAborted();
+    const started = await this.#start(program, true);
+    this.#probes.add(started);
+    const give = () => void started.stop();
+    signal.addEventListener("abort", give, { once: true });
+    try {
+      return await askWhatItIs(started, program.type, this.#newId());
+    } finally {
+      signal.removeEventListener("abort", give);
+      await started.stop();
+      this.#probes.delete(started);
+    }
+  }
+
+  /** What runs, or was to run: at most one line for each process. */
+  reports(): ProcessReport[] {
+    return [...this.#families.values(), ...this.#old].flatMap((family) =>
+      family.seats.map((seat): ProcessReport => {
+        const { type, name, version, sha256 } = family.program;
+        const { started, state, restarts, lastCause } = seat;
+        return {
+          type,
+          name,
+          version,
+          sha256,
+          state,
+          pid: started?.pid ?? null,
+          memory: started?.memory ?? null,
+          runner: started?.runner ?? null,
+          users: started === null ? 0 : family.usersOf(seat),
+          restarts,
+          lastCause,
+        };
+      }),
+    );
+  }
+
+  #familyOf(program: Program): Family {
+    this.#forgetIdle();
+    const key = keyOf(program);
+    const known = this.#families.get(key);
+    if (known !== undefined) return known;
+    const family = new Family({
+      clock: this.#parts.clock,
+      program,
+      start: () => this.#startFor(program),
+      newId: () => this.#newId(),
+    });
+    this.#families.set(key, family);
+    return family;
+  }
+
+  #forgetIdle(): void {
+    for (const [key, family] of this.#families) {
+      if (family.isIdle) this.#families.delete(key);
+    }
+    for (const family of this.#old) if (family.isIdle) this.#old.delete(family);
+  }
+
+  async #startFor(program: Program): Promise<StartedProcess> {
+    const counts = this.figures.of(program.name);
+    try {
+      const started = await this.#start(program, false);
+      counts.starts.ok++;
+      return started;
+    } catch (error) {
+      const isRefused = error instanceof Failure && error.code !== NOT_STARTED;
+      counts.starts[isRefused ? "refused" : "failed"]++;
+      throw error;
+    }
+  }
+
+  #start(program: Program, isProbe: boolean): Promise<StartedProcess> {
+    return this.#turns.take(() => this.#startNow(program, isProbe));
+  }
+
+  async #startNow(program: Program, isProbe: boolean): Promise<StartedProcess> {
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    const { settings, clock, random, children, startsWithin } = this.#parts;
+    const runner = await this.#runnerFor(program);
+    const copy =
+      program.ociImage === "" ? await this.#copies.take(program.command, program.sha256) : null;
+    const run = this.#run ?? this.#newRun();
+    const place = await run.place().catch(async (error: unknown) => {
+      await copy?.release();
+      throw error;
+    });
+    const remove = async () => {
+      await place.remove();
+      await copy?.release();
+    };
+    const pace = new OutputPace(this.#parts);
+    const counts = this.figures.of(program.name);
+    const log = new PluginLog({
+      log: this.#log,
+      name: program.name,
+      pace,
+      clock,
+      isProbe,
+      dropped: (lines) => (counts.droppedLines += lines),
+    });
+    try {
+      const own = makeCertificate({ clock, random });
+      const translation = runner.translation(place.folders);
+      const isDatabase = program.type === "database";
+      const protocols = isDatabase ? DATABASE_PROTOCOLS : ENGINE_PROTOCOLS;
+      const protocol = environmentFor({
+        cookie: isDatabase ? DATABASE_COOKIE : ENGINE_COOKIE,
+        protocols,
+        certificate: own.certificatePem,
+        socketDirectory: translation.own,
+        metadataMode: isProbe,
+      });
+      const env = environmentOf({
+        ours: runner.passesEnvironment ? this.#parts.env : null,
+        inherits: settings.inheritEnv,
+        entry: program.env,
+        protocol: { ...protocol, ...run.mark },
+        runtime: children.runtime,
+      });
+      const running = await runner.start({
+        program,
+        file: copy?.path ?? null,
+        env,
+        folders: place.folders,
+        id: place.id,
+        kept: place.kept,
+      });
+      const started = await StartedProcess.start({
+        name: program.name,
+        runner: runner.name,
+        world: this.#world,
+        running,
+        folders: place.folders,
+        translation,
+        own,
+        protocols,
+        within: startsWithin ?? (isProbe ? PROBES_WITHIN : STARTS_WITHIN),
+        pace,
+        log,
+        isForOthers: settings.user !== null,
+        mayShare: !settings.withoutMultiplexing.includes(program.name),
+        signal,
+        trouble: (path, error) =>
+          this.#log.warn("a call of a plugin failed inside the server", {
+            plugin: program.name,
+            call: path,
+            cause: describe(error),
+          }),
+      });
+      void started.ended.then(({ cause, isWanted }) => {
+        if (!isWanted) this.#crashed(program, cause, log);
+        void remove().catch((error: unknown) => this.#left(error));
+      });
+      return started;
+    } catch (error) {
+      const last = log.last();
+      if (!isProbe && error instanceof Failure) {
+        this.#log.error("a plugin could not be started", {
+          plugin: program.name,
+          cause: describe(error),
+          ...(last === "" ? {} : { last_lines: last }),
+        });
+      }
+      await remove();
+      throw error;
+    }
+  }
+
+  #crashed(program: Program, cause: string, log: PluginLog): void {
+    this.figures.of(program.name).restarts++;
+    this.#log.error("a plugin ended; the next request to it starts it again", {
+      plugin: program.name,
+      cause,
+      last_lines: log.last(),
+    });
+  }
+
+  #left(error: unknown): void {
+    this.#log.warn("what a plugin has left could not be removed", { cause: describe(error) });
+  }
+
+  async #runnerFor(program: Program): Promise<Runner> {
+    const { containers, settings, children, files } = this.#parts;
+    if (program.ociImage !== "") {
+      if (containers === null) throw noContainers();
+      return containers;
+    }
+    this.#runner ??= chooseRunner({
+      children,
+      files,
+      log: this.#log,
+      isolation: settings.isolation,
+      user: settings.user,
+      hidden: settings.hidden,
+    });
+    try {
+      return await this.#runner;
+    } catch (error) {
+      this.#runner = null; // what was missing may be there the next time
+      throw error;
+    }
+  }
+
+  #newRun(): RunFolder {
+    const { files, children, random, settings } = this.#parts;
+    const { temporary, user } = settings;
+    return new RunFolder({ files, children, random, log: this.#log, temporary, user });
+  }
+
+  #newId(): string {
+    return Array.from(
+      this.#parts.random.bytes(ID_LENGTH),
+      (byte) => ID_LETTERS[byte % ID_LETTERS.length],
+    ).join("");
+  }
+}
+
+/** Two that are equal can share a process. It holds variables of entries: it is kept here alone. */
+function keyOf(program: Program): string {
+  const { type, name, version, command, args, env, sha256, ociImage, container, network } = program;
+  return JSON.stringify([
+    type,
+    name,
+    version,
+    command,
+    args,
+    env,
+    sha256,
+    ociImage,
+    container,
+    network,
+  ]);
+}
