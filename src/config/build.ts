@@ -66,6 +66,7 @@ export function makeConfig(top: Top, making: Making): Config {
       statusAccess: values.replication.values.status_access,
       logBytes: values.replication.values.wal_retention_bytes,
       logAge: values.replication.values.wal_retention_time,
+      maxSecondaries: values.replication.values.max_secondaries,
       acceptFence: values.replication.values.accept_fence,
       operationTokenMaxAge: values.replication.values.operation_token_max_age,
       primaryLease: values.replication.values.primary_lease,

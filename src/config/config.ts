@@ -42,6 +42,8 @@ export interface Config {
     /** Of the log that is kept for secondaries. */
     readonly logBytes: number;
     readonly logAge: Nanos;
+    /** Of one primary, of each kind. */
+    readonly maxSecondaries: number;
     /** Another cluster that proves that it leads is believed. */
     readonly acceptFence: boolean;
     /** 0: they do not end by themselves. */

@@ -330,6 +330,11 @@ export const SETTINGS = {
       from: "1m",
       to: "2160h",
     }),
+    max_secondaries: count(
+      "Secondaries of one primary, of each kind; tokens that nobody has used are among them. What was admitted before stays",
+      50,
+      { from: 1, to: 64 },
+    ),
     accept_fence: flag(
       "Stop writing when another cluster of the set proves that it was promoted. Without it two primaries write until somebody demotes one",
       true,
@@ -367,7 +372,9 @@ export const SETTINGS = {
     dead_after: absent("a time after which a peer counts as gone: it is 15 seconds"),
     tail_entries: absent("a length of the log in memory: it is 16,384 entries"),
     tail_bytes: absent("a size of the log in memory: it is 64 MiB"),
-    serve_while_syncing: absent("performance replication"),
+    serve_while_syncing: absent(
+      "serving before the first copy is whole: from then on a performance secondary always answers, also while it compares",
+    ),
     resolver_discover_servers: absent("clusters of several nodes"),
   }),
   ...PLUGIN_SETTINGS,

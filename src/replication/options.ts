@@ -111,6 +111,8 @@ export interface ReplicationOptions extends DialingWorld {
   /** The other kind of replication of this cluster. Default: there is none. */
   readonly beside?: () => Beside;
   readonly statusAccess: ClusterStatusOptions["statusAccess"];
+  /** Of this kind, unused tokens included. Default: fifty. */
+  readonly maxSecondaries?: number;
   /** Whether another cluster that proves to lead the set is believed. */
   readonly acceptFence: boolean;
   /** For how long a primary writes without a word of its secondaries; 0: for ever. */

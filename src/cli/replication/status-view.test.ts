@@ -212,7 +212,7 @@ test("who was in the set before a failover and does not follow is named, with wh
   const status = { mode: "primary", state: "running", known_secondaries: ["c"] };
   const since = "1970-01-01T00:00:00Z";
   const awaited = [
-    { node_id: "", cluster_id: "3f5b", was: "primary", informed: false, since },
+    { node_id: "3f5b", cluster_id: "3f5b", was: "primary", informed: false, since },
     { node_id: "site-d", cluster_id: "77aa", was: "secondary", informed: true, since: null },
   ];
   assert.equal(statusView({ ...status, secondaries: [row] }, 0n).troubled, false);

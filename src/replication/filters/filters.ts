@@ -2,7 +2,7 @@
 // that is not known whole: who has one waits until the places that filters speak of are read.
 
 import { hash } from "node:crypto";
-import type { Log } from "@holdfast/shared/log";
+import type { Fields, Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { View, ViewReads } from "../../barrier/view.ts";
 import { isClusterId, isMemberId } from "../../cluster/names.ts";
@@ -151,6 +151,7 @@ export class Filters implements MemberFilters {
       return isKnown;
     });
     this.#changed();
+    this.#log(named, "set", { mode, paths: paths.length });
     return [
       ...(isKnown ? [] : [UNKNOWN]),
       ...(mode === "allow" && paths.length === 0 ? [NOTHING_ALLOWED] : []),
@@ -185,6 +186,7 @@ export class Filters implements MemberFilters {
       deleteFilterOfMember(tx, name, clusterId);
     });
     this.#changed();
+    this.#log(named, "deleted");
     return true;
   }
 
@@ -196,6 +198,7 @@ export class Filters implements MemberFilters {
     if (filterOfMember(view, id, cluster) === null) return;
     await view.write((tx) => deleteFilterOfMember(tx, id, cluster));
     this.#changed();
+    this.#log(id, "purged");
   }
 
   /** Of what there is. Null where nobody is known by that name, and no filter is. */
@@ -217,6 +220,13 @@ export class Filters implements MemberFilters {
     const { ofCluster: _, ...filter } = found;
     await view.write((tx) => putFilter(tx, to, filter));
     this.#changed();
+    this.#log(to, "copied", { mode: filter.mode, paths: filter.paths.length, from });
+  }
+
+  /** What it names is in the audit log, and is shown to who may read it. */
+  #log(secondary: string, change: string, more: Fields = {}): void {
+    const fields = { event: "replication.filter-changed", secondary, change, ...more };
+    this.#parts.log.info("what a secondary is not sent was changed", fields);
   }
 
   async #begin(): Promise<KnownPlaces> {

@@ -122,6 +122,20 @@ test("a primary takes fifty, unused ones included", async () => {
   await secondaries.admit("more");
 });
 
+test("a primary takes as many as its operators say; those that it has stay where that is fewer", async () => {
+  const stage = await SetStage.start();
+  const { view, clock, secondaries } = stage;
+  const { random } = stage.made.world;
+  await secondaries.admit("a");
+  await secondaries.admit("b");
+  const one = new Secondaries({ view, kind: "dr", clock, random, maxSecondaries: 1 });
+  await assert.rejects(one.admit("c"), failure("invalid", /at most 1 /));
+  assert.equal(one.known().length, 2);
+  const three = new Secondaries({ view, kind: "dr", clock, random, maxSecondaries: 3 });
+  await three.admit("c");
+  await assert.rejects(three.admit("d"), failure("invalid", /at most 3 /));
+});
+
 test("a member is unused before it has come, and from then on it may come at any time, as that one cluster", async () => {
   const stage = await SetStage.start();
   const { pair, activateBy } = await stage.secondaries.admit("berlin", MINUTE);

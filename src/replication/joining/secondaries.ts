@@ -87,6 +87,8 @@ export interface SecondariesOptions extends Issuing {
   ) => KnownCluster | null;
   /** What was said of a cluster before it came. Default: nothing is. */
   readonly coming?: ComingFilters;
+  /** How many are admitted, unused ones included. Default: fifty. */
+  readonly maxSecondaries?: number;
 }
 
 /** What a member says at its hello. */
@@ -137,6 +139,7 @@ export class Secondaries {
   readonly #unmarked = new Set<string>(); // in it, though they were revoked
   readonly #knownBefore: NonNullable<SecondariesOptions["knownBefore"]>;
   readonly #coming: ComingFilters | null;
+  readonly #max: number;
   readonly #renewals: PerMinute;
   /** As stored; null where that is to be read. Each Echo has them. */
   #revoked: readonly string[] | null = null;
@@ -145,7 +148,8 @@ export class Secondaries {
 
   constructor(options: SecondariesOptions) {
     const { view, kind, clock, random, knownBefore = () => null } = options;
-    const { coming = null, besideView = null } = options;
+    const { coming = null, besideView = null, maxSecondaries = MAX_SECONDARIES } = options;
+    this.#max = maxSecondaries;
     this.#coming = coming;
     this.#renewals = new PerMinute(clock, RENEWALS);
     this.#view = view;
@@ -519,7 +523,7 @@ export class Secondaries {
     const now = this.#now();
     const others = storedSecondaries(reads).filter((other) => !isForgotten(other, now));
     if (others.some((other) => other.id === id)) throw failures.idTaken();
-    if (others.length >= MAX_SECONDARIES) throw failures.tooManySecondaries(MAX_SECONDARIES);
+    if (others.length >= this.#max) throw failures.tooManySecondaries(this.#max);
   }
 
   #write<T>(fn: (tx: Tx) => T): Promise<T> {

@@ -68,6 +68,8 @@ export interface ServingWorld {
   readonly apiAddress: () => string;
   readonly clusterAddress: () => string;
   readonly region: () => string;
+  /** How many are admitted. Default: fifty. */
+  readonly maxSecondaries?: number;
   /** Requests that members of the other kind send on. Default: none are taken. */
   readonly forwarded?: () => readonly Served<Peer>[];
   /** What filters speak of. Default: nothing is ever withheld. */
@@ -121,7 +123,7 @@ export class Serving {
     this.#set = role().set;
     this.#since = world.clock.elapsed();
     const { kind, view, clock, random, store, timers, log, version } = world;
-    const { filtering, besideView } = world;
+    const { filtering, besideView, maxSecondaries } = world;
     const hasFilters = filtering !== undefined && kind === "performance";
     this.#secondaries = new Secondaries({
       view,
@@ -130,6 +132,7 @@ export class Serving {
       random,
       knownBefore,
       ...(hasFilters ? { coming: comingFilters } : {}),
+      ...(maxSecondaries === undefined ? {} : { maxSecondaries }),
       ...(besideView === undefined ? {} : { besideView }),
     });
     this.#holders = new AuthorityHolders({ ...world, secondaries: this.#secondaries });

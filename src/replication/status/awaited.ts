@@ -62,7 +62,8 @@ export function awaitedStatus(
   if (awaited.length === 0) return {};
   return {
     awaited_members: awaited.map(({ id, cluster, addresses, was, hasHeard, follows, refuses }) => ({
-      node_id: id || nameOf(cluster),
+      // The primary of before may never have been anybody's secondary: then it goes by what revoking takes for it as well.
+      node_id: id || nameOf(cluster) || cluster,
       cluster_id: cluster,
       cluster_address: addresses[0] ?? "",
       was,

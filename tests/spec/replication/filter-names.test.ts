@@ -168,3 +168,24 @@ test("R-79 a filter has 4,096 paths at most", async (t) => {
   is(refused, 400);
   assert.match(refused.text, /4096/);
 });
+
+test("each change of a filter is a line of the log: set, copied, deleted, and purged with its secondary", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await mountSecret(a, "eu");
+  is(await perf(a, "primary/secondary-token", { id: "region-b", secondary_public_key: KEY }), 200);
+  is(await filterOf(a, "region-b", "deny", ["eu/"]), 200);
+  const copied = { id: "region-c", copy_filter_from: "region-b", secondary_public_key: KEY };
+  is(await perf(a, "primary/secondary-token", copied), 200);
+  is(await deleteFilter(a, "region-c"), 204);
+  is(await deleteFilter(a, "region-c"), 204); // of which nothing is to be said
+  is(await perf(a, "primary/revoke-secondary", { id: "region-b" }), 204);
+  const lines = a.server.lines.filter((line) => line.includes("replication.filter-changed"));
+  const changes = lines.map((line) => /secondary=(\S+) change=(\S+)/.exec(line)?.slice(1));
+  assert.deepEqual(changes, [
+    ["region-b", "set"],
+    ["region-c", "copied"],
+    ["region-c", "deleted"],
+    ["region-b", "purged"],
+  ]);
+  assert.match(lines[0] ?? "", /mode=deny paths=1/);
+});

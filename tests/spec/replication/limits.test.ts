@@ -100,3 +100,19 @@ test("a secondary whose disk is nearly full says so and stops, and goes on when 
   await inSync(a, b);
   assert.equal((await b.status())["last_sync_error"] ?? "", "");
 });
+
+test("max_secondaries of the configuration is how many a primary of each kind admits", async (t) => {
+  const primary = await startPrimary(t, { settings: { replication: { max_secondaries: 2 } } });
+  for (const id of ["a", "b"]) {
+    const made = await primary.dr("primary/secondary-token", { id });
+    assert.equal(made.status, 200, made.text);
+  }
+  const third = await primary.dr("primary/secondary-token", { id: "c" });
+  assert.equal(third.status, 400, third.text);
+  assert.equal(third.headers["x-service-error"], "joining_too_many");
+  assert.match(third.text, /at most 2 /);
+  for (const max_secondaries of [0, 65]) {
+    const refused = startPrimary(t, { settings: { replication: { max_secondaries } } });
+    await assert.rejects(refused, /max_secondaries.*from 1 to 64/);
+  }
+});
