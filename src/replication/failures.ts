@@ -280,6 +280,15 @@ export function leaseLapsed(): Failure {
 }
 
 /**
+ * @code replication-other-region A snapshot of another region is to be restored on a cluster that is in a performance set.
+ * @remedy Restore it where the set has that region, or a snapshot of this one. Where this cluster is to take that region's place, it leaves the set first (performance disable).
+ */
+export function otherRegion(there: string, here: string): Failure {
+  const message = `the snapshot is of the region ${JSON.stringify(there)}, and this cluster is ${JSON.stringify(here)} in a performance set: it would take a name that another cluster of the set may have; restore a snapshot of this region, or leave the set first`;
+  return new Failure("invalid", "replication-other-region", message);
+}
+
+/**
  * @code replication-half-copied A secondary whose data is between two states cannot stand on its own.
  * @remedy Wait until it streams, or let it follow a primary of the set (update-primary). Where none is left, begin anew with an empty data directory.
  */

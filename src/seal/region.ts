@@ -8,6 +8,11 @@ import type { Tx, View } from "../barrier/view.ts";
 const NAME = "cluster/region"; // below local/
 const nameCodec = jsonCodec<string>();
 
+/** Null where an earlier version has made the data. `local`: everything below local/. */
+export function storedRegion(local: View): string | null {
+  return local.get(NAME, nameCodec);
+}
+
 export interface RegionOptions {
   /** Of everything below local/. */
   readonly local: View;
@@ -38,7 +43,7 @@ export class Region {
   open(): void {
     const { local } = this.#options;
     const read = () => {
-      this.#stored = local.get(NAME, nameCodec);
+      this.#stored = storedRegion(local);
     };
     this.#unwatch = local.watch(NAME, read); // where another cluster writes it
     read();

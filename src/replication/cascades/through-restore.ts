@@ -3,8 +3,10 @@
 
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { View } from "../../barrier/view.ts";
+import { storedRegion } from "../../seal/region.ts";
+import { otherRegion } from "../failures.ts";
 import { LEFT } from "../taking-over.ts";
-import { stepIn } from "../roles/stored-role.ts";
+import { stepIn, storedRole } from "../roles/stored-role.ts";
 
 /** Below local/. */
 export const PERFORMANCE = "replication/performance/";
@@ -12,9 +14,13 @@ const PAGE = 32; // parts of entries that were given up are among them, of 512 K
 const ESSENTIAL = { essential: true };
 
 /** `from` and `to`: everything below local/, of the data that goes and of that which comes, which nobody uses yet. A primary begins an
- *  epoch with it: the log that its secondaries have followed has ended. */
+ *  epoch with it: the log that its secondaries have followed has ended. Refuses data of another region, whose name it would take: that
+ *  may be in the set. */
 export async function keepThroughRestore(from: View, to: View): Promise<void> {
   const [now, next] = [from.sub(PERFORMANCE), to.sub(PERFORMANCE)];
+  const [here, there] = [storedRegion(from), storedRegion(to)];
+  const isMember = storedRole(now).mode !== "disabled";
+  if (isMember && here !== null && there !== null && here !== there) throw otherRegion(there, here);
   await removeRestored(next, now);
   await copyAll(now, next);
   await next.write(

@@ -31,7 +31,7 @@ export class StoredRole {
   }
 
   load(): Role {
-    this.#now = this.#view.get(ROLE, roleCodec) ?? DISABLED;
+    this.#now = storedRole(this.#view);
     return this.#now;
   }
 
@@ -48,6 +48,11 @@ export class StoredRole {
     this.#now = next;
     return next;
   }
+}
+
+/** `view`: of the rows of its kind. */
+export function storedRole(view: View): Role {
+  return view.get(ROLE, roleCodec) ?? DISABLED;
 }
 
 /** In a transaction that does more: whoever has loaded the role loads it again. */

@@ -96,6 +96,33 @@ test("R-126: who was promoted since the snapshot goes on leading after it was re
   assert.deepEqual(await knownTo(b), ["region-a"]);
 });
 
+test("a snapshot of another region is refused where the set may have that one, and changes nothing", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const b = await joinedRegion(t, a, "b");
+  await regionInSync(a, b);
+  const root = a.token;
+  const { body: archive } = await takeSnapshot(a.server.url, root);
+  is(await perf(a, "primary/demote"), 200);
+  is(await perf(b, "secondary/promote", {}, root), 200);
+  const token = await performanceToken(b, a, "region-a", root);
+  is(await perf(a, "secondary/update-primary", { token }, root), 200);
+  await regionInSync(b, a);
+  is(await sendSnapshot(b.server.url, root, "snapshot-force", archive), 204);
+  const path = "/v1/sys/storage/raft/restore-status";
+  let status: unknown;
+  await until(async () => {
+    const answer = await b.server.call("GET", path, { token: root });
+    status = at(answer, "data", "error");
+    return at(answer, "data", "state") === "failed";
+  });
+  assert.match(
+    String(status),
+    /the snapshot is of the region "a", and this cluster is "b" in a performance set/,
+  );
+  assert.equal((await perfStatus(b))["epoch"], 2);
+  await regionInSync(b, a);
+});
+
 test("R-126: one that leads no set any more leads none after a snapshot of when it did", async (t) => {
   const a = await startPerformancePrimary(t);
   const { body: archive } = await takeSnapshot(a.server.url, a.token);
