@@ -75,19 +75,23 @@ async function reads(context: Context): Promise<Figures> {
     for (let i = 0; i < NAMES; i++) {
       await call(secondary, "POST", `secret/data/w-${i}`, { data: { value: VALUE } });
     }
-    const found = await rounds(context, async () => ({
-      there: await readsAt(context, primary),
-      here: await readsAt(context, secondary),
-    }));
+    let isTurn = false;
+    const found = await rounds(context, async () => {
+      // In turns first and second: what the machine does besides falls on both.
+      isTurn = !isTurn;
+      const first = await readsAt(context, isTurn ? primary : secondary);
+      const other = await readsAt(context, isTurn ? secondary : primary);
+      return isTurn ? { there: first, here: other } : { there: other, here: first };
+    });
     return {
       samples: found.map(({ here }) => here),
       also: [
         { what: "of its primary", unit: "/s", samples: found.map(({ there }) => there) },
         {
-          what: "of the primary's, best round",
+          what: "of the primary's: medians of the rounds",
           unit: "×",
-          samples: [Math.max(...found.map(({ here, there }) => here / there))],
-          budget: { atLeast: 0.9 },
+          samples: [median(found.map(({ here }) => here)) / median(found.map(({ there }) => there))],
+          budget: { atLeast: 0.95 },
         },
       ],
     };

@@ -160,19 +160,25 @@ const TABLE: readonly Row[] = [
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const CORE = "0".repeat(32);
 
-const rows = TABLE.map(([key, owner]) => {
+const rows = TABLE.map(([key, owner, follows = "own"]) => {
   const source = key
     .replaceAll("?/", "(?:shared|local)/")
     .replaceAll(":ns", "(?<ns>[^/]+)")
     .replaceAll(":mount", "(?<mount>[^/]+)")
     .replaceAll(":x", "[^/]+")
     .replace(/\*$/, ".+");
-  return { key, owner, pattern: new RegExp(`^${source}$`, "s") };
+  return { key, owner, follows, pattern: new RegExp(`^${source}$`, "s") };
 });
 
 /** The row of the table that a key has. */
 export function rowOf(key: string): string | null {
   return rows.find(({ pattern }) => pattern.test(key))?.key ?? null;
+}
+
+/** Whether a row of a cluster's own follows from shared ones, or goes with them. */
+export function isFollowing(key: string): boolean {
+  const row = rows.find(({ pattern }) => pattern.test(key));
+  return row !== undefined && row.follows !== "own";
 }
 
 export const KEYS: readonly string[] = TABLE.map(([key]) => key);

@@ -3,7 +3,6 @@
 // with the keys and the shared rows of the first.
 
 import type { KeyObject } from "node:crypto";
-import type { TestContext } from "node:test";
 import { alloc } from "@holdfast/shared/bytes";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
@@ -26,6 +25,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from "../../servers/test-server.ts";
+import type { Ends } from "../../servers/started-server.ts";
 import { elsewhere } from "../../stores/witnessed-writes.ts";
 
 export const MEMBER = "region-b";
@@ -205,7 +205,7 @@ export interface Regions {
 }
 
 export async function twoRegions(
-  t: TestContext,
+  t: Ends,
   { way = STRAIGHT, a: first = {}, b: second = {} }: Regions = {},
 ): Promise<TwoRegions> {
   const disk = new MemoryDisk();
