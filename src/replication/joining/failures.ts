@@ -137,7 +137,7 @@ export function clusterKnownBefore(id: string): Failure {
 
 /**
  * @code replication-region-taken The cluster that comes to follow has the name of the primary's region, or of another secondary's.
- * @remedy Set region in its configuration to a name that no other cluster of the set has, restart it, and join again. Where the other one is gone for good, revoke it.
+ * @remedy Set region in its configuration to a name that no other cluster of the set has, restart it, and join again by secondary/enable: a name stays with the data, and one that has taken the data of another cluster over has its name too until then. Where the other one is gone for good, revoke it.
  */
 export function regionTaken(by: { readonly id: string } | null = null): Failure {
   const whose =
@@ -145,7 +145,7 @@ export function regionTaken(by: { readonly id: string } | null = null): Failure 
   return new Failure(
     "invalid",
     "replication-region-taken",
-    `its region has the name of ${whose}: set region in its configuration to a name of its own, and restart it`,
+    `its region has the name of ${whose}: set region in its configuration to a name of its own, restart it, and let it join anew (secondary/enable), since a name stays with the data`,
   );
 }
 

@@ -185,6 +185,7 @@ export class Receiving {
     });
     const ports: LinkPorts = {
       open: (address) => linkTo(address, this.#upstream.member, world),
+      expires: () => this.#upstream.member.expires,
       addresses: () => addressesOf(this.#role),
       self: () => ({
         clusterId: world.clusterId(),

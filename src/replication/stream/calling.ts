@@ -6,7 +6,13 @@ import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { ANSWERS_WITHIN, unlessSilent } from "../silence.ts";
 import { type Decision, readDecision } from "./decision.ts";
-import { noAddress, refusedByPrimary, replacedByPrimary, revokedByPrimary } from "./failures.ts";
+import {
+  certificateOver,
+  noAddress,
+  refusedByPrimary,
+  replacedByPrimary,
+  revokedByPrimary,
+} from "./failures.ts";
 import { type CallOutcome, hasCode, type LinkParts } from "./receiving.ts";
 
 export class PrimaryCalls {
@@ -114,10 +120,13 @@ export class PrimaryCalls {
     throw failed;
   }
 
-  /** What the primary has said for good, in the one form of it. */
+  /** What the primary has said for good, in the one form of it; and why nobody takes this cluster, which a primary does not say. */
   named(error: unknown): unknown {
     if (isReplacedThere(error)) return this.replaced;
-    return isRevokedThere(error) ? this.revoked : error;
+    if (isRevokedThere(error)) return this.revoked;
+    const expires = this.#parts.ports.expires?.();
+    const isOver = expires !== undefined && expires < this.#parts.clock.now();
+    return isOver ? certificateOver(expires, { cause: error }) : error;
   }
 }
 

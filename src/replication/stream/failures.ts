@@ -1,6 +1,8 @@
 // Every way in which a secondary does not get on with its primary. They are told in its status.
 
 import { Failure } from "@holdfast/shared/failure";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 
 /**
  * @code replication-refused The primary does not send this secondary anything.
@@ -37,6 +39,15 @@ export function revokedByPrimary(): Failure {
   const message =
     "the primary has revoked this secondary; where that was a mistake, a new token lets it follow again (update-primary)";
   return new Failure("denied", "replication-revoked", message);
+}
+
+/**
+ * @code replication-certificate-over The certificate of this secondary has ended while it was away, and nobody takes it by that one.
+ * @remedy Revoke it on the primary, make a token for the same id there, and use it here with update-primary: it keeps its data, and what differs is compared. A filter goes with the secondary that is revoked, and is to be made again first.
+ */
+export function certificateOver(at: Instant, options?: ErrorOptions): Failure {
+  const message = `the certificate of this secondary has ended (${showTime(at)}), and no primary takes it any more: revoke it there, and use a new token here (update-primary); it keeps its data`;
+  return new Failure("denied", "replication-certificate-over", message, options);
 }
 
 /**

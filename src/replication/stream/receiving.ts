@@ -59,6 +59,8 @@ export interface LinkPorts {
   readonly compared?: (isEqual: boolean) => void;
   /** The primary has given up its place, and everything that it wrote is here. */
   readonly ended: (final: Place) => Promise<void>;
+  /** When the certificate of this cluster ends, by which every primary takes it. Default: it does not. */
+  readonly expires?: () => Instant;
   /** Where the primary says that it can be found, and its other secondaries. */
   readonly learned: (
     apiAddress: string,
