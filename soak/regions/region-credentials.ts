@@ -1,16 +1,17 @@
 // Dynamic credentials on both sides of a set while the way between them comes and goes: whatever was cut, revoked, renewed or given up, in the end the
-// provider holds what the leases of both clusters account for, and nothing else.
+// cloud, which both speak to over HTTP, holds what the leases of both clusters account for, and nothing else.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Prng } from "../../sim/prng.ts";
+import { type FakeCloudA, startFakeCloudA } from "../../tests/fakes/clouda/fake.ts";
 import { type Answer, at } from "../../tests/support/http-client.ts";
 import type { Cluster } from "../../tests/support/replication/clusters.ts";
-import { leasesOf, mountCounting } from "../../tests/support/replication/outside-site.ts";
+import { leasesOf } from "../../tests/support/replication/outside-site.ts";
 import { regionInSync } from "../../tests/support/replication/performance.ts";
-import { countingEngine } from "../../tests/support/stores/counting-engine.ts";
-import { Outside } from "../../tests/support/stores/outside.ts";
+import { READ_ONLY } from "../../tests/support/servers/cloud-server.ts";
 import { withProcesses } from "../replication/processes.ts";
 import { type Result, resultOf } from "../result.ts";
 import {
@@ -29,15 +30,18 @@ export interface RegionCredentialsOptions {
   readonly plant?: "forgotten-ends";
 }
 
-const CREDS = "/v1/count/creds/r";
+/** Mounts that both regions share. What the second gives ends by itself while the experiment runs. */
+const LASTING = "clouda";
+const SHORT = "short";
+const ROLE = "deploy";
 const CLIENTS = 3; // of each side
 const SETTLES = 60_000; // milliseconds
 /** It goes on until the second region has revoked so many: a slow machine comes to few of them in seconds. */
 const ENOUGH = 5;
 const LONGEST = 60_000; // milliseconds more
-/** Ends by itself while the experiment runs. */
-const SHORT_ROLE = { ttl: 3 };
-const POLICY = 'path "count/creds/*" { capabilities = ["read"] }';
+const POLICY = [LASTING, SHORT]
+  .map((mount) => `path "${mount}/creds/*" { capabilities = ["read"] }`)
+  .join("\n");
 
 interface Counts {
   issued: number;
@@ -53,22 +57,22 @@ export async function regionCredentials(options: RegionCredentialsOptions): Prom
   const { n, seed, say, plant } = options;
   const counts: Counts = { issued: 0, revoked: 0, there: 0, renewed: 0, ended: 0, cuts: 0 };
   const wrong: string[] = [];
-  const outside = new Outside();
+  let left = 0;
   let seconds = 0;
   const settles = plant === undefined ? SETTLES : SETTLES / 10; // what does not come is not waited for
   await withProcesses(async (t) => {
-    const typesOf = (provider: Outside) => ({
-      engineTypes: [anyEngine(countingEngine(provider, { minUndoAge: 2n * SECOND }))],
-    });
-    const members = plant === "forgotten-ends" ? typesOf(forgetting(outside)) : {};
-    const stage = await threeRegions(t, { names: ["b"], server: typesOf(outside), members });
+    const cloud = await startFakeCloudA();
+    t.after(() => cloud.close());
+    const settings = { outbound_allow: ["127.0.0.1"] };
+    const server = { settings, engineTypes: [HURRIED] };
+    const members = plant === "forgotten-ends" ? { engineTypes: [FORGETTING] } : {};
+    const stage = await threeRegions(t, { names: ["b"], server, members });
     const { a, way, others } = stage;
     const [b] = others as [Cluster];
-    await mountCounting(a, "count");
-    await call(a, stage.root, "POST", "/v1/count/roles/short", SHORT_ROLE);
+    await mountCloud(stage, cloud);
     await call(a, stage.root, "POST", "/v1/sys/policies/acl/p", { policy: POLICY });
     await regionInSync(a, b);
-    const objects = new Map<string, string>(); // by lease
+    const users = new Map<string, string>(); // by lease
     const begun = performance.now();
     const end = begun + n * 1000;
     const prng = new Prng(`region credentials ${seed}`);
@@ -76,7 +80,7 @@ export async function regionCredentials(options: RegionCredentialsOptions): Prom
     const work = stage.all.flatMap((one) =>
       Array.from({ length: CLIENTS }, (_, i) => {
         const own = prng.fork(`${one === a ? "a" : "b"} ${i}`);
-        return client(one, stage, { prng: own, objects, counts, isOver });
+        return client(one, stage, { prng: own, users, counts, isOver });
       }),
     );
     const links = comesAndGoes(way, prng.fork("link"), counts, isOver);
@@ -85,18 +89,19 @@ export async function regionCredentials(options: RegionCredentialsOptions): Prom
     way.heal();
     await regionInSync(a, b);
     say(JSON.stringify(counts));
-    wrong.push(...(await balance(stage, outside, objects, settles)));
+    wrong.push(...(await balance(stage, cloud, users, settles)));
+    left = usersIn(cloud).length;
   });
   const { issued, revoked, renewed, ended, cuts } = counts;
   const figure =
     `${issued} credentials in ${seconds.toFixed(0)} s over ${cuts} cuts, ${revoked} revoked, ${renewed} renewed, ${ended} ended with their tokens; ` +
-    `${outside.objects.length} left, as leases say`;
+    `${left} users in the cloud, as leases say`;
   return resultOf(figure, wrong);
 }
 
 interface Client {
   readonly prng: Prng;
-  readonly objects: Map<string, string>;
+  readonly users: Map<string, string>;
   readonly counts: Counts;
   readonly isOver: () => boolean;
 }
@@ -104,7 +109,7 @@ interface Client {
 async function client(
   one: Cluster,
   { a, root }: ThreeRegions,
-  { prng, objects, counts, isOver }: Client,
+  { prng, users, counts, isOver }: Client,
 ): Promise<void> {
   let token: MadeToken | null = null;
   const leases: string[] = [];
@@ -118,13 +123,13 @@ async function client(
       }
       token = madeToken(await createToken(a, root, { Name: "client", Global: true }));
     } else if (roll < 0.7) {
-      const path = prng.chance(0.3) ? "/v1/count/creds/short" : CREDS;
+      const path = `/v1/${prng.chance(0.3) ? SHORT : LASTING}/creds/${ROLE}`;
       // A token may not be known yet on the other side of a cut.
       const answer = await one.server.call("GET", path, { token: token.secret });
       if (answer.status !== 200) await pause(10);
       else {
         const id = String(at(answer, "lease_id"));
-        objects.set(id, String(at(answer, "data", "object")));
+        users.set(id, String(at(answer, "data", "username")));
         leases.push(id);
         counts.issued++;
       }
@@ -159,45 +164,65 @@ async function comesAndGoes(
   }
 }
 
-/** What the provider holds, and what leases of both sides say: the same, as soon as everything that was begun has ended. */
+async function mountCloud({ a, root }: ThreeRegions, cloud: FakeCloudA): Promise<void> {
+  const { url, accessKeyId: access_key, secretAccessKey: secret_key } = cloud;
+  const config = { access_key, secret_key, iam_endpoint: url, sts_endpoint: url };
+  await call(a, root, "POST", `/v1/sys/mounts/${SHORT}`, { type: "clouda" });
+  for (const mount of [LASTING, SHORT]) {
+    await call(a, root, "POST", `/v1/${mount}/config/root`, config);
+    const role = { credential_type: "iam_user", policy_arns: [READ_ONLY] };
+    await call(a, root, "POST", `/v1/${mount}/roles/${ROLE}`, role);
+  }
+  const terms = { lease: "3s", lease_max: "60s" };
+  await call(a, root, "POST", `/v1/${SHORT}/config/lease`, terms);
+}
+
+/** Those that were made for leases. */
+function usersIn(cloud: FakeCloudA) {
+  return cloud.control.state().users.filter(({ name }) => name !== "holdfast");
+}
+
+/** What the cloud holds, and what leases of both sides say: the same, as soon as everything that was begun has ended. */
 async function balance(
   { all, root }: ThreeRegions,
-  outside: Outside,
-  objects: ReadonlyMap<string, string>,
+  cloud: FakeCloudA,
+  users: ReadonlyMap<string, string>,
   within: number,
 ): Promise<string[]> {
   const end = performance.now() + within;
   for (;;) {
     const known = new Set<string>();
     for (const one of all) {
-      for (const role of ["r", "short"]) {
-        const names = await leasesOf(one, root, `count/creds/${role}`);
-        for (const name of names) known.add(objects.get(`count/creds/${role}/${name}`) ?? name);
+      for (const path of [LASTING, SHORT].map((mount) => `${mount}/creds/${ROLE}`)) {
+        for (const name of await leasesOf(one, root, path)) {
+          known.add(users.get(`${path}/${name}`) ?? name);
+        }
       }
     }
-    const there = new Set(outside.objects);
-    const unknown = [...there].filter((object) => !known.has(object));
-    const missing = [...known].filter((object) => !there.has(object));
-    if (unknown.length + missing.length === 0) return [];
+    const there = usersIn(cloud);
+    const unknown = there.filter(({ name }) => !known.has(name));
+    const names = new Set(there.map(({ name }) => name));
+    const missing = [...known].filter((user) => !names.has(user));
+    const bare = there.filter(({ keys }) => keys.length !== 1);
+    if (unknown.length + missing.length + bare.length === 0) return [];
     if (performance.now() > end) {
       return [
-        `${unknown.length} things outside that no lease accounts for, ${missing.length} leases of nothing`,
+        `${unknown.length} users in the cloud that no lease accounts for, ${missing.length} leases of nobody, ` +
+          `${bare.length} users without their one key`,
       ];
     }
     await pause(250);
   }
 }
 
-/** A known bug: who is told that something has ended there does not end it, and says that it has. */
-function forgetting(outside: Outside): Outside {
-  return new Proxy(outside, {
-    get(target, name) {
-      if (name === "remove") return async () => {};
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
+/** What was begun and has come to nothing is taken back while the experiment runs. */
+const HURRIED: EngineType<unknown> = { ...anyEngine(cloudaType), minUndoAge: 2n * SECOND };
+
+/** A known bug: who is told that a lease has ended there does not end it, and says that it has. */
+const FORGETTING: EngineType<unknown> = {
+  ...HURRIED,
+  secrets: { ...HURRIED.secrets, iam_user: { renew: null, revoke: async () => {} } },
+};
 
 async function call(
   { server }: Cluster,
