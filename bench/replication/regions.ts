@@ -90,7 +90,9 @@ async function reads(context: Context): Promise<Figures> {
         {
           what: "of the primary's: medians of the rounds",
           unit: "×",
-          samples: [median(found.map(({ here }) => here)) / median(found.map(({ there }) => there))],
+          samples: [
+            median(found.map(({ here }) => here)) / median(found.map(({ there }) => there)),
+          ],
           budget: { atLeast: 0.95 },
         },
       ],

@@ -8,12 +8,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../../barrier/view.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "../table/mount-config.ts";
-import {
-  claimCodec,
-  claimKey,
-  dataOf,
-  type MountRecord,
-} from "../table/mount-record.ts";
+import { claimCodec, claimKey, dataOf, type MountRecord } from "../table/mount-record.ts";
 import { MountRows } from "../table/mount-rows.ts";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { snapshotNotWritten } from "./failures.ts";
