@@ -7,6 +7,7 @@ import { type Epoch, isFenced } from "../../../src/replication/roles/role.ts";
 import { type Cluster, inSync } from "../../support/replication/clusters.ts";
 import { placeOf, says, withSiblings } from "../../support/replication/speaking.ts";
 import { FORCED, PLAIN, viewOf } from "../../support/replication/siblings.ts";
+import { PATIENT } from "../../support/replication/hurried-world.ts";
 import { until } from "../../support/until.ts";
 
 const NOBODY = "00000000-0000-4000-8000-000000000000";
@@ -49,7 +50,7 @@ test("what a member has heard of another keeps nobody from its primary, also whe
 });
 
 test("a member that says to lead, however often at once, keeps nobody from a primary that is there", async (t) => {
-  const { a, others, way } = await withSiblings(t, ["site-b", "site-c"]);
+  const { a, others, way } = await withSiblings(t, ["site-b", "site-c"], { world: PATIENT });
   const [b, c] = others as [Cluster, Cluster];
   const [atC, from] = [placeOf(b, c), await b.clusterId()];
   const own = { number: 1001, cluster: from, first: "1" };

@@ -14,14 +14,24 @@ import { storedSiblings, storedUpstream } from "../../../src/replication/links/u
 import type { Epoch } from "../../../src/replication/roles/role.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { until } from "../until.ts";
-import { type Cluster, inSync, joined, startPrimaryBehind } from "./clusters.ts";
+import {
+  type Cluster,
+  type ClusterOptions,
+  inSync,
+  joined,
+  startPrimaryBehind,
+} from "./clusters.ts";
 import { HURRIED } from "./hurried-world.ts";
 import { viewOf, WORLD } from "./siblings.ts";
 
-export async function withSiblings(t: TestContext, ids: readonly string[]) {
-  const { primary: a, way } = await startPrimaryBehind(t, WORLD);
+export async function withSiblings(
+  t: TestContext,
+  ids: readonly string[],
+  options: ClusterOptions = WORLD,
+) {
+  const { primary: a, way } = await startPrimaryBehind(t, options);
   const others: Cluster[] = [];
-  for (const id of ids) others.push(await joined(t, a, id, WORLD));
+  for (const id of ids) others.push(await joined(t, a, id, options));
   for (const one of others) {
     await inSync(a, one);
     const known = () =>
