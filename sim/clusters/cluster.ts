@@ -332,12 +332,15 @@ export class SimCluster implements Host {
     };
     const { kinds, replication, admission, enter, lead } = this.#parts(needs, barrier);
     const { following } = await enter();
-    this.observe(store, replication.role);
+    const { role } = replication;
+    this.observe(store, role, isFenced(role)); // what it has written before
     const { committed = () => {} } = this.#options;
     committed(this, null);
+    const isEnding = endings(store);
     store.onCommit((changed) => {
       committed(this, changed.keys());
-      this.observe(store, replication.role, replication.changing);
+      const ends = isFenced(replication.role) && isEnding();
+      this.observe(store, replication.role, replication.changing || ends);
     });
     const running: Running = {
       life,
@@ -688,6 +691,21 @@ async function close({ barrier, store }: Running): Promise<void> {
 
 function isPromoting(role: Role): boolean {
   return role.mode === "secondary" && role.promoting !== null;
+}
+
+/** Whether a store takes writes of its own, or is about to write the last of them: what it took before it was told to follow it writes yet. */
+function endings(store: Store): () => boolean {
+  const follow = store.follow.bind(store);
+  let open = 0;
+  store.follow = async (refused) => {
+    open++;
+    try {
+      await follow(refused);
+    } finally {
+      open--;
+    }
+  };
+  return () => !store.following || open > 0;
 }
 
 function isFollowing(role: Role): boolean {

@@ -23,6 +23,16 @@ const FOUND: readonly (readonly [
     "who stands in for a member has the keys that this was handed, before anything is sealed with them",
   ],
   [
+    1_000_048,
+    45,
+    "what a primary took before it was told that another one leads it writes yet, and that is nobody else's entry",
+  ],
+  [
+    1_000_113,
+    50,
+    "a namespace is sent for the sake of a mount that is allowed in it, and no longer than there is that",
+  ],
+  [
     42_814_784,
     60,
     "what a filter takes away goes from the log as well where the line breaks before all is compared",
