@@ -21,13 +21,18 @@ const PLACES: Places = {
     ["inner", { parent: "team1", path: "team/inner/" }],
     ["other", { parent: "root", path: "other/" }],
   ]),
+  isThere: () => true,
 };
 
-const mount = (id: string): FilterPath => ({ kind: "mount", id, path: "" });
-const space = (id: string): FilterPath => ({ kind: "namespace", id, path: "" });
+const mount = (id: string, path = ""): FilterPath => ({ kind: "mount", id, path });
+const space = (id: string, path = ""): FilterPath => ({ kind: "namespace", id, path });
 
 function pathsOf(...filters: Filter[]): string[] {
-  const { mounts, namespaces } = withheldBy(filters, PLACES);
+  return pathsAmong(PLACES, ...filters);
+}
+
+function pathsAmong(places: Places, ...filters: Filter[]): string[] {
+  const { mounts, namespaces } = withheldBy(filters, places);
   return [...namespaces.values(), ...mounts.values()].toSorted();
 }
 
@@ -62,6 +67,46 @@ test("allow sends what is named, all that is in a namespace, and the way there",
     "team/kv/",
   ]);
   assert.deepEqual(pathsOf({ mode: "allow", paths: [space("team1")] }), ["kv/", "other/"]);
+});
+
+test("allow sends the way to nothing that is gone", () => {
+  const without = (...gone: string[]): Places => ({
+    ...PLACES,
+    isThere: (id) => !gone.includes(id),
+  });
+  const filter: Filter = { mode: "allow", paths: [mount(INNER_KV)] };
+  assert.deepEqual(pathsAmong(without(INNER_KV), filter), [
+    "kv/",
+    "other/",
+    "team/",
+    "team/inner/",
+    "team/kv/",
+  ]);
+  const whole: Filter = { mode: "allow", paths: [space("inner")] };
+  assert.deepEqual(pathsAmong(without("inner", INNER_KV), whole), [
+    "kv/",
+    "other/",
+    "team/",
+    "team/kv/",
+  ]);
+});
+
+test("deny withholds what is made at the path of what it means, once that is gone; allow sends nothing for it", () => {
+  const OLD = "00000000-0000-4000-8000-0000000000aa";
+  const never = [mount(OLD, "kv/"), space("former", "team/inner/")]; // gone before anybody looked
+  assert.deepEqual(pathsOf({ mode: "deny", paths: never }), [
+    "kv/",
+    "team/inner/",
+    "team/inner/kv/",
+  ]);
+  assert.deepEqual(pathsOf({ mode: "allow", paths: never }).length, 6);
+  // One that was moved is where it is, and what is at its former path is another.
+  assert.deepEqual(pathsOf({ mode: "deny", paths: [mount(TEAM_KV, "kv/")] }), ["team/kv/"]);
+  const moved: Places = { ...PLACES, isThere: (id) => id !== TEAM_KV };
+  assert.deepEqual(pathsAmong(moved, { mode: "deny", paths: [mount(TEAM_KV, "kv/")] }), [
+    "kv/",
+    "team/kv/",
+  ]);
 });
 
 test("of two filters what either withholds is", () => {

@@ -1,5 +1,5 @@
-// What of the shared data a secondary is not sent. A filter names mounts and namespaces by their ids, with the paths that they had for
-// people to read: a move does not lift it. What it comes to is said of scopes, which every record and every log entry has. Pure.
+// What of the shared data a secondary is not sent. A filter names mounts and namespaces by their ids, with the paths that they had: a move does
+// not lift it, and where what it denies is gone it holds for what is made at that path. What it comes to is said of scopes, which every record and every log entry has. Pure.
 
 import { hex } from "@holdfast/shared/bytes";
 import { mountScope, namespaceScope } from "../../barrier/scope.ts";
@@ -28,6 +28,8 @@ export interface Places {
   readonly mounts: ReadonlyMap<string, PlacedMount>;
   /** Without root. */
   readonly namespaces: ReadonlyMap<string, PlacedNamespace>;
+  /** What is gone is judged as before, since entries of the log speak of it; but it leads nowhere any more. */
+  isThere(id: string): boolean;
 }
 
 export interface PlacedMount {
@@ -70,8 +72,13 @@ interface Rule {
   isMountWithheld(uuid: string, mount: PlacedMount): boolean;
 }
 
-function denying({ paths }: Filter, { namespaces }: Places): Rule {
+/** Where what was named is gone, what is made at its path is withheld as well. */
+function denying({ paths }: Filter, places: Places): Rule {
+  const { mounts, namespaces } = places;
   const named = idsOf(paths);
+  const left = new Set(paths.filter((one) => !isAt(one, places)).map(({ path }) => path));
+  for (const [id, { path }] of namespaces) if (left.has(path)) named.namespaces.add(id);
+  for (const [uuid, { path }] of mounts) if (left.has(path)) named.mounts.add(uuid);
   const isNamespaceWithheld = (id: string) =>
     upwards(id, namespaces).some((one) => named.namespaces.has(one));
   return {
@@ -82,19 +89,26 @@ function denying({ paths }: Filter, { namespaces }: Places): Rule {
 }
 
 /** A namespace goes with what is allowed in it, or nobody could come to that; its other mounts do not. */
-function allowing({ paths }: Filter, { mounts, namespaces }: Places): Rule {
+function allowing({ paths }: Filter, places: Places): Rule {
+  const { mounts, namespaces } = places;
   const named = idsOf(paths);
+  const there = idsOf(paths.filter((one) => isAt(one, places)));
   const isWhole = (id: string) => upwards(id, namespaces).some((one) => named.namespaces.has(one));
   const onTheWay = new Set<string>();
   const holding = [
-    ...[...named.namespaces].filter((id) => namespaces.has(id)),
-    ...[...named.mounts].flatMap((uuid) => mounts.get(uuid)?.namespaceId ?? []),
+    ...there.namespaces,
+    ...[...there.mounts].flatMap((uuid) => mounts.get(uuid)?.namespaceId ?? []),
   ];
   for (const id of holding) for (const one of upwards(id, namespaces)) onTheWay.add(one);
   return {
     isNamespaceWithheld: (id) => !isWhole(id) && !onTheWay.has(id),
     isMountWithheld: (uuid, { namespaceId }) => !named.mounts.has(uuid) && !isWhole(namespaceId),
   };
+}
+
+/** Whether what a path of a filter means is there. */
+function isAt({ kind, id }: FilterPath, places: Places): boolean {
+  return (kind === "mount" ? places.mounts : places.namespaces).has(id) && places.isThere(id);
 }
 
 function idsOf(paths: readonly FilterPath[]) {

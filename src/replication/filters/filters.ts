@@ -167,10 +167,13 @@ export class Filters implements MemberFilters {
     if (filter === null) return null;
     const places = await this.#begin();
     const [, ...also] = rulesOf(filter);
-    const moved = rulesOf(filter).flatMap((rule) =>
-      rule.paths.flatMap(({ kind, id, path }) => {
+    const moved = rulesOf(filter).flatMap(({ mode, paths }) =>
+      paths.flatMap(({ kind, id, path }) => {
         const now = (kind === "mount" ? places.mounts : places.namespaces).get(id)?.path;
-        if (now === undefined || !places.isThere(id)) return [`${path} is gone`];
+        if (now === undefined || !places.isThere(id)) {
+          const later = mode === "deny" ? "; what is made there is withheld as well" : "";
+          return [`${path} is gone${later}`];
+        }
         return now === path ? [] : [`${path} is ${now} now; the filter goes on to mean it`];
       }),
     );

@@ -78,7 +78,10 @@ export function mergedFilter(one: StoredFilter, other: StoredFilter): StoredFilt
 
 /** Another one as soon as it means something else. */
 export function saysOf({ mode, paths }: Filter): string {
-  return JSON.stringify([mode, ...paths.map(({ kind, id }) => `${kind} ${id}`).toSorted()]);
+  return JSON.stringify([
+    mode,
+    ...paths.map((one) => `${one.kind} ${one.id} ${one.path}`).toSorted(),
+  ]);
 }
 
 /** The one of a secondary with that of its cluster, which may lie beside it until that has come again. */

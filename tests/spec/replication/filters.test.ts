@@ -32,6 +32,7 @@ import {
   startRegion,
   withRoot,
 } from "../../support/replication/performance.ts";
+import { captured } from "../../support/replication/said.ts";
 import { until } from "../../support/until.ts";
 
 /** Of nobody. */
@@ -164,6 +165,66 @@ test("R-82 a denied mount that is renamed stays denied, and reading the filter s
   await siftedRegion(a, b, [scopeOfMount(eu)]);
   assert.equal(await secretAt(b, "europe"), null);
   assert.match(String(at(await readFilter(a), "warnings")), /eu\/ is europe\/ now/);
+});
+
+test("R-81 what is made anew at the path of a denied mount or namespace that is gone is withheld from its first byte on, and reading the filter says so", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await mountSecret(a, "eu");
+  await makeNamespace(a, "team");
+  const former = await namespaceId(a, "team");
+  await deny(a, "eu/", "team/");
+  const b = await regionOf(t, a);
+  await until(async () => (await request(b, "GET", "sys/mounts")).status === 200);
+  assert.ok((await request(a, "DELETE", "sys/mounts/eu")).status < 300);
+  assert.ok((await request(a, "DELETE", "sys/namespaces/team")).status < 300);
+  assert.match(
+    String(at(await readFilter(a), "warnings")),
+    /eu\/ is gone; what is made there is withheld as well/,
+  );
+  const said = captured(t);
+  const eu = await mountSecret(a, "eu");
+  await until(async () => (await request(a, "GET", "sys/namespaces/team")).status === 404);
+  await makeNamespace(a, "team");
+  const inner = await mountSecret(a, "kv", "team");
+  const us = await mountSecret(a, "us");
+  await until(async () => (await secretAt(b, "us")) === "us");
+  assert.deepEqual(await withheldAt(a, "primary"), {
+    dynamic_filtered_mounts: ["eu/", "team/kv/"],
+    dynamic_filtered_namespaces: ["team/"],
+  });
+  assert.deepEqual([said.has(us), said.has(eu), said.has(inner)], [true, false, false]);
+  // The id of the one that is gone stays taken.
+  const spaces = [former, await namespaceId(a, "team")].map((id) => hex(namespaceScope(id)));
+  await siftedRegion(a, b, [scopeOfMount(eu), scopeOfMount(inner), ...spaces]);
+});
+
+test("R-80 a namespace goes along for the sake of a mount that is allowed in it, and no longer than there is that", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await makeNamespace(a, "team");
+  const id = await namespaceId(a, "team");
+  await mountSecret(a, "kv", "team");
+  const us = await mountSecret(a, "us");
+  assert.ok((await filterOf(a, "region-b", "allow", ["team/kv/", "us/"])).status < 300);
+  const b = await regionOf(t, a);
+  await until(async () => (await secretAt(b, "kv", "team")) === "kv");
+  const gone = await request(a, "DELETE", "sys/mounts/kv", { namespace: "team" });
+  assert.ok(gone.status < 300, gone.text);
+  await until(async () => {
+    const { dynamic_filtered_namespaces: found } = await withheldAt(b, "secondary");
+    return JSON.stringify(found) === '["team/"]';
+  });
+  const isThere = () => [...sharedRows(storeOf(b)).keys()].some((key) => key.includes(`/${id}`));
+  await until(() => !isThere());
+  const said = captured(t);
+  const policy = { policy: 'path "x" { capabilities = ["read"] }' };
+  const made = await request(a, "PUT", "sys/policies/acl/later", {
+    body: policy,
+    namespace: "team",
+  });
+  assert.ok(made.status < 300, made.text);
+  assert.ok((await request(a, "POST", "us/two", { body: { a: 1 } })).status < 300);
+  await until(async () => (await request(b, "GET", "us/two")).status === 200);
+  assert.deepEqual([said.has(us), said.has(`/${id}/`)], [true, false]);
 });
 
 test("R-84 a region that is not sent everything is promoted by force alone", async (t) => {

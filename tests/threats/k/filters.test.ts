@@ -10,7 +10,6 @@ import { gunzipSync } from "node:zlib";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { fromHex } from "@holdfast/shared/bytes";
 import { EntryCache } from "../../../src/barrier/cache.ts";
-import * as messages from "../../../src/replication/stream/messages.ts";
 import { SqliteGenerations } from "../../../src/storage/generations/sqlite-generations.ts";
 import { SystemFs } from "../../../src/system/fs.ts";
 import { is, standInOf, startCascade, takeOver } from "../../support/replication/cascade.ts";
@@ -33,36 +32,17 @@ import {
   startPerformancePrimaryBehind,
   withRoot,
 } from "../../support/replication/performance.ts";
+import { captured } from "../../support/replication/said.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { countingEngine } from "../../support/stores/counting-engine.ts";
 import { Outside } from "../../support/stores/outside.ts";
 import { at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 
-/** Everything that a primary of this process says to members, but for the list of what is withheld, which they are to know. */
-function captured(t: TestContext): { readonly has: (uuid: string) => boolean; clear(): void } {
-  const said: Buffer[] = [];
-  const { beginDiff, copyScope, subpages, leaves, fetchKeys, streamLog, echo, aroundMe } = messages;
-  const all = [beginDiff, copyScope, subpages, leaves, fetchKeys, streamLog, echo, aroundMe];
-  for (const { response } of all) {
-    const codec = response as { encode: (value: never) => Uint8Array };
-    const { encode } = codec;
-    codec.encode = (value) => {
-      const bytes = encode.call(codec, value);
-      said.push(Buffer.from(bytes));
-      return bytes;
-    };
-    t.after(() => {
-      codec.encode = encode;
-    });
-  }
-  const hasBytes = (bytes: Uint8Array) => said.some((one) => one.includes(bytes));
-  return {
-    has: (uuid) => hasBytes(Buffer.from(uuid)) || hasBytes(fromHex(scopeOfMount(uuid))!),
-    clear: () => {
-      said.length = 0;
-    },
-  };
+/** Whether members were told of a mount, by its uuid or by its scope. */
+function tells(t: TestContext): { readonly has: (uuid: string) => boolean } {
+  const said = captured(t);
+  return { has: (uuid) => said.has(uuid) || said.has(fromHex(scopeOfMount(uuid))!) };
 }
 
 async function onDisk(
@@ -111,7 +91,7 @@ test("T-K01, R-76 a filter is there before the first byte: nothing of what it wi
   const eu = await mountSecret(a, "eu");
   const us = await mountSecret(a, "us");
   await deny(a, "eu/");
-  const wire = captured(t);
+  const wire = tells(t);
   const b = await regionOf(t, a);
   await siftedRegion(a, b, [scopeOfMount(eu)]);
   assert.ok((await request(a, "POST", "eu/two", { body: { a: 1 } })).status < 300);
@@ -243,7 +223,7 @@ test("R-83 a filter that changed while the region was away is taken before any o
   assert.ok((await request(a, "POST", "eu/one", { body: { of: "secret" } })).status < 300);
   assert.ok((await request(a, "POST", "us/one", { body: { of: "new" } })).status < 300);
   assert.equal(await secretAt(b, "eu"), "eu"); // it does not know yet
-  const wire = captured(t);
+  const wire = tells(t);
   let early: unknown = null;
   const { store } = b.server.server;
   const unwatch = store.onCommit(() => {
