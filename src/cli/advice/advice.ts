@@ -113,7 +113,16 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["replication_role_changing", "try again in a second"],
   [
     "replication_not_primary",
-    "send it to the primary; where this cluster is to be one, `holdfast replication enable` makes it one",
+    "send it to the primary: `holdfast replication status` here says where that is; where this cluster is in no set, and is to lead one, " +
+      "`holdfast replication enable` begins it",
+  ],
+  [
+    "filter_unknown",
+    "`holdfast replication status` here lists the secondaries, which are sent everything without one; `holdfast replication filter set` makes one",
+  ],
+  [
+    "filter_unknown_secondary",
+    "`holdfast replication status` here lists the secondaries, and what each is not sent",
   ],
   [
     "replication_not_secondary",

@@ -54,7 +54,12 @@ test("who sends it to a cluster of another role is told to which it goes", () =>
   const path = "sys/replication/dr/primary/demote";
   assert.match(
     nextAfter(400, "replication_not_primary", "x", path),
-    /to the primary.*`holdfast replication enable`/,
+    /to the primary.*`holdfast replication status`.*in no set.*`holdfast replication enable`/,
+  );
+  const filter = "sys/replication/performance/primary/paths-filter/nobody";
+  assert.match(
+    nextAfter(404, "filter_unknown", "x", filter),
+    /`holdfast replication status.* lists.*`holdfast replication filter set/,
   );
   assert.match(
     nextAfter(400, "replication_not_secondary", "x", path),
