@@ -38,7 +38,7 @@ function filtered(): { readonly filter: Filter; readonly places: Places } {
     ],
   };
   const namespaces = new Map([["far", { parent: "root", path: "far/" }]]);
-  return { filter, places: { mounts, namespaces } };
+  return { filter, places: { mounts, namespaces, isThere: () => true } };
 }
 
 async function madeFromLeaves(context: Context): Promise<Figures> {

@@ -40,7 +40,7 @@ const FOUND: readonly (readonly [
   ],
 ];
 
-test("130 whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
+test("R-130: whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
   const counts = new Map<string, number>();
   const missing = () => WANTED.filter((name) => !counts.has(name));
   for (let i = 0; i < MIN_SEEDS || (i < MAX_SEEDS && missing().length > 0); i++) {
@@ -56,18 +56,18 @@ test("130 whatever goes wrong between five clusters, at rest each holds what its
 });
 
 for (const [seed, steps, what, often = {}] of FOUND) {
-  test(`130 five clusters, seed ${seed}: ${what}`, async () => {
+  test(`R-130: five clusters, seed ${seed}: ${what}`, async () => {
     const { violation } = await runWalk(seed, { kind: "both", steps, often });
     assert.equal(violation, null);
   });
 }
 
-test("130 five clusters: a filter that is changed again and again is no damage, and nobody rests for it", async () => {
+test("R-130: five clusters: a filter that is changed again and again is no damage, and nobody rests for it", async () => {
   const { violation } = await runWalk(6, { kind: "both", steps: 60, often: FILTERING });
   assert.equal(violation, null);
 });
 
-test("130 the same seed gives the same trace of five clusters, and another seed another one", async () => {
+test("R-130: the same seed gives the same trace of five clusters, and another seed another one", async () => {
   const walk = (seed: number) => runWalk(seed, { kind: "both", steps: 60 });
   const [one, again, other] = [await walk(71), await walk(71), await walk(72)];
   assert.equal(one.hash, again.hash);

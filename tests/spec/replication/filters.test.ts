@@ -32,7 +32,7 @@ import {
   startRegion,
   withRoot,
 } from "../../support/replication/performance.ts";
-import { captured } from "../../support/replication/said.ts";
+import { captured } from "../../support/replication/regions/said.ts";
 import { until } from "../../support/until.ts";
 
 /** Of nobody. */

@@ -32,7 +32,7 @@ import {
   startPerformancePrimaryBehind,
   withRoot,
 } from "../../support/replication/performance.ts";
-import { captured } from "../../support/replication/said.ts";
+import { captured } from "../../support/replication/regions/said.ts";
 import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-calls.ts";
 import { countingEngine } from "../../support/stores/counting-engine.ts";
 import { Outside } from "../../support/stores/outside.ts";

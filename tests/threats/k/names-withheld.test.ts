@@ -21,7 +21,7 @@ import {
   startPerformancePrimary,
   withRoot,
 } from "../../support/replication/performance.ts";
-import { captured } from "../../support/replication/said.ts";
+import { captured } from "../../support/replication/regions/said.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { until } from "../../support/until.ts";
 
@@ -115,7 +115,7 @@ test("T-K01 no name of what is in a mount or a namespace is left in a region fro
   await doAt("POST", "us/two", "", { a: 1 });
   await until(async () => (await request(b, "GET", "us/two")).status === 200);
   // What it is asked for by name it does not say either.
-  const asked: readonly [string, string, string, object?][] = [
+  const questions: readonly [string, string, string, object?][] = [
     ["GET", "acl/tokens?region=a", NS],
     ["GET", "acl/tokens?region=a", ""],
     ["GET", "acl/policies?region=a", ""],
@@ -123,7 +123,7 @@ test("T-K01 no name of what is in a mount or a namespace is left in a region fro
     ["DELETE", `sys/namespaces/${NS}`, ""],
     ["POST", `${NS}/quetzal-in/one`, "", {}],
   ];
-  for (const [method, path, namespace, body] of asked) {
+  for (const [method, path, namespace, body] of questions) {
     const { status, text } = await request(b, method, path, { namespace, ...(body && { body }) });
     assert.ok(path.startsWith("acl") || status === 404, `${method} ${path}: ${status} ${text}`);
   }
@@ -149,10 +149,10 @@ test("T-K01 no name of what is in a mount or a namespace is left in a region fro
     assert.equal(answer.status, 200, `${path}: ${answer.text}`);
     assert.equal(answer.text.includes(WORD), false, path);
   }
-  const shown = await request(
+  const listed = await request(
     b,
     "GET",
     `sys/replication/performance/secondary/dynamic-filter/region-b`,
   );
-  assert.match(JSON.stringify(at(shown, "data")), /quetzal-moved/); // there alone
+  assert.match(JSON.stringify(at(listed, "data")), /quetzal-moved/); // there alone
 });

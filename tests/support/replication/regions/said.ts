@@ -1,10 +1,10 @@
 // What clusters of this process say to each other: every message of every method that there is, as it is encoded where it is sent.
 
 import type { TestContext } from "node:test";
-import * as hello from "../../../src/cluster/hello.ts";
-import * as forwarding from "../../../src/forwarding/messages.ts";
-import * as joining from "../../../src/replication/joining/calls.ts";
-import * as messages from "../../../src/replication/stream/messages.ts";
+import * as hello from "../../../../src/cluster/hello.ts";
+import * as forwarding from "../../../../src/forwarding/messages.ts";
+import * as joining from "../../../../src/replication/joining/calls.ts";
+import * as messages from "../../../../src/replication/stream/messages.ts";
 
 interface Codec {
   encode: (value: never) => Uint8Array;
