@@ -48,6 +48,7 @@ export function typeUnknown(known: readonly string[]): Failure {
 }
 
 /**
+ * What was given is told to whoever gave it alone: it is in no record.
  * @code plugin-not-found No plugin of this name, or of this version, is in the catalog.
  * @remedy List the catalog, and register the plugin.
  */
@@ -58,8 +59,8 @@ export function pluginNotFound(
 ): Failure {
   const wanted = version === "" ? name : `${name}, version=${version.slice(0, 128)}`;
   const besides = builtIn.length === 0 ? "" : `; built in are ${builtIn.toSorted().join(", ")}`;
-  const message = `plugin not found in the catalog: ${wanted}${besides}`;
-  return new Failure("invalid", "plugin-not-found", message);
+  const texts = [`plugin not found in the catalog: ${wanted}${besides}`];
+  return new Failure("invalid", "plugin-not-found", "plugin not found in the catalog", { texts });
 }
 
 /**

@@ -1,4 +1,5 @@
-// Every way the catalog refuses.
+// Every way the catalog refuses. What a caller gave, and nobody has registered, is told to that caller alone: it may be a
+// secret in the wrong place, and messages are logged and audited.
 
 import { Failure } from "@holdfast/shared/failure";
 import { someNames } from "@holdfast/shared/text/some-names";
@@ -9,17 +10,21 @@ import type { PluginType } from "../ports.ts";
  * @remedy Give one such as v1.2.0.
  */
 export function versionMalformed(text: string): Failure {
-  const message =
-    `version ${quoted(text)} is not a valid semantic version: expected up to three numbers, ` +
-    "such as v1.2.0, 1.2 or 1.2.0-rc.1";
-  return new Failure("invalid", "plugin-version-invalid", message);
+  return unknown(
+    "plugin-version-invalid",
+    (shown) =>
+      `version${shown(` ${quoted(text)}`)} is not a valid semantic version: expected up to three numbers, ` +
+      "such as v1.2.0, 1.2 or 1.2.0-rc.1",
+  );
 }
 
 export function versionReserved(version: string): Failure {
-  const message =
-    `version ${quoted(version)} is not allowed because 'builtin' is a reserved metadata ` +
-    "identifier";
-  return new Failure("invalid", "plugin-version-invalid", message);
+  return unknown(
+    "plugin-version-invalid",
+    (shown) =>
+      `version${shown(` ${quoted(version)}`)} is not allowed because 'builtin' is a reserved metadata ` +
+      "identifier",
+  );
 }
 
 /**
@@ -48,7 +53,10 @@ export function parentReference(): Failure {
  */
 export function notInCatalog(name: string, version = ""): Failure {
   const which = version === "" ? name : `${name}, version=${version}`;
-  return new Failure("invalid", "plugin-unknown", `plugin not found in the catalog: ${which}`);
+  return unknown(
+    "plugin-unknown",
+    (shown) => `plugin not found in the catalog${shown(`: ${which}`)}`,
+  );
 }
 
 /**
@@ -73,13 +81,17 @@ export function versionNeeded(name: string, versions: readonly string[]): Failur
  * @remedy Leave it; register a plugin of the same name without a version to have that in its place.
  */
 export function builtInKept(version: string): Failure {
-  const message = `version ${quoted(version)} cannot be deleted`;
-  return new Failure("invalid", "plugin-version-builtin", message);
+  return unknown(
+    "plugin-version-builtin",
+    (shown) => `version${shown(` ${quoted(version)}`)} cannot be deleted`,
+  );
 }
 
 export function builtInNotPinned(version: string): Failure {
-  const message = `version ${quoted(version)} is built in and cannot be pinned`;
-  return new Failure("invalid", "plugin-version-builtin", message);
+  return unknown(
+    "plugin-version-builtin",
+    (shown) => `version${shown(` ${quoted(version)}`)} is built in and cannot be pinned`,
+  );
 }
 
 /**
@@ -152,8 +164,11 @@ export function runtimeNameInvalid(): Failure {
  * @remedy List the runtimes, and register it.
  */
 export function runtimeUnknown(name: string): Failure {
-  const message = `specified plugin runtime ${quoted(name)}, but failed to retrieve config: there is no such runtime`;
-  return new Failure("invalid", "plugin-runtime-unknown", message);
+  return unknown(
+    "plugin-runtime-unknown",
+    (shown) =>
+      `specified plugin runtime${shown(` ${quoted(name)}`)}, but failed to retrieve config: there is no such runtime`,
+  );
 }
 
 /**
@@ -171,6 +186,17 @@ export function noSuchRuntime(): Failure {
 export function runtimeUsed(name: string, plugins: readonly string[]): Failure {
   const message = `unable to delete ${quoted(name)} runtime. Registered plugins=[${plugins.join(" ")}] are referencing it.`;
   return new Failure("invalid", "plugin-runtime-used", message);
+}
+
+/** `text` says what is shown to the caller, and to nobody else. */
+function unknown(code: string, text: (shown: (words: string) => string) => string): Failure {
+  const texts = [text((words) => words)];
+  return new Failure(
+    "invalid",
+    code,
+    text(() => ""),
+    { texts },
+  );
 }
 
 /** Of what a caller sent: shortened, and without what would break a line. */
