@@ -3,6 +3,7 @@
 // wrong place.
 
 import type { JsonValue } from "../json/json.ts";
+import { type FieldForm, formOf, noteForm } from "./field-form.ts";
 import { fieldInvalid as refused } from "./failures.ts";
 import type { Schema } from "./schema.ts";
 
@@ -87,6 +88,8 @@ export interface Kind<T> {
   readonly caseless?: boolean;
   readonly members?: readonly Member[];
   readonly notice?: Notice;
+  /** How `convert` and `show` are made, where both are the word's own. */
+  readonly made?: Pick<FieldForm, "word" | "bounds">;
 }
 
 /** A field that must be given, until told otherwise. */
@@ -100,6 +103,7 @@ export class WireField<T> implements Field<T> {
     this.#place = place;
     this.#kind = kind;
     this.help = help;
+    if (kind.made !== undefined) noteForm(this.#canonical, { ...kind.made, unlessEmpty: false });
   }
 
   get source(): Source {
@@ -196,6 +200,10 @@ export class WireField<T> implements Field<T> {
       unlessEmpty && field.canonical !== undefined
         ? (input: JsonValue) => (missing(input) ? null : field.canonical?.(input))
         : field.canonical;
+    const form = formOf(field.canonical);
+    if (form !== null && canonical !== undefined && canonical !== field.canonical) {
+      noteForm(canonical, { ...form, unlessEmpty });
+    }
     return { ...field, canonical, required: false, schema, read };
   }
 }

@@ -8,7 +8,8 @@ import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../json/
 import { Secret } from "../secret.ts";
 import { someNames } from "../text/some-names.ts";
 import type { Nanos } from "../world.ts";
-import { type Kind, type Member, type Place, WireField } from "./field.ts";
+import { type Field, type Kind, type Member, type Place, WireField } from "./field.ts";
+import type { FieldForm } from "./field-form.ts";
 import { memberNotices } from "./members.ts";
 import type { Schema } from "./schema.ts";
 
@@ -68,6 +69,7 @@ class Placed {
     const kind = textKind(max);
     return this.#of(
       {
+        made: { word: "stringOrCount", bounds: { max } },
         accepts: `${kind.accepts}, or a whole number`,
         schema: { oneOf: [kind.schema, { type: "integer" }] },
         convert: (value) => {
@@ -105,6 +107,7 @@ class Placed {
   secrets(help: string, { max }: { readonly max: number }): WireField<readonly Secret<string>[]> {
     return this.#of(
       {
+        made: { word: "secrets", bounds: { max } },
         accepts: `a list of strings, at most ${max} of them`,
         schema: { type: "array", items: { type: "string", format: "password" } },
         secret: true,
@@ -150,6 +153,7 @@ class Placed {
     const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
     return this.#of(
       {
+        made: { word: "integer", bounds: { ...bounds } },
         accepts: `a whole number${range(bounds)}`,
         schema: { type: "integer", ...minmax(bounds) },
         convert: (value) => {
@@ -166,6 +170,7 @@ class Placed {
     const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE } = bounds;
     return this.#of(
       {
+        made: { word: "number", bounds: { ...bounds } },
         accepts: `a number${range(bounds)}`,
         schema: { type: "number", ...minmax(bounds) },
         convert: (value) => {
@@ -180,6 +185,7 @@ class Placed {
   boolean(help: string): WireField<boolean> {
     return this.#of(
       {
+        made: { word: "boolean", bounds: {} },
         accepts: "true or false",
         schema: { type: "boolean" },
         convert: (value) => (typeof value === "string" ? parseBoolean(value) : asBoolean(value)),
@@ -191,7 +197,8 @@ class Placed {
   /** A number of seconds, or text such as 90s, 1.5h, 182d; an empty text is 0. Every length is told in whole
    *  seconds, and so it is given: what was cut or rounded would be told as something else than holds. */
   duration(help: string, bounds: Lengths = {}): WireField<Nanos> {
-    return this.#of({ ...lengthKind(bounds), show: showDuration }, help);
+    const made = { word: "duration", bounds: digitsOf(bounds) } as const;
+    return this.#of({ ...lengthKind(bounds), show: showDuration, made }, help);
   }
 
   /** The same, as a number of seconds. */
@@ -200,6 +207,7 @@ class Placed {
     return this.#of(
       {
         ...kind,
+        made: { word: "seconds", bounds: digitsOf(bounds) },
         convert: (input) => {
           const length = kind.convert(input);
           return length === undefined ? undefined : Number(length / SECOND);
@@ -229,6 +237,9 @@ class Placed {
           return form === undefined ? items : items.map(form);
         },
         ...(show === undefined ? {} : { show: (items) => items.map(show) }),
+        ...(form === undefined && show === undefined
+          ? { made: { word: "list", bounds: { max } } }
+          : {}),
         caseless,
       },
       help,
@@ -243,6 +254,7 @@ class Placed {
     const list = this.list(help, { max });
     return this.#of(
       {
+        made: { word: "policies", bounds: { max } },
         accepts: `a list of strings, at most ${max} of them`,
         schema: list.schema,
         convert: (value) => {
@@ -262,6 +274,7 @@ class Placed {
   ): WireField<Readonly<Record<string, string>>> {
     return this.#of(
       {
+        made: { word: "texts", bounds: { max, maxKey, maxValue } },
         accepts:
           `an object of strings: at most ${max} members, ` +
           `names of 1 to ${maxKey} and values of up to ${maxValue} characters`,
@@ -325,6 +338,7 @@ class Placed {
         accepts: "given",
         schema: {},
         convert: (value) => parsedText(value, max),
+        ...(show === undefined ? { made: { word: "jsonOrText", bounds: { max } } } : {}),
         ...(members === undefined
           ? {}
           : {
@@ -388,6 +402,56 @@ function wholeNumber(value: JsonValue): number | undefined {
   const text = isRawNumber(value) ? value.rawJSON.replace(/\.0+$/, "") : value;
   if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text) + 0; // no -0
   return typeof text === "number" && Number.isSafeInteger(text) ? text : undefined;
+}
+
+function digitsOf({ min, max }: Lengths): FieldForm["bounds"] {
+  return {
+    ...(min === undefined ? {} : { min: String(min) }),
+    ...(max === undefined ? {} : { max: String(max) }),
+  };
+}
+
+/** A field of the same name that finds the same form; what it says of itself is no part of it. Null for what nobody here makes. */
+export function fieldOfForm(name: string, form: FieldForm): Field<unknown> | null {
+  const made = placedForm(wire.body(name), form);
+  if (made === null) return null;
+  return form.unlessEmpty ? made.optionalUnlessEmpty() : made.optional();
+}
+
+function placedForm(placed: Placed, { word, bounds }: FieldForm): WireField<unknown> | null {
+  const number = (of: string) => {
+    const bound = bounds[of];
+    return typeof bound === "number" ? { [of]: bound } : {};
+  };
+  const length = (of: string) => {
+    const bound = bounds[of];
+    return typeof bound === "string" && /^-?\d{1,20}$/.test(bound) ? { [of]: BigInt(bound) } : {};
+  };
+  const { max } = bounds;
+  switch (word) {
+    case "integer":
+      return placed.integer("", { ...number("min"), ...number("max") });
+    case "number":
+      return placed.number("", { ...number("min"), ...number("max") });
+    case "boolean":
+      return placed.boolean("");
+    case "duration":
+      return placed.duration("", { ...length("min"), ...length("max") });
+    case "seconds":
+      return placed.seconds("", { ...length("min"), ...length("max") });
+    case "list":
+      return placed.list("", number("max"));
+    case "policies":
+      return placed.policies("", number("max"));
+    case "texts":
+      return placed.texts("", { ...number("max"), ...number("maxKey"), ...number("maxValue") });
+    case "jsonOrText":
+      return placed.jsonOrText("", number("max"));
+    case "secrets":
+      return typeof max === "number" ? placed.secrets("", { max }) : null;
+    case "stringOrCount":
+      return typeof max === "number" ? placed.stringOrCount("", { max }) : null;
+  }
 }
 
 function lengthKind({ min, max = LONGEST_DURATION, or }: Lengths): Kind<Nanos> {
