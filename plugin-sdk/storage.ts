@@ -54,6 +54,7 @@ export interface EngineTx {
   delete(key: string): void;
   /** Removes a write-ahead record with this transaction; one that is gone is no fault. */
   settle(recordId: string): void;
-  /** Writes one with this transaction: it is durable when the transaction is. Gives its id. */
-  begin(kind: string, data: JsonObject): string;
+  /** Writes one with this transaction: it is durable when the transaction is. Gives its id. `id`: a UUID that no record has. Default: one is
+   *  drawn. */
+  begin(kind: string, data: JsonObject, id?: string): string;
 }

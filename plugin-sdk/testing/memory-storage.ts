@@ -120,8 +120,8 @@ class MemoryTx implements EngineTx {
     this.#records.delete(recordId);
   }
 
-  begin(kind: string, data: JsonObject): string {
-    const id = this.#random.uuid();
+  begin(kind: string, data: JsonObject, id: string = this.#random.uuid()): string {
+    invariant(!this.#records.has(id), "no two records have one id");
     this.#records.set(id, { id, kind, data, created: this.time });
     return id;
   }

@@ -49,10 +49,13 @@ const facts = message({
   /** Another cluster writes what the mount keeps. */
   writtenElsewhere: flag(11),
   time: int64(12), // of the server, now
+  /** Rises with each of them: requests say which they need. */
+  version: uint64(13),
 });
 export type Facts = MessageOf<typeof facts>;
 
-const MAX_READS = 65_536;
+/** Of everything that one transaction reads or writes. */
+export const MAX_READS = 65_536;
 
 /**
  * What a transaction has read, and what it is to write. `seen` says what the plugin believes: nothing where it is not there
@@ -87,6 +90,8 @@ const transaction = message({
   /** Write-ahead records that go, and that come: by ids that the plugin has drawn. */
   settles: list(text(7), MAX_READS),
   begins: list(part(8, message({ id: text(1), kind: text(2), data: text(3) })), MAX_READS),
+  /** Of what stays in this cluster. */
+  local: flag(9),
 });
 export type WireTransaction = MessageOf<typeof transaction>;
 
@@ -186,6 +191,13 @@ export const hostService = {
   ),
   /** A call outside, by the rules and in the name of the server. */
   send: method("unary", "/holdfast.Host/Send", outboundRequest, outboundAnswer, LARGE),
+  /** A proof that it is this mount. */
+  token: method(
+    "unary",
+    "/holdfast.Host/Token",
+    message({ audience: text(1), ttl: int64(2) }),
+    message({ failure: part(1, wireFailure), token: text(2) }),
+  ),
   /** What only the server knows of a request that it waits for, by the number that came with it. */
   ask: method(
     "unary",

@@ -2,6 +2,7 @@
 // knows that the wire of others has no word for. Under another host none of it is there.
 
 import {
+  double,
   flag,
   int64,
   list,
@@ -69,6 +70,8 @@ export const requestExtras = message({
   number: uint64(6),
   mountPath: text(7),
   mountLocal: flag(8),
+  /** Facts of the mount that hold for it: waited for where they are not there yet. */
+  factsVersion: uint64(9),
 });
 export type RequestExtras = MessageOf<typeof requestExtras>;
 
@@ -104,6 +107,8 @@ export const responseExtras = message({
   requestIds: texts(6),
   /** Of a renewal: which of its times are said at all, since 0 is one. */
   renewal: part(7, message({ ttl: maybe(int64(1)), maxTtl: maybe(int64(2)) })),
+  /** How long the answer is good, where nothing ends it. */
+  leased: part(8, message({ id: text(1), seconds: double(2), renewable: flag(3) })),
 });
 export type ResponseExtras = MessageOf<typeof responseExtras>;
 

@@ -20,7 +20,7 @@ import { LARGE, MANY } from "./limits.ts";
 import { wireFailure } from "./own-failure.ts";
 
 const texts = (number: number) => list(text(number), MANY);
-const options = (number: number) => mapOf(number, text(2), MANY);
+const textMap = (number: number) => mapOf(number, text(2), MANY);
 
 /** As `Field` has it, without its functions. What it reads and refuses is decided in the plugin. */
 const describedField = message({
@@ -39,9 +39,11 @@ const describedField = message({
   /** Whoever reads it pays no regard to case. */
   caseless: flag(13),
   pairs: flag(14),
-  /** Several spellings are read as one value, by rules that only the plugin has. */
+  /** Several spellings are read as one value. */
   hasOwnForm: flag(15),
   members: text(16), // JSON of a list of {name, aliases, members}; empty: whatever the caller likes
+  /** JSON of how that value is found, as field-form.ts has it; empty: by rules that only the plugin has. */
+  form: text(17),
 });
 export type DescribedField = MessageOf<typeof describedField>;
 
@@ -87,7 +89,7 @@ const description = message({
   kind: text(3),
   version: text(4),
   summary: text(5),
-  options: options(6), // as they are kept, defaults filled in
+  options: textMap(6), // as they are kept, defaults filled in
   endpoints: list(part(7, describedEndpoint), MANY),
   secrets: list(part(8, describedSecret), MANY),
   metrics: text(9), // JSON of MetricDeclarations
@@ -106,19 +108,26 @@ export const SDK_VERSION = 1;
 
 const outcome = message({ failure: part(1, wireFailure) });
 
+const loginRenewal = message({
+  ttl: maybe(int64(1)),
+  maxTtl: maybe(int64(2)),
+  period: maybe(int64(3)),
+  owner: part(4, message({ metadata: textMap(1) })),
+});
+
 /** Describe and CanChangeOptions are of the process; all others of one instance, and only when it is set up. */
 export const pluginService = {
   describe: method(
     "unary",
     "/holdfast.Plugin/Describe",
-    message({ options: options(1), local: flag(2) }),
+    message({ options: textMap(1), local: flag(2) }),
     description,
     LARGE,
   ),
   canChangeOptions: method(
     "unary",
     "/holdfast.Plugin/CanChangeOptions",
-    message({ before: options(1), after: options(2) }),
+    message({ before: textMap(1), after: textMap(2) }),
     message({ refusal: maybe(text(1)) }),
   ),
   /** Where what a request writes belongs. */
@@ -141,11 +150,17 @@ export const pluginService = {
   leave: method("unary", "/holdfast.Plugin/Leave", nothing, outcome),
   lead: method("unary", "/holdfast.Plugin/Lead", message({ tookOverAt: maybe(int64(1)) }), outcome),
   rest: method("unary", "/holdfast.Plugin/Rest", nothing, outcome),
-  stillKnows: method(
+  /** What holds from now on: nothing where it knows them no more. */
+  renewLogin: method(
     "unary",
-    "/holdfast.Plugin/StillKnows",
-    message({ owner: mapOf(1, text(2), MANY) }),
-    message({ failure: part(1, wireFailure), knows: flag(2) }),
+    "/holdfast.Plugin/RenewLogin",
+    message({
+      owner: textMap(1),
+      increment: maybe(int64(2)),
+      issued: int64(3),
+      policies: texts(4),
+    }),
+    message({ failure: part(1, wireFailure), renewal: part(2, loginRenewal) }),
   ),
   abandoned: method(
     "unary",
@@ -176,7 +191,7 @@ export type Doing =
   | "leave"
   | "lead"
   | "rest"
-  | "stillKnows"
+  | "renewLogin"
   | "abandoned"
   | "concerns"
   | "takeUse";

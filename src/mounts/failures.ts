@@ -332,3 +332,12 @@ export function fieldInvalid(message: string): Failure {
 export function mountJobFailed(message: string, options?: FailureOptions): Failure {
   return new Failure("internal", "mount-job-failed", message, options);
 }
+
+/**
+ * @code write-ahead-taken A plugin chose an id for a note of what it is about to make that is no id, or is taken.
+ * @remedy Tell whoever made the plugin: ids are drawn anew for each note.
+ */
+export function recordTaken(): Failure {
+  const message = "a write-ahead record has a UUID that no other of its mount has";
+  return new Failure("conflict", "write-ahead-taken", message);
+}

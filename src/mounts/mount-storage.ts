@@ -116,7 +116,7 @@ class MountTx implements EngineTx {
     this.#writeAhead.settleWith(this.#tx, recordId);
   }
 
-  begin(kind: string, data: JsonObject): string {
-    return this.#writeAhead.beginWith(this.#tx, kind, data);
+  begin(kind: string, data: JsonObject, id?: string): string {
+    return this.#writeAhead.beginWith(this.#tx, kind, data, id);
   }
 }

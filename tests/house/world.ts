@@ -33,6 +33,21 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "of tests: time stands still there, and what is under way gets a real turn of the loop",
   },
   {
+    file: /^plugin-sdk\/serve\/own-world\.ts$/,
+    may: ["time", "timers", "randomness"],
+    why: "a plugin is a process of its own; no simulator runs one",
+  },
+  {
+    file: /^plugin-sdk\/serve\/door\.ts$/,
+    may: ["sockets"],
+    why: "TLS on the Unix sockets between a plugin and the server that has started it",
+  },
+  {
+    file: /^plugin-sdk\/serve\/serve\.ts$/,
+    may: ["environment", "files"],
+    why: "the first line and the last words of a plugin's process, and what it was started with",
+  },
+  {
     file: /^src\/system\/timers\.ts$/,
     may: ["time", "timers"],
     why: "long waits go in stages, measured on the monotonic clock",

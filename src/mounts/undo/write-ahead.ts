@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { type Codec, jsonCodec } from "@holdfast/shared/codec";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { DAY, HOUR, MINUTE } from "@holdfast/shared/text/duration";
-import { uuidOfDigits } from "@holdfast/shared/text/uuid";
+import { isUuid, uuidOfDigits } from "@holdfast/shared/text/uuid";
 import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View } from "../../barrier/view.ts";
 import type { WriteAhead, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
@@ -64,10 +64,12 @@ export class WriteAheadLog implements WriteAhead {
   }
 
   /** With whatever else the transaction does. */
-  beginWith(tx: Tx, kind: string, data: JsonObject): string {
+  beginWith(tx: Tx, kind: string, data: JsonObject, wanted?: string): string {
     const { view, clock, random, takesNew } = this.#options;
     if (!takesNew()) throw failures.gone();
-    const id = random.uuid();
+    const id = wanted ?? random.uuid();
+    const isFree = isUuid(id) && tx.on(view).get(id, writeAheadCodec) === null;
+    if (!isFree) throw failures.recordTaken();
     tx.on(view).put(id, { kind, data, created: String(clock.now()) }, writeAheadCodec);
     return id;
   }

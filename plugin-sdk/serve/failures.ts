@@ -1,0 +1,76 @@
+// Every way in which a plugin refuses by itself.
+
+import { Failure } from "@holdfast/shared/failure";
+
+/**
+ * @code plugin-path-unsupported A plugin was asked for a path that it does not have.
+ * @remedy Look at the paths of the plugin in its help.
+ */
+export function unsupportedPath(): Failure {
+  return new Failure("not-found", "plugin-path-unsupported", "unsupported path", { texts: [] });
+}
+
+/**
+ * @code plugin-operation-unsupported A plugin was asked for something that its path does not do.
+ * @remedy Look at what the path does in its help.
+ */
+export function unsupportedOperation(): Failure {
+  return new Failure("unsupported", "plugin-operation-unsupported", "unsupported operation");
+}
+
+/**
+ * @code plugin-write-contended What a plugin changes was changed by others again and again.
+ * @remedy Try again; if it recurs, find out who writes the same without end.
+ */
+export function neverCommitted(): Failure {
+  const message = "what the request changes is changed by others without end; try again";
+  return new Failure("unavailable", "plugin-write-contended", message, { retryAfter: 1 });
+}
+
+/**
+ * @code plugin-transaction-too-large A transaction of a plugin reads more than one may.
+ * @remedy Ask for less at once; if that does not help, the plugin must part its work.
+ */
+export function tooManyReads(): Failure {
+  const message = "a transaction of the plugin reads more than one may; ask for less at once";
+  return new Failure("unavailable", "plugin-transaction-too-large", message);
+}
+
+/**
+ * @code plugin-answer-unsupported A plugin answered in a way that only built-in engines can.
+ * @remedy Tell whoever made the plugin.
+ */
+export function noSuchAnswer(): Failure {
+  const message = "a plugin answers with data or a text, and not with a stream";
+  return new Failure("internal", "plugin-answer-unsupported", message);
+}
+
+/**
+ * @code plugin-secret-unknown A plugin was asked to renew or revoke a secret that it does not know.
+ * @remedy Register the version of the plugin that gave the secret, or give the lease up with
+ *   revoke-force.
+ */
+export function unknownSecret(): Failure {
+  const message = "the plugin has no secrets of the kind that it is to end or renew";
+  return new Failure("upstream", "plugin-secret-unknown", message);
+}
+
+/**
+ * @code plugin-host-without-transactions A plugin that needs transactions was started by a host without them.
+ * @remedy Run the plugin with Holdfast, or use one that says that it needs no transactions.
+ */
+export function needsTransactions(): Failure {
+  const message =
+    "this plugin needs transactions, which the server that started it does not have; " +
+    'one that does without says so: serve(type, { transactions: "none" })';
+  return new Failure("unsupported", "plugin-host-without-transactions", message);
+}
+
+/**
+ * @code plugin-declaration-unsupported A plugin declares what only a built-in engine can.
+ * @remedy Tell whoever made the plugin; the text names the declaration.
+ */
+export function notServed(name: string, what: string): Failure {
+  const message = `endpoint ${name}: ${what} is for engines that are built in`;
+  return new Failure("invalid", "plugin-declaration-unsupported", message);
+}
