@@ -1,8 +1,11 @@
 // What the parts of the room are to each other: what is registered, what is started of it, and what a running one is
 // to whoever uses it.
 
-import type { Channel, ServiceTable } from "@holdfast/shared/grpc/method";
+import type { Channel, Method, Served, ServiceTable } from "@holdfast/shared/grpc/method";
 import { StatusError } from "@holdfast/shared/grpc/status";
+import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
+import type { Nanos } from "@holdfast/shared/world";
+import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 
 export const PLUGIN_TYPES = ["auth", "database", "secret"] as const;
 export type PluginType = (typeof PLUGIN_TYPES)[number];
@@ -144,4 +147,62 @@ export interface PluginUses {
   /** Has it run by what the catalog says now. Throws a Failure where that cannot be, and then what ran before goes on.
    *  Nothing happens where there is no such mount. */
   reload(uuid: string, signal: AbortSignal): Promise<void>;
+}
+
+// ── engines in other processes, and what our own SDK adds to the wire of others ──
+
+/** One opened engine of a mount whose program runs outside. */
+export interface ForeignEngine {
+  readonly needs: EngineNeeds;
+  readonly kind: "auth" | "secret";
+  /** Of its plugin, in the catalog. */
+  readonly name: string;
+  /** What our own SDK has said of it; null: another SDK's. */
+  readonly own: OwnPlugin | null;
+  /** To its instance, which is started again where it is gone; what was written to one that ended is not sent again. Throws a Failure: why
+   *  there is no answer, or the reason of the signal. */
+  call<Q, A>(method: Method<"unary", Q, A>, request: Q, how?: ForeignCall): Promise<A>;
+}
+
+export interface ForeignCall {
+  readonly signal?: AbortSignal | undefined;
+  /** Default: only the signal ends it. */
+  readonly timeout?: Nanos;
+}
+
+/** The part of the room that speaks to plugins of our own SDK. */
+export interface OwnSdk {
+  /** Reached by its instance beside storage, on the same connection. `isReady`: it is set up, and may write. */
+  services(engine: ForeignEngine, isReady: () => boolean): readonly Served<null>[];
+  /** Asked after each Setup, on the channel of the instance. Null: it does not know us. Throws a Failure where the options are refused. */
+  describe(engine: ForeignEngine, channel: Channel, signal: AbortSignal): Promise<OwnPlugin | null>;
+}
+
+/** What it declares, and what is done in its way instead of that of others. */
+export interface OwnPlugin {
+  /** As they are kept, defaults filled in. */
+  readonly options: EngineOptions;
+  /** In place of those that any path leads to. */
+  readonly endpoints: readonly Endpoint<ForeignEngine>[];
+  /** In place of what the type does of itself for plugins of others. */
+  readonly type: Partial<
+    Pick<
+      EngineType<ForeignEngine>,
+      | "abandoned"
+      | "concerns"
+      | "described"
+      | "invalidate"
+      | "jobDeadline"
+      | "lead"
+      | "leave"
+      | "metrics"
+      | "minUndoAge"
+      | "periodic"
+      | "renewLogin"
+      | "rest"
+      | "secrets"
+      | "takeUse"
+      | "undo"
+    >
+  >;
 }
