@@ -12,8 +12,8 @@ import type { PluginType } from "../ports.ts";
 export function versionMalformed(text: string): Failure {
   return unknown(
     "plugin-version-invalid",
-    (shown) =>
-      `version${shown(` ${quoted(text)}`)} is not a valid semantic version: expected up to three numbers, ` +
+    (extra) =>
+      `version${extra(` ${quoted(text)}`)} is not a valid semantic version: expected up to three numbers, ` +
       "such as v1.2.0, 1.2 or 1.2.0-rc.1",
   );
 }
@@ -21,8 +21,8 @@ export function versionMalformed(text: string): Failure {
 export function versionReserved(version: string): Failure {
   return unknown(
     "plugin-version-invalid",
-    (shown) =>
-      `version${shown(` ${quoted(version)}`)} is not allowed because 'builtin' is a reserved metadata ` +
+    (extra) =>
+      `version${extra(` ${quoted(version)}`)} is not allowed because 'builtin' is a reserved metadata ` +
       "identifier",
   );
 }
@@ -55,7 +55,7 @@ export function notInCatalog(name: string, version = ""): Failure {
   const which = version === "" ? name : `${name}, version=${version}`;
   return unknown(
     "plugin-unknown",
-    (shown) => `plugin not found in the catalog${shown(`: ${which}`)}`,
+    (extra) => `plugin not found in the catalog${extra(`: ${which}`)}`,
   );
 }
 
@@ -83,14 +83,14 @@ export function versionNeeded(name: string, versions: readonly string[]): Failur
 export function builtInKept(version: string): Failure {
   return unknown(
     "plugin-version-builtin",
-    (shown) => `version${shown(` ${quoted(version)}`)} cannot be deleted`,
+    (extra) => `version${extra(` ${quoted(version)}`)} cannot be deleted`,
   );
 }
 
 export function builtInNotPinned(version: string): Failure {
   return unknown(
     "plugin-version-builtin",
-    (shown) => `version${shown(` ${quoted(version)}`)} is built in and cannot be pinned`,
+    (extra) => `version${extra(` ${quoted(version)}`)} is built in and cannot be pinned`,
   );
 }
 
@@ -166,8 +166,8 @@ export function runtimeNameInvalid(): Failure {
 export function runtimeUnknown(name: string): Failure {
   return unknown(
     "plugin-runtime-unknown",
-    (shown) =>
-      `specified plugin runtime${shown(` ${quoted(name)}`)}, but failed to retrieve config: there is no such runtime`,
+    (extra) =>
+      `specified plugin runtime${extra(` ${quoted(name)}`)}, but failed to retrieve config: there is no such runtime`,
   );
 }
 
@@ -188,8 +188,8 @@ export function runtimeUsed(name: string, plugins: readonly string[]): Failure {
   return new Failure("invalid", "plugin-runtime-used", message);
 }
 
-/** `text` says what is shown to the caller, and to nobody else. */
-function unknown(code: string, text: (shown: (words: string) => string) => string): Failure {
+/** What `extra` adds is for the caller, and for nobody else. */
+function unknown(code: string, text: (extra: (words: string) => string) => string): Failure {
   const texts = [text((words) => words)];
   return new Failure(
     "invalid",

@@ -55,9 +55,7 @@ test("what would pass for a built-in version is refused in the one form of it", 
     () => canonicalVersion("1.0+builtin"),
     (error) =>
       error instanceof Failure &&
-      /^version "v1\.0\.0\+builtin" is not allowed because 'builtin' is a reserved metadata/.test(
-        error.texts.join(),
-      ),
+      error.texts.join().startsWith(`version "v1.0.0+builtin" is not allowed because 'builtin' is`),
   );
   assert.throws(() => canonicalVersion("v1.0.0+a.builtin.b"), /reserved metadata identifier/);
   assert.equal(canonicalVersion("v1.0.0+builtins"), "v1.0.0+builtins");
