@@ -186,7 +186,8 @@ export interface ProgramFile {
   /** By now. */
   facts(): Promise<ProgramFacts>;
   readonly directory: Pick<ProgramFacts, "mode" | "user">;
-  read(): AsyncIterable<Uint8Array>;
+  /** Default: from its beginning, to its end. */
+  read(from?: number, length?: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -194,6 +195,7 @@ export interface ProgramFile {
 export interface ProgramFiles {
   /** Number of the user that we run as. */
   readonly us: number;
+  readonly ourGroup: number;
   /** Follows a link neither to the directory nor to the file: then it throws, as where the name leads elsewhere. Null: there is none. */
   open(directory: string, name: string): Promise<ProgramFile | null>;
   /** Writes a new file from its beginning to its end, with this mode. Nothing is left where `bytes` throws. */
@@ -209,6 +211,21 @@ export interface ProgramFiles {
   removeFile(path: string): Promise<void>;
   readSmall(path: string): Promise<string | null>;
   writeSmall(path: string, text: string): Promise<void>;
+}
+
+/** A tree that is unpacked below a folder which only we can write to: nothing here takes the place of what is there. */
+export interface TreeFiles {
+  makeFolder(path: string, mode: number): Promise<void>;
+  writeNew(path: string, bytes: AsyncIterable<Uint8Array>, mode: number): Promise<void>;
+  makeLink(path: string, target: string): Promise<void>;
+  /** Another name of a file. */
+  addName(path: string, of: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  removeFolder(path: string): Promise<void>;
+  readSmall(path: string): Promise<string | null>;
+  /** Bytes that may still be written below it. */
+  free(path: string): Promise<number>;
 }
 
 /** A program to start: no shell reads it, and nothing of our own environment reaches it. */

@@ -1,22 +1,25 @@
-// Programs of operators, read through the descriptor of their directory; and the folders of those that run. No links are
-// followed, and nothing here waits for a disk in the main thread.
+// Programs and images of operators, read through the descriptor of their directory; and the folders of those that run. No links
+// are followed, and nothing here waits for a disk in the main thread.
 
 import { constants, type BigIntStats } from "node:fs";
 import {
   chmod,
   type FileHandle,
   lchown,
+  link,
   lstat,
   mkdir,
   open,
   readdir,
   rename,
   rm,
+  statfs,
+  symlink,
   unlink,
 } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileFailed, fileNotRegular, forbidden } from "@holdfast/shared/failures";
-import type { ProgramFacts, ProgramFile, ProgramFiles } from "@holdfast/shared/world";
+import type { ProgramFacts, ProgramFile, ProgramFiles, TreeFiles } from "@holdfast/shared/world";
 import { isRefusal } from "../base/forbidden.ts";
 import { throughDescriptor } from "./directory-facts.ts";
 import { orClosed } from "./or-closed.ts";
@@ -26,8 +29,9 @@ const CHUNK = 256 * 1024;
 const MAX_SMALL = 64 * 1024;
 const SAFE = constants.O_NOFOLLOW | constants.O_NONBLOCK; // a pipe that nobody writes to would never open
 
-export class SystemProgramFiles implements ProgramFiles {
+export class SystemProgramFiles implements ProgramFiles, TreeFiles {
   readonly us = process.geteuid?.() ?? 0;
+  readonly ourGroup = process.getegid?.() ?? 0;
 
   async open(directory: string, name: string): Promise<ProgramFile | null> {
     if (basename(name) !== name || name === "." || name === "..") {
@@ -120,6 +124,38 @@ export class SystemProgramFiles implements ProgramFiles {
     await this.removeFile(path);
     await this.write(path, once(Buffer.from(text)), 0o600);
   }
+
+  writeNew(path: string, bytes: AsyncIterable<Uint8Array>, mode: number): Promise<void> {
+    return attempt("write", path, async () => {
+      const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | SAFE;
+      await using handle = await open(path, flags, 0o600);
+      for await (const piece of bytes) await all(handle, piece);
+      await handle.chmod(mode);
+    });
+  }
+
+  makeLink(path: string, target: string): Promise<void> {
+    return attempt("make a link", path, () => symlink(target, path));
+  }
+
+  addName(path: string, of: string): Promise<void> {
+    return attempt("name", path, () => link(of, path));
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return attempt("rename", from, () => rename(from, to));
+  }
+
+  remove(path: string): Promise<void> {
+    return this.removeFile(path);
+  }
+
+  free(path: string): Promise<number> {
+    return attempt("measure", path, async () => {
+      const { bavail, bsize } = await statfs(path);
+      return bavail * bsize;
+    });
+  }
 }
 
 class SystemProgramFile implements ProgramFile {
@@ -139,11 +175,12 @@ class SystemProgramFile implements ProgramFile {
     );
   }
 
-  async *read(): AsyncGenerator<Uint8Array, void, void> {
-    for (let at = 0; ;) {
-      const buffer = Buffer.alloc(CHUNK);
+  async *read(from = 0, length = Infinity): AsyncGenerator<Uint8Array, void, void> {
+    for (let at = from; at < from + length;) {
+      const most = Math.min(CHUNK, from + length - at);
+      const buffer = Buffer.alloc(most);
       const { bytesRead } = await attempt("read", this.#path, () =>
-        this.#handle.read(buffer, 0, CHUNK, at),
+        this.#handle.read(buffer, 0, most, at),
       );
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);

@@ -24,7 +24,7 @@ import {
 } from "@holdfast/plugin-sdk/wire/handshake";
 import type { HeldProcess, ProbeReport, Processes, Program } from "../ports.ts";
 import { chooseRunner, type Isolation } from "../runners/isolation.ts";
-import type { Runner } from "../runners/runner.ts";
+import type { ContainerRunner, Runner } from "../runners/runner.ts";
 import type { User } from "../runners/ways.ts";
 import { environmentOf } from "./environment.ts";
 import { noContainers, NOT_STARTED, processesClosed } from "./failures.ts";
@@ -73,7 +73,7 @@ export interface ProcessParts {
   /** Under `plugin`. */
   readonly log: Log;
   /** For programs with an image; null where none are run. */
-  readonly containers: Runner | null;
+  readonly containers: ContainerRunner | null;
   /** Of handshakes. Default: a minute, and 15 s for one that is only asked what it is. */
   readonly startsWithin?: Nanos;
 }
@@ -111,6 +111,7 @@ export class PluginProcesses implements Processes {
     const { files, children, settings } = this.#parts;
     await sweepRuns({ files, children, log: this.#log, temporary: settings.temporary });
     await this.#copies.open();
+    await this.#parts.containers?.open();
     this.#closing = new AbortController();
     this.#run = this.#newRun();
     this.#isOpen = true;
@@ -133,6 +134,7 @@ export class PluginProcesses implements Processes {
     this.#run = null;
     this.#runner = null;
     await this.#copies.close();
+    await this.#parts.containers?.close();
   }
 
   async hold(program: Program, user: string, signal: AbortSignal): Promise<HeldProcess> {
@@ -234,7 +236,8 @@ export class PluginProcesses implements Processes {
     const copy =
       program.ociImage === "" ? await this.#copies.take(program.command, program.sha256) : null;
     const run = this.#run ?? this.#newRun();
-    const place = await run.place().catch(async (error: unknown) => {
+    const forOthers = settings.user !== null || runner.runsOthers;
+    const place = await run.place(runner.runsOthers).catch(async (error: unknown) => {
       await copy?.release();
       throw error;
     });
@@ -291,7 +294,7 @@ export class PluginProcesses implements Processes {
         within: startsWithin ?? (isProbe ? PROBES_WITHIN : STARTS_WITHIN),
         pace,
         log,
-        isForOthers: settings.user !== null,
+        isForOthers: forOthers,
         mayShare: !settings.withoutMultiplexing.includes(program.name),
         signal,
         trouble: (path, error) =>

@@ -7,7 +7,7 @@ import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { MAX_SOCKET_PATH } from "@holdfast/plugin-sdk/wire/handshake";
 import type { Child, ChildProcesses, ProgramFiles, Random } from "@holdfast/shared/world";
-import type { Folders, Kept } from "../runners/runner.ts";
+import type { Kept, OuterFolders } from "../runners/runner.ts";
 import { RUN_MARK } from "./environment.ts";
 import { temporaryUnfit } from "./failures.ts";
 import { KEEPER_SCRIPT } from "./keeper-script.ts";
@@ -18,7 +18,7 @@ const SERVER = "server";
 /** For the name of a socket, which plugins choose. */
 const NAME_LENGTH = 32;
 const SHELL = "/bin/sh";
-const WORDS = /^[^\n\0]+$/;
+const WORDS = /^[^\n\0]*$/;
 
 export interface RunFolderParts {
   readonly files: ProgramFiles;
@@ -33,7 +33,7 @@ export interface RunFolderParts {
 
 export interface Place {
   readonly id: string;
-  readonly folders: Folders;
+  readonly folders: OuterFolders;
   readonly kept: Kept;
   /** The process is gone. */
   remove(): Promise<void>;
@@ -58,15 +58,20 @@ export class RunFolder {
     return { [RUN_MARK]: this.#run };
   }
 
-  /** Of one process. Made with the first: a server without plugins leaves nothing anywhere. */
-  async place(): Promise<Place> {
+  /** Of one process, which runs as somebody else where `forOthers`. Made with the first: a server without plugins leaves nothing
+   *  anywhere. */
+  async place(forOthers = false): Promise<Place> {
     const { files, user } = this.#parts;
     await this.#make();
     await this.#watch();
     const number = ++this.#count;
     const base = join(this.path, String(number));
-    const folders = { own: join(base, "own"), ours: join(base, "ours") };
-    const mode = user === null ? 0o700 : 0o711;
+    const folders = {
+      own: join(base, "own"),
+      ours: join(base, "ours"),
+      aside: join(base, "aside"),
+    };
+    const mode = user === null && !forOthers ? 0o700 : 0o711;
     for (const [path, bits] of [
       [base, mode],
       [folders.ours, mode],
@@ -74,7 +79,7 @@ export class RunFolder {
     ] as const) {
       await files.makeFolder(path, bits);
     }
-    if (user !== null) await files.giveFolder(folders.own, user.user, user.group);
+    if (user !== null && !forOthers) await files.giveFolder(folders.own, user.user, user.group);
     const record = (kind: string) => join(this.path, `${number}.${kind}`);
     return {
       id: `${this.#run}x${number}`,
@@ -109,7 +114,7 @@ export class RunFolder {
 
   async #make(): Promise<void> {
     if (this.#isMade) return;
-    const { files, children, temporary, user } = this.#parts;
+    const { files, children, temporary } = this.#parts;
     const longest = join(this.path, "99999999", "ours").length + 1 + NAME_LENGTH;
     if (longest > MAX_SOCKET_PATH) {
       throw temporaryUnfit(
@@ -117,7 +122,8 @@ export class RunFolder {
       );
     }
     try {
-      await files.makeFolder(this.path, user === null ? 0o700 : 0o711);
+      // Others may pass through it; what is in it has a mode of its own.
+      await files.makeFolder(this.path, 0o711);
       const began = children.look(children.pid)?.began ?? "";
       await files.writeSmall(join(this.path, SERVER), `${children.pid} ${began}\n`);
     } catch (error) {

@@ -365,8 +365,9 @@ export class StartedProcess {
   }
 }
 
-function ending({ code, signal }: Exit): string {
-  return signal === null ? `exited with code ${code ?? "?"}` : `was ended by ${signal}`;
+function ending({ code, signal, why }: Exit): string {
+  const how = signal === null ? `exited with code ${code ?? "?"}` : `was ended by ${signal}`;
+  return why === undefined ? how : `${how}: ${why}`;
 }
 
 /** What those who start others for us exit with. */

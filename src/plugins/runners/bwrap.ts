@@ -33,6 +33,7 @@ const FROM_THIRD = ["--args", "3", "--"];
 export class BwrapRunner implements Runner {
   readonly name = "bwrap";
   readonly passesEnvironment = true;
+  readonly runsOthers = false;
   readonly #parts: BwrapParts;
   readonly #words: readonly string[];
 

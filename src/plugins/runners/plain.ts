@@ -18,6 +18,7 @@ export interface PlainParts extends WaysWorld {
 export class PlainRunner implements Runner {
   readonly name = "plain";
   readonly passesEnvironment = true;
+  readonly runsOthers = false;
   readonly #parts: PlainParts;
   #wrapper: Promise<readonly string[]> | null = null;
 

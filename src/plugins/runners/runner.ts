@@ -10,7 +10,7 @@ export interface Launch {
   readonly file: string | null;
   /** All that it is to see, but for what the runner has to add itself. Never shown or logged. */
   readonly env: Readonly<Record<string, string>>;
-  readonly folders: Folders;
+  readonly folders: OuterFolders;
   /** Short, of letters and digits, this one's alone: for names that have to be. */
   readonly id: string;
   readonly kept: Kept;
@@ -32,6 +32,12 @@ export interface Folders {
   readonly ours: string;
 }
 
+/** Of one process alone, on this machine. */
+export interface OuterFolders extends Folders {
+  /** For what a runner writes down. Not made yet; nothing that runs sees it. */
+  readonly aside: string;
+}
+
 /** What paths in the folders are called on the other side. */
 export interface Translation {
   /** Of `own`, as it is called inside. */
@@ -44,6 +50,8 @@ export interface Translation {
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
+  /** What the runner knows of why, for operators. Nothing that the plugin wrote. */
+  readonly why?: string;
 }
 
 export interface Running {
@@ -63,7 +71,16 @@ export interface Runner {
   readonly name: "plain" | "bwrap" | "oci" | "docker";
   /** Whether what it runs gets variables of the server's environment. */
   readonly passesEnvironment: boolean;
+  /** Whether what it runs is somebody else on this machine, whom our sockets are open to. Who that is, it sees to itself. */
+  readonly runsOthers: boolean;
   translation(folders: Folders): Translation;
   /** Throws a Failure that says why it cannot be started. */
   start(launch: Launch): Promise<Running>;
+}
+
+/** One that runs images, which it keeps somewhere. */
+export interface ContainerRunner extends Runner {
+  /** What an earlier run has left goes. */
+  open(): Promise<void>;
+  close(): Promise<void>;
 }

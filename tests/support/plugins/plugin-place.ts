@@ -19,6 +19,8 @@ import {
   type ProcessParts,
   type ProcessSettings,
 } from "../../../src/plugins/process/plugin-processes.ts";
+import { Images } from "../../../src/plugins/images/images.ts";
+import { OciRunner } from "../../../src/plugins/runners/oci.ts";
 import { SystemChildProcesses } from "../../../src/system/child-processes.ts";
 import { SystemClock } from "../../../src/system/clock.ts";
 import { SystemProgramFiles } from "../../../src/system/program-files.ts";
@@ -32,16 +34,24 @@ const ROOT = join(import.meta.dirname, "..", "..", "..");
 const NEVER = new AbortController().signal;
 
 export class PluginPlace {
-  readonly base = mkdtempSync(join(realpathSync(tmpdir()), "hf-"));
-  readonly directory = join(this.base, "plugins");
-  readonly copies = join(this.base, "copies");
-  readonly temporary = join(this.base, "tmp");
+  readonly base: string;
+  readonly directory: string;
+  readonly copies: string;
+  readonly temporary: string;
   readonly lines: string[] = [];
   readonly log: Log;
   readonly clock = new SystemClock();
 
-  constructor() {
-    for (const path of [this.directory, this.temporary]) mkdirSync(path, { mode: 0o755 });
+  /** One that is there already is used as it is. */
+  constructor(base = mkdtempSync(join(realpathSync(tmpdir()), "hf-"))) {
+    this.base = base;
+    this.directory = join(base, "plugins");
+    this.copies = join(base, "copies");
+    this.temporary = join(base, "tmp");
+    chmodSync(base, 0o711); // who runs in a container passes through
+    for (const path of [this.directory, this.temporary]) {
+      mkdirSync(path, { recursive: true, mode: 0o755 });
+    }
     const write = (line: string) => void this.lines.push(line);
     this.log = makeLog({ level: "debug", format: "standard", write, clock: this.clock });
   }
@@ -119,6 +129,15 @@ export class PluginPlace {
     const processes = new PluginProcesses(this.parts(settings, changes));
     await processes.open();
     return processes;
+  }
+
+  /** What runs images of the directory, without a daemon. */
+  containers(runtimes: readonly string[] = ["runc"]): OciRunner {
+    const files = new SystemProgramFiles();
+    const folder = join(this.base, "images");
+    const images = new Images({ files, directory: this.directory, folder, arch: process.arch });
+    const children = new SystemChildProcesses();
+    return new OciRunner({ files, children, images, runtimes, arch: process.arch });
   }
 
   /** Folders of runs that are there. */

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect as connectUnix } from "node:net";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 import { ClientSession } from "@holdfast/shared/grpc/client-session";
@@ -151,6 +152,21 @@ const table = serviceTable<null>([
         flood();
         return { text: "" };
       }
+      case "takes memory": {
+        const kept: Buffer[] = [];
+        for (let taken = 0; taken < Number(text); taken += 2 ** 20)
+          kept.push(Buffer.alloc(2 ** 20, 1));
+        return { text: String(kept.length) };
+      }
+      case "writes":
+        try {
+          writeFileSync(text, "x");
+          return { text: "written" };
+        } catch (error) {
+          return { text: (error as NodeJS.ErrnoException).code ?? "" };
+        }
+      case "interfaces":
+        return { text: JSON.stringify(Object.keys(networkInterfaces())) };
       case "counts":
         return { text: String(++ids) };
       case "exits":
