@@ -93,7 +93,7 @@ async function documentsOf(
   const ours = ARCHITECTURES[arch] ?? arch;
   if (os !== "linux" || architecture !== ours) {
     throw imageRefused(
-      `it is for ${shown(os)} on ${shown(architecture)}, and this machine is linux on ${ours}`,
+      `it is for ${plain(os)} on ${plain(architecture)}, and this machine is linux on ${ours}`,
     );
   }
   const packed = listOf(manifest["layers"], "layers").map(partOf);
@@ -127,18 +127,18 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 };
 
 function readConfig(value: unknown): ImageConfig {
-  const given = isObject(value) ? value : {};
-  const folder = textOf(given["WorkingDir"], "WorkingDir");
-  const env = wordsOf(given["Env"], "Env");
+  const fields = isObject(value) ? value : {};
+  const folder = textOf(fields["WorkingDir"], "WorkingDir");
+  const env = wordsOf(fields["Env"], "Env");
   if (!env.every((one) => one.indexOf("=") > 0)) throw imageRefused("a variable of it has no name");
   if (folder !== "" && (!folder.startsWith("/") || folder.split("/").includes(".."))) {
     throw imageRefused("its WorkingDir is no whole path");
   }
   return {
-    user: textOf(given["User"], "User"),
+    user: textOf(fields["User"], "User"),
     env,
-    entrypoint: wordsOf(given["Entrypoint"], "Entrypoint"),
-    words: wordsOf(given["Cmd"], "Cmd"),
+    entrypoint: wordsOf(fields["Entrypoint"], "Entrypoint"),
+    words: wordsOf(fields["Cmd"], "Cmd"),
     folder: folder === "" ? "/" : folder,
   };
 }
@@ -174,6 +174,6 @@ function isManifest(type: string): boolean {
   );
 }
 
-function shown(value: unknown): string {
+function plain(value: unknown): string {
   return typeof value === "string" && /^[a-z0-9_]{1,32}$/.test(value) ? value : "something unknown";
 }

@@ -31,6 +31,11 @@ export class Life {
     return this.#state === "absent" && this.#left(now) > 0n ? "waiting" : this.#state;
   }
 
+  /** Whether what has failed still counts for the next start. */
+  remembers(now: Nanos): boolean {
+    return this.#failures > 0 && now - this.#failedAt - this.#pause < GOOD_WHILE;
+  }
+
   /** How often it was started after it had ended. */
   get restarts(): number {
     return Math.max(0, this.#starts - 1);
@@ -47,7 +52,7 @@ export class Life {
       case "absent": {
         const wait = this.#left(now);
         if (wait > 0n) return { kind: "refused", wait };
-        if (now - this.#failedAt - this.#pause >= GOOD_WHILE) this.#failures = 0;
+        if (!this.remembers(now)) this.#failures = 0;
         return { kind: "start" };
       }
     }

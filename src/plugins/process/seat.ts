@@ -51,7 +51,8 @@ export class Seat {
 
   /** Nothing runs in it, and nothing is remembered that would hold back the next start. */
   get isIdle(): boolean {
-    return this.#claims === 0 && this.#waiting === 0 && this.state === "absent";
+    const isFree = this.#claims === 0 && this.#waiting === 0 && this.state === "absent";
+    return isFree && !this.#life.remembers(this.#now);
   }
 
   /** Claims its process, until `leave`. Throws a Failure, or the reason of the signal; then nothing is claimed. */

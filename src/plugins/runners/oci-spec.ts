@@ -11,7 +11,7 @@ import { seccompFor } from "./seccomp.ts";
 const VERSION = "1.0.2";
 const PERIOD = 100_000; // of processor time, in microseconds
 const NANOS = 1_000_000_000;
-const LEAST_QUOTA = 1000; // that the kernel takes
+const MIN_QUOTA = 1000; // that the kernel takes
 const MAX_PROCESSES = 256;
 const MAX_FILES = 4096;
 /** Of one user, where no group of processes can be counted. */
@@ -138,7 +138,7 @@ function limitsOf({ program, limitsSwap }: SpecParts): object {
     ...(cpuNanos > 0 && {
       cpu: {
         period: PERIOD,
-        quota: Math.max(LEAST_QUOTA, Math.round((cpuNanos / NANOS) * PERIOD)),
+        quota: Math.max(MIN_QUOTA, Math.round((cpuNanos / NANOS) * PERIOD)),
       },
     }),
   };

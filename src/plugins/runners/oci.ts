@@ -85,7 +85,7 @@ export class OciRunner implements ContainerRunner {
     runtime: OciRuntime,
     image: TakenImage,
   ): Promise<Running> {
-    const { files, children, arch } = this.#parts;
+    const { files, arch } = this.#parts;
     const { program, folders, id, kept, env } = launch;
     const { aside } = folders;
     const who = this.#who(container, image);
@@ -169,8 +169,8 @@ export class OciRunner implements ContainerRunner {
   /** Where its limits are kept. Null where we may make no group and none is asked for. */
   async #groupOf(container: RuntimeEntry, id: string): Promise<Group | null> {
     const { cgroupParent, cpuNanos, memoryBytes } = container;
-    const isAsked = cgroupParent !== "" || cpuNanos > 0 || memoryBytes > 0;
-    if (this.#parts.files.us !== 0 && !isAsked) return null;
+    const hasLimits = cgroupParent !== "" || cpuNanos > 0 || memoryBytes > 0;
+    if (this.#parts.files.us !== 0 && !hasLimits) return null;
     const name = `holdfast-${id}`;
     if (cgroupParent === "") return { path: name, above: null };
     const parent = cgroupParent.replace(/\/+$/, "");
@@ -246,9 +246,9 @@ class Container implements Running {
   readonly exited: Promise<Exit>;
   #isOver = false;
   #isKilled = false;
-  /** Of its first process on this machine; null: not looked for. */
-  #first: Promise<void> | null = null;
+  /** Of its first process on this machine; 0: not found yet. */
   #pid = 0;
+  #isLooking = false;
 
   constructor(
     parts: OciParts,
@@ -288,7 +288,7 @@ class Container implements Running {
 
   memory(): number | null {
     const { children } = this.#parts;
-    this.#first ??= this.#find();
+    if (this.#pid === 0 && !this.#isLooking) void this.#find();
     if (this.#isOver || this.#pid === 0) return null;
     const group = children.look(this.#pid)?.group;
     if (group === undefined) return null;
@@ -330,9 +330,10 @@ class Container implements Running {
   }
 
   async #find(): Promise<void> {
+    this.#isLooking = true;
     const text = await this.#parts.files.readSmall(join(this.#aside, "pid")).catch(() => null);
     if (/^\d{1,9}\s*$/.test(text ?? "")) this.#pid = Number(text);
-    else this.#first = null;
+    this.#isLooking = false;
   }
 }
 

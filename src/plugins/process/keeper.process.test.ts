@@ -1,0 +1,131 @@
+// What is left when a server is killed: nothing. By the keeper at once; where that is killed as well, by the next start.
+
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { PluginPlace, runs } from "../../../tests/support/plugins/plugin-place.ts";
+import { hold } from "../../../tests/support/plugins/plugin-place.ts";
+import { until } from "../../../tests/support/until.ts";
+import { SystemChildProcesses } from "../../system/child-processes.ts";
+
+const SERVER = join(import.meta.dirname, "../../../tests/support/plugins/plugin-server.ts");
+const children = new SystemChildProcesses();
+
+async function startServer(place: PluginPlace, count: number) {
+  const grandchildren = Array.from({ length: count }, (_, i) => join(place.base, `child${i}`));
+  const programs = grandchildren.map((file, i) =>
+    JSON.stringify(place.program({ name: `small${i}`, args: [`--child-of=${file}`] })),
+  );
+  const server = spawn(process.execPath, [SERVER, place.base, ...programs], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(server.stdout, "data")) as [Buffer];
+  const pids = JSON.parse(line.toString()) as number[];
+  const others = grandchildren.map((file) => Number(readFileSync(file, "utf8")));
+  assert.ok([...pids, ...others].every(runs));
+  return { server, all: [...pids, ...others] };
+}
+
+async function killed(server: ChildProcess): Promise<void> {
+  server.kill("SIGKILL");
+  await once(server, "exit");
+}
+
+function keeperOf(place: PluginPlace): number {
+  const folder = join(place.temporary, place.runs()[0] ?? "");
+  const found = children.all().find((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words.includes("holdfast-keeper") && words.includes(folder);
+    } catch {
+      return false;
+    }
+  });
+  assert.ok(found !== undefined);
+  return found;
+}
+
+function placeOf(t: TestContext): PluginPlace {
+  const place = new PluginPlace();
+  t.after(() => place.remove());
+  return place;
+}
+
+test("case 140: a server that is killed leaves no process, also of what plugins have started, and no folder", async (t) => {
+  const place = placeOf(t);
+  const { server, all } = await startServer(place, 3);
+  const keeper = keeperOf(place);
+  await killed(server);
+  await until(() => !all.some(runs) && !runs(keeper) && place.runs().length === 0);
+});
+
+test("what a killed keeper could not end the next start ends, and what goes on is left alone", async (t) => {
+  const place = placeOf(t);
+  const { server, all } = await startServer(place, 2);
+  process.kill(keeperOf(place), "SIGKILL");
+  await killed(server);
+  assert.equal(place.runs().length, 1);
+  const beside = await place.open();
+  await until(() => !all.some(runs));
+  assert.deepEqual(place.runs(), []);
+  const held = await hold(beside, place.program());
+  // Another server on the machine, at the same folder.
+  const other = await place.open();
+  assert.ok(runs(held.pid));
+  assert.equal(place.runs().length, 1);
+  await other.close();
+  await beside.close();
+});
+
+test("T-H13: a number that another process has by now is left alone", async (t) => {
+  const place = placeOf(t);
+  const innocent = spawn("/bin/sleep", ["600"], { detached: true, stdio: "ignore" });
+  const leftover = spawn("/bin/sleep", ["600"], { detached: true, stdio: "ignore" });
+  await Promise.all([once(innocent, "spawn"), once(leftover, "spawn")]);
+  t.after(() => void innocent.kill("SIGKILL"));
+  const began = (child: ChildProcess) => children.look(child.pid ?? 0)?.began ?? "";
+  const run = join(place.temporary, "holdfast-0123456789ab");
+  mkdirSync(run, { mode: 0o700 });
+  writeFileSync(join(run, "server"), `${process.pid} 1\n`); // our number, at another time
+  writeFileSync(join(run, "1.group"), `${innocent.pid} ${Number(began(innocent)) + 1}\n`);
+  writeFileSync(join(run, "2.group"), `${leftover.pid} ${began(leftover)}\n`);
+  writeFileSync(join(run, "3.group"), "rubbish\n");
+  writeFileSync(join(run, "4.group"), "1 1\n");
+  const ended = join(place.base, "ended");
+  writeFileSync(join(run, "5.end"), `/bin/sh\n-c\necho "$1$2" > ${ended}\nx\n\nlast\n`);
+  const gone = once(leftover, "exit");
+  const processes = await place.open();
+  await gone;
+  assert.ok(runs(innocent.pid ?? 0));
+  assert.deepEqual(readdirSync(place.temporary), []);
+  assert.equal(
+    readFileSync(ended, "utf8"),
+    "last\n",
+    "a command has all its words, also empty ones",
+  );
+  await processes.close();
+});
+
+test("starts and stops leave no descriptor, socket or process", async (t) => {
+  const place = placeOf(t);
+  const processes = await place.open();
+  const program = place.program();
+  const descriptors = () => readdirSync("/proc/self/fd").length;
+  const once = async () => {
+    const held = await hold(processes, program);
+    const { pid } = held;
+    await held.release();
+    await until(() => !runs(pid));
+  };
+  await once();
+  const before = descriptors();
+  for (let i = 0; i < 6; i++) await once();
+  await until(() => descriptors() <= before);
+  const [run = ""] = place.runs();
+  await until(() => readdirSync(join(place.temporary, run)).join() === "server");
+  await processes.close();
+  assert.deepEqual(place.runs(), []);
+});

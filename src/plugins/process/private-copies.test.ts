@@ -1,0 +1,185 @@
+// What was hashed is what runs, whatever becomes of the file meanwhile.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { Failure } from "@holdfast/shared/failure";
+import { PluginPlace } from "../../../tests/support/plugins/plugin-place.ts";
+import { SystemProgramFiles } from "../../system/program-files.ts";
+import { type CopySettings, PrivateCopies } from "./private-copies.ts";
+
+const GOOD = "#!/bin/sh\necho good\n";
+const OTHER = "#!/bin/sh\necho evil\n";
+
+function opened(t: TestContext, changes: Partial<CopySettings> = {}) {
+  const place = new PluginPlace();
+  t.after(() => place.remove());
+  const settings = {
+    directory: place.directory,
+    fileOwner: null,
+    filePermissions: 0o755,
+    folder: place.copies,
+    isForOthers: false,
+    ...changes,
+  };
+  const machine = { platform: "linux", arch: "x64" };
+  const copies = new PrivateCopies(new SystemProgramFiles(), settings, machine);
+  return { place, copies };
+}
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => assert.fail("it was taken"),
+    (cause: unknown) => cause,
+  );
+  assert.ok(error instanceof Failure, String(error));
+  return `${error.code}: ${error.message}`;
+}
+
+test("T-H03: swapped by rename and in place a hundred starts never run other bytes", async (t) => {
+  const { place, copies } = opened(t);
+  const sum = place.put("p", GOOD);
+  const path = join(place.directory, "p");
+  const swaps = `
+    const { renameSync, writeFileSync } = require("node:fs");
+    for (;;) for (const text of ${JSON.stringify([OTHER, GOOD])}) {
+      writeFileSync(${JSON.stringify(path)}, text);
+      writeFileSync(${JSON.stringify(join(place.base, "next"))}, text === ${JSON.stringify(GOOD)} ? ${JSON.stringify(OTHER)} : ${JSON.stringify(GOOD)}, { mode: 0o755 });
+      renameSync(${JSON.stringify(join(place.base, "next"))}, ${JSON.stringify(path)});
+    }`;
+  const swapper = spawn(process.execPath, ["-e", swaps], { stdio: "ignore" });
+  let ran = 0;
+  let refused = 0;
+  try {
+    for (let i = 0; i < 100; i++) {
+      try {
+        const copy = await copies.take("p", sum);
+        assert.equal(execFileSync(copy.path, { encoding: "utf8" }), "good\n");
+        ran++;
+        await copy.release();
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        assert.match(error.code, /^plugin-(?:sum-mismatch|file-refused)$/);
+        refused++;
+      }
+    }
+  } finally {
+    swapper.kill("SIGKILL");
+    await once(swapper, "exit");
+  }
+  assert.ok(ran > 0 && refused > 0, `${ran} ran, ${refused} were refused: nothing was swapped`);
+});
+
+test("a copy is made once, is for nobody else, and is made anew when the file is another one", async (t) => {
+  const { place, copies } = opened(t);
+  const sum = place.put("p", GOOD);
+  const [one, two] = [await copies.take("p", sum), await copies.take("p", sum)];
+  assert.equal(one.path, two.path);
+  assert.equal(statSync(one.path).mode & 0o777, 0o500);
+  assert.equal(statSync(place.copies).mode & 0o777, 0o700);
+  // The same bytes, written anew.
+  renameSync(join(place.directory, "p"), join(place.base, "old"));
+  place.put("p", GOOD);
+  const three = await copies.take("p", sum);
+  assert.notEqual(three.path, one.path);
+  assert.ok(existsSync(one.path), "something runs from it");
+  await one.release();
+  await one.release();
+  assert.ok(existsSync(two.path));
+  await two.release();
+  assert.ok(!existsSync(two.path));
+  await three.release();
+  // Who has all our rights could change a copy: then it is made anew as well.
+  chmodSync(three.path, 0o700);
+  writeFileSync(three.path, OTHER);
+  const four = await copies.take("p", sum);
+  assert.equal(readFileSync(four.path, "utf8"), GOOD);
+  await copies.close();
+  assert.ok(!existsSync(place.copies));
+});
+
+test("T-H04: one with another sum is never run, and is named with both", async (t) => {
+  const { place, copies } = opened(t);
+  const [good, other] = [place.put("p", GOOD), place.put("q", OTHER)];
+  place.put("p", OTHER);
+  for (let i = 0; i < 2; i++) {
+    const said = await refusal(copies.take("p", good));
+    assert.match(said, /^plugin-sum-mismatch: checksums did not match/);
+    assert.ok(said.includes(good) && said.includes(other));
+  }
+  assert.deepEqual(readdirSync(place.copies), []);
+  place.put("p", GOOD);
+  await (await copies.take("p", good)).release();
+});
+
+test("T-H02: links, other names, rights of others and what is no program are refused by name", async (t) => {
+  const { place, copies } = opened(t);
+  const sum = place.put("p", GOOD);
+  const path = (name: string) => join(place.directory, name);
+  const outside = join(place.base, "outside");
+  writeFileSync(outside, GOOD, { mode: 0o755 });
+  symlinkSync(outside, path("link"));
+  linkSync(outside, path("hard"));
+  mkdirSync(path("folder"));
+  execFileSync("mkfifo", [path("pipe")]);
+  place.put("open", GOOD, 0o757);
+  place.put("setuid", GOOD, 0o4755);
+  place.put("still", GOOD, 0o644);
+  place.put("empty", "");
+  place.put("text", "hello");
+  place.put("windows", "MZ\0\0");
+  place.put("nothere", "#!/opt/none/sh\n");
+  const arm = Buffer.alloc(64);
+  arm.write("\x7fELF\x02\x01\x01", "latin1");
+  arm.writeUInt16LE(183, 18);
+  place.put("arm", arm);
+  for (const [name, says] of [
+    ["none", /there is no such file in the plugin directory/],
+    ["link", /links are not followed/],
+    ["hard", /it has 2 names/],
+    ["folder", /it is no regular file/],
+    ["pipe", /it is no regular file/],
+    ["open", /others may write to it \(mode 0757\)/],
+    ["setuid", /goes beyond plugin_file_permissions/],
+    ["still", /it is not executable/],
+    ["../plugins/p", /no name of a file|plugin-file-refused/],
+    ["..", /no name of a file|plugin-file-refused/],
+  ] as const) {
+    const said = await refusal(copies.take(name, sum));
+    assert.match(said, /^plugin-file-refused: plugin file /, name);
+    assert.match(said, says, name);
+  }
+  const sumOf = (name: string) => execFileSync("sha256sum", [path(name)], { encoding: "utf8" });
+  for (const [name, says] of [
+    ["empty", /it is empty/],
+    ["text", /neither a program nor a script/],
+    ["windows", /a program for Windows/],
+    ["nothere", /its interpreter \/opt\/none\/sh is not there/],
+    ["arm", /built for ARM64/],
+  ] as const) {
+    assert.match(await refusal(copies.take(name, sumOf(name).slice(0, 64))), says, name);
+  }
+  chmodSync(place.directory, 0o777);
+  assert.match(await refusal(copies.take("p", sum)), /others may write to the plugin directory/);
+  chmodSync(place.directory, 0o755);
+  renameSync(place.directory, join(place.base, "elsewhere"));
+  symlinkSync(join(place.base, "elsewhere"), place.directory);
+  assert.match(await refusal(copies.take("p", sum)), /links are not followed/);
+  rmSync(place.directory);
+  assert.match(await refusal(copies.take("p", sum)), /there is no such file/);
+});
