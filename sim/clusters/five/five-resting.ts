@@ -59,6 +59,7 @@ export class FiveResting {
     await this.#settled();
     await this.#scrubbed();
     this.#check();
+    for (const one of scene.clusters) await this.#checkTree(one);
     scene.count("rests");
     for (const one of scene.clusters) {
       const { index } = one.seen.spot!;
@@ -373,6 +374,22 @@ export class FiveResting {
     }
     this.#checkAnswers();
     scene.tails.clear();
+  }
+
+  /** The shared tree of a member is that of its primary without what is withheld, as that keeps it for a filter. */
+  async #checkTree(one: SimCluster): Promise<void> {
+    const { sharedRole, unsealed, leads, name } = one;
+    const primary = this.#leaderOf(one);
+    if (!leads || primary === null || sharedRole?.mode !== "secondary") return;
+    const { filters } = await primary.unsealed.kinds!.performance.primary();
+    const view = (await filters.of(sharedRole.id)?.view()) ?? null;
+    const { sum, count } = view?.total() ?? primary.unsealed.store.head!.shared;
+    const own = unsealed.store.head!.shared;
+    this.#scene.count(view === null ? "trees" : "filtered trees");
+    if (own.count === count && equalBytes(own.sum, sum)) return;
+    throw new Violation(
+      `the tree of ${name} has ${own.count} rows, and not those ${count} of its view`,
+    );
   }
 
   /** What clients were answered for is there, or some cluster keeps it and says so. */

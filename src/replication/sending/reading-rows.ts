@@ -3,6 +3,8 @@
 
 import { concat } from "@holdfast/shared/bytes";
 import type { Reads, ReadView } from "../../storage/engines/engine.ts";
+import { scopeOfKey } from "../../barrier/scope.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { entryMissing } from "../../storage/failures.ts";
 import { afterKey, afterPrefix, classOf, compareKeys } from "../../storage/key.ts";
 import type { Slices } from "../../storage/commit/slices.ts";
@@ -56,35 +58,53 @@ export function readChunk(
   });
 }
 
-/** The same of what is shared, for one that is not sent all of it: others have their turn while what is withheld is passed over. */
+/** The same of what is shared, for one that is not sent all of it: others have their turn while what is withheld is passed over. Throws where some of it
+ *  is withheld by the time that it is to go. */
 export async function readAllowed(
   store: Store,
   after: string,
   lets: Lets,
-  slices: Slices,
+  slices: Pick<Slices, "pause">,
+): Promise<CopiedChunk> {
+  const chunk = await readPassing(store, after, lets, slices);
+  if (chunk.rows.every(({ scope }) => lets(scope))) return chunk;
+  throw new StatusError(Status.aborted, "something else is withheld from it by now");
+}
+
+async function readPassing(
+  store: Store,
+  after: string,
+  lets: Lets,
+  slices: Pick<Slices, "pause">,
 ): Promise<CopiedChunk> {
   const root = "shared/";
   const end = afterPrefix(root);
   const rows: SentRow[] = [];
   let left = CHUNK_BYTES;
   for (let from = compareKeys(after, root) > 0 ? afterKey(after) : root; ;) {
-    const { page, index } = viewed(store, (view) => {
+    const { page, last, index } = viewed(store, (view) => {
       const found = view.rows({ from, to: end, limit: PAGE_ROWS });
+      const sent = found.filter(({ key }) => lets(scopeOf(view, key)));
       return {
-        page: found.map(({ key, value }) => rowOf(view, key, value)),
+        page: sent.map(({ key, value }) => rowOf(view, key, value)),
+        last: found.length < PAGE_ROWS ? null : found.at(-1)!.key,
         index: indexOf(view),
       };
     });
     for (const row of page) {
-      if (!lets(row.scope)) continue;
       rows.push(row);
       left -= row.key.length + row.value.length + 32;
       if (left <= 0 || rows.length === CHUNK_ROWS) return { rows, isDone: false, index };
     }
-    if (page.length < PAGE_ROWS) return { rows, isDone: true, index };
-    from = afterKey(page.at(-1)!.key);
+    if (last === null) return { rows, isDone: true, index };
+    from = afterKey(last);
     await slices.pause();
   }
+}
+
+/** Of one that is damaged what its key says: whoever is not sent it does not wait until it is mended. */
+function scopeOf(view: Reads, key: string): Uint8Array {
+  return view.leaf(slotOf(classOf(key), key)!, key)?.scope ?? scopeOfKey(key);
 }
 
 /** Whether records of this scope are sent. */
