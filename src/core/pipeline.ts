@@ -372,6 +372,7 @@ export class Pipeline implements Core {
       primary === null
         ? await this.#runOrSend(state, context, endpoint, { input, warnings })
         : await this.#sendingOn.send(state, primary, input, context);
+    if (state.incoming.forwarded) await this.#sendingOn.after(state, endpoint, input, context);
     const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
     if (bytes > 0) state.incoming.hold?.(bytes);
     const settling = this.#settle(state, context, answered); // lease or token; wrapping

@@ -99,6 +99,18 @@ export class SendingOn {
     return writes === "shared" ? this.#primary : null;
   }
 
+  /** What was read for another cluster may have waited for a change: what is withheld from that by now it does not hear. */
+  async after(
+    { incoming: { forwarded = null }, meant }: RequestState,
+    endpoint: Served,
+    input: Readonly<Record<string, unknown>>,
+    context: RequestContext,
+  ): Promise<void> {
+    const isRead = meant?.method === "GET" || meant?.method === "LIST";
+    if (forwarded === null || !isRead) return;
+    await this.#checkWithheld(endpoint, input, context, { forwarded, writes: null });
+  }
+
   /** What a cluster is not sent it does not change either, here or there. */
   async #checkWithheld(
     endpoint: Served,

@@ -10,6 +10,7 @@ import { gunzipSync } from "node:zlib";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { fromHex } from "@holdfast/shared/bytes";
 import { EntryCache } from "../../../src/barrier/cache.ts";
+import { ask } from "../../../src/forwarding/messages.ts";
 import { SqliteGenerations } from "../../../src/storage/generations/sqlite-generations.ts";
 import { SystemFs } from "../../../src/system/fs.ts";
 import { is, standInOf, startCascade, takeOver } from "../../support/replication/cascade.ts";
@@ -17,13 +18,19 @@ import { type Cluster, inSync, joined } from "../../support/replication/clusters
 import {
   deleteFilter,
   deny,
+  makeNamespace,
   mountSecret,
   request,
   scopeOfMount,
   secretAt,
   siftedRegion,
 } from "../../support/replication/filtered.ts";
-import { ask, issued, leasesOf, mountCounting } from "../../support/replication/outside-site.ts";
+import {
+  ask as askMount,
+  issued,
+  leasesOf,
+  mountCounting,
+} from "../../support/replication/outside-site.ts";
 import {
   joinedRegion,
   perfStatus,
@@ -37,12 +44,28 @@ import { sendSnapshot, takeSnapshot } from "../../support/snapshots/snapshot-cal
 import { countingEngine } from "../../support/stores/counting-engine.ts";
 import { Outside } from "../../support/stores/outside.ts";
 import { at } from "../../support/http-client.ts";
+import { nextTurn } from "../../support/fake-world.ts";
 import { until } from "../../support/until.ts";
 
 /** Whether members were told of a mount, by its uuid or by its scope. */
 function tells(t: TestContext): { readonly has: (uuid: string) => boolean } {
   const said = captured(t);
   return { has: (uuid) => said.has(uuid) || said.has(fromHex(scopeOfMount(uuid))!) };
+}
+
+/** How many requests have come by a method from here on. */
+function arrivals(t: TestContext, { request: codec }: { readonly request: object }): () => number {
+  const own = codec as { decode: (bytes: Uint8Array) => unknown };
+  const { decode } = own;
+  let count = 0;
+  own.decode = (bytes) => {
+    count++;
+    return decode.call(own, bytes);
+  };
+  t.after(() => {
+    own.decode = decode;
+  });
+  return () => count;
 }
 
 async function onDisk(
@@ -201,15 +224,45 @@ test("T-K01 leases of a mount that is withheld are revoked in the region before 
   const engineTypes = [anyEngine(countingEngine(outside.b))];
   const b = withRoot(await joinedRegion(t, a, "b", { engineTypes }), a.token);
   await siftedRegion(a, b);
-  await until(async () => (await ask(b, a.token, "GET", "count/roles/r")).status === 200);
+  await until(async () => (await askMount(b, a.token, "GET", "count/roles/r")).status === 200);
   const { object } = await issued(b);
   await issued(a);
   assert.equal(outside.b.has(object), true);
   await deny(a, "count/");
-  await until(async () => (await ask(b, a.token, "GET", "count/creds/r")).status === 404);
+  await until(async () => (await askMount(b, a.token, "GET", "count/creds/r")).status === 404);
   await until(() => !outside.b.has(object));
   await until(async () => (await leasesOf(b, a.token, "count/creds/r/")).length === 0);
   assert.equal((await leasesOf(a, a.token, "count/creds/r/")).length, 1);
+});
+
+test("T-K01 a question of a region that waits at the primary is answered with nothing that is withheld by then", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await makeNamespace(a, "team");
+  await mountSecret(a, "kv", "team");
+  const b = await regionOf(t, a);
+  await siftedRegion(a, b);
+  const said = captured(t);
+  const make = async (Name: string) => {
+    const body = { Name, Type: "client", Policies: ["p"], Global: true };
+    const made = await request(a, "POST", "acl/token", { namespace: "team", body });
+    assert.equal(made.status, 200, made.text);
+  };
+  const list = (query: string) =>
+    request(b, "GET", `acl/tokens?region=a${query}`, { namespace: "team" });
+  await make("quetzal");
+  const first = await list("");
+  assert.equal(first.status, 200, first.text);
+  assert.equal(said.has("quetzal"), true); // it would be heard
+  const arrived = arrivals(t, ask);
+  const waits = list(`&index=${String(first.headers["x-service-index"])}&wait=60s`);
+  await until(() => arrived() > 0);
+  for (let turns = 0; turns < 100; turns++) await nextTurn(); // it waits by then
+  await deny(a, "team/");
+  await until(async () => (await secretAt(b, "kv", "team")) === null);
+  said.clear();
+  await make("resplendent");
+  assert.equal((await waits).status, 404);
+  assert.deepEqual([said.has("quetzal"), said.has("resplendent")], [false, false]);
 });
 
 test("R-83 a filter that changed while the region was away is taken before any other data", async (t) => {
