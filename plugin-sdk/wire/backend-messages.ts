@@ -65,7 +65,7 @@ const secret = message({
 });
 export type WireSecret = MessageOf<typeof secret>;
 
-const alias = message({
+export const alias = message({
   mountType: text(1),
   mountAccessor: text(2),
   name: text(3),
@@ -95,7 +95,7 @@ export const group = message({
   namespaceId: text(4),
 });
 
-const auth = message({
+export const auth = message({
   leaseOptions: part(1, leaseOptions),
   internalData: text(2),
   displayName: text(3),

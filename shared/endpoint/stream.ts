@@ -17,7 +17,21 @@ export interface BodyStream extends AsyncIterable<Uint8Array> {
 }
 
 /** Every content type that an answer is streamed as. */
-export type StreamType = "application/octet-stream" | "application/gzip";
+export type StreamType = "application/octet-stream" | "application/gzip" | ForeignType;
+
+/** What others may say that their own answers are: nothing that a browser runs or draws. */
+export const FOREIGN_TYPES = [
+  "application/json",
+  "application/jwt",
+  "application/ocsp-response",
+  "application/pem-certificate-chain",
+  "application/pkix-cert",
+  "application/pkix-crl",
+  "application/x-pem-file",
+  "application/x-x509-ca-cert",
+  "text/plain",
+] as const;
+export type ForeignType = (typeof FOREIGN_TYPES)[number];
 
 /** What is told behind the last byte. Clients that read no trailers do without. */
 export interface Trailers {

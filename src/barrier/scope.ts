@@ -19,6 +19,7 @@ const FOLDERS: ReadonlyMap<string, { readonly owner: "mount" | "namespace"; read
     ["leases/irrevocable", { owner: "mount", at: 1 }],
     ["leases/records", { owner: "namespace", at: 0 }],
     ["namespaces/ids", { owner: "namespace", at: 0 }],
+    ["plugins/seen", { owner: "mount", at: 0 }],
     ["remains/mounts", { owner: "mount", at: 0 }],
     ["remains/namespaces", { owner: "namespace", at: 0 }],
     ["tokens/by-expiry", { owner: "namespace", at: 1 }],

@@ -105,6 +105,9 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   if (data instanceof TextBody) {
     return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
   }
+  if (data instanceof StreamBody) {
+    return { status: status ?? 200, contentType: data.contentType, body: data, headers };
+  }
   const body = envelope(outcome, reply, id);
   return { status: status ?? 200, contentType: JSON_TYPE, body, headers };
 }

@@ -348,6 +348,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return { uuid, namespace: mount.namespace, path: () => mount.record.path };
   }
 
+  /** All of them, in every namespace. */
+  *everywhere(): Iterable<Pick<Mount, "record" | "namespace">> {
+    for (const { record, namespace } of this.#table.all()) yield { record, namespace };
+  }
+
   recordOf(uuid: string): MountRecord | null {
     return this.#table.byUuid(uuid)?.record ?? null;
   }

@@ -40,6 +40,15 @@ export function exchanging(): Failure {
 }
 
 /**
+ * @code plugin-user-unknown The user that plugins are to run as is not known to the system.
+ * @remedy Make the user, or name another one in plugin_user.
+ */
+export function pluginUserUnknown(name: string): Failure {
+  const message = `plugin_user: there is no user ${name} on this machine`;
+  return new Failure("upstream", "plugin-user-unknown", message);
+}
+
+/**
  * @code server-stopping The server is about to stop.
  * @remedy Try again when it has started.
  */

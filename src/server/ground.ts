@@ -14,6 +14,7 @@ import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
+import type { ProcessesAtNeed } from "../plugins/processes-at-need.ts";
 import type { Witness } from "../core/seams.ts";
 import type { ForwardedRequests } from "../forwarding/answering.ts";
 import type { Primary } from "../forwarding/primary.ts";
@@ -38,6 +39,8 @@ import type { MountedPlaces } from "./places/rule-places.ts";
 export interface ProcessGround {
   /** That it was started with. */
   readonly config: Config;
+  /** Processes of plugins: they run while a house is unsealed. */
+  readonly plugins: ProcessesAtNeed;
   readonly world: World;
   readonly log: Log;
   readonly version: string;

@@ -27,6 +27,7 @@ import { House } from "./house.ts";
 import { inEffect, openDescriptors } from "./in-effect.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
 import { LogLevels } from "./log-levels.ts";
+import { pluginProcesses } from "./plugins/plugin-processes.ts";
 
 export interface ServerParts {
   readonly world: World;
@@ -233,8 +234,10 @@ export class ServerProcess {
   #newGround(): ProcessGround {
     const { world, log, version, buildDate, dev, dial, environment = {} } = this.#parts;
     const config = this.#started;
+    const plugins = pluginProcesses({ config, world, log: log.child("plugin"), environment });
     return {
       config,
+      plugins,
       world,
       log,
       version,

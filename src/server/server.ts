@@ -12,6 +12,7 @@ import type { Followers } from "../barrier/followers.ts";
 import type { HouseLife } from "../house/life.ts";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
+import type { PluginsParts } from "../plugins/room.ts";
 import type { Policies } from "../policies/policies.ts";
 import type { SealKeeper } from "../seal/keeper.ts";
 import type { Operations } from "../replication/operations/operations.ts";
@@ -32,6 +33,7 @@ export interface Server {
   readonly mounts: Mounts;
   readonly audit: Audit;
   readonly evidence: Evidence;
+  readonly plugins: PluginsParts;
   readonly attention: Attention;
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
@@ -80,6 +82,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     get audit() {
       return now().rooms.audit.audit;
+    },
+    get plugins() {
+      return now().rooms.plugins;
     },
     get evidence() {
       return now().rooms.evidence.evidence;

@@ -38,6 +38,8 @@ import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 import { scratchStores, sealKeyOf } from "./foundations.ts";
 import type { Ground } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
+import { pluginHost } from "./plugins/plugin-host.ts";
+import { pluginUses } from "./plugins/plugin-uses.ts";
 import type { Rooms, Table } from "./rooms.ts";
 import { mountsBeside, sharedPlaces } from "./places/shared-places.ts";
 import { isReplacement, takenOver } from "./taken-over.ts";
@@ -179,12 +181,18 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       log,
     }),
 
-    plugins: () => ({ shared }),
+    plugins: () => ({
+      shared,
+      processes: host.plugins,
+      host: pluginHost(rooms, ground, { dr: drMode, performance: performanceMode }),
+      uses: pluginUses(() => rooms.mounts.mounts),
+    }),
 
     mounts: () => ({
       shared,
       local,
       types: ground.engineTypes,
+      foreign: rooms.plugins.foreign,
       fixed: fixedMounts(cubbyholes),
       aliases: typeAliases(config.compat),
       defaults: defaultMounts({ dev: dev !== undefined, clouds: config.clouds.defaultMounts }),

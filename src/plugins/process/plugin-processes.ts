@@ -22,7 +22,7 @@ import {
   ENGINE_PROTOCOLS,
   environmentFor,
 } from "@holdfast/plugin-sdk/wire/handshake";
-import type { HeldProcess, ProbeReport, Processes, Program } from "../ports.ts";
+import type { HeldProcess, PluginFiles, ProbeReport, Processes, Program } from "../ports.ts";
 import { chooseRunner, type Isolation } from "../runners/isolation.ts";
 import type { ContainerRunner, Runner } from "../runners/runner.ts";
 import type { User } from "../runners/ways.ts";
@@ -78,7 +78,7 @@ export interface ProcessParts {
   readonly startsWithin?: Nanos;
 }
 
-export class PluginProcesses implements Processes {
+export class PluginProcesses implements Processes, PluginFiles {
   readonly #parts: ProcessParts;
   readonly #log: Log;
   readonly #world: SessionWorld;
@@ -164,6 +164,10 @@ export class PluginProcesses implements Processes {
       await started.stop();
       this.#probes.delete(started);
     }
+  }
+
+  async check(command: string): Promise<void> {
+    await this.#copies.check(command);
   }
 
   /** What runs, or was to run: at most one line for each process. */

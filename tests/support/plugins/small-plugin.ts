@@ -33,6 +33,7 @@ import { storage } from "@holdfast/plugin-sdk/wire/storage";
 import { SystemClock } from "../../../src/system/clock.ts";
 import { SystemRandom } from "../../../src/system/random.ts";
 import { SystemTimers } from "../../../src/system/timers.ts";
+import { SmallEngine } from "./small-engine.ts";
 import { ask } from "./small-plugin-calls.ts";
 
 const options = new Set(process.argv.slice(2));
@@ -100,6 +101,10 @@ async function reach(id: number): Promise<ClientSession> {
   return new ClientSession(socket, AUTHORITY, world, PLUGIN_LIMITS);
 }
 
+const logs = [...options].find((option) => option.startsWith("--log="));
+const engine = new SmallEngine(logs === undefined ? null : logs.slice("--log=".length));
+const sessions = new Map<string, Promise<ClientSession>>();
+
 let ids = 0;
 const table = serviceTable<null>([
   serveUnary(health.check, async () => ({ status: options.has("--unwell") ? 2 : SERVING })),
@@ -118,11 +123,21 @@ const table = serviceTable<null>([
   ...(options.has("--multiplexes")
     ? [serveUnary(multiplexing.support, async () => ({ supported: true }))]
     : []),
-  serveUnary(backend.setup, async ({ brokerId }, call) => {
-    instances.set(call.metadata(MULTIPLEX_ID) ?? "", brokerId);
-    return { err: "" };
+  serveUnary(backend.setup, async ({ brokerId, config }, call) => {
+    const id = call.metadata(MULTIPLEX_ID) ?? "";
+    instances.set(id, brokerId);
+    sessions.delete(id);
+    engine.setUp(id, config, () => {
+      const known = sessions.get(id) ?? reach(brokerId);
+      sessions.set(id, known);
+      return known;
+    });
+    return { err: config.get("refuses") === "setup" ? "it does not like its options" : "" };
   }),
-  serveUnary(backend.type, async () => ({ type: BackendType.secret })),
+  serveUnary(backend.type, async () => ({
+    type: options.has("--auth") ? BackendType.auth : BackendType.secret,
+  })),
+  ...engine.services,
   serveUnary(version.version, async () => ({ pluginVersion: "v1.2.3" })),
   serveUnary(ask, async ({ what, text }, call) => {
     const id = call.metadata(MULTIPLEX_ID) ?? "";

@@ -60,7 +60,9 @@ const TABLE: readonly Row[] = [
   // what is left of shared ones that are gone
   ["local/remains/mounts/:mount/:x", "mount", MOUNTS],
   ["local/remains/namespaces/:ns", "ns", SPACES],
+  ["local/plugins/seen/:mount", "mount", MOUNTS],
   // of the cluster as a whole
+  ["shared/plugins/*", "core"],
   ["?/mount-moves/:x", "core", "own"],
   ["shared/tokens/bootstrap", "core"],
   ["shared/tokens/salt", "core"],

@@ -1,0 +1,426 @@
+// A mount whose engine is a plugin: requests, leases, logins and what is due, by the wire that plugins of others speak.
+
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
+import type { PathHelp } from "@holdfast/shared/endpoint/endpoint";
+import { WrittenElsewhere } from "@holdfast/shared/endpoint/failures";
+import type { LoginRenewal, LoginRenewalRequest } from "@holdfast/shared/endpoint/lease";
+import type { Reply } from "@holdfast/shared/endpoint/reply";
+import { describe, type Failure } from "@holdfast/shared/failure";
+import type { Method } from "@holdfast/shared/grpc/method";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { EngineNeeds, LeaseFacts, Renewal, RunningProgram } from "@holdfast/plugin-sdk/engine";
+import { backend } from "@holdfast/plugin-sdk/wire/backend";
+import {
+  alias,
+  auth as authCodec,
+  ErrorType,
+  type LeaseOptions,
+  type ProtoError,
+  response as responseCodec,
+  type WireAuth,
+  type WireRequest,
+  type WireResponse,
+  type WireSecret,
+} from "@holdfast/plugin-sdk/wire/backend-messages";
+import { NO_TIME } from "@holdfast/plugin-sdk/wire/known-types";
+import { READ_ONLY_STORAGE } from "@holdfast/plugin-sdk/wire/storage";
+import type { ForeignCall, ForeignEngine, HeldProcess, OwnPlugin } from "../ports.ts";
+import * as failures from "./failures.ts";
+import type { Choose, ForeignHost } from "./host.ts";
+import { Instance } from "./instance.ts";
+import { refusalOf, refusalOfWork } from "./refusals.ts";
+import type { SpecialPaths } from "./special-paths.ts";
+import {
+  dataOf,
+  keptAuth,
+  keptSecret,
+  leaseOf,
+  loginOf,
+  ownerOf,
+  plainReply,
+  rawReply,
+  type Reading,
+  timesOf,
+  wordsOf,
+} from "./wire-answer.ts";
+import { innerRequest, type Inner, type Operation, placeOf, requestOf } from "./wire-request.ts";
+
+const WORK_WITHIN: Nanos = MINUTE;
+const HELP_WITHIN: Nanos = 5n * SECOND;
+const MAX_HELP = 1024 * 1024;
+/** Of paths that have given secrets; which is forgotten is looked at when it gives the next. */
+const MAX_ISSUING = 10_000;
+const EMPTY = new Uint8Array();
+const NO_AUTH: WireAuth = authCodec.decode(EMPTY);
+const NO_ALIAS = alias.decode(EMPTY);
+const NO_RESPONSE: WireResponse = responseCodec.decode(EMPTY);
+
+export interface ForeignMountParts {
+  readonly kind: "auth" | "secret";
+  readonly name: string;
+  readonly version: string;
+  readonly needs: EngineNeeds;
+  readonly host: ForeignHost;
+  readonly choose: Choose;
+  readonly besides: HeldProcess | null;
+  readonly user: () => string;
+  readonly tell: (own: OwnPlugin | null) => void;
+  /** It is open no more. */
+  readonly closed: () => void;
+}
+
+export class ForeignMount implements ForeignEngine {
+  readonly #parts: ForeignMountParts;
+  readonly #instance: Instance;
+  readonly #issuing = new Set<string>();
+
+  private constructor(parts: ForeignMountParts) {
+    this.#parts = parts;
+    this.#instance = new Instance({ ...parts, engine: this });
+  }
+
+  /** Throws a Failure where it cannot be had; then nothing of it is left. */
+  static async open(parts: ForeignMountParts): Promise<ForeignMount> {
+    const mount = new ForeignMount(parts);
+    try {
+      await mount.#instance.open();
+      return mount;
+    } catch (error) {
+      await mount.#instance.close();
+      throw error;
+    }
+  }
+
+  get needs(): EngineNeeds {
+    return this.#parts.needs;
+  }
+
+  get kind(): "auth" | "secret" {
+    return this.#parts.kind;
+  }
+
+  get name(): string {
+    return this.#parts.name;
+  }
+
+  get own(): OwnPlugin | null {
+    return this.#instance.own;
+  }
+
+  get special(): SpecialPaths {
+    return this.#instance.special;
+  }
+
+  get running(): RunningProgram {
+    return this.#instance.running;
+  }
+
+  get held(): HeldProcess | null {
+    return this.#instance.held;
+  }
+
+  begin(): Promise<void> {
+    return this.#instance.begin();
+  }
+
+  async close(): Promise<void> {
+    await this.#instance.close();
+    this.#parts.closed();
+  }
+
+  call<Q, A>(method: Method<"unary", Q, A>, request: Q, how?: ForeignCall): Promise<A> {
+    return this.#instance.call(method, request, how);
+  }
+
+  // --- requests ---
+
+  async answer(
+    operation: Operation,
+    path: string,
+    input: JsonObject,
+    context: EngineRequest,
+  ): Promise<Reply> {
+    const wire = this.#request(operation, path, input, context);
+    // Where it has data secrets before it is refused beforehand, where none may be data.
+    const isAdmitted = this.#issuing.has(wire.path);
+    if (isAdmitted) context.issues();
+    const { response, err } = await this.call(
+      backend.handleRequest,
+      { storageId: 0, request: wire },
+      { signal: context.signal },
+    );
+    const data = response === null ? null : await dataOf(response, this.#reading);
+    if (err !== null) throw this.#refused(err, wordsOf(data));
+    const words = wordsOf(data);
+    if (words !== null) throw failures.refusedByPlugin("invalid", [words]);
+    if (response === null) return this.#nothing(operation);
+    if (operation === "list" && response.warnings.length === 0 && !isList(data)) {
+      throw failures.nothingThere();
+    }
+    if (response.wrapInfo !== null && response.wrapInfo.ttl > 0n)
+      return this.#wrapsItself(response, wire);
+    const raw = rawReply(data, response);
+    if (raw !== null && response.secret === null && response.auth === null) {
+      if (context.wrapTtl !== null) throw failures.rawNotWrapped();
+      return raw;
+    }
+    const plain = plainReply(data, response);
+    if (response.secret !== null)
+      return await this.#leased(plain, response, { wire, context, isAdmitted });
+    return response.auth === null ? plain : this.#login(plain, response.auth, wire.path);
+  }
+
+  async exists(path: string, context: EngineRequest): Promise<boolean> {
+    const wire = this.#request("create", path, {}, context);
+    const answer = await this.call(
+      backend.handleExistenceCheck,
+      { storageId: 0, request: wire },
+      { signal: context.signal },
+    );
+    const { checkFound, exists, err } = answer;
+    // What it does not look at is a change, and so is a path that it does not have: the request itself is refused.
+    if (err !== null) {
+      if (err.type === ErrorType.unsupportedPath) return true;
+      throw this.#refused(err, null);
+    }
+    return checkFound ? exists : true;
+  }
+
+  #request(
+    operation: Operation,
+    path: string,
+    data: JsonObject,
+    context: EngineRequest,
+  ): WireRequest {
+    const { host, needs } = this.#parts;
+    const stamp = (accessor: string) => host.stamp(needs.mount.uuid, accessor);
+    return requestOf({ operation, path, data, stamp }, context);
+  }
+
+  #nothing(operation: Operation): Reply {
+    if (operation === "read" || operation === "list" || operation === "patch") {
+      throw failures.nothingThere();
+    }
+    return plainReply(null, NO_RESPONSE);
+  }
+
+  #login(plain: Reply, auth: WireAuth, path: string): Reply {
+    const { kind, name } = this.#parts;
+    if (kind !== "auth")
+      throw failures.broken(name, "answered with a login, and is no auth method");
+    return plain.with({ login: loginOf(auth, path) });
+  }
+
+  async #leased(
+    plain: Reply,
+    { secret, data }: WireResponse,
+    issued: {
+      readonly wire: WireRequest;
+      readonly context: EngineRequest;
+      readonly isAdmitted: boolean;
+    },
+  ): Promise<Reply> {
+    const { wire, context, isAdmitted } = issued;
+    if (secret === null) return plain;
+    const lease = leaseOf(secret, wire.path, data);
+    this.#remember(wire.path);
+    try {
+      if (!isAdmitted) context.issues();
+    } catch (error) {
+      await this.#giveUp(lease.internal);
+      throw error;
+    }
+    return plain.with({ lease });
+  }
+
+  #remember(path: string): void {
+    if (this.#issuing.size >= MAX_ISSUING) this.#issuing.clear();
+    this.#issuing.add(path);
+  }
+
+  /** What was made and is given to nobody. */
+  async #giveUp(internal: JsonObject): Promise<void> {
+    const { log, clock } = this.#parts.needs;
+    const now = clock.now();
+    const lease = { leaseId: "", internal, issued: now, expires: now };
+    try {
+      await this.#work("revoke", lease, 0n);
+    } catch (error) {
+      log.error("a secret that nobody is given could not be ended", { cause: describe(error) });
+    }
+  }
+
+  /** Nothing may come out that it wants nobody to see. */
+  async #wrapsItself({ secret, data }: WireResponse, wire: WireRequest): Promise<Reply> {
+    if (secret !== null) await this.#giveUp(leaseOf(secret, wire.path, data).internal);
+    throw failures.broken(
+      this.#parts.name,
+      "wants its answer wrapped by itself, which is not served here; ask for it with X-Service-Wrap-TTL",
+    );
+  }
+
+  // --- leases ---
+
+  async renew(lease: LeaseFacts, increment: Nanos | null): Promise<Renewal> {
+    const answer = await this.#work("renew", lease, increment ?? 0n);
+    if (answer === null || answer.secret === null) return {};
+    const { secret } = answer;
+    const kept = keptSecret(lease.internal);
+    const internal = { ...kept, internal: secret.internalData || kept.internal };
+    return { ...timesOf(secret), internal };
+  }
+
+  async revoke(lease: LeaseFacts, signal: AbortSignal): Promise<void> {
+    await this.#work("revoke", lease, 0n, signal);
+  }
+
+  async #work(
+    operation: "renew" | "revoke",
+    { leaseId, internal, issued, expires }: LeaseFacts,
+    increment: Nanos,
+    signal?: AbortSignal,
+  ): Promise<WireResponse | null> {
+    const kept = keptSecret(internal);
+    const times = { ttl: expires - issued, increment, issueTime: issued };
+    const secret: WireSecret = {
+      leaseOptions: { ...NO_TIMES, ...times, renewable: true },
+      internalData: kept.internal,
+      leaseId,
+    };
+    return await this.#inner(operation, kept.path, { secret, data: kept.data }, signal);
+  }
+
+  /** Work of the server's own. */
+  async #inner(
+    operation: Inner,
+    path: string,
+    more: Partial<WireRequest>,
+    signal?: AbortSignal,
+  ): Promise<WireResponse | null> {
+    const { needs, name } = this.#parts;
+    const { mount } = needs;
+    const place = placeOf({ path: mount.path(), type: name, accessor: mount.accessor });
+    const wire = innerRequest(operation, path, { id: needs.random.uuid(), ...place, ...more });
+    const { response, err } = await this.call(
+      backend.handleRequest,
+      { storageId: 0, request: wire },
+      { signal, timeout: WORK_WITHIN },
+    );
+    if (err === null && response === null) return null;
+    const words = response === null ? null : wordsOf(await dataOf(response, this.#reading));
+    if (err !== null) throw this.#refused(err, words, refusalOfWork);
+    if (words !== null) throw failures.refusedByPlugin("invalid", [words]);
+    return response;
+  }
+
+  // --- logins ---
+
+  /** Null: nobody knows them any more, or their token is not to live on. */
+  async renewLogin(
+    owner: Readonly<Record<string, string>>,
+    { increment, issued, policies }: LoginRenewalRequest,
+  ): Promise<LoginRenewal | null> {
+    const kept = keptAuth(owner);
+    if (kept === null || !kept.renewable) return null;
+    const auth: WireAuth = {
+      ...NO_AUTH,
+      leaseOptions: {
+        ...NO_TIMES,
+        increment: increment ?? 0n,
+        issueTime: issued,
+        renewable: true,
+      },
+      internalData: kept.internal,
+      displayName: kept.displayName,
+      policies,
+      metadata: new Map(Object.entries(kept.metadata)),
+      alias: kept.alias === "" ? null : { ...NO_ALIAS, name: kept.alias },
+    };
+    const response = await this.#inner("renew", kept.path, { auth });
+    if (response === null || response.auth === null) return {};
+    const { ttl, maxTtl } = timesOf(response.auth);
+    const { period } = response.auth;
+    const times = { ttl, maxTtl, period: period > 0n ? period : null };
+    return { ...times, owner: ownerOf(kept, response.auth) };
+  }
+
+  // --- what is due ---
+
+  async rollBack(immediate: boolean, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#inner("rollback", "", { data: JSON.stringify({ immediate }) }, signal);
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+    }
+  }
+
+  /** Not waited for: whoever changed them waits for nobody here. */
+  invalidate(keys: readonly string[]): void {
+    void this.#instance.invalidate(keys);
+  }
+
+  // --- help ---
+
+  async described(): Promise<JsonObject | null> {
+    const found = await this.#help("");
+    return found?.paths ?? null;
+  }
+
+  help(context: EngineRequest): Promise<PathHelp | null> {
+    const { mount, path } = context;
+    const taken = mount === null ? 0 : mount.path.split("/").length - 1;
+    return this.#help(path.segments.slice(taken).join("/"), context.signal);
+  }
+
+  async #help(path: string, signal?: AbortSignal): Promise<PathHelp | null> {
+    const { needs } = this.#parts;
+    const wire = innerRequest("help", path, { id: needs.random.uuid() });
+    const { response, err } = await this.call(
+      backend.handleRequest,
+      { storageId: 0, request: wire },
+      { signal, timeout: HELP_WITHIN },
+    );
+    if (err !== null || response === null || response.data.length > MAX_HELP) return null;
+    const data = await dataOf(response, this.#reading);
+    const { help, openapi } = data ?? {};
+    const paths = isObject(openapi) && isObject(openapi["paths"]) ? openapi["paths"] : {};
+    return { text: typeof help === "string" ? help : "", paths };
+  }
+
+  get #reading(): Reading {
+    const { name, host, needs } = this.#parts;
+    return { name, maxBytes: host.maxAnswer, turn: () => needs.timers.turn() };
+  }
+
+  #refused(
+    err: ProtoError,
+    words: string | null,
+    read: (error: ProtoError, words: string | null) => Failure = refusalOf,
+  ): Failure {
+    const isElsewhere = this.#parts.needs.storage.writtenElsewhere === true;
+    if (isElsewhere && `${err.message} ${words ?? ""}`.includes(READ_ONLY_STORAGE)) {
+      return new WrittenElsewhere();
+    }
+    return read(err, words);
+  }
+}
+
+const NO_TIMES: LeaseOptions = {
+  ttl: 0n,
+  renewable: false,
+  increment: 0n,
+  issueTime: NO_TIME,
+  maxTtl: 0n,
+};
+
+function isList(data: JsonObject | null): boolean {
+  const keys = data?.["keys"];
+  return Array.isArray(keys) && keys.length > 0;
+}
+
+function isUnsupported(error: unknown): boolean {
+  const kind = (error as Partial<Failure> | null)?.kind;
+  return kind === "unsupported" || kind === "not-found";
+}

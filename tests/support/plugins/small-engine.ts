@@ -1,0 +1,351 @@
+// An engine by the wire of others alone: keys and values in the storage of its mount, secrets that end, logins, and whatever tests
+// want of a plugin that it does badly.
+
+import { appendFileSync, writeSync } from "node:fs";
+import type { ClientSession } from "@holdfast/shared/grpc/client-session";
+import { type Call, callUnary, type Served, serveUnary } from "@holdfast/shared/grpc/method";
+import { backend } from "@holdfast/plugin-sdk/wire/backend";
+import {
+  auth as authCodec,
+  ErrorType,
+  handleRequestReply,
+  paths,
+  type ProtoError,
+  response as responseCodec,
+  type WireRequest,
+  type WireResponse,
+} from "@holdfast/plugin-sdk/wire/backend-messages";
+import { MULTIPLEX_ID } from "@holdfast/plugin-sdk/wire/processes";
+import { storage } from "@holdfast/plugin-sdk/wire/storage";
+import { systemView } from "@holdfast/plugin-sdk/wire/system-view";
+
+const EMPTY = new Uint8Array();
+const NOTHING = responseCodec.decode(EMPTY);
+const SECOND = 1_000_000_000n;
+
+interface Answer {
+  readonly response: WireResponse | null;
+  readonly err: ProtoError | null;
+}
+
+interface Instance {
+  readonly host: () => Promise<ClientSession>;
+  readonly config: ReadonlyMap<string, string>;
+}
+
+/** Of one process. `log`: a file in which every call is noted. */
+export class SmallEngine {
+  readonly #instances = new Map<string, Instance>();
+  readonly #log: string | null;
+  #invalidated: string[] = [];
+
+  constructor(log: string | null) {
+    this.#log = log;
+  }
+
+  setUp(id: string, config: ReadonlyMap<string, string>, host: () => Promise<ClientSession>): void {
+    this.#instances.set(id, { config, host });
+    this.#note(`setup ${config.get("plugin_version") ?? ""}`);
+  }
+
+  get services(): readonly Served<null>[] {
+    return [
+      serveUnary(backend.specialPaths, async () => ({
+        paths: {
+          ...paths.decode(EMPTY),
+          root: ["config", "root/*"],
+          unauthenticated: ["login", "open/*", "half"],
+          localStorage: ["here/"].map((folder) => `${folder}*`),
+        },
+      })),
+      serveUnary(backend.initialize, async (_, call) => {
+        this.#note("initialize");
+        const { config } = this.#of(call);
+        if (config.get("refuses") === "initialize") {
+          return { err: errorOf(ErrorType.internal, "it does not want to begin") };
+        }
+        await this.#put(call, "begun", "yes");
+        return { err: null };
+      }),
+      serveUnary(backend.cleanup, async (_, call) => {
+        this.#note("cleanup");
+        this.#instances.delete(call.metadata(MULTIPLEX_ID) ?? "");
+        return {};
+      }),
+      serveUnary(backend.invalidateKey, async ({ key }) => {
+        this.#invalidated.push(key);
+        return {};
+      }),
+      serveUnary(backend.handleExistenceCheck, async ({ request }, call) => {
+        const path = request?.path ?? "";
+        this.#note(`exists ${path}`);
+        if (!path.startsWith("kv/")) return { checkFound: false, exists: false, err: null };
+        return { checkFound: true, exists: (await this.#get(call, path)) !== null, err: null };
+      }),
+      serveUnary(backend.handleRequest, async ({ request }, call) => {
+        if (request === null) throw new Error("no request");
+        this.#note(`${request.operation} ${request.path}`);
+        return { ...handleRequestReply.decode(EMPTY), ...(await this.#handle(request, call)) };
+      }),
+    ];
+  }
+
+  async #handle(request: WireRequest, call: Call<null>): Promise<Answer> {
+    const { operation, path } = request;
+    const [first = "", ...rest] = path.split("/");
+    switch (operation) {
+      case "help":
+        return data({
+          help: "a small engine",
+          openapi: { paths: { "/kv/{key}": { get: { summary: "Read a value." } } } },
+        });
+      case "rollback":
+        return data({});
+      case "renew":
+      case "revoke":
+        return await this.#endOrRenew(request, call);
+    }
+    switch (first) {
+      case "kv":
+      case "here":
+        return await this.#keys(request, call);
+      case "creds":
+        return await this.#creds(request, call);
+      case "login":
+        return await this.#login(request);
+      case "echo":
+      case "open":
+      case "config":
+      case "root":
+        return data(seen(request));
+      case "system":
+        return data(await this.#system(call));
+      case "fails":
+        return fails(rest.join("/"));
+      case "exits":
+        await this.#put(call, "exits", "it began");
+        writeSync(2, "panic: it was asked to\n");
+        process.exit(9);
+      case "never":
+        call.signal.addEventListener("abort", () => this.#note("aborted"), { once: true });
+        return await new Promise<never>(() => {});
+      case "raw":
+        return data({
+          http_content_type: "text/html",
+          http_status_code: 200,
+          http_raw_body: "<script>alert(1)</script>",
+        });
+      case "large":
+        return data({ text: "x".repeat(Number(rest[0] ?? "0")) });
+      case "store":
+        return await this.#stored(request, rest.join("/"), call);
+      case "pid":
+        return data({ pid: process.pid, invalidated: this.#invalidated });
+      case "environment":
+        return data({ names: Object.keys(process.env), secret: process.env["SECRET"] ?? null });
+      default:
+        return refusal(ErrorType.unsupportedPath, "unsupported path");
+    }
+  }
+
+  async #keys(request: WireRequest, call: Call<null>): Promise<Answer> {
+    const { operation, path } = request;
+    switch (operation) {
+      case "read": {
+        const value = await this.#get(call, path);
+        return value === null ? { response: null, err: null } : answer({ data: value });
+      }
+      case "create":
+      case "update":
+        await this.#put(call, path, request.data);
+        return { response: null, err: null };
+      case "delete": {
+        const { err } = await callUnary(await this.#host(call), storage.delete, {
+          key: path,
+          txn: "",
+        });
+        return err === "" ? { response: null, err: null } : refusal(ErrorType.unknown, err);
+      }
+      case "list": {
+        const { keys } = await callUnary(await this.#host(call), storage.list, {
+          prefix: path,
+          txn: "",
+        });
+        return data(keys.length === 0 ? {} : { keys });
+      }
+      default:
+        return refusal(ErrorType.unsupportedOperation, "unsupported operation");
+    }
+  }
+
+  /** Whatever it keeps. */
+  async #stored(
+    { operation, data: sent }: WireRequest,
+    key: string,
+    call: Call<null>,
+  ): Promise<Answer> {
+    if (operation === "read") return data({ value: await this.#get(call, key) });
+    await this.#put(call, key, (JSON.parse(sent) as { value: string }).value);
+    return { response: null, err: null };
+  }
+
+  async #creds({ path }: WireRequest, call: Call<null>): Promise<Answer> {
+    const number = Number((await this.#get(call, "made")) ?? "0") + 1;
+    await this.#put(call, "made", String(number));
+    await this.#put(call, `objects/${number}`, "alive");
+    const ttl = path === "creds/short" ? 5n * SECOND : 60n * SECOND;
+    return answer({
+      data: JSON.stringify({ object: number, big: 1 }).replace("1}", "12345678901234567890}"),
+      secret: {
+        leaseOptions: {
+          ttl,
+          maxTtl: 3600n * SECOND,
+          renewable: true,
+          increment: 0n,
+          issueTime: 0n,
+        },
+        internalData: JSON.stringify({ number }),
+        leaseId: "",
+      },
+    });
+  }
+
+  async #endOrRenew(request: WireRequest, call: Call<null>): Promise<Answer> {
+    const { operation, secret, auth, path } = request;
+    if (auth !== null) {
+      const { user } = JSON.parse(auth.internalData) as { user: string };
+      if ((await this.#get(call, `gone/${user}`)) !== null) {
+        return refusal(ErrorType.permissionDenied, "permission denied");
+      }
+      return answer({ auth });
+    }
+    const { number } = JSON.parse(secret?.internalData ?? "{}") as { number: number };
+    if (operation === "renew") {
+      const { increment = 0n } = secret?.leaseOptions ?? {};
+      const ttl = increment > 0n ? increment : 120n * SECOND;
+      const leaseOptions = { ...secret!.leaseOptions!, ttl, maxTtl: 0n };
+      return answer({ secret: { ...secret!, leaseOptions } });
+    }
+    if (path === "creds/stuck") return refusal(ErrorType.unrecoverable, "its account is gone");
+    const { object } = JSON.parse(request.data) as { object: number };
+    if (object !== number) return refusal(ErrorType.internal, "its answer was lost");
+    await this.#put(call, `objects/${number}`, "ended");
+    return { response: null, err: null };
+  }
+
+  async #login(request: WireRequest): Promise<Answer> {
+    const { user = "", password = "" } = JSON.parse(request.data) as Record<string, string>;
+    if (password !== "right") return refusal(ErrorType.userError, `no such user: ${user}`);
+    const auth = authCodec.decode(EMPTY);
+    return answer({
+      auth: {
+        ...auth,
+        displayName: user,
+        policies: ["reader"],
+        metadata: new Map([["user", user]]),
+        internalData: JSON.stringify({ user }),
+        alias: null,
+        leaseOptions: {
+          ttl: 60n * SECOND,
+          maxTtl: 0n,
+          renewable: true,
+          increment: 0n,
+          issueTime: 0n,
+        },
+      },
+    });
+  }
+
+  async #system(call: Call<null>) {
+    const host = await this.#host(call);
+    const [ttl, state, cluster, local] = await Promise.all([
+      callUnary(host, systemView.defaultLeaseTtl, {}),
+      callUnary(host, systemView.replicationState, {}),
+      callUnary(host, systemView.clusterInfo, {}),
+      callUnary(host, systemView.localMount, {}),
+    ]);
+    return {
+      ttl: Number(ttl.ttl / SECOND),
+      state: state.state,
+      cluster: cluster.clusterId,
+      local: local.local,
+      config: Object.fromEntries(this.#of(call).config),
+    };
+  }
+
+  async #get(call: Call<null>, key: string): Promise<string | null> {
+    const { entry } = await callUnary(await this.#host(call), storage.get, { key, txn: "" });
+    return entry === null ? null : Buffer.from(entry.value).toString();
+  }
+
+  async #put(call: Call<null>, key: string, text: string): Promise<void> {
+    const entry = { key, value: Buffer.from(text), sealWrap: false };
+    const { err } = await callUnary(await this.#host(call), storage.put, { entry, txn: "" });
+    if (err !== "") throw new Refused(err);
+  }
+
+  #of(call: Call<null>): Instance {
+    const found = this.#instances.get(call.metadata(MULTIPLEX_ID) ?? "");
+    if (found === undefined) throw new Error("no backend instance found");
+    return found;
+  }
+
+  #host(call: Call<null>): Promise<ClientSession> {
+    return this.#of(call).host();
+  }
+
+  #note(what: string): void {
+    if (this.#log !== null) appendFileSync(this.#log, `${what}\n`);
+  }
+}
+
+class Refused extends Error {}
+
+function answer(parts: Partial<WireResponse>): Answer {
+  return { response: { ...NOTHING, ...parts }, err: null };
+}
+
+function data(value: object): Answer {
+  return answer({ data: JSON.stringify(value) });
+}
+
+function errorOf(type: number, message: string, code = 0): ProtoError {
+  return { type, message, code: BigInt(code), own: null };
+}
+
+function refusal(type: number, message: string): Answer {
+  return { response: null, err: errorOf(type, message) };
+}
+
+/** By the number of a type, with a status; or by an answer alone. */
+function fails(what: string): Answer {
+  if (what === "softly") return data({ error: "it says no" });
+  const [type = "", code = ""] = what.split("-");
+  return {
+    response: { ...NOTHING, data: JSON.stringify({ error: "my own words" }) },
+    err: errorOf(Number(type), "of the error", Number(code)),
+  };
+}
+
+function seen(request: WireRequest) {
+  const {
+    operation,
+    path,
+    data: sent,
+    headers,
+    displayName,
+    clientToken,
+    unauthenticated,
+  } = request;
+  return {
+    operation,
+    path,
+    sent: JSON.parse(sent) as unknown,
+    headers: Object.fromEntries([...headers].map(([name, { header }]) => [name, header])),
+    display_name: displayName,
+    client_token: clientToken,
+    unauthenticated,
+    mount: request.mountPoint,
+    accessor: request.clientTokenAccessor,
+  };
+}
