@@ -585,9 +585,9 @@ test("credentials of a role that is not there are not found, and the roles are n
 });
 
 test("a command that other servers have is answered with what there is", async () => {
-  const { code, stderr } = await cli(server.address, ["plugin", "list"]);
+  const { code, stderr } = await cli(server.address, ["acl", "role", "list"]);
   assert.equal(code, 2);
-  assert.match(stderr, /engines come with the server.*\nNext: see `holdfast secrets enable -help`/);
+  assert.match(stderr, /there are no roles of tokens.*\nNext: give policies to the token/);
 });
 
 test("a refused program is tried out with its kind", async () => {

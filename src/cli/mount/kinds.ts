@@ -83,6 +83,7 @@ export const MOUNT_FLAGS = {
   auditNonHmacResponseKeys: flag.string("Field of answers audited in clear", "NAME").repeated(),
   passthroughRequestHeaders: flag.string("Header that it is told of", "NAME").repeated(),
   allowedResponseHeaders: flag.string("Header that it may answer with", "NAME").repeated(),
+  pluginVersion: flag.string("Version of a plugin (whichever is chosen)", "VERSION"),
   config: flag.pair("Any other setting").repeated(),
   option: flag.pair("Option of the type, such as version=1").repeated(),
 };
@@ -95,6 +96,7 @@ interface MountSettings {
   readonly auditNonHmacResponseKeys: readonly string[];
   readonly passthroughRequestHeaders: readonly string[];
   readonly allowedResponseHeaders: readonly string[];
+  readonly pluginVersion: string | undefined;
   readonly config: readonly (readonly [string, string])[];
 }
 
@@ -109,6 +111,7 @@ export function configOf(settings: MountSettings): MountConfig {
     default_lease_ttl: length(settings.defaultLeaseTtl),
     max_lease_ttl: length(settings.maxLeaseTtl),
     listing_visibility: settings.listingVisibility,
+    plugin_version: settings.pluginVersion,
     audit_non_hmac_request_keys: list(settings.auditNonHmacRequestKeys),
     audit_non_hmac_response_keys: list(settings.auditNonHmacResponseKeys),
     passthrough_request_headers: list(settings.passthroughRequestHeaders),

@@ -1,0 +1,112 @@
+// `holdfast plugin …` against a real server with a plugin directory.
+
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { PluginServer } from "../support/plugins/mounted-plugins.ts";
+import { makeHome, type Ran, run } from "./harness.ts";
+
+const WIDTH = 80;
+
+async function cliFor(t: TestContext) {
+  const server = await PluginServer.start(t);
+  const env = {
+    HOLDFAST_ADDR: server.test.url,
+    HOLDFAST_TOKEN: server.opened.token,
+    HOME: makeHome((call) => t.after(call)),
+    CI_KEY: "squeamish ossifrage",
+  };
+  const cli = async (line: string, code = 0): Promise<Ran> => {
+    const ran = await run(line.split(" "), { env, columns: WIDTH });
+    assert.equal(ran.code, code, `${line}: ${ran.all}`);
+    const long = ran.stdout.split("\n").filter((one) => one.length > WIDTH);
+    assert.deepEqual(long, [], line);
+    return ran;
+  };
+  /** What a script gets. */
+  const json = async (line: string): Promise<unknown> => {
+    const { code, stdout, all } = await run([...line.split(" "), "-format", "json"], { env });
+    assert.equal(code, 0, `${line}: ${all}`);
+    return JSON.parse(stdout) as unknown;
+  };
+  return { server, cli, json };
+}
+
+test("a plugin is registered with the sum of its file and a variable of the environment, view, pinned and removed", async (t) => {
+  const { server, cli, json } = await cliFor(t);
+  const sha256 = server.place.putSmall();
+  const made = await cli(
+    "plugin register -command small.mjs -version 1.2.3 -env CI_KEY -verify secret small",
+  );
+  assert.match(made.stderr, new RegExp(`SHA-256 of .*small\\.mjs: ${sha256}`));
+  assert.match(made.stdout, /^Success! Registered secret small 1\.2\.3\.$/m);
+  assert.ok(!made.all.includes("ossifrage"));
+  const info = (await json("plugin info secret small")) as Record<string, unknown>;
+  assert.deepEqual([info["version"], info["sha256"]], ["v1.2.3", sha256]);
+  assert.ok(!("env" in info));
+  const view = (await cli("plugin info -version v1.2.3 secret small")).stdout;
+  assert.match(view, /^Command +small\.mjs$/m);
+  assert.match(view, /^Mounts +none$/m);
+
+  assert.match((await cli("plugin list secret")).stdout, /^secret +kv +built in$/m);
+  assert.ok(!(await cli("plugin list secret")).stdout.includes("small"));
+  const detailed = (await cli("plugin list -detailed")).stdout;
+  assert.match(detailed, new RegExp(`^secret +small +v1\\.2\\.3 +${sha256.slice(0, 12)} *$`, "m"));
+  assert.match(detailed, /^auth +approle +v1\.0\.0\+builtin +built in *$/m);
+  await cli("plugin list database", 3);
+
+  await cli("plugin pins", 3);
+  await cli("plugin pin secret small v1.2.3");
+  assert.match((await cli("plugin pins")).stdout, /^secret +small +v1\.2\.3$/m);
+  const pinned = await cli("plugin deregister -yes -version v1.2.3 secret small", 1);
+  assert.match(pinned.stderr, /cannot delete a pinned version/);
+  await cli("plugin unpin secret small");
+  const none = await cli("plugin reload small");
+  assert.match(none.stderr, /no plugins were reloaded/);
+  const ordered = (await json("plugin reload -scope global small")) as { reload_id: string };
+  await json(`plugin reload-status ${ordered.reload_id}`);
+  await cli("plugin deregister -yes -version v1.2.3 secret small");
+  await cli("plugin info secret small", 3);
+});
+
+test("what cannot be registered says so: no sum, no variable, a value on the line, a plugin that does not start", async (t) => {
+  const { server, cli } = await cliFor(t);
+  const sum = await cli("plugin register -command absent secret small", 2);
+  assert.match(sum.stderr, /-sha256 is missing, and the file cannot be read here/);
+  const missing = await cli("plugin register -sha256 ab -env NOT_THERE secret small", 2);
+  assert.match(missing.stderr, /-env NOT_THERE: there is no such variable here/);
+  const typed = await cli("plugin register -sha256 ab -env CI_KEY=secretvalue secret small", 2);
+  assert.match(typed.stderr, /on a command line others read it/);
+  assert.ok(!typed.all.includes("secretvalue"));
+  server.place.putSmall();
+  const warned = await cli("plugin register -command small.mjs -args --exits secret small");
+  assert.match(warned.stderr, /could not be started/);
+  assert.match(warned.stderr, /it begins badly/);
+  const refused = await cli(
+    "plugin register -command small.mjs -args --exits -verify -version 2 secret small",
+    1,
+  );
+  assert.match(refused.stderr, /could not be started/);
+  const file = await cli(
+    `plugin register -file ${server.place.directory}/small.mjs -command small.mjs secret small`,
+  );
+  assert.match(file.stdout, /Success! Registered secret small\./);
+});
+
+test("runtimes are registered, listed, view and removed", async (t) => {
+  const { cli, json } = await cliFor(t);
+  await cli("plugin runtime list", 3);
+  await cli(
+    "plugin runtime register -oci-runtime runc -memory-bytes 268435456 -cpu-nanos 500000000 small",
+  );
+  assert.match(
+    (await cli("plugin runtime list")).stdout,
+    /^small +runc +no +0\.5 CPU +256\.0 MiB +<none>$/m,
+  );
+  assert.match((await cli("plugin runtime info small")).stdout, /^oci_runtime +runc$/m);
+  const [one] = (await json("plugin runtime list")) as { name: string }[];
+  assert.equal(one?.name, "small");
+  const refused = await cli("plugin runtime register -oci-runtime sh small", 1);
+  assert.match(refused.stderr, /oci_runtime must be one of/);
+  await cli("plugin runtime deregister small");
+  await cli("plugin runtime info small", 3);
+});
