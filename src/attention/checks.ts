@@ -37,6 +37,8 @@ export interface Facts {
   readonly bootstrapOpen: () => boolean;
   readonly stuckLeases: () => readonly MountFact[];
   readonly orphans: () => readonly MountFact[];
+  /** Of plugins that are missing or do not start. */
+  readonly unloadedMounts: () => readonly MountFact[];
   /** Of credentials that engines rotate by themselves. The path is the one that shows how it stands. */
   readonly failedRotations: () => readonly MountFact[];
   readonly overdueRotations: () => readonly MountFact[];
@@ -261,6 +263,16 @@ export const CHECKS: readonly Check[] = [
             : `${waiting} leases and write-ahead records that were given up here wait to be taken over by the primary`;
         return waiting + left > 0 ? [{ ...amongOthers(kind), text }] : [];
       }),
+  },
+  {
+    code: "mount.not-loaded",
+    severity: "act",
+    remedy: "holdfast secrets list; holdfast plugin reload -mounts SUBJECT when it is mended",
+    find: (facts) =>
+      mounts(
+        facts.unloadedMounts(),
+        () => "the plugin of the mount is missing or does not start: its requests are refused",
+      ),
   },
   {
     code: "disk.reserve",

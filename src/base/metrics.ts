@@ -271,13 +271,14 @@ export class Registry {
     );
   }
 
-  /** A gauge by words that only the server has, and has few of. */
+  /** By words that only the server or its operators have, and have few of. */
   readsPairs(
     about: About,
     labels: readonly string[],
     read: () => readonly { readonly at: readonly string[]; readonly value: number }[],
+    kind: "counter" | "gauge" = "gauge",
   ): void {
-    this.#add(about, "gauge", () =>
+    this.#add(about, kind, () =>
       read().map(({ at, value }) => ({
         labels: labels.map((name, i) => [name, at[i] ?? OTHER]),
         value,

@@ -33,6 +33,16 @@ export interface DrillReading {
   readonly counts: readonly { readonly result: string; readonly count: number }[];
 }
 
+/** Processes of one plugin, by its name in the catalog. Counts are since the start. */
+export interface PluginReading {
+  readonly name: string;
+  /** How many processes there are, by their state. */
+  readonly processes: ReadonlyMap<string, number>;
+  readonly starts: Readonly<Record<"ok" | "failed" | "refused", number>>;
+  readonly restarts: number;
+  readonly droppedLines: number;
+}
+
 /** A secondary, as its primary or it itself sees it. */
 export interface PeerReading {
   /** As the primary has named it. */
@@ -88,6 +98,8 @@ export interface Readings {
   readonly leases: () => { readonly leases: number; readonly irrevocable: number } | null;
   /** What engines made outside and could not remove, by the accessor of the mount. */
   readonly orphans: () => readonly { readonly accessor: string; readonly count: number }[];
+  /** Bounded; those beyond it are together. */
+  readonly plugins: () => readonly PluginReading[];
   /** What needs attention, by its code. */
   readonly attention: () => readonly {
     readonly code: string;

@@ -16,6 +16,7 @@ import type { Clock } from "@holdfast/shared/world";
 import type { DrillReading, Readings, SnapshotReading } from "../house/readings.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { EngineInstruments } from "./engine-instruments.ts";
+import { readPlugins } from "./plugin-instruments.ts";
 import { readReplication } from "./replication-instruments.ts";
 
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
@@ -149,6 +150,7 @@ export class Instruments {
     readSnapshots(registry, sources);
     readDrills(registry, sources);
     readReplication(registry, sources);
+    if (sources.plugins !== undefined) readPlugins(registry, sources.plugins);
     readRuntime(registry, sources);
   }
 

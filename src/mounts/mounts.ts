@@ -454,6 +454,14 @@ export class Mounts implements PathsTaken, NamespaceContents {
       .filter((record) => kind === null || record.kind === kind);
   }
 
+  /** Of plugins that are missing or do not start. */
+  unloaded(): MountRecord[] {
+    return [...this.#table.all()].flatMap(({ record, opened, trouble }) => {
+      const isAtRest = record.state.kind === "active" && opened === null && trouble !== null;
+      return isAtRest && record.plugin !== undefined ? [record] : [];
+    });
+  }
+
   /** Another engine takes the place of that of the mount, once it is opened. Throws with nothing changed where it cannot be. */
   async reload(uuid: string): Promise<void> {
     const mount = this.#table.byUuid(uuid);

@@ -3,13 +3,14 @@
 
 import type { HeldProcess, PluginFiles, ProbeReport, Processes, Program } from "./ports.ts";
 import { processesClosed } from "./process/failures.ts";
-import type { ProcessReport } from "./process/figures.ts";
+import type { ProcessFigures, ProcessReport } from "./process/figures.ts";
 
 /** All of them together. */
 export interface RunningProcesses extends Processes, PluginFiles {
   open(): Promise<void>;
   close(): Promise<void>;
   reports(): ProcessReport[];
+  readonly figures: ProcessFigures;
 }
 
 export interface ProcessesOptions {
@@ -59,6 +60,11 @@ export class ProcessesAtNeed implements Processes, PluginFiles {
 
   async check(command: string): Promise<void> {
     await (await this.#all()).check(command);
+  }
+
+  /** Since they were made; null before. */
+  get figures(): ProcessFigures | null {
+    return this.#now?.figures ?? null;
   }
 
   reports(): ProcessReport[] {

@@ -43,6 +43,10 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
       const orphans = isOpen() ? rooms.mounts.mounts.orphansByMount() : [];
       return orphans.flatMap(({ uuid, count }) => mountFact(uuid, count));
     },
+    unloadedMounts: () => {
+      const unloaded = isOpen() ? rooms.mounts.mounts.unloaded() : [];
+      return unloaded.flatMap(({ uuid }) => mountFact(uuid, 1));
+    },
     failedRotations: () => concerns("rotation-failed"),
     overdueRotations: () => concerns("rotation-overdue"),
     lockedOrigins: () => concerns("origin-locked"),

@@ -62,6 +62,7 @@ export function facts(change: Partial<Facts> = {}): Facts {
     failedRotations: () => [],
     overdueRotations: () => [],
     lockedOrigins: () => [],
+    unloadedMounts: () => [],
     unendingTokens: () => [],
     disk: () => null,
     certificates: () => [],

@@ -1,0 +1,44 @@
+// Metrics of plugins, by their names in the catalog: operators choose those.
+
+import type { Registry } from "../base/metrics.ts";
+import type { PluginReading } from "../house/readings.ts";
+
+export function readPlugins(registry: Registry, plugins: () => readonly PluginReading[]): void {
+  registry.readsPairs(
+    { name: "holdfast_plugin_processes", help: "Processes of plugins by their state." },
+    ["name", "state"],
+    () =>
+      plugins().flatMap(({ name, processes }) =>
+        Array.from(processes, ([state, value]) => ({ at: [name, state], value })),
+      ),
+  );
+  registry.readsPairs(
+    {
+      name: "holdfast_plugin_starts_total",
+      help: "Starts of plugins: what is refused was not run.",
+    },
+    ["name", "result"],
+    () =>
+      plugins().flatMap(({ name, starts }) =>
+        Object.entries(starts).map(([result, value]) => ({ at: [name, result], value })),
+      ),
+    "counter",
+  );
+  const counts = (metric: string, help: string, of: (plugin: PluginReading) => number) =>
+    registry.readsPairs(
+      { name: metric, help },
+      ["name"],
+      () => plugins().map((plugin) => ({ at: [plugin.name], value: of(plugin) })),
+      "counter",
+    );
+  counts(
+    "holdfast_plugin_restarts_total",
+    "Processes of plugins that ended without being stopped.",
+    ({ restarts }) => restarts,
+  );
+  counts(
+    "holdfast_plugin_dropped_log_lines_total",
+    "Lines of plugins that were printed faster than they are logged.",
+    ({ droppedLines }) => droppedLines,
+  );
+}
