@@ -5,6 +5,7 @@
 export * as seal from "./api/seal.ts";
 export * as tokens from "./api/tokens.ts";
 export * as namespaces from "./api/namespaces.ts";
+export * as plugins from "./api/plugins.ts";
 export * as mounts from "./api/mounts.ts";
 export * as leases from "./api/leases.ts";
 export * as wrapping from "./api/wrapping.ts";

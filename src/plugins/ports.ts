@@ -133,6 +133,8 @@ export interface PluginUse {
   readonly uuid: string;
   /** From the root namespace on, with a slash at its end: team/kv/, auth/people/. */
   readonly place: string;
+  /** Path of its namespace; empty for root. */
+  readonly namespace: string;
   readonly type: PluginType;
   readonly name: string;
   /** Whether it is one of the catalog. */

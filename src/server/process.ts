@@ -176,9 +176,11 @@ export class ServerProcess {
     for (const [at, listener] of next.listeners.entries()) {
       this.#bound[at]?.setResponseHeaders(responseHeaders(listener));
     }
-    const { seal, audit } = this.house.rooms;
+    const { seal, audit, plugins } = this.house.rooms;
     const problems = [...(await this.#http.reload())];
-    if (!seal.keeper.sealed) problems.push(...(await audit.audit.reload(declaredDevices(next))));
+    if (seal.keeper.sealed) return problems;
+    problems.push(...(await audit.audit.reload(declaredDevices(next))));
+    problems.push(...(await plugins.declaredPlugins.reload(next.plugins.declared)));
     return problems;
   }
 
@@ -287,6 +289,7 @@ export class ServerProcess {
       auditDevicesHealthy: () => read().auditDevicesHealthy?.() ?? null,
       leases: () => (sealed() ? null : (read().leases?.() ?? null)),
       orphans: () => (sealed() ? [] : (read().orphans?.() ?? [])),
+      plugins: () => (sealed() ? [] : (read().plugins?.() ?? [])),
       attention: () => (sealed() ? [] : (read().attention?.() ?? [])),
       mounted: (accessor) => read().mounted?.(accessor) ?? false,
       snapshots: () => read().snapshots?.() ?? [],

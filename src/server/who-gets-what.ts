@@ -38,6 +38,7 @@ import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 import { scratchStores, sealKeyOf } from "./foundations.ts";
 import type { Ground } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
+import { isProgram } from "./plugins/installed-programs.ts";
 import { pluginHost } from "./plugins/plugin-host.ts";
 import { pluginUses } from "./plugins/plugin-uses.ts";
 import type { Rooms, Table } from "./rooms.ts";
@@ -183,9 +184,22 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
 
     plugins: () => ({
       shared,
+      local,
+      clock,
+      log,
+      node: config.nodeId,
+      builtIn: ground.engineTypes.map(({ kind, type, version: own }) => ({
+        type: kind,
+        name: type,
+        version: own,
+      })),
       processes: host.plugins,
       host: pluginHost(rooms, ground, { dr: drMode, performance: performanceMode }),
       uses: pluginUses(() => rooms.mounts.mounts),
+      ociRuntimes: config.plugins.ociRuntimes,
+      isInstalled: async (program) =>
+        isProgram(program, host.environment("PATH"), host.operatorFiles),
+      declared: config.plugins.declared,
     }),
 
     mounts: () => ({

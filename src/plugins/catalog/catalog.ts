@@ -81,8 +81,13 @@ export class Catalog implements PluginChoice {
 
   choose(type: PluginType, name: string, version: string): ChosenPlugin | null {
     const pinned = this.pinned(type, name);
-    const entry = this.#meant(type, name, pinned ?? version);
+    const entry = this.#named(type, name, pinned ?? version);
     return entry && { program: this.program(entry), isPinned: pinned !== null };
+  }
+
+  /** The entry that would be chosen, whether it can be started or not. */
+  meant(type: PluginType, name: string, version: string): KeptEntry | null {
+    return this.#named(type, name, this.pinned(type, name) ?? version);
   }
 
   /** What is started of an entry. Throws where its runtime is not there. */
@@ -98,7 +103,8 @@ export class Catalog implements PluginChoice {
     return this.#view.watch("", call);
   }
 
-  #meant(type: PluginType, name: string, version: string): KeptEntry | null {
+  /** The one that a name stands for, whatever is pinned. */
+  #named(type: PluginType, name: string, version: string): KeptEntry | null {
     if (version !== "") {
       return isBuiltInVersion(version) ? null : this.find({ type, name, version });
     }

@@ -129,6 +129,11 @@ export function pluginDeclared(type: PluginType, name: string): Failure {
   return new Failure("invalid", "plugin-declared", message);
 }
 
+export function declaredTwice(version: string): Failure {
+  const message = `it is declared twice, in version ${version || "none"}`;
+  return new Failure("invalid", "plugin-declared", message);
+}
+
 /**
  * @code plugin-too-many There are as many plugins, versions of one or runtimes as there may be.
  * @remedy Delete one first.
@@ -186,6 +191,153 @@ export function noSuchRuntime(): Failure {
 export function runtimeUsed(name: string, plugins: readonly string[]): Failure {
   const message = `unable to delete ${quoted(name)} runtime. Registered plugins=[${plugins.join(" ")}] are referencing it.`;
   return new Failure("invalid", "plugin-runtime-used", message);
+}
+
+/**
+ * @code plugin-sum-invalid The sum of a plugin is missing, or is none.
+ * @remedy Give `sha256`: what `sha256sum FILE` prints, 64 digits with letters in lower case.
+ */
+export function sumMissing(): Failure {
+  return new Failure("invalid", "plugin-sum-invalid", "must provide sha256");
+}
+
+export function sumMalformed(sum: string, why: string): Failure {
+  return unknown(
+    "plugin-sum-invalid",
+    (extra) => `could not decode SHA256 value from hex${extra(` ${quoted(sum)}`)}: ${why}`,
+  );
+}
+
+/**
+ * @code plugin-command-invalid What a plugin is to be started by cannot be that.
+ * @remedy Keep to what the text says.
+ */
+export function commandMissing(): Failure {
+  const message = "must provide at least one of command or oci_image";
+  return new Failure("invalid", "plugin-command-invalid", message);
+}
+
+export function argsTwice(): Failure {
+  const message = "must not specify args in command and args field";
+  return new Failure("invalid", "plugin-command-invalid", message);
+}
+
+export function argsRefused(why: string): Failure {
+  return new Failure("invalid", "plugin-command-invalid", `args: ${why}`);
+}
+
+export function envRefused(why: string): Failure {
+  return new Failure("invalid", "plugin-command-invalid", why);
+}
+
+export function commandRefused(why: string): Failure {
+  const message = `command must be the name of a file in the plugin directory: ${why}`;
+  return new Failure("invalid", "plugin-command-invalid", message);
+}
+
+export function imageMissing(): Failure {
+  const message = "runtime and network are for a plugin with oci_image";
+  return new Failure("invalid", "plugin-command-invalid", message);
+}
+
+export function imageMalformed(): Failure {
+  const message =
+    "oci_image must be the name of an image, without a tag and without a sum, such as " +
+    "team/plugin or registry.example:5000/team/plugin; which one it is says sha256";
+  return new Failure("invalid", "plugin-command-invalid", message);
+}
+
+export function outsideDirectory(command: string): Failure {
+  return unknown(
+    "plugin-path-outside",
+    (extra) =>
+      `cannot execute files outside of configured plugin directory${extra(`, such as ${quoted(command)}`)}: give the name of a file in it`,
+  );
+}
+
+/**
+ * @code plugin-directory-unset A plugin without an image is registered where no plugin directory is configured.
+ * @remedy Set `plugin_directory` in the configuration, and restart.
+ */
+export function directoryUnset(): Failure {
+  const message = "could not set plugin, plugin directory is not configured: set plugin_directory";
+  return new Failure("invalid", "plugin-directory-unset", message);
+}
+
+/**
+ * @code plugin-file-unfit The file of a plugin that is registered would not be run.
+ * @remedy Put the program itself into the plugin directory, owned by the server's user, with mode 0755 or stricter.
+ */
+export function fileUnfit(why: string, options?: ErrorOptions): Failure {
+  const message = `error while validating the command path: ${why}`;
+  return new Failure("invalid", "plugin-file-unfit", message, options);
+}
+
+/**
+ * @code plugin-version-mismatch A plugin says of itself that it has another version than the one it is registered as.
+ * @remedy Register it with the version that it reports, or put the right file there.
+ */
+export function versionMismatch(reported: string, requested: string): Failure {
+  const message = `plugin version mismatch: the plugin reports version ${quoted(reported)}, and ${quoted(requested)} was requested`;
+  return new Failure("invalid", "plugin-version-mismatch", message);
+}
+
+/**
+ * @code plugin-not-verified A plugin was to be registered only if it can be started, and it cannot.
+ * @remedy Mend what the text says, or register it without `verify`.
+ */
+export function notVerified(finding: string, output: readonly string[]): Failure {
+  return new Failure("invalid", "plugin-not-verified", finding, { texts: [finding, ...output] });
+}
+
+/**
+ * @code plugin-image-not-started The image of a plugin that is registered could not be run.
+ * @remedy Mend what the text says; `holdfast doctor plugins` tells which runtimes work here.
+ */
+export function imageNotStarted(finding: string, output: readonly string[]): Failure {
+  const texts = [finding, ...output];
+  return new Failure("invalid", "plugin-image-not-started", finding, { texts });
+}
+
+/**
+ * @code plugin-reload-invalid It does not say what is to be reloaded, or what it names has nothing to reload.
+ * @remedy Give either `plugin` or `mounts`, and mounts that run a plugin.
+ */
+export function reloadUnclear(): Failure {
+  const message = "must provide exactly one of plugin or mounts";
+  return new Failure("invalid", "plugin-reload-invalid", message);
+}
+
+export function notReloadable(paths: readonly string[]): Failure {
+  return unknown(
+    "plugin-reload-invalid",
+    (extra) =>
+      `no plugin runs at ${extra(someNames(paths)) || "such a path"}: give the paths of mounts of plugins, from the root namespace on`,
+  );
+}
+
+/**
+ * @code plugin-not-reloaded None of the mounts could be reloaded: what they ran before goes on.
+ * @remedy Mend what the text says, and reload again.
+ */
+export function notReloaded(causes: readonly string[]): Failure {
+  return new Failure("invalid", "plugin-not-reloaded", causes.join("; "), { texts: causes });
+}
+
+/**
+ * @code plugin-reload-unknown There is no such reload, or it was too long ago.
+ * @remedy Give the `reload_id` of an answer; reloads are remembered for a day.
+ */
+export function noSuchReload(): Failure {
+  return new Failure("not-found", "plugin-reload-unknown", "no such reload");
+}
+
+/**
+ * @code plugin-runtime-invalid A plugin runtime cannot be as it was described.
+ * @remedy Keep to what the text says.
+ */
+export function runtimeInvalid(why: string): Failure {
+  return new Failure("invalid", "plugin-runtime-invalid", why);
 }
 
 /** What `extra` adds is for the caller, and for nobody else. */

@@ -323,7 +323,7 @@ export class PluginProcesses implements Processes, PluginFiles {
         });
       }
       await remove();
-      throw error;
+      throw isProbe && last !== "" ? withOutput(error, last) : error;
     }
   }
 
@@ -374,6 +374,13 @@ export class PluginProcesses implements Processes, PluginFiles {
       (byte) => ID_LETTERS[byte % ID_LETTERS.length],
     ).join("");
   }
+}
+
+/** With what the plugin wrote, for the caller alone. */
+function withOutput(error: unknown, last: string): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { kind, code, message, cause } = error;
+  return new Failure(kind, code, message, { cause, texts: [...error.texts, `it wrote: ${last}`] });
 }
 
 /** Two that are equal can share a process. It holds variables of entries: it is kept here alone. */

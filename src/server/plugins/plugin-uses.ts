@@ -10,7 +10,8 @@ export function pluginUses(mounts: () => Mounts): PluginUses {
         const { uuid, path, kind, type, plugin } = record;
         const place = namespace.path === "" ? path : `${namespace.path}/${path}`;
         const version = plugin?.version ?? "";
-        yield { uuid, place, type: kind, name: type, isPlugin: plugin !== undefined, version };
+        const isPlugin = plugin !== undefined;
+        yield { uuid, place, namespace: namespace.path, type: kind, name: type, isPlugin, version };
       }
     },
     reload: async (uuid) => await mounts().reload(uuid),

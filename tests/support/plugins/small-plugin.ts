@@ -106,6 +106,9 @@ const engine = new SmallEngine(logs === undefined ? null : logs.slice("--log=".l
 const sessions = new Map<string, Promise<ClientSession>>();
 
 let ids = 0;
+const [saidVersion = "v1.2.3"] = [...options].flatMap((option) =>
+  option.startsWith("--version=") ? [option.slice("--version=".length)] : [],
+);
 const table = serviceTable<null>([
   serveUnary(health.check, async () => ({ status: options.has("--unwell") ? 2 : SERVING })),
   serveUnary(controller.shutdown, async () => {
@@ -138,7 +141,7 @@ const table = serviceTable<null>([
     type: options.has("--auth") ? BackendType.auth : BackendType.secret,
   })),
   ...engine.services,
-  serveUnary(version.version, async () => ({ pluginVersion: "v1.2.3" })),
+  serveUnary(version.version, async () => ({ pluginVersion: saidVersion })),
   serveUnary(ask, async ({ what, text }, call) => {
     const id = call.metadata(MULTIPLEX_ID) ?? "";
     switch (what) {

@@ -73,6 +73,7 @@ const TABLE: readonly Row[] = [
   ["local/audit/*", "core", "own"],
   ["local/cluster/region", "core", "own"],
   ["shared/browser/*", "core"],
+  ["local/plugins/reloads/:x", "core", "own"],
   // what this cluster is among those that share data: for who stands in for it
   ["local/replication/performance/role", "core", "own"],
   ["local/replication/performance/left", "core", "own"],
