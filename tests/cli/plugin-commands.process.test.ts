@@ -31,7 +31,7 @@ async function cliFor(t: TestContext) {
   return { server, cli, json };
 }
 
-test("a plugin is registered with the sum of its file and a variable of the environment, view, pinned and removed", async (t) => {
+test("a plugin is registered with the sum of its file and a variable of the environment, shown, pinned and removed", async (t) => {
   const { server, cli, json } = await cliFor(t);
   const sha256 = server.place.putSmall();
   const made = await cli(
@@ -92,7 +92,7 @@ test("what cannot be registered says so: no sum, no variable, a value on the lin
   assert.match(file.stdout, /Success! Registered secret small\./);
 });
 
-test("runtimes are registered, listed, view and removed", async (t) => {
+test("runtimes are registered, listed, shown and removed", async (t) => {
   const { cli, json } = await cliFor(t);
   await cli("plugin runtime list", 3);
   await cli(

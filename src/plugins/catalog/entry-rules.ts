@@ -78,7 +78,7 @@ function splitCommand(
 function checkCommand(command: string, isInImage: boolean): void {
   if (command === "" && isInImage) return;
   if (command.split("/").includes("..")) throw failures.parentReference();
-  if (/[\u0000-\u001f\u007f]/.test(command))
+  if (/\p{Cc}/u.test(command))
     throw failures.commandRefused("it has characters that no name of a program has");
   if (Buffer.byteLength(command) > MAX_COMMAND)
     throw failures.commandRefused(`it is longer than ${MAX_COMMAND} bytes`);
