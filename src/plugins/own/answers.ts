@@ -203,15 +203,11 @@ export function refusalOf(sent: WireFailure | null, name: string): Failure {
   const { code, texts, retryAfter } = said;
   const kind = MAY_SAY.has(said.kind) ? said.kind : "upstream";
   if (said.kind === "internal") return answerBroken(name, "failed; its log says why");
-  return new Failure(
-    kind,
-    code,
-    `plugin "${name}" refused: ${isPermanent(said) ? "for ever" : code}`,
-    {
-      texts,
-      ...(retryAfter === null ? {} : { retryAfter }),
-    },
-  );
+  const why = isPermanent(said) ? "says that it never can" : `refused (${code})`;
+  return new Failure(kind, code, `plugin "${name}" ${why}`, {
+    texts,
+    ...(retryAfter === null ? {} : { retryAfter }),
+  });
 }
 
 export function refusalIn(err: ProtoError, name: string): Failure {

@@ -14,7 +14,7 @@ import {
 } from "@holdfast/shared/endpoint/endpoint";
 import type { Field, Fields, Folding, Member, Source } from "@holdfast/shared/endpoint/field";
 import { FORM_WORDS, type FieldForm } from "@holdfast/shared/endpoint/field-form";
-import type { Output } from "@holdfast/shared/endpoint/output";
+import { out, type Output } from "@holdfast/shared/endpoint/output";
 import { Router } from "@holdfast/shared/endpoint/router";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
@@ -143,7 +143,7 @@ function endpointOf(
     bodyUnreadable: shortened(one.bodyUnreadable),
     head: one.head,
     input: Object.fromEntries(one.fields.map((field) => [field.key, fieldOf(field)])),
-    output: one.answersInAuth ? inAuth : { schema: schemaOf(one.output) },
+    output: one.answersInAuth ? inAuth : outputOf(one.output),
     ...(belongs === null ? {} : { belongs }),
     ...(one.looksWhetherItExists
       ? {
@@ -226,6 +226,12 @@ function membersOf(found: readonly JsonValue[], depth: number): readonly Member[
       ...(Array.isArray(members) ? { members: membersOf(members, depth + 1) } : {}),
     };
   });
+}
+
+/** Nothing is told apart by being the very value. */
+function outputOf(text: string): Output<unknown> {
+  const schema = schemaOf(text);
+  return Object.keys(schema).length === 0 ? out.nothing : { schema };
 }
 
 /** The few words of it that there are; what documents are made of, and nothing is judged by. */

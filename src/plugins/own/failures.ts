@@ -2,6 +2,8 @@
 
 import { Failure, type FailureOptions } from "@holdfast/shared/failure";
 
+const MAX_WORDS = 1024;
+
 /**
  * @code plugin-transaction-refused A plugin asked for a transaction that no plugin may make.
  * @remedy Tell whoever made the plugin; the text says what is wrong.
@@ -39,6 +41,11 @@ export function notReady(): Failure {
 export function declarationRefused(name: string, why: string, options?: FailureOptions): Failure {
   const message = `plugin "${name}" cannot be mounted: ${why}`;
   return new Failure("upstream", "plugin-declaration-refused", message, options);
+}
+
+/** Options are shown to whoever may see the mount: what a plugin says of them is told as it stands. */
+export function optionsRefused({ kind, code, texts }: Failure): Failure {
+  return new Failure(kind, code, texts.join("; ").slice(0, MAX_WORDS), { texts });
 }
 
 /**

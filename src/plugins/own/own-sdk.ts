@@ -11,7 +11,7 @@ import { isWrittenElsewhere } from "@holdfast/shared/endpoint/failures";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Failure } from "@holdfast/shared/failure";
-import type { SecretType } from "@holdfast/plugin-sdk/engine";
+import type { Leading, SecretType } from "@holdfast/plugin-sdk/engine";
 import type { Concern, ConcernKind } from "@holdfast/plugin-sdk/concern";
 import type { MetricDeclarations } from "@holdfast/plugin-sdk/metrics";
 import { backend } from "@holdfast/plugin-sdk/wire/backend";
@@ -28,7 +28,7 @@ import type { ForeignCall, ForeignEngine, OwnPlugin, OwnSdk } from "../ports.ts"
 import { ownLease, refusalIn, refusalOf, renewalOf, replyOf } from "./answers.ts";
 import { endpointsOf, type Handling } from "./api-described.ts";
 import { FactsFeed } from "./facts-feed.ts";
-import { answerBroken, declarationRefused } from "./failures.ts";
+import { answerBroken, declarationRefused, optionsRefused } from "./failures.ts";
 import { hostServices } from "./host-services.ts";
 import { declaredMetrics } from "./metrics.ts";
 import { type Input, leaseRequest, type Operation, ownRequest } from "./requests.ts";
@@ -58,6 +58,8 @@ interface Around {
   readonly underWay: UnderWay;
   /** As it was told last: whoever asks does not wait. */
   concerns: readonly Concern[];
+  /** That it was told to lead. */
+  leading: Leading | null;
 }
 
 export function ownSdk(parts: OwnSdkParts): OwnSdk {
@@ -93,11 +95,16 @@ class Own implements OwnSdk, Handling {
       const how = { signal, timeout: DESCRIBED_WITHIN };
       said = await callUnary(channel, pluginService.describe, request, how);
     } catch (error) {
-      if (error instanceof StatusError && error.status === Status.unimplemented) return null;
+      const isUnknown = error instanceof StatusError && error.status === Status.unimplemented;
+      if (isUnknown && error.isSaid) return null;
       throw error;
     }
-    if (said.failure !== null) throw refusalOf(said.failure, name);
-    return this.#plugin(engine, said);
+    if (said.failure !== null) throw optionsRefused(refusalOf(said.failure, name));
+    const own = this.#plugin(engine, said);
+    // It is another instance: what the one before was told, it is told as well, when it is ready.
+    const { leading } = this.#of(engine);
+    if (leading !== null) own.type.lead?.(engine, leading);
+    return own;
   }
 
   // --- requests ---
@@ -230,7 +237,7 @@ class Own implements OwnSdk, Handling {
       throw declarationRefused(name, "its secrets and what it undoes have names that are words");
     }
     const metrics = declaredMetrics(name, said.metrics);
-    this.#parts.declare?.(name, metrics);
+    this.#declare(engine, metrics);
     const does = new Set(said.does);
     const if_ = <T>(doing: Doing, work: T): T | Record<never, never> =>
       does.has(doing) ? work : {};
@@ -271,14 +278,19 @@ class Own implements OwnSdk, Handling {
             check(one, await one.call(pluginService.leave, {}, { signal })),
         }),
         ...if_("lead", {
-          lead: (one: ForeignEngine, { tookOverAt }: { readonly tookOverAt: bigint | null }) =>
+          lead: (one: ForeignEngine, leading: Leading) => {
+            this.#of(one).leading = leading;
+            const { tookOverAt } = leading;
             void this.#alone(one, async () =>
               check(one, await one.call(pluginService.lead, { tookOverAt }, BOUNDED)),
-            ),
+            );
+          },
         }),
         ...if_("rest", {
-          rest: async (one: ForeignEngine) =>
-            check(one, await one.call(pluginService.rest, {}, BOUNDED)),
+          rest: async (one: ForeignEngine) => {
+            this.#of(one).leading = null;
+            check(one, await one.call(pluginService.rest, {}, BOUNDED));
+          },
         }),
         ...if_("renewLogin", {
           renewLogin: ((one, owner, asked) => renewedLogin(one, owner, asked)) as NonNullable<
@@ -303,6 +315,18 @@ class Own implements OwnSdk, Handling {
         }),
       },
     };
+  }
+
+  /** A number of the server's own is not a plugin's to declare again. */
+  #declare({ needs, name }: ForeignEngine, metrics: MetricDeclarations): void {
+    try {
+      this.#parts.declare?.(name, metrics);
+    } catch (error) {
+      needs.log.warn("what a plugin declares to count is not counted", {
+        plugin: name,
+        cause: describe(error),
+      });
+    }
   }
 
   #secret(renews: boolean, hasReceipt: boolean): SecretType<ForeignEngine> {
@@ -357,7 +381,10 @@ class Own implements OwnSdk, Handling {
     if (around === undefined) {
       const { uuid } = engine.needs.mount;
       const facts = new FactsFeed(engine.needs, () => this.#parts.isLocal(uuid));
-      this.#around.set(engine, (around = { facts, underWay: new UnderWay(), concerns: [] }));
+      this.#around.set(
+        engine,
+        (around = { facts, underWay: new UnderWay(), concerns: [], leading: null }),
+      );
     }
     return around;
   }

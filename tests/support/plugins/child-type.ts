@@ -20,7 +20,7 @@ const NEVER = new AbortController().signal;
 const NOTHING = { mountPoint: "", mountType: "", mountAccessor: "", backendUuid: "" };
 
 export interface Child {
-  /** A file of ours, from the root of the repository, and what it exports. */
+  /** A file of ours, from the root of the repository, and what it exports, with () behind what makes a type. */
   readonly file: string;
   readonly exported: string;
   readonly kind?: "secret" | "auth";
@@ -30,13 +30,13 @@ export interface Child {
 }
 
 /** A program that serves it. */
-export function served({ file, exported }: Child): string {
+export function served({ file, exported }: Pick<Child, "file" | "exported">): string {
   const imported = (path: string) => `await import(${JSON.stringify(join(ROOT, path))})`;
   return [
     "#!/usr/bin/env node",
     `${imported("scripts/find-own-modules.ts")};`,
     `const { serve } = ${imported("plugin-sdk/serve/serve.ts")};`,
-    `const { ${exported} } = ${imported(file)};`,
+    `const { ${exported.replace("()", "")} } = ${imported(file)};`,
     `await serve(${exported});`,
     "",
   ].join("\n");
