@@ -66,7 +66,14 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["forwarding", [...BELOW_ROOMS, "core", "cluster"]],
   ["outbound", ["base", "@plugin-sdk"]],
   // It reads archives and opens them with shares by itself: they are of use without a server too.
-  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots", "seal"]],
+  // Whether plugins can be run here it finds out by running some, as the server's configuration says.
+  [
+    "cli",
+    ["base", "system", "@client", ...POLICIES_AS_VALUES, SIGNED, "snapshots", "seal"].concat([
+      "plugins",
+      "config",
+    ]),
+  ],
   ["config", ["base", "document"]],
   ["surface.ts", [HOUSE, "mounts", "server", "@engines"]], // every declaration, without a server around it
   ["server", BELOW_SERVER],

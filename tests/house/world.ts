@@ -125,6 +125,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "TLS on the Unix sockets between the server and its plugins",
   },
   {
+    file: /^src\/plugins\/runners\/docker-engine\.ts$/,
+    may: ["sockets"],
+    why: "HTTP on the socket of a container engine of this machine",
+  },
+  {
     file: /^src\/audit\/devices\/connector\.ts$/,
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",

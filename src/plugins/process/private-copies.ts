@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { ProgramFacts, ProgramFile, ProgramFiles } from "@holdfast/shared/world";
+import type { PluginFiles } from "../ports.ts";
 import { fileRefused, noDirectory, sumMismatch } from "./failures.ts";
 import { HEAD_BYTES, readProgramHead } from "./program-head.ts";
 
@@ -55,7 +56,7 @@ interface Copy {
   isCurrent: boolean;
 }
 
-export class PrivateCopies {
+export class PrivateCopies implements PluginFiles {
   readonly #files: ProgramFiles;
   readonly #settings: CopySettings;
   readonly #machine: Machine;
@@ -79,6 +80,21 @@ export class PrivateCopies {
 
   async close(): Promise<void> {
     await this.open();
+  }
+
+  /** Throws a Failure that says why the file is not one that would be run. Its sum is not looked at. */
+  async check(command: string): Promise<void> {
+    const { directory } = this.#settings;
+    if (directory === null) throw noDirectory();
+    const file = await this.#open(directory, command);
+    try {
+      this.#judge(command, file, await file.facts());
+      let head: Uint8Array = new Uint8Array();
+      for await (const piece of file.read(0, HEAD_BYTES)) head = piece;
+      await this.#canRun(command, head);
+    } finally {
+      await file.close();
+    }
   }
 
   /** Throws a Failure: what is wrong with the file, or that it is not the registered one. */

@@ -257,7 +257,7 @@ contained(
 );
 
 contained("a group above that is the operator's own stays", async () => {
-  const parent = `/holdfast-kept-${MARK}`;
+  const parent = `/holdfast-kept:${MARK}`;
   const [base = ""] = globSync([`${CGROUPS}/cgroup.controllers`, `${CGROUPS}/pids`]);
   const path = join(base.replace(/\/cgroup\.controllers$/, ""), parent);
   mkdirSync(path);
@@ -266,6 +266,7 @@ contained("a group above that is the operator's own stays", async () => {
     assert.equal(code, 0);
     assert.ok(existsSync(path));
     assert.deepEqual(globSync(`${path}/holdfast-*`), []);
+    assert.deepEqual(globSync([`${CGROUPS}${parent}`, `${CGROUPS}/*${parent}`]), [path]);
   } finally {
     await outcomeOf("rmdir", path);
   }
@@ -309,6 +310,10 @@ contained("what cannot be run as it is asked for is not run, and why is said", a
   assert.equal(missing.code, "plugin-runtime-missing");
   assert.match(missing.message, /install the package runsc \(gVisor\), or set oci_runtime/);
 
+  for (const cgroupParent of ["a", "/a/../b", "/a b", "/-a", "/*", "/.."]) {
+    const unfit = await refusal(box("true", { cgroupParent }));
+    assert.match(unfit.message, /its cgroup_parent is no whole path/, cgroupParent);
+  }
   const failed = await outcome(await box("true", {}, { command: "/bin/none" }));
   assert.notEqual(failed.code, 0);
   assert.match(failed.why ?? "", /^runc says: .*\/bin\/none.*no such file/);

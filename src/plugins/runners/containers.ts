@@ -2,6 +2,7 @@
 
 import type { ChildProcesses, ProgramFiles, TreeFiles } from "@holdfast/shared/world";
 import { Images } from "../images/images.ts";
+import { DockerRunner } from "./docker.ts";
 import { OciRunner } from "./oci.ts";
 import type { ContainerRunner } from "./runner.ts";
 
@@ -14,11 +15,14 @@ export interface ContainerParts {
   readonly folder: string;
   /** plugin_oci_runtimes. */
   readonly runtimes: readonly string[];
+  /** container_socket; null: we run them ourselves. */
+  readonly socket: string | null;
   readonly arch: string;
 }
 
 export function containersOf(parts: ContainerParts): ContainerRunner {
-  const { files, children, directory, folder, runtimes, arch } = parts;
+  const { files, children, directory, folder, runtimes, socket, arch } = parts;
+  if (socket !== null) return new DockerRunner({ files, children, socket, runtimes });
   const images = new Images({ files, directory, folder, arch });
   return new OciRunner({ files, children, images, runtimes, arch });
 }

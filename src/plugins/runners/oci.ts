@@ -22,9 +22,10 @@ const PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const MAX_WORDS = 300;
 const KILLED = 137;
 const CGROUPS = "/sys/fs/cgroup";
+const CGROUP = /^(?:\/[A-Za-z0-9][\w.:@-]*)+\/?$/;
 
-/** `$1` is where its group was made, `$2` the group above it where that is ours as well; then what ends the container. */
-const END = `group=$1; above=$2; shift 2; "$@" >/dev/null 2>&1; for one in ${CGROUPS} ${CGROUPS}/*; do for part in "$group" "$above"; do [ -z "$part" ] || rmdir "$one$part" 2>/dev/null; done; done; true`;
+/** `$1` are groups to remove, the lower ones first; then what ends the container. */
+const END = `set -f; groups=$1; shift; "$@" >/dev/null 2>&1; for one in $groups; do rmdir "$one" 2>/dev/null; done; true`;
 
 export interface OciParts {
   readonly files: ProgramFiles;
@@ -95,7 +96,7 @@ export class OciRunner implements ContainerRunner {
     await files.makeFolder(aside, 0o700);
     const { outside } = who;
     if (outside !== null) await files.giveFolder(folders.own, outside.user, outside.group);
-    const group = await this.#groupOf(container, id);
+    const group = await this.#groupOf(program.name, container, id);
     const spec = ociSpec({
       program,
       config: image.config,
@@ -117,8 +118,7 @@ export class OciRunner implements ContainerRunner {
       "-c",
       END,
       "holdfast-end",
-      group?.path.startsWith("/") === true ? group.path : "",
-      group?.above ?? "",
+      (group?.removed ?? []).join(" "),
       ...words,
       "delete",
       "--force",
@@ -167,22 +167,31 @@ export class OciRunner implements ContainerRunner {
   }
 
   /** Where its limits are kept. Null where we may make no group and none is asked for. */
-  async #groupOf(container: RuntimeEntry, id: string): Promise<Group | null> {
-    const { cgroupParent, cpuNanos, memoryBytes } = container;
+  async #groupOf(
+    plugin: string,
+    { cgroupParent, cpuNanos, memoryBytes }: RuntimeEntry,
+    id: string,
+  ): Promise<Group | null> {
+    if (cgroupParent !== "" && !CGROUP.test(cgroupParent)) {
+      throw runtimeUnfit(
+        plugin,
+        "its cgroup_parent is no whole path of letters, digits, dots, dashes and slashes",
+      );
+    }
     const hasLimits = cgroupParent !== "" || cpuNanos > 0 || memoryBytes > 0;
     if (this.#parts.files.us !== 0 && !hasLimits) return null;
     const name = `holdfast-${id}`;
-    if (cgroupParent === "") return { path: name, above: null };
+    if (cgroupParent === "") return { path: name, removed: [] };
     const parent = cgroupParent.replace(/\/+$/, "");
-    return { path: `${parent}/${name}`, above: (await this.#isThere(parent)) ? null : parent };
-  }
-
-  /** Whether a group is one of the operator's, which stays. */
-  async #isThere(group: string): Promise<boolean> {
+    const path = `${parent}/${name}`;
     const { files } = this.#parts;
-    const places = [CGROUPS, ...(await files.names(CGROUPS)).map((name) => join(CGROUPS, name))];
-    for (const place of places) if ((await files.look(place + group)) !== null) return true;
-    return false;
+    const places = [CGROUPS, ...(await files.names(CGROUPS)).map((place) => join(CGROUPS, place))];
+    const removed = places.map((place) => place + path);
+    // One that is there already is the operator's own, and stays.
+    for (const place of places) {
+      if ((await files.look(place + parent)) === null) removed.push(place + parent);
+    }
+    return { path, removed };
   }
 
   async #limitsSwap(): Promise<boolean> {
@@ -228,8 +237,8 @@ interface Who {
 interface Group {
   /** Whole, or below the one that we are in. */
   readonly path: string;
-  /** Made with it. */
-  readonly above: string | null;
+  /** Made for it, the lower ones first. */
+  readonly removed: readonly string[];
 }
 
 function logOf(aside: string): string {

@@ -190,6 +190,9 @@ const table = serviceTable<null>([
       case "exits":
         writeSync(2, "panic: it was asked to\ngoroutine 1\n");
         process.exit(9);
+      case "does and exits":
+        writeFileSync(text, "x", { flag: "a" });
+        process.exit(9);
       case "never":
         return await new Promise<never>(() => {});
       case "blocks":
