@@ -162,6 +162,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   attention: async () => (await import("./commands/attention.ts")).attentionShow,
   "attention snooze": async () => (await import("./commands/attention.ts")).attentionSnooze,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  "doctor plugins": async () => (await import("./commands/doctor-plugins.ts")).doctorPlugins,
   completion: async () => (await import("./commands/completion.ts")).completion,
   "completion values": async () => (await import("./commands/completion.ts")).completionValues,
   version: async () => (await import("./commands/program.ts")).version,

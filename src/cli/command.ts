@@ -27,6 +27,7 @@ export interface Context {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly children: ChildCommands;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether keys such as Ctrl-C come from a terminal that we share with the commands we run. */
   readonly onTerminal: boolean;
   /** Hears of a signal, which then does nothing by itself, until what it returns is called. */

@@ -22,6 +22,7 @@ export class Running implements Context {
   readonly clock: CliWorld["clock"];
   readonly timers: CliWorld["timers"];
   readonly children: CliWorld["children"];
+  readonly env: CliIo["env"];
   readonly onTerminal: boolean;
   readonly #io: CliIo;
   readonly #activity: Activity;
@@ -48,6 +49,7 @@ export class Running implements Context {
     this.clock = world.clock;
     this.timers = world.timers;
     this.children = world.children;
+    this.env = io.env;
     this.onTerminal = [stdin, stdout, stderr].some((stream) => stream.isTTY === true);
     this.#activity = new Activity(stderr, world.clock, world.timers);
   }
