@@ -28,6 +28,7 @@ import { regionClocks } from "./regions/region-clocks.ts";
 import { regionCredentials } from "./regions/region-credentials.ts";
 import { regions } from "./regions/regions.ts";
 import { onSecondary } from "./regions/on-secondary.ts";
+import { plugins } from "./plugins/plugins.ts";
 import { replication } from "./replication/replication.ts";
 import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
@@ -75,6 +76,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
+  plugins        what runs plugins, killed, swapped and flooded  --n N (100)  --only PART,…
   properties     random cases of tests, more often  --n N (20 times)
   ci             all of them, short, also with the planted bugs that no test tries
 
@@ -117,6 +119,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
+  plugins: ["n", "only", "plant"],
   properties: ["n"],
   ci: ["seed"],
 };
@@ -250,6 +253,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
+  plugins: ({ n = 100, only }, plant) => plugins({ n, only, plant, say }),
   properties: ({ n = 20 }) => properties({ times: n }),
 };
 

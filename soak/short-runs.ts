@@ -54,6 +54,10 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "static-catchup": { green: ["--n", "20"], red: "tested" },
   "api-powerloss": { green: ["--images", "12"], red: ["--images", "20"] },
   "one-time": { green: ["--rounds", "10", "--cycles", "3"], red: "tested" },
+  plugins: {
+    green: ["--n", "1", "--only", "swaps,leftovers,floods"],
+    red: ["--n", "2", "--only", "swaps,leftovers,starts"],
+  },
   unwraps: { green: ["--rounds", "20"], red: "tested" },
   // One seed: what another one finds is found by the long form, and mended there.
   fuzz: { green: ["--count", "10000", "--seed", "818135077"] },
