@@ -217,7 +217,7 @@ test("case 151: an image with another digest is refused, and nothing of it is le
     new RegExp(`holds sha256:${image.sha256}, and sha256:0{64} is registered`),
   );
   assert.equal((await refusal(take(image.sha256, "none"))).code, "plugin-image-missing");
-  for (const name of ["../app", "/etc", "app/../app", "", "a b", "app/"]) {
+  for (const name of ["../app", "/etc", "app/../app", "", "a b", "app/", "app:1"]) {
     assert.equal((await refusal(take(image.sha256, name))).code, "plugin-image-missing", name);
   }
   assert.deepEqual(readdirSync(folder), []);

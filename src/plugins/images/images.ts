@@ -14,8 +14,10 @@ import { IMAGE_LIMITS, type ImageLimits } from "./limits.ts";
 import { TarError, TarReader } from "./tar.ts";
 import { Tree } from "./tree.ts";
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/;
-const MAX_NAME = 256;
+/** With the port of a registry at the first part, where others follow. */
+const NAME =
+  /^(?:[A-Za-z0-9][A-Za-z0-9_.-]*(?::\d{1,5})?\/)?[A-Za-z0-9][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/;
+const MAX_NAME = 512;
 /** That nothing runs from. */
 const MAX_KEPT = 4;
 const FOR_ALL = 0o711; // who runs in it passes through, and is told the rest of the way

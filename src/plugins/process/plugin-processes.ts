@@ -22,9 +22,19 @@ import {
   ENGINE_PROTOCOLS,
   environmentFor,
 } from "@holdfast/plugin-sdk/wire/handshake";
-import type { HeldProcess, PluginFiles, ProbeReport, Processes, Program } from "../ports.ts";
+import type {
+  HeldProcess,
+  PluginFiles,
+  ProbeReport,
+  Processes,
+  Program,
+  RuntimeEntry,
+} from "../ports.ts";
+import { BwrapRunner } from "../runners/bwrap.ts";
+import { runtimeNotAllowed, runtimeUnfit } from "../runners/failures.ts";
 import { chooseRunner, type Isolation } from "../runners/isolation.ts";
 import type { ContainerRunner, Runner } from "../runners/runner.ts";
+import { BWRAP } from "../runners/oci-runtimes.ts";
 import type { User } from "../runners/ways.ts";
 import { environmentOf } from "./environment.ts";
 import { noContainers, NOT_STARTED, processesClosed } from "./failures.ts";
@@ -346,6 +356,7 @@ export class PluginProcesses implements Processes, PluginFiles {
       if (containers === null) throw noContainers();
       return containers;
     }
+    if (program.container !== null) return await this.#boxFor(program.name, program.container);
     this.#runner ??= chooseRunner({
       children,
       files,
@@ -360,6 +371,19 @@ export class PluginProcesses implements Processes, PluginFiles {
       this.#runner = null; // what was missing may be there the next time
       throw error;
     }
+  }
+
+  /** For a file with limits: the sandbox, and nothing in its place. */
+  async #boxFor(plugin: string, { ociRuntime }: RuntimeEntry): Promise<Runner> {
+    const { containers, settings, children, files } = this.#parts;
+    if (ociRuntime !== BWRAP) {
+      throw runtimeUnfit(plugin, `it has no image, and only ${BWRAP} runs a file within limits`);
+    }
+    if (containers?.allows(BWRAP) !== true) throw runtimeNotAllowed(BWRAP, []);
+    const { user, hidden } = settings;
+    const found = await BwrapRunner.find({ children, files, user, hidden });
+    if (typeof found !== "string") return found;
+    throw runtimeUnfit(plugin, found);
   }
 
   #newRun(): RunFolder {

@@ -123,18 +123,6 @@ export class PrivateCopies implements PluginFiles {
     }
   }
 
-  /** Throws a Failure: what is wrong with the file. What is in it is not looked at. */
-  async check(command: string): Promise<void> {
-    const { directory } = this.#settings;
-    if (directory === null) throw noDirectory();
-    const file = await this.#open(directory, command);
-    try {
-      this.#judge(command, file, await file.facts());
-    } finally {
-      await file.close();
-    }
-  }
-
   async #take(command: string, sha256: string): Promise<Copy> {
     const { directory } = this.#settings;
     if (directory === null) throw noDirectory();

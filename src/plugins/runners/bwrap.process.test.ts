@@ -1,7 +1,7 @@
 // Plugins in the sandbox of this machine, by bubblewrap itself.
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { hold, PluginPlace, runs, say } from "../../../tests/support/plugins/plugin-place.ts";
@@ -54,4 +54,57 @@ test("in the sandbox nothing of the server is seen, nothing can be written, and 
     assert.deepEqual(place.runs(), []);
     place.remove();
   }
+});
+
+test("bwrap as a runtime runs a file within limits and without a network, and is never left out", async (t) => {
+  const files = new SystemProgramFiles();
+  const children = new SystemChildProcesses();
+  const found = await BwrapRunner.find({ files, children, user: null, hidden: [] });
+  if (typeof found === "string" || process.getuid?.() !== 0) {
+    t.diagnostic(String(found));
+    assert.equal(process.env["HOLDFAST_NO_CONTAINERS"], "1", "it needs bwrap, and root");
+    return;
+  }
+  const place = new PluginPlace();
+  const parent = `/holdfast-box-${process.pid}`;
+  const container = {
+    name: "box",
+    ociRuntime: "bwrap",
+    rootless: false,
+    cgroupParent: parent,
+    cpuNanos: 2e9,
+    memoryBytes: 512 * 2 ** 20,
+  };
+  const processes = await place.open({}, { containers: place.containers(["bwrap"]) });
+  const groups = () => globSync([`/sys/fs/cgroup${parent}/*`, `/sys/fs/cgroup/*${parent}/*`]);
+  try {
+    const program = place.program({ container });
+    const held = await hold(processes, program);
+    assert.equal(processes.reports()[0]?.runner, "bwrap");
+    assert.deepEqual(JSON.parse(await say(held, "interfaces")), ["lo"]);
+    assert.ok(groups().length > 0);
+    await assert.rejects(say(held, "takes memory", String(2 ** 31)));
+    assert.match((await held.ended).cause, /137: .*memory_bytes|SIGKILL/);
+    const again = await hold(processes, program);
+    assert.equal(await say(again, "echo", "here"), "here");
+    await again.release();
+    await until(() => groups().length === 0);
+    const host = await hold(processes, place.program({ container, network: "host" }));
+    assert.ok((JSON.parse(await say(host, "interfaces")) as string[]).length > 0);
+    const image = { ...container, ociRuntime: "runc" };
+    await assert.rejects(
+      hold(processes, place.program({ container: image })),
+      /only bwrap runs a file within limits/,
+    );
+  } finally {
+    await processes.close();
+  }
+  assert.deepEqual(globSync([`/sys/fs/cgroup${parent}`, `/sys/fs/cgroup/*${parent}`]), []);
+  const without = await place.open({}, { containers: place.containers(["runc"]) });
+  await assert.rejects(
+    hold(without, place.program({ container })),
+    /"bwrap" is not among plugin_oci_runtimes/,
+  );
+  await without.close();
+  place.remove();
 });

@@ -5,9 +5,11 @@ import { dirname } from "node:path";
 import { utf8 } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
-import { cannotRun } from "./failures.ts";
+import type { RuntimeEntry } from "../ports.ts";
+import { cannotRun, NO_CGROUP, runtimeUnfit } from "./failures.ts";
+import { groupsToRemove, isCgroup, limitedWords, NOT_LIMITED, removingWords } from "./limited.ts";
 import { runningChild } from "./running-child.ts";
-import type { Folders, Launch, Runner, Running, Translation } from "./runner.ts";
+import type { Exit, Folders, Launch, Runner, Running, Translation } from "./runner.ts";
 import { samePaths } from "./same-paths.ts";
 import {
   find,
@@ -28,6 +30,7 @@ export interface BwrapParts extends WaysWorld {
 /** It drops them itself; without namespaces of its own it needs them first. */
 const NOTHING_SHARED = ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"];
 const MACHINE = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+const KILLED = 137;
 const FROM_THIRD = ["--args", "3", "--"];
 
 export class BwrapRunner implements Runner {
@@ -65,12 +68,39 @@ export class BwrapRunner implements Runner {
     return samePaths(folders);
   }
 
-  async start({ program, file, env, folders, kept }: Launch): Promise<Running> {
+  /** Within the limits of the program's runtime, where it has one. */
+  async start(launch: Launch): Promise<Running> {
+    const { program, id, kept } = launch;
+    const { container } = program;
+    if (container === null) return await this.#start(launch, []);
+    const { files, children } = this.#parts;
+    const parent = container.cgroupParent.replace(/\/+$/, "");
+    if (parent !== "" && !isCgroup(parent)) throw runtimeUnfit(program.name, NO_CGROUP);
+    const name = `holdfast-${id}`;
+    const ends = removingWords(await groupsToRemove(files, parent, name));
+    await kept.command(ends);
+    const running = await this.#start(launch, limitedWords(`${parent}/${name}`, container));
+    const exited = running.exited.then(async (exit): Promise<Exit> => {
+      const [file = "", ...args] = ends;
+      const child = await children.start({ file, args, env: {} }).catch(() => null);
+      for (const stream of [child?.stdout, child?.stderr]) stream?.resume();
+      await child?.exited;
+      return { ...exit, ...whyOf(exit, container) };
+    });
+    return { ...running, kill: () => running.kill(), memory: () => running.memory(), exited };
+  }
+
+  async #start(
+    { program, file, env, folders, kept }: Launch,
+    before: readonly string[],
+  ): Promise<Running> {
     invariant(file !== null, "a process has a file");
     const { children } = this.#parts;
+    const hasNoNetwork = program.container !== null && program.network === "none";
     const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
     const options = [
       ...NOTHING_SHARED,
+      ...(hasNoNetwork ? ["--unshare-net"] : []),
       "--clearenv",
       ...variables,
       ...MACHINE,
@@ -90,7 +120,7 @@ export class BwrapRunner implements Runner {
       "--chdir",
       "/",
     ];
-    const [first = "", ...rest] = [...this.#words, file, ...program.args];
+    const [first = "", ...rest] = [...before, ...this.#words, file, ...program.args];
     try {
       // Arguments can be read by everybody on the machine, and the wrapper's own environment from inside.
       const child = await children.start({
@@ -115,6 +145,14 @@ export class BwrapRunner implements Runner {
     }
     return words;
   }
+}
+
+function whyOf({ code }: Exit, { memoryBytes }: RuntimeEntry): { readonly why?: string } {
+  if (code === NOT_LIMITED) {
+    return { why: "its limits could not be set: the server's user may not make control groups" };
+  }
+  if (code !== KILLED || memoryBytes === 0) return {};
+  return { why: "it was ended from outside, as one is that needs more than memory_bytes" };
 }
 
 function packed(words: readonly string[]): Buffer {

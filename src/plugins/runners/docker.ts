@@ -13,7 +13,7 @@ import { DockerEngine, type EngineAnswer, type EngineStreams } from "./docker-en
 import { runtimeNotAllowed, runtimeUnfit } from "./failures.ts";
 import { NOBODY } from "./image-user.ts";
 import { INSIDE, insidePaths } from "./inside.ts";
-import { USUAL_RUNTIME } from "./oci-runtimes.ts";
+import { isAllowed, USUAL_RUNTIME } from "./oci-runtimes.ts";
 import type { ContainerRunner, Exit, Launch, Running, Translation } from "./runner.ts";
 
 const FOR_OUR_GROUP = 0o770;
@@ -44,6 +44,10 @@ export class DockerRunner implements ContainerRunner {
   constructor(parts: DockerParts) {
     this.#parts = parts;
     this.#engine = new DockerEngine(parts.socket);
+  }
+
+  allows(runtime: string): boolean {
+    return isAllowed(this.#parts.runtimes, runtime);
   }
 
   async open(): Promise<void> {}

@@ -61,3 +61,6 @@ export function runtimeUnfit(name: string, why: string, options?: ErrorOptions):
     options,
   );
 }
+
+export const NO_CGROUP =
+  "its cgroup_parent is no whole path of letters, digits, dots, dashes and slashes";

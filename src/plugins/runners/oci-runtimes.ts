@@ -35,6 +35,10 @@ export async function findRuntime(
   return { name, path };
 }
 
+export function isAllowed(allowed: readonly string[], name: string): boolean {
+  return allowed.some((one) => lastPart(one) === name);
+}
+
 function lastPart(text: string): string {
   return text.slice(text.lastIndexOf("/") + 1);
 }

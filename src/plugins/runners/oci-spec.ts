@@ -5,14 +5,11 @@ import type { Program } from "../ports.ts";
 import type { ImageConfig } from "../images/documents.ts";
 import type { Ids } from "./image-user.ts";
 import { INSIDE } from "./inside.ts";
+import { MAX_PROCESSES, quotaOf } from "./limited.ts";
 import type { Folders } from "./runner.ts";
 import { seccompFor } from "./seccomp.ts";
 
 const VERSION = "1.0.2";
-const PERIOD = 100_000; // of processor time, in microseconds
-const NANOS = 1_000_000_000;
-const MIN_QUOTA = 1000; // that the kernel takes
-const MAX_PROCESSES = 256;
 const MAX_FILES = 4096;
 /** Of one user, where no group of processes can be counted. */
 const MAX_PROCESSES_OF_USER = 4096;
@@ -136,10 +133,7 @@ function limitsOf({ program, limitsSwap }: SpecParts): object {
       memory: { limit: memoryBytes, ...(limitsSwap && { swap: memoryBytes }) },
     }),
     ...(cpuNanos > 0 && {
-      cpu: {
-        period: PERIOD,
-        quota: Math.max(MIN_QUOTA, Math.round((cpuNanos / NANOS) * PERIOD)),
-      },
+      cpu: quotaOf(cpuNanos),
     }),
   };
 }

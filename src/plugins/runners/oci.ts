@@ -8,11 +8,12 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Child, ChildExit, ChildProcesses, ProgramFiles } from "@holdfast/shared/world";
 import type { Images, TakenImage } from "../images/images.ts";
 import type { RuntimeEntry } from "../ports.ts";
-import { cannotRun, runtimeUnfit } from "./failures.ts";
+import { cannotRun, NO_CGROUP, runtimeUnfit } from "./failures.ts";
 import { type Ids, userOf } from "./image-user.ts";
 import { insidePaths } from "./inside.ts";
-import { findRuntime, type OciRuntime } from "./oci-runtimes.ts";
+import { findRuntime, isAllowed, type OciRuntime } from "./oci-runtimes.ts";
 import { type IdRange, ociSpec, wordsOf } from "./oci-spec.ts";
+import { CGROUPS, groupsToRemove, isCgroup } from "./limited.ts";
 import type { ContainerRunner, Exit, Launch, Running, Translation } from "./runner.ts";
 
 /** First of those that nobody else is given on this machine: above users, and above what systemd gives to containers. */
@@ -21,8 +22,6 @@ const IDS = 65_536;
 const PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const MAX_WORDS = 300;
 const KILLED = 137;
-const CGROUPS = "/sys/fs/cgroup";
-const CGROUP = /^(?:\/[A-Za-z0-9][\w.:@-]*)+\/?$/;
 
 /** `$1` are groups to remove, the lower ones first; then what ends the container. */
 const END = `set -f; groups=$1; shift; "$@" >/dev/null 2>&1; for one in $groups; do rmdir "$one" 2>/dev/null; done; true`;
@@ -45,6 +44,10 @@ export class OciRunner implements ContainerRunner {
   constructor(parts: OciParts) {
     this.#parts = parts;
     this.runsOthers = parts.files.us === 0;
+  }
+
+  allows(runtime: string): boolean {
+    return isAllowed(this.#parts.runtimes, runtime);
   }
 
   open(): Promise<void> {
@@ -172,26 +175,16 @@ export class OciRunner implements ContainerRunner {
     { cgroupParent, cpuNanos, memoryBytes }: RuntimeEntry,
     id: string,
   ): Promise<Group | null> {
-    if (cgroupParent !== "" && !CGROUP.test(cgroupParent)) {
-      throw runtimeUnfit(
-        plugin,
-        "its cgroup_parent is no whole path of letters, digits, dots, dashes and slashes",
-      );
+    if (cgroupParent !== "" && !isCgroup(cgroupParent)) {
+      throw runtimeUnfit(plugin, NO_CGROUP);
     }
     const hasLimits = cgroupParent !== "" || cpuNanos > 0 || memoryBytes > 0;
     if (this.#parts.files.us !== 0 && !hasLimits) return null;
     const name = `holdfast-${id}`;
     if (cgroupParent === "") return { path: name, removed: [] };
     const parent = cgroupParent.replace(/\/+$/, "");
-    const path = `${parent}/${name}`;
-    const { files } = this.#parts;
-    const places = [CGROUPS, ...(await files.names(CGROUPS)).map((place) => join(CGROUPS, place))];
-    const removed = places.map((place) => place + path);
-    // One that is there already is the operator's own, and stays.
-    for (const place of places) {
-      if ((await files.look(place + parent)) === null) removed.push(place + parent);
-    }
-    return { path, removed };
+    const removed = await groupsToRemove(this.#parts.files, parent, name);
+    return { path: `${parent}/${name}`, removed };
   }
 
   async #limitsSwap(): Promise<boolean> {

@@ -80,6 +80,8 @@ export interface Runner {
 
 /** One that runs images, which it keeps somewhere. */
 export interface ContainerRunner extends Runner {
+  /** Whether plugin_oci_runtimes has it. */
+  allows(runtime: string): boolean;
   /** What an earlier run has left goes. */
   open(): Promise<void>;
   close(): Promise<void>;

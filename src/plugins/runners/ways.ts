@@ -10,7 +10,7 @@ export interface User {
 
 export interface WaysWorld {
   readonly children: ChildProcesses;
-  readonly files: Pick<ProgramFiles, "look" | "us">;
+  readonly files: Pick<ProgramFiles, "look" | "names" | "us">;
 }
 
 const PLACES = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];

@@ -85,6 +85,7 @@ async function make(parts: PluginProcessParts, temporary: string): Promise<Runni
       directory: directories.plugins,
       folder: forOthers(config, temporary, "images"),
       runtimes: plugins.ociRuntimes,
+      socket: plugins.containerSocket,
       arch: process.arch,
     }),
   });
