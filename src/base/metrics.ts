@@ -286,6 +286,17 @@ export class Registry {
     );
   }
 
+  /** The same, of histograms that somebody else keeps. */
+  readsHistograms(
+    about: About,
+    label: string,
+    read: () => readonly { readonly at: string; readonly histogram: Histogram }[],
+  ): void {
+    this.#add(about, "histogram", () =>
+      read().map(({ at, histogram }) => ({ labels: [[label, at]], histogram })),
+    );
+  }
+
   /** See NamedCounters. */
   namedCounters(about: About, labels: readonly string[], max: number): NamedCounters {
     const counters = new NamedCounters(max);

@@ -1,5 +1,7 @@
 // What a scrape reads of the store and the rooms. Null: not known now, as most is while the node is sealed.
 
+import type { Histogram } from "../base/metrics.ts";
+
 /** Snapshots since the start. */
 export interface SnapshotReading {
   readonly kind: "manual" | "automated";
@@ -41,6 +43,9 @@ export interface PluginReading {
   readonly starts: Readonly<Record<"ok" | "failed" | "refused", number>>;
   readonly restarts: number;
   readonly droppedLines: number;
+  /** Seconds of calls to it, and of those that it made to storage and the like. */
+  readonly requests: Histogram;
+  readonly storageCalls: Histogram;
 }
 
 /** A secondary, as its primary or it itself sees it. */

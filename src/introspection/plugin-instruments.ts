@@ -1,6 +1,6 @@
 // Metrics of plugins, by their names in the catalog: operators choose those.
 
-import type { Registry } from "../base/metrics.ts";
+import type { Histogram, Registry } from "../base/metrics.ts";
 import type { PluginReading } from "../house/readings.ts";
 
 export function readPlugins(registry: Registry, plugins: () => readonly PluginReading[]): void {
@@ -40,5 +40,19 @@ export function readPlugins(registry: Registry, plugins: () => readonly PluginRe
     "holdfast_plugin_dropped_log_lines_total",
     "Lines of plugins that were printed faster than they are logged.",
     ({ droppedLines }) => droppedLines,
+  );
+  const times = (metric: string, help: string, of: (plugin: PluginReading) => Histogram) =>
+    registry.readsHistograms({ name: metric, help }, "name", () =>
+      plugins().map((plugin) => ({ at: plugin.name, histogram: of(plugin) })),
+    );
+  times(
+    "holdfast_plugin_request_seconds",
+    "Time of calls to plugins, from when they are made to their answer.",
+    ({ requests }) => requests,
+  );
+  times(
+    "holdfast_plugin_storage_call_seconds",
+    "Time of calls of plugins to storage and whatever else the server does for them.",
+    ({ storageCalls }) => storageCalls,
   );
 }

@@ -7,12 +7,13 @@ export function readingsOf(processes: ProcessesAtNeed): PluginReading[] {
   const { figures } = processes;
   if (figures === null) return [];
   const reports = processes.reports();
-  return Array.from(figures.all, ([name, { starts, restarts, droppedLines }]) => {
+  return Array.from(figures.all, ([name, counts]) => {
     const states = new Map<string, number>();
     for (const report of reports) {
       if (report.name !== name) continue;
       states.set(report.state, (states.get(report.state) ?? 0) + 1);
     }
-    return { name, processes: states, starts, restarts, droppedLines };
+    const { starts, restarts, droppedLines, requests, storageCalls } = counts;
+    return { name, processes: states, starts, restarts, droppedLines, requests, storageCalls };
   });
 }

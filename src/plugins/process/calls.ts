@@ -7,6 +7,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import { MULTIPLEX_ID } from "@holdfast/plugin-sdk/wire/processes";
 import { UnsentCall } from "../ports.ts";
+import { secondsOf } from "./figures.ts";
 
 export const MAX_CALLS = 256;
 export const MAX_CALL_BYTES = 64 * 1024 * 1024;
@@ -22,6 +23,8 @@ export interface CallsParts {
   readonly suspect: () => void;
   /** Resolves when the process is gone. */
   readonly over: Promise<unknown>;
+  /** Seconds that each took which has one answer; default: nobody measures. */
+  readonly took?: ((seconds: number) => void) | undefined;
 }
 
 interface Waiter {
@@ -75,7 +78,7 @@ export class Calls {
     requests: Messages,
     options: CallOptions,
   ): AsyncGenerator<Uint8Array> {
-    const { channel, clock, suspect, over } = this.#parts;
+    const { channel, clock, suspect, over, took } = this.#parts;
     const began = clock.elapsed();
     const first = await firstOf(requests);
     const bytes = first.value?.length ?? 0;
@@ -89,6 +92,7 @@ export class Calls {
       if (!channel.isOpen && options.signal?.aborted !== true) await over;
       throw error;
     } finally {
+      if (shape.kind === "unary") took?.(secondsOf(clock.elapsed() - began));
       this.#calls--;
       this.#bytes -= bytes;
       this.#serve();

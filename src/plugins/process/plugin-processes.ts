@@ -311,6 +311,7 @@ export class PluginProcesses implements Processes, PluginFiles {
         isForOthers: forOthers,
         mayShare: !settings.withoutMultiplexing.includes(program.name),
         signal,
+        times: isProbe ? null : counts,
         trouble: (path, error) =>
           this.#log.warn("a call of a plugin failed inside the server", {
             plugin: program.name,

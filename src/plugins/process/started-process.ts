@@ -30,6 +30,7 @@ import type { Exit, Folders, Running, Translation } from "../runners/runner.ts";
 import { Broker } from "./broker.ts";
 import { Calls, MAX_CALL_BYTES } from "./calls.ts";
 import { notStarted } from "./failures.ts";
+import { type CallTimes, measured } from "./figures.ts";
 import { firstLine } from "./first-line.ts";
 import { dialPlugin, type Pair } from "./link.ts";
 import { Lines, type OutputPace, type PluginLog, readPaced } from "./output.ts";
@@ -58,6 +59,8 @@ export interface StartedParts {
   readonly mayShare: boolean;
   /** Aborted when nobody wants any plugin any more. */
   readonly signal: AbortSignal;
+  /** Null: nobody measures. */
+  readonly times: CallTimes | null;
   /** Errors of services that it calls. */
   readonly trouble: (path: string, error: unknown) => void;
 }
@@ -155,7 +158,10 @@ export class StartedProcess {
 
   offer(services: ServiceTable<null>): Promise<Offered> {
     if (this.#broker === null) throw new OwnError("the plugin is not there yet");
-    return this.#broker.offer(services);
+    const { times, world } = this.#parts;
+    if (times === null) return this.#broker.offer(services);
+    const took = (seconds: number) => times.storageCalls.observe(seconds);
+    return this.#broker.offer(measured(services, world.clock, took));
   }
 
   /** In order: it is told, has its time, and is ended. */
@@ -212,6 +218,7 @@ export class StartedProcess {
       clock: world.clock,
       suspect: () => void this.#askHealth(),
       over: this.#ended.promise,
+      took: (seconds) => this.#parts.times?.requests.observe(seconds),
     });
     this.#calls = calls;
     await this.#healthy(session);
