@@ -1,6 +1,7 @@
 // `holdfast plugin …` against a real server with a plugin directory.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { PluginServer } from "../support/plugins/mounted-plugins.ts";
 import { makeHome, type Ran, run } from "./harness.ts";
@@ -109,4 +110,63 @@ test("runtimes are registered, listed, shown and removed", async (t) => {
   assert.match(refused.stderr, /oci_runtime must be one of/);
   await cli("plugin runtime deregister small");
   await cli("plugin runtime info small", 3);
+});
+
+test("upgrade moves every mount to the new version, and back where one of them cannot have it", async (t) => {
+  const { server, cli } = await cliFor(t);
+  const { base, directory } = server.place;
+  server.place.putSmall();
+  await cli("plugin register -command small.mjs -version v1.2.3 secret small");
+  await server.ok("POST", "sys/namespaces/team", {});
+  await cli("secrets enable -plugin-version v1.2.3 small");
+  const inTeam = await server.call("POST", "sys/mounts/small", {
+    body: { type: "small" },
+    namespace: "team",
+  });
+  assert.equal(inTeam.status, 204, inTeam.text);
+  const running = async () => {
+    const own = await server.data("sys/mounts/small");
+    const other = await server.data("team/sys/mounts/small");
+    return [own["running_plugin_version"], other["running_plugin_version"]];
+  };
+  const upgraded = await cli(
+    "plugin upgrade -version v2.0.0 -command small.mjs -args --version=v2.0.0 secret small",
+  );
+  assert.match(upgraded.stdout, /^small\/ +v1\.2\.3 +v2\.0\.0$/m);
+  assert.match(upgraded.stdout, /^team\/small\/ +v1\.2\.3 +v2\.0\.0$/m);
+  assert.deepEqual(await running(), ["v2.0.0", "v2.0.0"]);
+
+  const broken = await cli(
+    "plugin upgrade -version v3.0.0 -command small.mjs -args --exits secret small",
+    1,
+  );
+  assert.match(broken.stderr, /could not be started/);
+  await cli("plugin info -version v3.0.0 secret small", 3);
+
+  // It starts to be asked what it is and for the first mount, and not for the second one.
+  const starts = join(base, "starts");
+  server.place.put(
+    "tired",
+    `#!/bin/sh
+printf x >> ${starts}
+[ "$(wc -c < ${starts})" -le 2 ] || exit 3
+exec ${directory}/small.mjs "$@"
+`,
+  );
+  const half = await cli(
+    "plugin upgrade -version v3.0.0 -command tired -args --version=v3.0.0 secret small",
+    1,
+  );
+  assert.match(half.stderr, /Nothing has changed: what was done was undone\./);
+  assert.deepEqual(await running(), ["v2.0.0", "v2.0.0"]);
+  await cli("plugin info -version v3.0.0 secret small", 3);
+
+  const back = await cli("plugin upgrade -version v1.2.3 -pin secret small");
+  assert.match(back.stdout, /^small\/ +v2\.0\.0 +v1\.2\.3$/m);
+  assert.deepEqual(await running(), ["v1.2.3", "v1.2.3"]);
+  assert.match((await cli("plugin pins")).stdout, /^secret +small +v1\.2\.3$/m);
+  const unclear = await cli("plugin upgrade -command small.mjs secret small", 2);
+  assert.match(unclear.stderr, /-version is missing/);
+  const twice = await cli("plugin upgrade -version v2.0.0 -command small.mjs secret small", 2);
+  assert.match(twice.stderr, /registered in version v2\.0\.0 already/);
 });

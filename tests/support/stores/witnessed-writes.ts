@@ -28,6 +28,9 @@ const HOUSE_CHANGES: ReadonlySet<string> = new Set([
   "forceRestoreSnapshot",
   "promoteDrSecondary",
   "disableDrSecondary",
+  // Plugins are started anew by them, and store what they begin with in their mounts.
+  "reloadPlugin",
+  "reloadPluginMounts",
 ]);
 
 /** Where a read rewrites what an earlier version has stored, and goes on without where that cannot be. */
