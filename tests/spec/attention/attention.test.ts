@@ -244,6 +244,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
     stage.seen.add(`replication.${code}`);
   // Rotations need a cloud: attention-rotations.test.ts.
   for (const code of ["rotation.failed", "rotation.overdue"]) stage.seen.add(code);
+  stage.seen.add("mount.not-loaded"); // plugins/reload.process.test.ts
   stage.seen.add("restore.left").add("evidence.unproven"); // snapshots/restore-other-keys.test.ts
   assert.deepEqual(
     CHECKS.map(({ code }) => code).filter((code) => !stage.seen.has(code)),
