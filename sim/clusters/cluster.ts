@@ -104,6 +104,7 @@ export class SimCluster implements Host {
   readonly address: string;
   readonly clock: SimClock;
   readonly seen: Seen;
+  readonly #stopping = new WeakSet<Store>();
   /** What a primary was told to be durable here; null where nothing was. */
   reported: Spot | null = null;
   disk = new PowerDisk();
@@ -244,6 +245,7 @@ export class SimCluster implements Host {
     const stored: StoreOptions = { engine, clock: this.clock, timers, log };
     const store = plant.store?.(stored, own.fork("store")) ?? new Store(stored);
     follows = () => store.following;
+    this.#watchStop(store);
     const barrier = new Barrier({
       store,
       clock: this.clock,
@@ -511,9 +513,24 @@ export class SimCluster implements Host {
 
   // --- what is seen ---
 
+  /** From when it takes nothing more of its own until what it has taken is durable. */
+  #watchStop(store: Store): void {
+    const follow = store.follow.bind(store);
+    store.follow = async (refused) => {
+      this.#stopping.add(store);
+      try {
+        await follow(refused);
+      } finally {
+        this.#stopping.delete(store);
+      }
+    };
+  }
+
   observe(store: Store, role: Role, changing = false): void {
     const { ledger, report } = this.#options;
-    const leads = changing || !this.#leaves(role) || isPromoting(role);
+    // Who is fenced serves until its store has stopped: what was under way by then is an entry of its own.
+    const isStopping = isFenced(role) && (!store.following || this.#stopping.has(store));
+    const leads = changing || isStopping || !this.#leaves(role) || isPromoting(role);
     try {
       ledger.observe(this.seen, store, leads);
     } catch (error) {

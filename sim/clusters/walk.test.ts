@@ -35,6 +35,13 @@ const FOUND: readonly (readonly [
     { seal: 25, join: 25 },
     "join done",
   ],
+  [
+    58205675,
+    369,
+    "what was under way when a primary was fenced becomes durable after the fence, and is given up with the rest",
+    {},
+    "force done",
+  ],
 ];
 
 test("whatever goes wrong between clusters, nothing that was answered is lost, and at rest all hold the same", async () => {
