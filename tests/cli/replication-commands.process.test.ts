@@ -502,6 +502,11 @@ test("an empty file in the place of a token is named, with how it is filled; a t
   const primary = await startPrimary(t);
   const key = (await person.must(cluster, "public-key")).stdout.trim();
   const made = await person.must(primary, `token -ttl 1s -public-key ${key} site-b`);
+  // What is for the other cluster does not name this one's address.
+  assert.match(
+    words(made),
+    /`holdfast replication join -` on site-b .*`holdfast replication update-primary -dr-token FILE @TOKEN` there/,
+  );
   const token = person.keep("token", made.stdout);
   await until(async () => {
     const status = await person.at(primary, "status");
@@ -511,7 +516,7 @@ test("an empty file in the place of a token is named, with how it is filled; a t
   assert.equal(late.code, 1);
   assert.match(
     words(late),
-    /(?:has expired|ended before).* make another one on the primary: `holdfast replication revoke/,
+    /(?:has expired|ended before).* make another one: `holdfast replication revoke ID` on the primary .* `holdfast replication token -public-key KEY ID` there, with the key of `holdfast replication public-key/,
   );
   const trial = await person.at(cluster, `join -dry-run @${token}`);
   assert.equal(trial.code, 2);

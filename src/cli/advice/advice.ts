@@ -103,8 +103,8 @@ const OPERATION_TOKEN =
   "key shares, `holdfast replication ticket` on the primary another, for the operations that it names and until the next demotion";
 
 const ANOTHER_TOKEN =
-  "make another one on the primary: `holdfast replication revoke ID` where the id is taken, then `holdfast replication token " +
-  "-public-key KEY ID`, with the key of `holdfast replication public-key` here";
+  "make another one: `holdfast replication revoke ID` on the primary where the id is taken, then `holdfast replication token " +
+  "-public-key KEY ID` there, with the key of `holdfast replication public-key` here";
 
 /** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([

@@ -99,8 +99,8 @@ export const replicationToken = command({
     const token = wrapInfo?.token.reveal() ?? data?.token ?? "";
     await out.show({ id, token }, { text: token });
     out.hint(
-      `Next, on ${id}, with this token: \`holdfast replication join${WITH_KIND[kind]} -\` where it is new; where it was in the set before, ` +
-        `\`holdfast replication update-primary${ON_SECONDARY[kind]} @TOKEN\`. The token is a secret until it was used.`,
+      `Next, with this token: \`holdfast replication join${WITH_KIND[kind]} -\` on ${id} where it is new; ` +
+        `\`holdfast replication update-primary${ON_SECONDARY[kind]} @TOKEN\` there where it was in the set before. The token is a secret until it was used.`,
     );
   },
 });
