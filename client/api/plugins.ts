@@ -100,7 +100,7 @@ export type RegisterPluginInput = {
   readonly env?: readonly string[] | undefined;
   /** Image to run it from, in a container; without a tag */
   readonly oci_image?: string | undefined;
-  /** Plugin runtime to run the image by; default the usual one */
+  /** Plugin runtime to run the image by, default the usual one; or, of bwrap, a file */
   readonly runtime?: string | undefined;
   /** What a container reaches */
   readonly network?: "none" | "host" | undefined;

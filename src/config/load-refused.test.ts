@@ -95,9 +95,9 @@ const refused: readonly [name: string, text: string, problem: RegExp][] = [
     /:3:1: the plugin is there already, in this version: \/etc\/h.hcl:2:1/,
   ],
   [
-    "a runtime for a process",
-    'plugin_directory = "/p"\nplugin "auth" "a" { command = "x" runtime = "r" }',
-    /:3:1: runtime and network are for a plugin with an image/,
+    "a network for a process",
+    'plugin_directory = "/p"\nplugin "auth" "a" { command = "x" network = "host" }',
+    /:3:1: network is for a plugin with an image or a runtime/,
   ],
   ["first-run requests", 'initialize "a" { request "b" { path = "c" } }', /"initialize" is not in/],
   ["mlock", "disable_mlock = true", /"disable_mlock" is not in this version: locked memory/],

@@ -59,8 +59,8 @@ function declaredOf({ values }: Top, making: Making): DeclaredPlugin[] {
     if (image === null && values.plugin_directory === null) {
       complain("a plugin with a command needs plugin_directory");
     }
-    if (image === null && (runtime !== null || network === "host")) {
-      complain("runtime and network are for a plugin with an image");
+    if (image === null && runtime === null && network === "host") {
+      complain("network is for a plugin with an image or a runtime");
     }
     if (sha256 === null || !/^[0-9a-f]{64}$/.test(sha256)) {
       complain("a plugin needs sha256: 64 digits, with letters in lower case");

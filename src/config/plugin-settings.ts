@@ -23,10 +23,16 @@ const declared = {
     reloads: true,
     hides: true,
   }),
-  runtime: text("Plugin runtime that the image is run by", "`runsc`, without limits", {
+  runtime: text(
+    "Plugin runtime that the image is run by; a file with one of `bwrap` is run in that sandbox, within its limits",
+    "of an image `runsc`, without limits",
+    {
+      reloads: true,
+    },
+  ),
+  network: oneOf("Network of the container or sandbox", ["none", "host"], "none", {
     reloads: true,
   }),
-  network: oneOf("Network of the container", ["none", "host"], "none", { reloads: true }),
 };
 
 export const PLUGIN_SETTINGS = {

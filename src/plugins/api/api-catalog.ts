@@ -170,7 +170,7 @@ export const pluginCatalogApi = [
         .default(""),
       runtime: wire
         .body("runtime")
-        .string("Plugin runtime to run the image by; default the usual one")
+        .string("Plugin runtime to run the image by, default the usual one; or, of bwrap, a file")
         .default(""),
       network: wire
         .body("network")

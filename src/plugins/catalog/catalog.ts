@@ -93,7 +93,8 @@ export class Catalog implements PluginChoice {
   /** What is started of an entry. Throws where its runtime is not there. */
   program(entry: KeptEntry): Program {
     const { type, name, version, sha256, command, args, env, ociImage, runtime, network } = entry;
-    const container = ociImage === "" ? null : this.#runtimes.needed(runtime);
+    const isBare = ociImage === "" && runtime === "";
+    const container = isBare ? null : this.#runtimes.needed(runtime);
     const image = { ociImage, runtime, network, container };
     return { type, name, version, sha256, command, args, env, ...image };
   }

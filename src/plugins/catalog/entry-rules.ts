@@ -46,7 +46,8 @@ export function readEntry(input: EntryInput): Entry {
   const problem = envProblem(env);
   if (problem !== null) throw failures.envRefused(problem);
   if (ociImage === "") {
-    if (runtime !== "" || network !== "none") throw failures.imageMissing();
+    // A file with a runtime is run by its sandbox, which has limits and a network of its own.
+    if (runtime === "" && network !== "none") throw failures.imageMissing();
   } else if (ociImage.length > MAX_IMAGE || !IMAGE.test(ociImage)) {
     throw failures.imageMalformed();
   }

@@ -236,7 +236,7 @@ export function commandRefused(why: string): Failure {
 }
 
 export function imageMissing(): Failure {
-  const message = "runtime and network are for a plugin with oci_image";
+  const message = "network is for a plugin with oci_image or runtime";
   return new Failure("invalid", "plugin-command-invalid", message);
 }
 

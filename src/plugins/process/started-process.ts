@@ -38,6 +38,8 @@ import { Lines, type OutputPace, type PluginLog, readPaced } from "./output.ts";
 /** Of everything that a plugin is asked about itself. */
 const ANSWERS_WITHIN: Nanos = 5n * SECOND;
 const STOPS_WITHIN: Nanos = 2n * SECOND;
+/** From the end of its connection: whoever runs it may hear of its end later. */
+const ENDS_WITHIN: Nanos = 2n * SECOND;
 /** For what it printed last. */
 const DRAINS_WITHIN: Nanos = SECOND / 2n;
 
@@ -262,7 +264,7 @@ export class StartedProcess {
       this.#session = session;
       // One that has ended is gone in a moment, and how it ended says more.
       void session.closed.then(() =>
-        world.timers.after(DRAINS_WITHIN, () => {
+        world.timers.after(ENDS_WITHIN, () => {
           if (this.#end === null) this.#die("it closed its connection");
         }),
       );

@@ -379,6 +379,7 @@ if (podman !== undefined && isRoot) {
 
       const small = await load(socket, "small", smallPluginImage());
       const processes = await place.open({}, { containers: runner });
+      t.after(() => processes.close());
       const program = programOf({ sha256: small, ociImage: "small" }, { memoryBytes: 2 ** 29 });
       const held = await hold(processes, program);
       assert.equal(await say(held, "echo", "by podman"), "by podman");

@@ -234,7 +234,8 @@ class EngineContainer implements Running {
   readonly #streams: EngineStreams;
   readonly #container: RuntimeEntry;
   readonly exited: Promise<Exit>;
-  #isKilled = false;
+  /** Whether it was us who ended it; null: we did not try. */
+  #killed: Promise<boolean> | null = null;
 
   constructor(
     engine: DockerEngine,
@@ -259,10 +260,14 @@ class EngineContainer implements Running {
   }
 
   kill(): void {
-    if (this.#isKilled) return;
-    this.#isKilled = true;
     const path = `/containers/${this.#name}/kill?signal=KILL`;
-    void this.#engine.call("POST", path).catch(() => remove(this.#engine, this.#name));
+    this.#killed ??= this.#engine.call("POST", path).then(
+      ({ status }) => status < 300, // else it does not run any more
+      async () => {
+        await remove(this.#engine, this.#name);
+        return true;
+      },
+    );
   }
 
   memory(): null {
@@ -282,9 +287,10 @@ class EngineContainer implements Running {
     return exit;
   }
 
-  #exitOf(data: JsonObject): Exit {
+  async #exitOf(data: JsonObject): Promise<Exit> {
     const code = typeof data["StatusCode"] === "number" ? data["StatusCode"] : null;
-    const isOver = code === KILLED && !this.#isKilled && this.#container.memoryBytes > 0;
+    const isOver =
+      code === KILLED && this.#container.memoryBytes > 0 && (await this.#killed) !== true;
     const why = "it was ended from outside, as one is that needs more than memory_bytes";
     return { code, signal: null, ...(isOver && { why }) };
   }

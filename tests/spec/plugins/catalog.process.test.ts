@@ -205,7 +205,8 @@ test("124, 148: what is refused before anything is started, with its text, and c
   });
   await refusedAs(/^version "x" is not a valid semantic version/, { version: "x" });
   await refusedAs(/'builtin' is a reserved metadata identifier$/, { version: "v1.0.0+builtin" });
-  await refusedAs(/^runtime and network are for a plugin with oci_image$/, { runtime: "r" });
+  await refusedAs(/^network is for a plugin with oci_image or runtime$/, { network: "host" });
+  await refusedAs(/^specified plugin runtime "r", but failed to retrieve config/, { runtime: "r" });
   await refusedAs(/^oci_image must be the name of an image/, { oci_image: "team/p:latest" });
   // 148
   await refusedAs(/^specified plugin runtime "r", but failed to retrieve config/, {

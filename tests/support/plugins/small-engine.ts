@@ -2,6 +2,7 @@
 // want of a plugin that it does badly.
 
 import { appendFileSync, writeSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import type { ClientSession } from "@holdfast/shared/grpc/client-session";
 import { type Call, callUnary, type Served, serveUnary } from "@holdfast/shared/grpc/method";
 import { backend } from "@holdfast/plugin-sdk/wire/backend";
@@ -122,6 +123,11 @@ export class SmallEngine {
         return data(await this.#system(call));
       case "fails":
         return fails(rest.join("/"));
+      case "hog": {
+        const kept: Buffer[] = [];
+        while (kept.length < 4096) kept.push(Buffer.alloc(2 ** 20, 1));
+        return data({ taken: kept.length });
+      }
       case "exits":
         await this.#put(call, "exits", "it began");
         writeSync(2, "panic: it was asked to\n");
@@ -143,6 +149,11 @@ export class SmallEngine {
         return data({ pid: process.pid, invalidated: this.#invalidated });
       case "environment":
         return data({ names: Object.keys(process.env), secret: process.env["SECRET"] ?? null });
+      case "who":
+        return data({
+          uid: process.getuid?.() ?? -1,
+          interfaces: Object.keys(networkInterfaces()),
+        });
       default:
         return refusal(ErrorType.unsupportedPath, "unsupported path");
     }

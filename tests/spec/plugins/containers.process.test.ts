@@ -1,0 +1,78 @@
+// Plugins in containers and sandboxes, through the API, by the runtimes of this machine.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import { at } from "../../support/http-client.ts";
+import { putImage, smallPluginImage } from "../../support/plugins/image-place.ts";
+import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
+import { until } from "../../support/until.ts";
+
+const MIB = 2 ** 20;
+const RUNTIMES = "sys/plugins/runtimes/catalog/container";
+const CATALOG = "sys/plugins/catalog/secret";
+
+function isThere(...paths: string[]): boolean {
+  return process.getuid?.() === 0 && paths.some((path) => existsSync(path));
+}
+
+/** Without what a test needs it fails, unless that is known. */
+function needs(t: TestContext, has: boolean, what: string): boolean {
+  if (has) return true;
+  t.diagnostic(what);
+  assert.equal(process.env["HOLDFAST_NO_CONTAINERS"], "1", what);
+  return false;
+}
+
+/** It works, as nobody and without a network; too much memory ends it alone, and the next request has another. */
+async function tryIt(server: PluginServer, name: string): Promise<Record<string, unknown>> {
+  const mounted = await server.mount(name, { type: name });
+  assert.equal(mounted.status, 204, mounted.text);
+  await server.ok("POST", `${name}/kv/a`, { value: "one" });
+  assert.deepEqual(await server.data(`${name}/kv/a`), { value: "one" });
+  const who = await server.data(`${name}/who`);
+  assert.deepEqual(who["interfaces"], ["lo"]);
+  const hog = await server.call("GET", `${name}/hog`);
+  assert.equal(hog.status, 502, hog.text);
+  assert.deepEqual(await server.data(`${name}/kv/a`), { value: "one" });
+  return who;
+}
+
+test("case 150: a plugin in a container by runc is registered, mounted, held to its limits and started again", async (t) => {
+  if (!needs(t, isThere("/usr/sbin/runc", "/usr/bin/runc"), "it needs runc, and root")) return;
+  const server = await PluginServer.start(t, { settings: { plugin_oci_runtimes: ["runc"] } });
+  const sha256 = putImage(server.place.directory, "team/small", smallPluginImage());
+  await server.ok("POST", `${RUNTIMES}/tight`, { oci_runtime: "runc", memory_bytes: 400 * MIB });
+  const body = { oci_image: "team/small", sha256, runtime: "tight" };
+  const registered = await server.ok("POST", `${CATALOG}/boxed`, body);
+  assert.equal(registered.text.includes("could not"), false, registered.text);
+  const { uid } = await tryIt(server, "boxed");
+  assert.equal(uid, 65_532);
+  // 151
+  const other = { ...body, sha256: "0".repeat(64) };
+  const wrong = await server.call("POST", `${CATALOG}/other?verify=true`, { body: other });
+  assert.equal(wrong.status, 400);
+  assert.match(wrong.text, /checksums did not match: plugin image team\/small holds/);
+  await server.ok("DELETE", "sys/mounts/boxed");
+});
+
+test("a file with bwrap as its runtime is run in that sandbox, within its limits, and by nothing else", async (t) => {
+  if (!needs(t, isThere("/usr/bin/bwrap"), "it needs bwrap, and root")) return;
+  const server = await PluginServer.start(t, {
+    settings: { plugin_oci_runtimes: ["bwrap", "runc"] },
+  });
+  await server.ok("POST", `${RUNTIMES}/tight`, { oci_runtime: "bwrap", memory_bytes: 400 * MIB });
+  await server.ok("POST", `${RUNTIMES}/images`, { oci_runtime: "runc" });
+  const body = { command: "small.mjs", sha256: server.place.putSmall(), runtime: "tight" };
+  await server.ok("POST", `${CATALOG}/boxed`, body);
+  await tryIt(server, "boxed");
+  const wrong = await server.call("POST", `${CATALOG}/other?verify=true`, {
+    body: { ...body, runtime: "images" },
+  });
+  assert.match(wrong.text, /only bwrap runs a file within limits/);
+  const used = await server.call("DELETE", `${RUNTIMES}/tight`);
+  assert.equal(used.status, 400);
+  assert.match(String(at(used, "errors")), /Registered plugins=\[boxed\]/);
+  await server.ok("DELETE", "sys/mounts/boxed");
+  await until(() => server.place.runs().length <= 1);
+});
