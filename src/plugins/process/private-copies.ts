@@ -82,19 +82,14 @@ export class PrivateCopies implements PluginFiles {
     await this.open();
   }
 
-  /** Throws a Failure that says why the file is not one that would be run. Its sum is not looked at. */
+  /** Throws a Failure: what is wrong with the file. What is in it is not looked at. */
   async check(command: string): Promise<void> {
-    const { directory } = this.#settings;
-    if (directory === null) throw noDirectory();
-    const file = await this.#open(directory, command);
-    try {
-      this.#judge(command, file, await file.facts());
-      let head: Uint8Array = new Uint8Array();
-      for await (const piece of file.read(0, HEAD_BYTES)) head = piece;
-      await this.#canRun(command, head);
-    } finally {
-      await file.close();
-    }
+    await this.#look(command, false);
+  }
+
+  /** The same, and whether it is a program for this machine. */
+  async examine(command: string): Promise<void> {
+    await this.#look(command, true);
   }
 
   /** Throws a Failure: what is wrong with the file, or that it is not the registered one. */
@@ -120,6 +115,21 @@ export class PrivateCopies implements PluginFiles {
       };
     } finally {
       if (this.#lines.get(command) === settled) this.#lines.delete(command);
+    }
+  }
+
+  async #look(command: string, isRead: boolean): Promise<void> {
+    const { directory } = this.#settings;
+    if (directory === null) throw noDirectory();
+    const file = await this.#open(directory, command);
+    try {
+      this.#judge(command, file, await file.facts());
+      if (!isRead) return;
+      let head: Uint8Array = new Uint8Array();
+      for await (const piece of file.read(0, HEAD_BYTES)) head = piece;
+      await this.#canRun(command, head);
+    } finally {
+      await file.close();
     }
   }
 

@@ -83,7 +83,7 @@ async function directoryFindings(parts: ExamineParts): Promise<PluginFinding[]> 
   const refused: PluginFinding[] = [];
   for (const name of names.slice(0, MAX_FILES)) {
     try {
-      await copies.check(name);
+      await copies.examine(name);
     } catch (error) {
       if (!(error instanceof OwnError)) throw error;
       refused.push(wrong("file", describe(error), "it would not be run: mend or remove it"));
