@@ -59,8 +59,8 @@ test("doctor plugins says what runs here, by running it, and what to install", a
     assert.equal(row("bwrap")?.result, "good", row("bwrap")?.found ?? "not tried");
   }
   assert.deepEqual(readdirSync(sockets), [], "nothing is left");
-  const shown = await cli(["doctor", "plugins", "-config", file], { columns: 80 });
-  for (const line of shown.stdout.split("\n")) assert.ok(line.length <= 80, line);
+  const table = await cli(["doctor", "plugins", "-config", file], { columns: 80 });
+  for (const line of table.stdout.split("\n")) assert.ok(line.length <= 80, line);
 });
 
 test("doctor plugins names what would not be run: files, folders, runtimes and engines", async () => {

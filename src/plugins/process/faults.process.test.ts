@@ -25,7 +25,7 @@ async function refusal(promise: Promise<unknown>): Promise<Failure> {
 }
 
 /** Texts for callers: what a plugin printed is in them alone. */
-function shown(failure: Failure): string {
+function textsOf(failure: Failure): string {
   return failure.texts.join(" ");
 }
 
@@ -47,10 +47,10 @@ test("case 131, T-H14: what prints rubbish, too little, without end or nothing i
       rows.map(async ([option, says]) => {
         const program = place.program({ name: `small${option}`, args: [option] });
         const failure = await refusal(hold(processes, program));
-        assert.match(shown(failure), says, option);
+        assert.match(textsOf(failure), says, option);
         assert.equal(failure.kind, "upstream");
-        assert.ok(shown(failure).length < 4000, option);
-        assert.ok(!shown(failure).includes("\u001b"), "nothing that a terminal obeys");
+        assert.ok(textsOf(failure).length < 4000, option);
+        assert.ok(!textsOf(failure).includes("\u001b"), "nothing that a terminal obeys");
       }),
     );
     assert.ok(process.memoryUsage().rss - before < 256 * 2 ** 20);

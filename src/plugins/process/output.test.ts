@@ -55,12 +55,12 @@ test("T-H14: a line without an end is cut, and costs no more than is kept of it"
 test("T-H14: what floods is read by its pace and left in the pipe, and everything comes in the end", async () => {
   const { world, pass } = drivenWorld();
   const pace = new OutputPace(world);
-  let given = 0;
+  let made = 0;
   const stream = new Readable({
     highWaterMark: 64 * 1024,
     read() {
-      given += 64 * 1024;
-      this.push(given > 8 * MAX_BYTES_A_SECOND ? null : Buffer.alloc(64 * 1024));
+      made += 64 * 1024;
+      this.push(made > 8 * MAX_BYTES_A_SECOND ? null : Buffer.alloc(64 * 1024));
     },
   });
   let read = 0;
@@ -70,7 +70,7 @@ test("T-H14: what floods is read by its pace and left in the pipe, and everythin
   for (let second = 1; !isOver; second++) {
     for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
     assert.ok(read <= second * (MAX_BYTES_A_SECOND + 64 * 1024), `${read} in ${second} s`);
-    assert.ok(given <= read + 256 * 1024, "the rest waits outside");
+    assert.ok(made <= read + 256 * 1024, "the rest waits outside");
     assert.ok(second < 12);
     pass(SECOND);
   }
