@@ -22,7 +22,7 @@ import { NO_TIME } from "../wire/known-types.ts";
 import type { ResponseExtras } from "../wire/own-extras.ts";
 import { mapOf } from "../wire/own-caller.ts";
 import { failureToWire } from "../wire/own-failure.ts";
-import { FoundOtherwise } from "./asked.ts";
+import { FoundOtherwise } from "./routed-engine.ts";
 import { noSuchAnswer } from "./failures.ts";
 
 /** What is kept with a lease: which kind of secret it is, and what that needs. */

@@ -13,7 +13,7 @@ import { hostService } from "../wire/host-service.ts";
 import { failureFromWire, type WireFailure } from "../wire/own-failure.ts";
 import { CountedMetrics } from "./counted-metrics.ts";
 import { remoteOutbound } from "./remote-outbound.ts";
-import type { RemoteStorage } from "./storage/remote-storage.ts";
+import type { RemoteStorage } from "../remote/remote-storage.ts";
 import { timers } from "./own-world.ts";
 
 export interface HostCalls extends Omit<EngineServices, "environment" | "settings"> {

@@ -15,14 +15,14 @@ import type {
   WireResponse,
 } from "../wire/backend-messages.ts";
 import { hostService } from "../wire/host-service.ts";
-import { AskedEngine } from "./asked.ts";
+import { RoutedEngine } from "./routed-engine.ts";
 import { errorOf, type KeptWithLease, renewedOf, responseOf, revokedOf } from "./answered.ts";
 import type { TransactionsNeeded } from "./describe.ts";
 import { needsTransactions, unknownSecret, unsupportedOperation } from "./failures.ts";
 import { HeldFacts } from "./held-facts.ts";
 import { askHost, type HostCalls, hostCalls } from "./host-calls.ts";
 import { clock, random, timers } from "./own-world.ts";
-import { RemoteStorage } from "./storage/remote-storage.ts";
+import { RemoteStorage } from "../remote/remote-storage.ts";
 
 export interface InstanceParts<E> {
   readonly type: EngineType<E>;
@@ -38,7 +38,7 @@ export class Instance<E> {
   readonly #host: ClientSession;
   readonly #facts: HeldFacts;
   readonly #calls: HostCalls;
-  readonly #engine: { readonly value: E; readonly asked: AskedEngine<E> } | null;
+  readonly #engine: { readonly value: E; readonly routed: RoutedEngine<E> } | null;
   /** Why there is no engine. */
   readonly #refusal: Failure | null;
 
@@ -48,7 +48,7 @@ export class Instance<E> {
       readonly host: ClientSession;
       readonly facts: HeldFacts;
       readonly calls: HostCalls;
-      readonly engine: { readonly value: E; readonly asked: AskedEngine<E> } | null;
+      readonly engine: { readonly value: E; readonly routed: RoutedEngine<E> } | null;
       readonly refusal: Failure | null;
     },
   ) {
@@ -99,12 +99,12 @@ export class Instance<E> {
         options,
       };
       const value = await parts.type.open(needs);
-      const asked = new AskedEngine({ type: parts.type, engine: value, needs, host });
+      const routed = new RoutedEngine({ type: parts.type, engine: value, needs, host });
       return new Instance(parts, {
         host,
         facts,
         calls,
-        engine: { value, asked },
+        engine: { value, routed },
         refusal: null,
       });
     } catch (error) {
@@ -144,7 +144,7 @@ export class Instance<E> {
   async exists(request: WireRequest, signal: AbortSignal) {
     try {
       await this.#facts.atLeast(request.own?.factsVersion ?? 0n);
-      const found = await this.#opened.asked.exists(request, signal);
+      const found = await this.#opened.routed.exists(request, signal);
       return { checkFound: found !== null, exists: found ?? false, err: null };
     } catch (error) {
       return { checkFound: false, exists: false, err: errorOf(error, this.#parts.log) };
@@ -152,7 +152,7 @@ export class Instance<E> {
   }
 
   belongs(request: WireRequest, signal: AbortSignal): Promise<string> {
-    return this.#opened.asked.belongs(request, signal);
+    return this.#opened.routed.belongs(request, signal);
   }
 
   invalidate(key: string): void {
@@ -173,7 +173,7 @@ export class Instance<E> {
 
   async #respond(request: WireRequest, signal: AbortSignal): Promise<WireResponse> {
     const { type } = this.#parts;
-    const { value, asked } = this.#opened;
+    const { value, routed } = this.#opened;
     const { operation } = request;
     if (operation === "renew" || operation === "revoke") {
       const kept = keptOf(request);
@@ -189,7 +189,7 @@ export class Instance<E> {
       const renewal = await secret.renew(value, lease, increment > 0n ? increment : null);
       return renewedOf(type, kept, renewal);
     }
-    return responseOf(await asked.answer(request, signal), type);
+    return responseOf(await routed.answer(request, signal), type);
   }
 }
 

@@ -28,7 +28,7 @@ import { type Certificates, listen, reach } from "./door.ts";
 import { Numbered } from "./numbered.ts";
 import { clock, random, timers } from "./own-world.ts";
 import { pluginLog } from "./plugin-log.ts";
-import { Services } from "./services.ts";
+import { Services } from "./plugin-calls.ts";
 
 export interface ServeOptions {
   /** "none": it does without, under hosts that have none. Default "needed". */
@@ -37,6 +37,9 @@ export interface ServeOptions {
 
 /** For what is under way when the host lets it go. */
 const CLOSES_WITHIN: Nanos = SECOND;
+
+/** Asked by whoever has built it. */
+const ABOUT = "--about";
 
 const HINT = `This program is a plugin: a server starts it, nobody runs it by hand.
 Register it and mount it:
@@ -47,6 +50,11 @@ Register it and mount it:
 /** Resolves when it can be reached; the process then lives as long as its host wants it. */
 export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}): Promise<void> {
   const { env } = process;
+  if (process.argv[2] === ABOUT) {
+    const { type: name, kind, version } = type;
+    writeSync(1, `${JSON.stringify({ type: name, kind, version })}\n`);
+    process.exit(0);
+  }
   const hostCertificate = env[Variable.certificate] ?? "";
   if (env[ENGINE_COOKIE.name] !== ENGINE_COOKIE.value || hostCertificate === "") {
     writeSync(2, HINT);
@@ -56,7 +64,7 @@ export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}):
   const log = pluginLog({ clock, write });
   for (const level of ["debug", "info", "log", "warn", "error"] as const) {
     const at = level === "log" ? "info" : level;
-    console[level] = (...said: unknown[]) => log[at](said.map(shown).join(" "));
+    console[level] = (...said: unknown[]) => log[at](said.map(printed).join(" "));
   }
   process.on("SIGINT", () => {}); // that of a terminal is for the server
   const broken = (error: unknown) => {
@@ -76,6 +84,7 @@ export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}):
     transactions: options.transactions ?? "needed",
     log,
     environment: env,
+    isProbed: env["VAULT_PLUGIN_METADATA_MODE"] === "true",
     reach: async (id) => {
       const socket = await reach(await numbered.address(id), certificates);
       return new ClientSession(socket, AUTHORITY, world, PLUGIN_LIMITS);
@@ -107,6 +116,6 @@ export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}):
   writeSync(1, `${line}\n`);
 }
 
-function shown(value: unknown): string {
+function printed(value: unknown): string {
   return typeof value === "string" ? value : inspect(value, { depth: 2, breakLength: Infinity });
 }

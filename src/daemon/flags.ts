@@ -24,6 +24,8 @@ export interface DevFlags {
   readonly clouds: boolean;
   /** A second cluster that follows this one, and how. */
   readonly replica: DevReplicaKind | null;
+  /** Files of plugins that are built, mounted and watched. */
+  readonly plugins: readonly string[];
 }
 
 export type DevReplicaKind = "dr" | "performance" | "four";
@@ -41,6 +43,7 @@ const OPTIONS = {
   "dev-tls": { type: "boolean" },
   "dev-clouds": { type: "boolean" },
   "dev-replica": { type: "string" },
+  "dev-plugin": { type: "string", multiple: true },
   "dev-insecure-listen": { type: "boolean" },
 } as const;
 
@@ -70,6 +73,8 @@ Never for real secrets.
                             commands of a failover; performance is another
                             region, which shares its data; four is that region
                             and one that stands in for each of the two
+  --dev-plugin FILE         with a plugin in TypeScript, mounted at its name,
+                            built and reloaded when it is saved; may be repeated
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:
@@ -143,7 +148,14 @@ function devFlags(values: Parsed): DevFlags {
   const persist = values["dev-persist"] ?? null;
   if (persist === "") throw refused("--dev-persist takes a directory");
   const [tls, clouds] = [values["dev-tls"] === true, values["dev-clouds"] === true];
-  return { address, rootToken, persist, tls, clouds, replica: replicaOf(values) };
+  const plugins = values["dev-plugin"] ?? [];
+  if (plugins.includes("")) throw refused("--dev-plugin takes a file");
+  if (plugins.length > 0 && persist !== null) {
+    throw refused(
+      "--dev-plugin goes without --dev-persist: what was mounted of it would not be there",
+    );
+  }
+  return { address, rootToken, persist, tls, clouds, replica: replicaOf(values), plugins };
 }
 
 function replicaOf({

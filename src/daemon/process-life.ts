@@ -19,6 +19,7 @@ import {
   type DevPlace,
   openDev,
   prepareClouds,
+  prepareDevPlugins,
   prepareReplicas,
   withoutClouds,
 } from "./dev/dev-mode.ts";
@@ -78,6 +79,7 @@ class ProcessLife {
   #config: Config;
   #server: ServerPart | null = null;
   #replicas: readonly ServerPart[] = [];
+  #leavePlugins: () => void = () => {};
 
   constructor(begun: Start, processLog: ProcessLog) {
     const { around, sources, loaded } = begun;
@@ -162,6 +164,7 @@ class ProcessLife {
         },
       });
     } finally {
+      this.#leavePlugins();
       for (const one of this.#replicas) await one.stop().catch(() => {});
       this.#watch.stop();
       if (pidFile !== null) removePid(pidFile, host, world);
@@ -183,6 +186,7 @@ class ProcessLife {
       });
       this.#replicas = replicas.map((one) => one.server).toReversed();
       announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION, replicas });
+      this.#leavePlugins = await prepareDevPlugins(server, keys, dev.place, { host, world });
     }
     const { sealed, initialized, type } = server.keeper.status();
     const addresses = server.addresses.join(" ");

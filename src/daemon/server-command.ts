@@ -48,6 +48,8 @@ export async function runServer(args: readonly string[], around: HostServices): 
     place?.clouds?.stop();
     withdrawToken(world.fs, host);
     if (place?.temporary === true) host.removeTemporary(place.directory);
+    const plugins = place?.plugins ?? null;
+    if (plugins !== null) host.removeTemporary(plugins.temporary);
     for (const { directory } of place?.replica?.clusters ?? []) host.removeTemporary(directory);
   }
 }

@@ -13,7 +13,7 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
     // Addresses of others: of servers that commands call, of clouds that engines and snapshots go to; and the
     // forms in which a secret could stand in a text.
     files:
-      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$|system\/own-modules\.ts$|snapshots\/(?:auto|targets|cloud[abc])\/)|shared\/text\/scrubbed\.ts$)/,
+      /^(?:client\/|plugin-sdk\/(?:engine-services|serve\/remote-outbound)\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$|system\/(?:own-modules|bundle\/bundle)\.ts$|plugins\/own\/host-services\.ts$|snapshots\/(?:auto|targets|cloud[abc])\/)|shared\/text\/scrubbed\.ts$)/,
   },
   {
     // Documents of policies come percent-encoded from their provider.

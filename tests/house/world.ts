@@ -80,6 +80,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the process and its host: links, /proc, process number, Unix sockets, compile cache, helpers",
   },
   {
+    file: /^src\/daemon\/dev\/followed-source\.ts$/,
+    may: ["files"],
+    why: "--dev-plugin looks whether somebody has saved a file",
+  },
+  {
     file: /^src\/daemon\/dev\/dev-certificate\.ts$/,
     may: ["randomness"],
     why: "WebCrypto makes the key pair of a development certificate",
@@ -199,6 +204,21 @@ export const PERMISSIONS: readonly Permission[] = [
     file: /^src\/cli\/line\/user-file\.ts$/,
     may: ["files"],
     why: "files that a user names may be links and pipes, which system/fs.ts refuses",
+  },
+  {
+    file: /^src\/cli\/authoring\/project-files\.ts$/,
+    may: ["files"],
+    why: "`holdfast plugin new` makes a folder, with links to our own packages",
+  },
+  {
+    file: /^src\/system\/bundle\/program\.ts$/,
+    may: ["files", "processes"],
+    why: "a plugin is made of its source, and asked what it is",
+  },
+  {
+    file: /^src\/system\/bundle\/bundle\.ts$/,
+    may: ["loader"],
+    why: "types are left out by the runtime's own hand; nothing is loaded",
   },
   {
     file: /^src\/cli\/exec\/child-command\.ts$/,

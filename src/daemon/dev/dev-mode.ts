@@ -14,6 +14,7 @@ import type { Fs, World } from "@holdfast/shared/world";
 import { parseHostPort } from "../../config/address.ts";
 import { showBanner } from "./banner.ts";
 import type { DevClouds } from "./dev-clouds.ts";
+import type { DevPlugins } from "./dev-plugins.ts";
 import type { DevFlags, DevReplicaKind } from "../flags.ts";
 import type { Host } from "../host.ts";
 import type { Config } from "../../config/config.ts";
@@ -41,6 +42,7 @@ export interface DevPlace {
   /** The configuration as a document. */
   readonly document: string;
   readonly clouds: DevClouds | null;
+  readonly plugins: DevPlugins | null;
   /** Of the other clusters; null where there are none. */
   readonly replica: {
     readonly kind: DevReplicaKind;
@@ -59,6 +61,10 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
   if (!temporary) world.fs.makeDirectory(directory);
   const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
+  const plugins =
+    flags.plugins.length === 0
+      ? null
+      : (await import("./dev-plugins.ts")).prepareDevPlugins(flags.plugins, host);
   const document = (dataDir: string, address: string, region: string) => ({
     data_dir: literal(dataDir),
     ...(flags.replica === null || flags.replica === "dr" ? {} : { region }),
@@ -73,6 +79,10 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
       },
     },
     ...(clouds === null ? {} : { cloudb_endpoints: clouds.cloudbEndpoints }),
+    // Programs of whoever runs the server, and nobody else's.
+    ...(plugins === null
+      ? {}
+      : { plugin_directory: literal(plugins.directory), plugin_isolation: "none" }),
   });
   const others = flags.replica === null ? [] : OTHERS[flags.replica];
   const clusters = others.map((region, i) => {
@@ -88,6 +98,7 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     authority: tls?.authorityFile ?? null,
     document: JSON.stringify(document(directory, flags.address, REGIONS.first)),
     clouds,
+    plugins,
     replica: flags.replica === null ? null : { kind: flags.replica, clusters },
   };
 }
@@ -152,6 +163,21 @@ export async function prepareClouds(
   const pem = authority === null ? null : (fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
   const [address = ""] = server.addresses;
   await configureDevClouds(clouds, { address, authority: pem, token: rootToken, timers });
+}
+
+/** Mounts plugins that are written, and follows their files; gives how to stop that. */
+export async function prepareDevPlugins(
+  server: ServerPart,
+  { rootToken }: DevKeys,
+  { plugins, authority }: DevPlace,
+  { host, world }: { readonly host: Host; readonly world: Pick<World, "fs" | "timers"> },
+): Promise<() => void> {
+  if (plugins === null || rootToken === null) return () => {};
+  const { fs, timers } = world;
+  const { runDevPlugins } = await import("./dev-plugins.ts");
+  const pem = authority === null ? null : (fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
+  const [address = ""] = server.addresses;
+  return await runDevPlugins(plugins, { address, authority: pem, token: rootToken, timers }, host);
 }
 
 /** The other clusters, where there are to be some. */

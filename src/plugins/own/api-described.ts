@@ -202,13 +202,13 @@ function formOf({ name, form, hasOwnForm }: DescribedField): Field<unknown> | nu
   const known = FORM_WORDS.find((one) => one === word);
   if (known === undefined || !isObject(bounds))
     throw new NotDeclared("the form of a field is none");
-  const told: FieldForm["bounds"] = Object.fromEntries(
+  const bound: FieldForm["bounds"] = Object.fromEntries(
     Object.entries(bounds).filter(
       (entry): entry is [string, string | number] =>
         typeof entry[1] === "string" || typeof entry[1] === "number",
     ),
   );
-  return fieldOfForm(name, { word: known, bounds: told, unlessEmpty: unlessEmpty === true });
+  return fieldOfForm(name, { word: known, bounds: bound, unlessEmpty: unlessEmpty === true });
 }
 
 function membersOf(found: readonly JsonValue[], depth: number): readonly Member[] {

@@ -19,14 +19,14 @@ export class FactsFeed {
   constructor(needs: EngineNeeds, local: () => boolean) {
     this.#needs = needs;
     this.#local = local;
-    this.#said = this.#shown();
+    this.#said = this.#state();
   }
 
   /** The version that holds now. */
   look(): bigint {
-    const shown = this.#shown();
-    if (shown !== this.#said) {
-      this.#said = shown;
+    const state = this.#state();
+    if (state !== this.#said) {
+      this.#said = state;
       this.#version++;
       this.#changed.resolve();
       this.#changed = Promise.withResolvers();
@@ -53,7 +53,7 @@ export class FactsFeed {
   }
 
   /** What may change. */
-  #shown(): string {
+  #state(): string {
     const { mount, storage } = this.#needs;
     const lockout = mount.lockout?.();
     return [

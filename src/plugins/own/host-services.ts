@@ -33,7 +33,7 @@ const CAPABILITIES = ["create", "read", "update", "patch", "delete", "list", "sc
 
 export function hostServices(parts: HostServicesParts): readonly Served<null>[] {
   const { needs, isReady, undoes, facts, transactions, underWay } = parts;
-  const told = (error: unknown) => {
+  const failureOf = (error: unknown) => {
     if (!(error instanceof Failure)) {
       needs.log.error("a plugin's call failed", { cause: describe(error) });
     }
@@ -49,7 +49,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         return await transactions.run(sent);
       } catch (error) {
         return {
-          failure: told(error),
+          failure: failureOf(error),
           committed: false,
           time: needs.clock.now(),
           reads: [],
@@ -64,7 +64,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         await needs.writeAhead.note(id, objectOf(data));
         return { failure: null };
       } catch (error) {
-        return { failure: told(error) };
+        return { failure: failureOf(error) };
       }
     }),
     serveUnary(hostService.orphan, async ({ kind, data, cause }) => {
@@ -76,7 +76,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         const id = await needs.writeAhead.orphan(kind, objectOf(data), cause.slice(0, MAX_TEXT));
         return { failure: null, id };
       } catch (error) {
-        return { failure: told(error), id: "" };
+        return { failure: failureOf(error), id: "" };
       }
     }),
     serveUnary(hostService.leases, async ({ what, place }) => {
@@ -84,7 +84,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         ready();
         return { failure: null, ...(await ofLeases(needs, what, place)) };
       } catch (error) {
-        return { failure: told(error), count: 0n, silent: 0 };
+        return { failure: failureOf(error), count: 0n, silent: 0 };
       }
     }),
     serveUnary(hostService.takeUse, async ({ what }) => {
@@ -92,7 +92,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         ready();
         return { failure: null, taken: await needs.uses.take(objectOf(what)) };
       } catch (error) {
-        return { failure: told(error), taken: false };
+        return { failure: failureOf(error), taken: false };
       }
     }),
     serveUnary(hostService.token, async ({ audience, ttl }) => {
@@ -103,7 +103,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         }
         return { failure: null, token: await needs.identity.token(audience, ttl) };
       } catch (error) {
-        return { failure: told(error), token: "" };
+        return { failure: failureOf(error), token: "" };
       }
     }),
     serveUnary(hostService.send, async (sent, { signal }) => {
@@ -122,7 +122,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         if (error instanceof OutboundError) {
           return { trouble: error.trouble, message: error.message, ...none };
         }
-        told(error);
+        failureOf(error);
         return { trouble: "unreachable", message: "the call could not be made", ...none };
       }
     }),
@@ -146,7 +146,7 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         }
         throw transactionRefused("there is no such question");
       } catch (error) {
-        return { failure: told(error), answer: false };
+        return { failure: failureOf(error), answer: false };
       }
     }),
     serveUnary(hostService.count, async ({ counts }) => {

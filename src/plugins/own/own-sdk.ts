@@ -1,6 +1,7 @@
 // Plugins of our own SDK: what they declare makes their mounts like those of built-in engines, and what a built-in engine is given
 // they reach by calls.
 
+import { createHash } from "node:crypto";
 import { describe } from "@holdfast/shared/failure";
 import { callUnary, type Channel, type Served } from "@holdfast/shared/grpc/method";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
@@ -69,6 +70,7 @@ export function ownSdk(parts: OwnSdkParts): OwnSdk {
 class Own implements OwnSdk, Handling {
   readonly #parts: OwnSdkParts;
   readonly #around = new WeakMap<ForeignEngine, Around>();
+  readonly #plugins = new Map<string, OwnPlugin>();
 
   constructor(parts: OwnSdkParts) {
     this.#parts = parts;
@@ -100,7 +102,7 @@ class Own implements OwnSdk, Handling {
       throw error;
     }
     if (said.failure !== null) throw optionsRefused(refusalOf(said.failure, name));
-    const own = this.#plugin(engine, said);
+    const own = this.#known(engine, said);
     // It is another instance: what the one before was told, it is told as well, when it is ready.
     const { leading } = this.#of(engine);
     if (leading !== null) own.type.lead?.(engine, leading);
@@ -116,19 +118,19 @@ class Own implements OwnSdk, Handling {
     context: EngineRequest,
   ): Promise<Reply> {
     const judged = await operationOf(endpoint, context);
-    return await this.#asked(engine, context, async (number, factsVersion) => {
-      const asked = (operation: Operation) =>
+    return await this.#during(engine, context, async (number, factsVersion) => {
+      const call = (operation: Operation) =>
         this.#handle(
           engine,
           ownRequest({ operation, endpoint, input, number, factsVersion }, context),
           { signal: context.signal },
         );
-      let response = await asked(judged);
+      let response = await call(judged);
       for (let tries = 1; typeof response === "boolean"; tries++) {
         // Where it was judged as the other of the two, this has it judged again.
         context.confirmExists(response);
         if (tries > MAX_TRIES) throw answerBroken(engine.name, "finds something else each time");
-        response = await asked(response ? "update" : "create");
+        response = await call(response ? "update" : "create");
       }
       const reply = await replyOf(response, {
         name: engine.name,
@@ -145,7 +147,7 @@ class Own implements OwnSdk, Handling {
     endpoint: DescribedEndpoint,
     context: EngineRequest,
   ): Promise<boolean> {
-    return await this.#asked(engine, context, async (number, factsVersion) => {
+    return await this.#during(engine, context, async (number, factsVersion) => {
       const parts = { operation: "update", endpoint, input: {}, number, factsVersion } as const;
       const request = ownRequest(parts, context);
       const { checkFound, exists, err } = await engine.call(
@@ -165,7 +167,7 @@ class Own implements OwnSdk, Handling {
     context: EngineRequest,
   ): Promise<Belonging> {
     const operation = await operationOf(endpoint, context);
-    return await this.#asked(engine, context, async (number, factsVersion) => {
+    return await this.#during(engine, context, async (number, factsVersion) => {
       const request = ownRequest({ operation, endpoint, input, number, factsVersion }, context);
       const { failure, belongs } = await engine.call(
         pluginService.belongs,
@@ -180,7 +182,7 @@ class Own implements OwnSdk, Handling {
     });
   }
 
-  #asked<T>(
+  #during<T>(
     engine: ForeignEngine,
     context: EngineRequest,
     work: (number: bigint, factsVersion: bigint) => Promise<T>,
@@ -228,6 +230,21 @@ class Own implements OwnSdk, Handling {
   }
 
   // --- what it is ---
+
+  /** Mounts of the same declarations share them, with all that is made of them: what they do is given the engine that it is for. */
+  #known(engine: ForeignEngine, said: Description): OwnPlugin {
+    const { name, kind } = engine;
+    const bytes = pluginService.describe.response.encode(said);
+    const key = `${kind} ${name} ${createHash("sha256").update(bytes).digest("hex")}`;
+    let plugin = this.#plugins.get(key);
+    if (plugin === undefined) {
+      plugin = this.#plugin(engine, said);
+      const [oldest] = this.#plugins.keys();
+      if (this.#plugins.size >= MAX_NAMED && oldest !== undefined) this.#plugins.delete(oldest);
+      this.#plugins.set(key, plugin);
+    }
+    return plugin;
+  }
 
   #plugin(engine: ForeignEngine, said: Description): OwnPlugin {
     const { name, kind } = engine;
@@ -293,7 +310,7 @@ class Own implements OwnSdk, Handling {
           },
         }),
         ...if_("renewLogin", {
-          renewLogin: ((one, owner, asked) => renewedLogin(one, owner, asked)) as NonNullable<
+          renewLogin: ((one, owner, request) => renewedLogin(one, owner, request)) as NonNullable<
             OwnPlugin["type"]["renewLogin"]
           >,
         }),

@@ -19,7 +19,7 @@ export type Input = Readonly<Record<string, JsonValue | undefined>>;
 
 export type Operation = "create" | "read" | "update" | "patch" | "delete" | "list";
 
-export interface AskedParts {
+export interface RequestParts {
   readonly operation: Operation;
   readonly endpoint: DescribedEndpoint;
   /** As it came, by the keys of its fields. */
@@ -28,11 +28,11 @@ export interface AskedParts {
   readonly factsVersion: bigint;
 }
 
-export function ownRequest(parts: AskedParts, context: EngineRequest): WireRequest {
+export function ownRequest(parts: RequestParts, context: EngineRequest): WireRequest {
   const { operation, number, factsVersion } = parts;
   const { caller, mount, remote, wrapTtl, id, namespace, path } = context;
   const taken = (mount?.path ?? "").split("/").length - 1;
-  const { query, body } = givenBy(parts);
+  const { query, body } = valuesBy(parts);
   return {
     ...NOTHING,
     id,
@@ -62,7 +62,7 @@ export function ownRequest(parts: AskedParts, context: EngineRequest): WireReque
 }
 
 /** Each value under the first name of its field, where the plugin looks for it. */
-function givenBy({ endpoint, input }: AskedParts) {
+function valuesBy({ endpoint, input }: RequestParts) {
   const query: Record<string, JsonValue> = {};
   const body: Record<string, JsonValue> = {};
   for (const { key, source, name } of endpoint.fields) {

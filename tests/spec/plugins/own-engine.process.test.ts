@@ -40,8 +40,8 @@ test("kv as a process: versions, check-and-set, lists, refusals in its own words
     assert.deepEqual((await kv.ask("LIST", "metadata")).data, { keys: ["a"] });
     assert.equal(await kv.exists("data/a"), true);
     assert.equal(await kv.exists("data/b"), false);
-    const told = await kv.ask("GET", "data/a", { query: { version: "1" } });
-    assert.deepEqual((told.data as { data: unknown }).data, { x: 1 });
+    const answer = await kv.ask("GET", "data/a", { query: { version: "1" } });
+    assert.deepEqual((answer.data as { data: unknown }).data, { x: 1 });
     await kv.ask("POST", "config", { body: { max_versions: 100 } });
     const versions = await Promise.all(Array.from({ length: 40 }, (_, x) => put(x)));
     assert.deepEqual(

@@ -15,7 +15,7 @@ import {
   type Transacted,
   type WireTransaction,
 } from "@holdfast/plugin-sdk/wire/host-service";
-import { RemoteStorage } from "../../../plugin-sdk/serve/storage/remote-storage.ts";
+import { RemoteStorage } from "../../../plugin-sdk/remote/remote-storage.ts";
 import { Failure } from "@holdfast/shared/failure";
 import { Transactions } from "../../../src/plugins/own/transactions.ts";
 
@@ -101,8 +101,8 @@ class Host {
       transact: async (sent) => {
         this.calls++;
         await pause();
-        const asked = transact.request.decode(transact.request.encode(sent));
-        const answer = await this.#transactions.run(asked);
+        const request = transact.request.decode(transact.request.encode(sent));
+        const answer = await this.#transactions.run(request);
         if (answer.committed) committed();
         await pause();
         return transact.response.decode(transact.response.encode(answer));

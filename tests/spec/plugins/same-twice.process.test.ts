@@ -34,7 +34,7 @@ const OWN = new Set([
   "folder",
 ]);
 
-function shown(value: unknown): unknown {
+function comparable(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (key, one: unknown) => {
       if (OWN.has(key)) return "*";
@@ -78,7 +78,7 @@ class Play {
       ...(body === undefined ? {} : { body }),
       ...options,
     });
-    this.said.push([method, path, answer.status, shown(answer.json)]);
+    this.said.push([method, path, answer.status, comparable(answer.json)]);
     return answer;
   }
 

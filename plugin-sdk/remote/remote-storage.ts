@@ -11,14 +11,14 @@ import type {
   EngineWriteOptions,
   StoragePage,
   StorageRecord,
-} from "../../storage.ts";
+} from "../storage.ts";
 import {
   seenRange,
   seenValue,
   type Transacted,
   type WireTransaction,
-} from "../../wire/host-service.ts";
-import { neverCommitted, tooManyReads } from "../failures.ts";
+} from "../wire/host-service.ts";
+import { neverCommitted, tooManyReads } from "./failures.ts";
 import { Known, nameOf } from "./known.ts";
 import type { RangeSpec } from "./overlay.ts";
 import { rangeSpec, RemoteTx } from "./remote-tx.ts";

@@ -6,8 +6,8 @@ import { OwnError } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant, Random } from "@holdfast/shared/world";
-import type { EngineTx, StoragePage, StorageRecord } from "../../storage.ts";
-import { MANY_KEYS } from "../../wire/limits.ts";
+import type { EngineTx, StoragePage, StorageRecord } from "../storage.ts";
+import { MANY_KEYS } from "../wire/limits.ts";
 import type { Known } from "./known.ts";
 import { overlaid, pageOf, type RangeSpec, touches } from "./overlay.ts";
 

@@ -52,7 +52,7 @@ const METHODS: ReadonlyMap<string, readonly [Method, Operation]> = new Map([
   ["scan", ["LIST", "list"]],
 ]);
 
-export interface AskedParts<E> {
+export interface RoutedParts<E> {
   readonly type: EngineType<E>;
   readonly engine: E;
   readonly needs: EngineNeeds;
@@ -60,11 +60,11 @@ export interface AskedParts<E> {
   readonly host: Channel | null;
 }
 
-export class AskedEngine<E> {
-  readonly #parts: AskedParts<E>;
+export class RoutedEngine<E> {
+  readonly #parts: RoutedParts<E>;
   readonly #router: Router;
 
-  constructor(parts: AskedParts<E>) {
+  constructor(parts: RoutedParts<E>) {
     this.#parts = parts;
     this.#router = new Router(serveMounted(parts.type.paths(parts.needs.options)));
   }
@@ -134,15 +134,15 @@ export class AskedEngine<E> {
     ) => {
       if (host === null || own === null) return false;
       const said = fields === undefined ? null : JSON.stringify(fields);
-      const asked = { number: own.number, what, capability, path, fields: said, duration };
-      return (await askHost(host, hostService.ask, asked, { signal })).answer;
+      const question = { number: own.number, what, capability, path, fields: said, duration };
+      return (await askHost(host, hostService.ask, question, { signal })).answer;
     };
     const creates = request.operation === "create";
     const headers = new Map(
       [...request.headers].map(([name, { header }]) => [name.toLowerCase(), header.join(", ")]),
     );
     const caller = own === null || own.caller === null ? null : callerFromWire(own.caller);
-    const asked: EngineRequest = {
+    const known: EngineRequest = {
       id: request.id,
       operation,
       namespace,
@@ -171,7 +171,7 @@ export class AskedEngine<E> {
       ...OWN_WORK,
     };
     // Handlers of engines are declared by what an engine may see: the rest is not looked at.
-    return asked as RequestContext;
+    return known as RequestContext;
   }
 }
 

@@ -36,6 +36,8 @@ export interface ServicesParts<E> {
   readonly transactions: TransactionsNeeded;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** It is only asked what it is: nothing is opened. */
+  readonly isProbed: boolean;
   /** The host's service of that number. */
   readonly reach: (id: number) => Promise<ClientSession>;
   /** Where a numbered service of the host is. */
@@ -96,7 +98,7 @@ export class Services<E> {
     return [
       serveUnary(backend.setup, async ({ brokerId }, call) => {
         try {
-          await this.#setUp(idOf(call), brokerId);
+          if (!this.#parts.isProbed) await this.#setUp(idOf(call), brokerId);
           return { err: "" };
         } catch (error) {
           this.#parts.log.error("the engine could not be opened", { cause: describe(error) });
@@ -120,9 +122,9 @@ export class Services<E> {
         return {};
       }),
       serveUnary(backend.cleanup, async (_, call) => {
-        const instance = this.#of(call);
+        const instance = this.#instances.get(idOf(call));
         this.#instances.delete(idOf(call));
-        await instance.close();
+        await instance?.close();
         return {};
       }),
     ];
@@ -130,7 +132,7 @@ export class Services<E> {
 
   #ofOurs(): readonly Served<null>[] {
     const { type, transactions, log } = this.#parts;
-    const told = (error: unknown) => {
+    const failureOf = (error: unknown) => {
       const failure = failureToWire(error);
       if (failure.code === "internal") log.error("work failed", { cause: describe(error) });
       return failure;
@@ -140,7 +142,7 @@ export class Services<E> {
         await work;
         return { failure: null };
       } catch (error) {
-        return { failure: told(error) };
+        return { failure: failureOf(error) };
       }
     };
     /** Asynchronous throughout, so that whatever is thrown is an answer. */
@@ -152,7 +154,7 @@ export class Services<E> {
           return descriptionOf(type, recordOf(options), local, transactions);
         } catch (error) {
           const empty = pluginService.describe.response.decode(EMPTY);
-          return { ...empty, failure: told(error) };
+          return { ...empty, failure: failureOf(error) };
         }
       }),
       serveUnary(pluginService.canChangeOptions, async ({ before, after }) => ({
@@ -163,7 +165,7 @@ export class Services<E> {
           if (request === null) throw unsupportedOperation();
           return { failure: null, belongs: await this.#of(call).belongs(request, call.signal) };
         } catch (error) {
-          return { failure: told(error), belongs: "" };
+          return { failure: failureOf(error), belongs: "" };
         }
       }),
       serveUnary(pluginService.undo, ({ id, kind, data, created }, call) =>
@@ -193,7 +195,7 @@ export class Services<E> {
           const metadata = next === undefined ? null : { metadata: mapOf(next) };
           return { failure: null, renewal: { ttl, maxTtl, period, owner: metadata } };
         } catch (error) {
-          return { failure: told(error), renewal: null };
+          return { failure: failureOf(error), renewal: null };
         }
       }),
       serveUnary(pluginService.abandoned, async (_, call) => {
@@ -201,7 +203,7 @@ export class Services<E> {
           const text = (await type.abandoned?.(this.#of(call).engine)) ?? null;
           return { failure: null, text };
         } catch (error) {
-          return { failure: told(error), text: null };
+          return { failure: failureOf(error), text: null };
         }
       }),
       serveUnary(pluginService.concerns, async (_, call) => ({
@@ -212,7 +214,7 @@ export class Services<E> {
           const { engine } = this.#of(call);
           return { failure: null, taken: (await type.takeUse?.(engine, objectIn(what))) ?? false };
         } catch (error) {
-          return { failure: told(error), taken: false };
+          return { failure: failureOf(error), taken: false };
         }
       }),
     ];
