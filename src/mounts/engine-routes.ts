@@ -154,7 +154,9 @@ function refusing(refusal: () => Failure): Changed {
   const run = () => {
     throw refusal();
   };
-  return (one) => ({ ...one, exists: null, help: null, run, runIn: run });
+  // Where what it writes belongs may be asked of the engine, too.
+  const belongs = (one: Served) => (one.belongs === null ? null : async () => run());
+  return (one) => ({ ...one, exists: null, help: null, belongs: belongs(one), run, runIn: run });
 }
 
 /** The same options in the same order. */

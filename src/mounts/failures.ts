@@ -86,8 +86,8 @@ export function notLoaded(path: string, cause: string): Failure {
  * @code plugin-not-started The plugin could not be started.
  * @remedy Mend what the text names, and try again.
  */
-export function pluginNotStarted(cause: string): Failure {
-  return new Failure("invalid", "plugin-not-started", cause);
+export function pluginNotStarted(cause: string, texts?: readonly string[]): Failure {
+  return new Failure("invalid", "plugin-not-started", cause, texts === undefined ? {} : { texts });
 }
 
 /**

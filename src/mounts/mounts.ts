@@ -159,6 +159,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.#started.resolve();
   }
 
+  /** Whether engines may write. */
+  get leads(): boolean {
+    return this.#leading;
+  }
+
   /** Waits for the steps that have begun. */
   async stop(): Promise<void> {
     this.#started = awaited();
@@ -291,10 +296,19 @@ export class Mounts implements PathsTaken, NamespaceContents {
     );
   }
 
-  /** What such a mount answers to. */
-  endpointsOf(record: Pick<MountRecord, "kind" | "type" | "options">): readonly Served[] {
+  /** What such a mount answers to; of one that is there, what its engine has declared. */
+  endpointsOf(
+    record: Pick<MountRecord, "kind" | "type" | "options" | "plugin"> & Partial<MountRecord>,
+  ): readonly Served[] {
     const type = this.#types.any(record);
-    return type === null ? [] : this.#routes.of(type, record.options).endpoints;
+    if (type === null) return [];
+    const opened = record.uuid === undefined ? null : (this.byUuid(record.uuid) ?? null);
+    const sorted = opened === null ? undefined : type.sorts?.(opened.ref.engine);
+    // Of several sets nobody can tell which of them answers on a path that is not asked yet.
+    if (opened !== null && sorted !== undefined && Object.keys(sorted.sets).length === 1) {
+      return this.#routes.opened(type, record.options, opened.ref.engine).endpoints;
+    }
+    return this.#routes.of(type, record.options).endpoints;
   }
 
   get ttls(): ServerTtls {
@@ -385,10 +399,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
     if (mount !== null && mount.opened === null) {
       // Nothing has been in it: it goes as it came.
       const cause = mount.trouble ?? "";
+      const texts = mount.troubleTexts ?? undefined;
       await this.rows.viewOf(record).write((tx) => this.rows.remove(tx, record));
       throw record.plugin === undefined
         ? failures.notReady(cause)
-        : failures.pluginNotStarted(cause);
+        : failures.pluginNotStarted(cause, texts);
     }
     return record;
   }
@@ -402,13 +417,29 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const mount = this.#changeable(namespace, kind, path);
     const { type, record } = mount;
     const { options, version } = change;
+    const wasThere = mount.opened !== null;
     if (record.plugin !== undefined && version !== undefined) {
       await this.#changeVersion(mount, this.#types.chosenVersion(record, version), change);
     } else {
       if (type !== null) checkVersion(type, version);
       await this.#change(mount, change);
     }
-    if (options !== undefined) await mount.settled(); // with other ones it is opened anew
+    if (options === undefined) return;
+    await mount.settled(); // with other ones it is opened anew
+    if (wasThere && record.plugin !== undefined && mount.opened === null) {
+      await this.#takeBackOptions(mount, record);
+    }
+  }
+
+  /** A plugin has refused them: it goes on with those that it had. */
+  async #takeBackOptions(mount: Mount, { options }: MountRecord): Promise<never> {
+    const refused = failures.pluginNotStarted(mount.trouble ?? "", mount.troubleTexts ?? undefined);
+    await this.#options.shared.write((tx) => {
+      const record = this.rows.current(tx, mount.record);
+      if (record !== null) this.rows.put(tx, { ...record, options });
+    });
+    await mount.settled();
+    throw refused;
   }
 
   /** One that does not start takes no other's place. */
@@ -610,5 +641,5 @@ function fixedView(record: MountRecord): MountView {
 /** Whoever asks for it is told why, and that it is nothing that passes by itself. */
 function asNotStarted(error: unknown): unknown {
   const isCause = error instanceof Failure && TRANSIENT.has(error.kind);
-  return isCause ? failures.pluginNotStarted(describe(error)) : error;
+  return isCause ? failures.pluginNotStarted(describe(error), error.texts) : error;
 }

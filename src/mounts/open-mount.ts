@@ -106,6 +106,8 @@ export class Mount {
   #open: OpenMount | null = null;
   /** Why its engine is not there. */
   #trouble: string | null = "it is being opened";
+  /** What whoever asks for it is told. */
+  #troubleTexts: readonly string[] | null = null;
 
   constructor(
     world: MountWorld,
@@ -138,6 +140,10 @@ export class Mount {
 
   get trouble(): string | null {
     return this.#trouble;
+  }
+
+  get troubleTexts(): readonly string[] | null {
+    return this.#troubleTexts;
   }
 
   get writeAhead(): WriteAheadLog {
@@ -389,6 +395,7 @@ export class Mount {
   #tellNotOpened(error: unknown): void {
     // Only a Failure is known to hold no secret.
     this.#trouble = error instanceof Failure ? describe(error) : "its engine could not be opened";
+    this.#troubleTexts = error instanceof Failure ? error.texts : null;
     const { path, accessor } = this.#record;
     const cause = this.#trouble;
     this.#world.log.error("a mount could not be opened", { path, accessor, cause });

@@ -36,11 +36,18 @@ export class DescribedMounts {
   in(namespace: NamespaceRef, generic: boolean): readonly Described[] {
     const { mounts, own } = this.#options;
     if (generic) return this.#generic;
-    const records = [...mounts.list(namespace, "secret"), ...mounts.list(namespace, "auth")]
-      .map(({ record }) => record)
-      .filter(({ state }) => state.kind === "active");
-    if (records.length > MAX_DESCRIBED) return this.#generic;
-    const mark = records.map(({ path, type, options }) => [path, type, options]);
+    const views = [...mounts.list(namespace, "secret"), ...mounts.list(namespace, "auth")].filter(
+      ({ record }) => record.state.kind === "active",
+    );
+    if (views.length > MAX_DESCRIBED) return this.#generic;
+    const records = views.map(({ record }) => record);
+    const mark = views.map(({ record: { path, type, options }, version, sha256 }) => [
+      path,
+      type,
+      options,
+      version,
+      sha256,
+    ]);
     const text = JSON.stringify(mark);
     const known = this.#known.get(namespace.id);
     if (known?.mark === text) return known.all;

@@ -65,10 +65,11 @@ export interface ForeignMountParts {
   readonly host: ForeignHost;
   readonly choose: Choose;
   readonly besides: HeldProcess | null;
-  readonly user: () => string;
+  readonly user: string;
   readonly tell: (own: OwnPlugin | null) => void;
-  /** It is open no more. */
-  readonly closed: () => void;
+  /** It is the one of its mount, and is it no more. */
+  readonly began: (mount: ForeignMount) => void;
+  readonly closed: (mount: ForeignMount) => void;
 }
 
 export class ForeignMount implements ForeignEngine {
@@ -121,13 +122,19 @@ export class ForeignMount implements ForeignEngine {
     return this.#instance.held;
   }
 
-  begin(): Promise<void> {
-    return this.#instance.begin();
+  async begin(): Promise<void> {
+    await this.#instance.begin();
+    this.#parts.began(this);
+  }
+
+  /** It may write from here on. */
+  lead(): void {
+    this.#instance.lead();
   }
 
   async close(): Promise<void> {
     await this.#instance.close();
-    this.#parts.closed();
+    this.#parts.closed(this);
   }
 
   call<Q, A>(method: Method<"unary", Q, A>, request: Q, how?: ForeignCall): Promise<A> {
@@ -224,6 +231,10 @@ export class ForeignMount implements ForeignEngine {
   ): Promise<Reply> {
     const { wire, context, isAdmitted } = issued;
     if (secret === null) return plain;
+    if (this.#keepsNoLeases) {
+      const seconds = Number((secret.leaseOptions?.ttl ?? 0n) / SECOND);
+      return plain.with({ leased: { id: "", seconds, renewable: false } });
+    }
     const lease = leaseOf(secret, wire.path, data);
     this.#remember(wire.path);
     try {
@@ -233,6 +244,14 @@ export class ForeignMount implements ForeignEngine {
       throw error;
     }
     return plain.with({ lease });
+  }
+
+  /** The ecosystem's own engine for values tells how long one may be kept, as a secret that nothing ends: other servers, too, know it by
+   *  its name. */
+  get #keepsNoLeases(): boolean {
+    const { name, needs } = this.#parts;
+    const isIt = name === "kv" || name === "generic";
+    return isIt && needs.options["leased_passthrough"] !== "true";
   }
 
   #remember(path: string): void {

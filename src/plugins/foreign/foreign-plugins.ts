@@ -18,7 +18,7 @@ export interface ForeignPluginsOptions {
 export class ForeignPlugins {
   readonly #options: ForeignPluginsOptions;
   readonly #types = new Map<string, EngineType<unknown>>();
-  /** By the uuid of their mount: the one that was opened last. */
+  /** By the uuid of their mount. */
   readonly #open = new Map<string, ForeignMount>();
   #own: OwnSdk | null = null;
   #count = 0;
@@ -82,7 +82,7 @@ export class ForeignPlugins {
       maxAnswer: host.maxAnswer,
       declare: host.declare,
     }));
-    const mount = await Opened.open({
+    return await Opened.open({
       kind,
       name,
       version,
@@ -90,13 +90,12 @@ export class ForeignPlugins {
       host: { ...host, own },
       choose: () => catalog.choose(kind, name, version),
       besides: before?.held ?? null,
-      user: () => `${uuid} ${++this.#count}`,
+      user: `${uuid} ${++this.#count}`,
       tell,
-      closed: () => {
+      began: (mount) => void this.#open.set(uuid, mount),
+      closed: (mount) => {
         if (this.#open.get(uuid) === mount) this.#open.delete(uuid);
       },
     });
-    this.#open.set(uuid, mount);
-    return mount;
   }
 }

@@ -65,6 +65,7 @@ export function foreignType({ kind, name, open }: ForeignTypeOptions): Type {
       sorts: (kept) => sorted(kind, () => SpecialPaths.fromJson(kept)),
     },
     running: (mount): RunningProgram => mount.running,
+    lead: (mount) => mount.lead(),
     close: (mount) => mount.close(),
     ...othersOf(kind),
   };
@@ -99,7 +100,13 @@ function describe(
   own: OwnPlugin | null,
 ): void {
   const from: Partial<Type> = own === null ? others : own.type;
+  const { lead } = from;
+  type.lead = (mount, leading) => {
+    mount.lead();
+    lead?.(mount, leading);
+  };
   for (const key of OWN) {
+    if (key === "lead") continue;
     delete type[key];
     const value = from[key];
     if (value !== undefined) Object.assign(type, { [key]: value });

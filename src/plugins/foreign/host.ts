@@ -20,6 +20,8 @@ export interface ForeignHost {
   readonly cluster: () => { readonly name: string; readonly id: string };
   /** Bits of `ReplicationState`. */
   readonly replication: () => number;
+  /** Whether this node writes. */
+  readonly leads: () => boolean;
   readonly mountState: (uuid: string) => MountState;
   /** For the token of an accessor at a mount: no credential, and the same for the same one. */
   readonly stamp: (mount: string, accessor: string) => string;

@@ -47,7 +47,7 @@ export interface InstanceParts {
   readonly besides: HeldProcess | null;
   readonly engine: ForeignEngine;
   /** Told apart from other instances, also of the same mount. */
-  readonly user: () => string;
+  readonly user: string;
   readonly tell: (own: OwnPlugin | null) => void;
 }
 
@@ -70,7 +70,10 @@ export class Instance {
   readonly #over = new AbortController();
   #session: Session | null = null;
   #starting: Promise<Session> | null = null;
+  readonly #led = Promise.withResolvers<void>();
   #lastCause = "it failed";
+  /** Over the data of a loaded snapshot it never does. */
+  #hasBegun = false;
   /** As it was said last. */
   special = new SpecialPaths(NO_PATHS);
   own: OwnPlugin | null = null;
@@ -88,7 +91,16 @@ export class Instance {
   async begin(): Promise<void> {
     const session = this.#session;
     if (session === null) throw failures.closed();
-    await this.#initialize(session);
+    this.#hasBegun = true;
+    const { host, needs } = this.#parts;
+    // What is written where nobody here may write is refused whenever it comes.
+    if (host.leads() || needs.storage.writtenElsewhere === true) await this.#initialize(session);
+    else this.#whenLed(session).catch(() => {}); // told to whoever asks
+  }
+
+  /** This node writes from here on. */
+  lead(): void {
+    this.#led.resolve();
   }
 
   get running(): { readonly version: string; readonly sha256: string } {
@@ -164,9 +176,33 @@ export class Instance {
     signal?.throwIfAborted();
     this.#over.signal.throwIfAborted();
     const session = this.#session;
-    if (session !== null && session.held.end === null && session.isReady) return session;
+    if (session !== null && session.held.end === null && session.isReady === this.#hasBegun)
+      return session;
     this.#starting ??= this.#again().finally(() => (this.#starting = null));
     return await orAborted(this.#starting, signal);
+  }
+
+  /** Whoever asks for it before waits: nothing is written until this node leads. */
+  #whenLed(session: Session): Promise<Session> {
+    this.#starting = this.#initializedWhenLed(session);
+    return this.#starting;
+  }
+
+  async #initializedWhenLed(session: Session): Promise<Session> {
+    try {
+      await orAborted(this.#led.promise, this.#over.signal);
+      if (session.held.end === null) await this.#initialize(session);
+      return session;
+    } catch (error) {
+      const { log, mount } = this.#parts.needs;
+      if (!this.#over.signal.aborted) {
+        log.error("a plugin did not begin", { mount: mount.uuid, cause: describe(error) });
+      }
+      session.isReady = false; // whoever asks next has it set up anew
+      throw error;
+    } finally {
+      this.#starting = null;
+    }
   }
 
   /** By one for all who wait. */
@@ -183,7 +219,7 @@ export class Instance {
     try {
       const session = await this.#setUp(null);
       this.#take(session);
-      await this.#initialize(session);
+      if (this.#hasBegun) await this.#initialize(session);
       this.#life.stopped(clock.elapsed());
       return session;
     } catch (error) {
@@ -223,11 +259,11 @@ export class Instance {
   async #hold(program: Program, besides: HeldProcess | null): Promise<HeldProcess> {
     const { host, user } = this.#parts;
     const { processes } = host;
-    const held = await processes.hold(program, user(), this.#over.signal);
+    const held = await processes.hold(program, user, this.#over.signal);
     if (besides === null || besides.end !== null || held.pid !== besides.pid) return held;
     await held.release();
     processes.renew(program);
-    return await processes.hold(program, user(), this.#over.signal);
+    return await processes.hold(program, user, this.#over.signal);
   }
 
   async #begun(program: Program, held: HeldProcess, host: ForeignHost): Promise<Session> {

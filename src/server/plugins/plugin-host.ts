@@ -33,6 +33,7 @@ export function pluginHost(
     server: { version: host.version, buildDate: host.buildDate },
     cluster: () => storedCluster(views.node),
     replication: () => bitsOf(dr(), performance()),
+    leads: () => rooms.mounts.mounts.leads,
     mountState: (uuid) => {
       const record = rooms.mounts.mounts.recordOf(uuid);
       const tainted = record !== null && record.state.kind !== "active";
