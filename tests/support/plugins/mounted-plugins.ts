@@ -11,6 +11,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from "../servers/test-server.ts";
+import { until } from "../until.ts";
 import { PluginPlace } from "./plugin-place.ts";
 
 interface After {
@@ -82,7 +83,7 @@ export class PluginServer {
       type: "secret",
       name: "small",
       version: "",
-      sha256: this.place.putSmall(command),
+      sha256: changes.sha256 ?? this.place.putSmall(command),
       command,
       args: [`--log=${this.log}`],
       env: [],
@@ -113,6 +114,12 @@ export class PluginServer {
 
   async store(path: string, key: string, value: string): Promise<void> {
     await this.ok("POST", `${path}/store/${key}`, { value });
+  }
+
+  /** The server knows that a process is gone. */
+  async noticed(pid: number): Promise<void> {
+    const { processes } = this.test.server.plugins;
+    await until(() => processes.reports().every((report) => report.pid !== pid));
   }
 
   async pid(path = "small"): Promise<number> {

@@ -17,7 +17,7 @@ import {
   type WireResponse,
 } from "@holdfast/plugin-sdk/wire/backend-messages";
 import { MULTIPLEX_ID } from "@holdfast/plugin-sdk/wire/processes";
-import { storage } from "@holdfast/plugin-sdk/wire/storage";
+import { READ_ONLY_STORAGE, storage } from "@holdfast/plugin-sdk/wire/storage";
 import { systemView } from "@holdfast/plugin-sdk/wire/system-view";
 
 const EMPTY = new Uint8Array();
@@ -65,7 +65,9 @@ export class SmallEngine {
         if (config.get("refuses") === "initialize") {
           return { err: errorOf(ErrorType.internal, "it does not want to begin") };
         }
-        await this.#put(call, "begun", "yes");
+        // Another cluster may write what it keeps.
+        const err = await this.#tried(call, "begun", "yes");
+        if (err !== "" && err !== READ_ONLY_STORAGE) throw new Refused(err);
         return { err: null };
       }),
       serveUnary(backend.cleanup, async (_, call) => {
@@ -86,9 +88,19 @@ export class SmallEngine {
       serveUnary(backend.handleRequest, async ({ request }, call) => {
         if (request === null) throw new Error("no request");
         this.#note(`${request.operation} ${request.path}`);
-        return { ...handleRequestReply.decode(EMPTY), ...(await this.#handle(request, call)) };
+        return { ...handleRequestReply.decode(EMPTY), ...(await this.#answer(request, call)) };
       }),
     ];
+  }
+
+  /** What storage refuses is the answer, as the public library has it. */
+  async #answer(request: WireRequest, call: Call<null>): Promise<Answer> {
+    try {
+      return await this.#handle(request, call);
+    } catch (error) {
+      if (error instanceof Refused) return refusal(ErrorType.unknown, error.message);
+      throw error;
+    }
   }
 
   async #handle(request: WireRequest, call: Call<null>): Promise<Answer> {
@@ -290,9 +302,14 @@ export class SmallEngine {
   }
 
   async #put(call: Call<null>, key: string, text: string): Promise<void> {
+    const err = await this.#tried(call, key, text);
+    if (err !== "") throw new Refused(err);
+  }
+
+  async #tried(call: Call<null>, key: string, text: string): Promise<string> {
     const entry = { key, value: Buffer.from(text), sealWrap: false };
     const { err } = await callUnary(await this.#host(call), storage.put, { entry, txn: "" });
-    if (err !== "") throw new Refused(err);
+    return err;
   }
 
   #of(call: Call<null>): Instance {
