@@ -53,7 +53,7 @@ export function connect(path: string, use: Use): DatabaseSync {
     enableDoubleQuotedStringLiterals: false,
   });
   // With mmap a failing disk is a signal that kills the process instead of an error. What is
-  // deleted is overwritten (secure_delete); sorting never spills to a file (temp_store).
+  // deleted is overwritten (secure_delete), but for copies in gaps of pages: generations/sqlite-gaps.ts; sorting never spills to a file (temp_store).
   // Checkpoints are ours to time (wal_autocheckpoint); see sqlite.ts.
   db.exec(`
     PRAGMA mmap_size = 0;

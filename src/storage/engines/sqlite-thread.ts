@@ -17,7 +17,7 @@ export interface ThreadOptions {
 
 export type Request =
   | { readonly kind: "commit"; readonly packed: ArrayBuffer }
-  | { readonly kind: "checkpoint"; readonly truncate: boolean }
+  | { readonly kind: "checkpoint"; readonly truncate: boolean; readonly wipes?: boolean }
   /** Of the copier alone: as much of the log as nobody needs any more. */
   | { readonly kind: "copy" }
   /** Of the copier alone: closes its connection; it may be ended when all others are closed. */

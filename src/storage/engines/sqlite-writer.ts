@@ -9,6 +9,7 @@ import { equalBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import { PackedBatch } from "./sqlite-batch.ts";
 import { describeSqlite } from "./sqlite-failure.ts";
+import { PageGaps } from "../generations/sqlite-gaps.ts";
 import { connect, inspectFormat, pragma, RAISE, SCHEMA } from "./sqlite-format.ts";
 import { inOrderOfSlots, latestSums, packSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -29,6 +30,8 @@ const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
 
 class SqliteWriter {
   readonly #db: DatabaseSync;
+  readonly #path: string;
+  #gaps: PageGaps | null = null;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
@@ -51,6 +54,7 @@ class SqliteWriter {
   constructor({ path, synchronous }: ThreadOptions) {
     const db = connect(path, { readOnly: false, busyMs: BUSY_MS, cacheKiB: CACHE_KIB });
     this.#db = db;
+    this.#path = path;
     // On macOS a plain sync leaves data in the drive's cache; elsewhere fullfsync changes nothing.
     db.exec(`
       PRAGMA auto_vacuum = NONE;
@@ -123,6 +127,13 @@ class SqliteWriter {
     return blocked;
   }
 
+  /** What was removed lies in no gap of a page: the log was copied, and is empty. */
+  wipeGaps(): void {
+    this.#gaps ??= new PageGaps(this.#path);
+    this.#gaps.wipe();
+    this.#db.exec("PRAGMA shrink_memory"); // pages in memory have it still
+  }
+
   /** Writes all sums that changed since the last time to their places. What reads see stays the same. */
   placeSums(): void {
     this.#begin.run();
@@ -152,6 +163,7 @@ class SqliteWriter {
     this.placeSums();
     this.checkpoint("TRUNCATE");
     this.#db.close();
+    this.#gaps?.close();
   }
 
   #asExpected({ name, value }: Batch["expect"]): boolean {
@@ -261,9 +273,11 @@ function serve(port: MessagePort, options: ThreadOptions): void {
           return { blocked: false };
         });
       case "checkpoint":
-        return answer("copy its log into the database", () => ({
-          blocked: open().checkpoint(request.truncate ? "TRUNCATE" : "RESTART"),
-        }));
+        return answer("copy its log into the database", () => {
+          const blocked = open().checkpoint(request.truncate ? "TRUNCATE" : "RESTART");
+          if (request.wipes === true && !blocked) open().wipeGaps();
+          return { blocked };
+        });
       case "close":
         answer("close", () => {
           if (request.erase) open().forgetKeys();

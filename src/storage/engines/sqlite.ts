@@ -203,7 +203,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     await this.#checkpoint;
   }
 
-  /** The log has what was removed from the database: it is begun anew, and what it held is given back. */
+  /** The log has what was removed from the database: it is begun anew, and what it held is given back. Gaps of pages have it too. */
   async #scrubLog(): Promise<void> {
     await this.#copying.ended();
     this.#checkpoint = this.#finishLog(true);
@@ -234,7 +234,11 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
       this.#readers.advance(); // the same state can be pinned again: nothing is in flight
       const usual = this.#checkpointPages;
       const truncate = isScrub || this.#logPages >= 8 * usual; // a view let it grow: give back the space
-      const { logPages, blocked } = await this.#writer.ask({ kind: "checkpoint", truncate });
+      const { logPages, blocked } = await this.#writer.ask({
+        kind: "checkpoint",
+        truncate,
+        wipes: isScrub,
+      });
       this.#logPages = logPages;
       if (blocked) this.#tryLater();
       else {
