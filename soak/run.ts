@@ -24,6 +24,7 @@ import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
 import { filterChanges } from "./regions/filter-changes.ts";
+import { five } from "./regions/five.ts";
 import { regionClocks } from "./regions/region-clocks.ts";
 import { regionCredentials } from "./regions/region-credentials.ts";
 import { regions } from "./regions/regions.ts";
@@ -73,6 +74,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   region-credentials  credentials of two regions, the link up and down  --n N (600 s)
   region-clocks  clocks of two regions set apart    --n N (50)  --rounds N (200 strobes)
   filter-changes  filters changed while clients write and links break, simulated  --n N (1000 changes)
+  five           walks of five clusters with filters: simulated, then on processes  --n N (50)  --rounds N (200)
   on-secondary   tests of the API against a performance secondary  --only TEXT (all; parts of paths)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
@@ -116,6 +118,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "region-credentials": ["n", "seed", "plant"],
   "region-clocks": ["n", "rounds", "plant"],
   "filter-changes": ["n", "seed", "plant"],
+  five: ["n", "rounds", "seed"],
   "on-secondary": ["only", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
@@ -249,6 +252,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     regionClocks({ n, rounds, say, ...(plant ? { plant: "by-the-wall" } : {}) }),
   "filter-changes": ({ n = 1000 }, plant) =>
     filterChanges({ n, seed, say, ...(plant ? { plant: "filter-after-waking" } : {}) }),
+  five: ({ n = 50, rounds = 200 }) => five({ n, rounds, seed, say }),
   "on-secondary": ({ only }, plant) =>
     onSecondary({ only, say, ...(plant ? { plant: "no-followers" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
