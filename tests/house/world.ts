@@ -139,6 +139,11 @@ export const PERMISSIONS: readonly Permission[] = [
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",
   },
+  {
+    file: /^src\/storage\/generations\/sqlite-gaps\.ts$/,
+    may: ["files"],
+    why: "gaps in the pages of SQLite's file, in the thread of its writer: the simulator has another engine",
+  },
   { file: /^src\/system\/net\.ts$/, may: ["sockets"], why: "it is the network" },
   {
     file: /^src\/http\/(?:[a-z0-9]+\/)?[a-z0-9-]+\.ts$/,

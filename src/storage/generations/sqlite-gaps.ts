@@ -9,7 +9,7 @@ const HEADER_BYTES = 100; // of the file, on its first page
 const AT_ONCE = 256; // pages
 const LARGEST_PAGE = 65_536;
 /** The first byte of other pages is that of the number of the next one: 0 in files of less than this many. */
-const MOST_PAGES = 2 ** 24;
+const PAGE_LIMIT = 2 ** 24;
 /** By the kinds of pages with cells: how long the header is before the list of these. */
 const LIST_AT: ReadonlyMap<number, number> = new Map([
   [2, 12],
@@ -37,7 +37,7 @@ export class PageGaps {
     const pages = Buffer.alloc(AT_ONCE * size);
     const zeros = Buffer.alloc(size);
     let count = 0;
-    for (let first = 0; first < MOST_PAGES; first += AT_ONCE) {
+    for (let first = 0; first < PAGE_LIMIT; first += AT_ONCE) {
       const read = readSync(this.#file, pages, 0, pages.length, first * size);
       for (let at = 0; at + size <= read; at += size) {
         const isFirst = first === 0 && at === 0;
