@@ -5,6 +5,7 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineMetrics } from "./metrics.ts";
+import type { DatabasePlugins } from "./database.ts";
 import { type Outbound, OutboundError } from "./outbound.ts";
 
 /** A variable of the server's environment; null where it is not set or empty. */
@@ -51,6 +52,8 @@ export interface EngineServices {
   readonly leases: OwnLeases;
   readonly identity: IdentityTokens;
   readonly uses: CountedUses;
+  /** Databases, by plugins of the catalog. */
+  readonly databases: DatabasePlugins;
   /** What the type has declared in `metrics`. */
   readonly metrics: EngineMetrics;
 }
@@ -79,6 +82,12 @@ export const NO_SERVICES: EngineServices = {
   uses: {
     take: async () => {
       throw new Error("there is no other cluster");
+    },
+  },
+  databases: {
+    choose: () => null,
+    open: async () => {
+      throw new Error("there are no plugins");
     },
   },
   metrics: { count: () => {}, observe: () => {}, since: () => {} },

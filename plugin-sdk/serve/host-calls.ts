@@ -16,7 +16,7 @@ import { remoteOutbound } from "./remote-outbound.ts";
 import type { RemoteStorage } from "../remote/remote-storage.ts";
 import { timers } from "./own-world.ts";
 
-export interface HostCalls extends Omit<EngineServices, "environment" | "settings"> {
+export interface HostCalls extends Omit<EngineServices, "environment" | "settings" | "databases"> {
   readonly writeAhead: WriteAhead;
   close(): void;
 }

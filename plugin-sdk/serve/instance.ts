@@ -20,6 +20,7 @@ import { errorOf, type KeptWithLease, renewedOf, responseOf, revokedOf } from ".
 import type { TransactionsNeeded } from "./describe.ts";
 import { needsTransactions, unknownSecret, unsupportedOperation } from "./failures.ts";
 import { HeldFacts } from "./held-facts.ts";
+import { NO_SERVICES } from "../engine-services.ts";
 import { askHost, type HostCalls, hostCalls } from "./host-calls.ts";
 import { clock, random, timers } from "./own-world.ts";
 import { RemoteStorage } from "../remote/remote-storage.ts";
@@ -86,6 +87,7 @@ export class Instance<E> {
         identity,
         uses,
         metrics,
+        databases: NO_SERVICES.databases, // plugins use none
         environment: (name) => parts.environment[name] || null,
         settings: facts.settings,
         storage,

@@ -2,13 +2,7 @@
 
 import { describe, OwnError } from "@holdfast/shared/failure";
 import type { ClientSession } from "@holdfast/shared/grpc/client-session";
-import {
-  type Call,
-  type Served,
-  serveBidirectional,
-  serveStream,
-  serveUnary,
-} from "@holdfast/shared/grpc/method";
+import { type Call, type Served, serveUnary } from "@holdfast/shared/grpc/method";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { Log } from "@holdfast/shared/log";
 import type { Access } from "@holdfast/shared/endpoint/access";
@@ -18,18 +12,11 @@ import { backend, BackendType, NO_INSTANCE, version } from "../wire/backend.ts";
 import { failureToWire } from "../wire/own-failure.ts";
 import { mapOf, recordOf } from "../wire/own-caller.ts";
 import { pluginService } from "../wire/plugin-service.ts";
-import {
-  broker,
-  controller,
-  health,
-  multiplexing,
-  MULTIPLEX_ID,
-  SERVING,
-  stdio,
-} from "../wire/processes.ts";
+import { MULTIPLEX_ID } from "../wire/processes.ts";
 import { descriptionOf, type TransactionsNeeded } from "./describe.ts";
 import { unsupportedOperation } from "./failures.ts";
 import { Instance, objectIn, setupError } from "./instance.ts";
+import { processServices } from "./process-services.ts";
 
 export interface ServicesParts<E> {
   readonly type: EngineType<E>;
@@ -62,35 +49,7 @@ export class Services<E> {
   }
 
   all(): readonly Served<null>[] {
-    return [...this.#ofProcess(), ...this.#ofBackend(), ...this.#ofOurs()];
-  }
-
-  #ofProcess(): readonly Served<null>[] {
-    const { announced, leave } = this.#parts;
-    return [
-      serveUnary(health.check, async () => ({ status: SERVING })),
-      serveUnary(multiplexing.support, async () => ({ supported: true })),
-      serveUnary(controller.shutdown, async () => {
-        leave();
-        return {};
-      }),
-      serveBidirectional(broker.startStream, async function* (said) {
-        try {
-          for await (const { serviceId, address } of said) announced(serviceId, address);
-        } finally {
-          leave();
-        }
-        yield* [];
-      }),
-      // Everything that is printed goes to standard error: nothing comes here, and it lasts as long as the caller likes.
-      serveStream(stdio.streamStdio, async function* (_, { signal }) {
-        await new Promise<void>((resolve) => {
-          if (signal.aborted) resolve();
-          else signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-        yield* [];
-      }),
-    ];
+    return [...processServices(this.#parts), ...this.#ofBackend(), ...this.#ofOurs()];
   }
 
   #ofBackend(): readonly Served<null>[] {

@@ -10,10 +10,14 @@ import {
   type MessageOf,
   part,
   text,
+  uint32,
 } from "@holdfast/shared/grpc/message";
 import { method } from "@holdfast/shared/grpc/method";
 import { nothing, struct, timestamp } from "./known-types.ts";
 import { MANY } from "./limits.ts";
+
+/** Beside the ecosystem's own fields: what only our SDK says. */
+const OURS = 20_000;
 
 const statements = message({ commands: list(text(1), MANY) });
 
@@ -26,6 +30,8 @@ const newUser = message({
   credentialType: int32(6),
   publicKey: bytes(7),
   subject: text(8),
+  /** The whole name that the user is to have. Empty: the plugin makes one. */
+  username: text(OURS),
 });
 export type NewUserRequest = MessageOf<typeof newUser>;
 
@@ -42,6 +48,9 @@ const updateUser = message({
 });
 export type UpdateUserRequest = MessageOf<typeof updateUser>;
 
+/** A template of names that takes what it is given as the whole name: plugins of others make them. */
+export const NAME_AS_GIVEN = "{{.DisplayName}}";
+
 export const CredentialType = { password: 0, rsaPrivateKey: 1, clientCertificate: 2 } as const;
 
 export const database = {
@@ -49,7 +58,13 @@ export const database = {
     "unary",
     "/dbplugin.v5.Database/Initialize",
     message({ configData: part(1, struct), verifyConnection: flag(2) }),
-    message({ configData: part(1, struct) }),
+    message({
+      configData: part(1, struct),
+      /** Names of members that are shown to nobody. */
+      secretFields: list(text(OURS), MANY),
+      /** Bytes of a name, at most; 0: it does not say. */
+      maxUsername: uint32(OURS + 1),
+    }),
   ),
   newUser: method(
     "unary",

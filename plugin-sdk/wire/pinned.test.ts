@@ -254,6 +254,7 @@ pinned(
     credentialType: 2,
     publicKey: new Uint8Array([1]),
     subject: "s",
+    username: "",
   },
   "0a060a01641201721201701a080880f2d6ca06100522030a01632a0030023a0101420173",
 );

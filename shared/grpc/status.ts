@@ -9,6 +9,7 @@ export const Status = {
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
+  alreadyExists: 6,
   permissionDenied: 7,
   resourceExhausted: 8,
   failedPrecondition: 9,
