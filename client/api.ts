@@ -24,5 +24,6 @@ export * as kv from "./api/kv.ts";
 export * as kv1 from "./api/kv1.ts";
 export * as clouda from "./api/clouda.ts";
 export * as cloudb from "./api/cloudb.ts";
+export * as database from "./api/database.ts";
 export * as userpass from "./api/userpass.ts";
 export * as approle from "./api/approle.ts";

@@ -28,6 +28,14 @@ export function cloudMetrics(
       buckets: BUCKETS,
     },
     [THROTTLED]: { kind: "counter", help: "Calls that a provider has put off." },
+    ...sharedMetrics(credentials),
+    [ROOT_AGE]: { kind: "age", help: "Time since the root credential of a mount was rotated." },
+  };
+}
+
+/** Those that are not of clouds alone. */
+export function sharedMetrics(credentials: readonly string[]): MetricDeclarations {
+  return {
     [ISSUED]: {
       kind: "counter",
       help: "Credentials of providers that were handed out.",
@@ -38,7 +46,6 @@ export function cloudMetrics(
       help: "Rotations of static roles.",
       labels: { result: ["ok", "failed"] },
     },
-    [ROOT_AGE]: { kind: "age", help: "Time since the root credential of a mount was rotated." },
   };
 }
 

@@ -64,14 +64,18 @@ export function sameTerms(a: RotationTerms, b: RotationTerms): boolean {
   );
 }
 
-/** Refuses what could not be kept, and says what could. */
-export function checkTerms(terms: RotationTerms, now: Instant): void {
+/** Refuses what could not be kept, and says what could. `minPeriod` in seconds. Default: a minute. */
+export function checkTerms(
+  terms: RotationTerms,
+  now: Instant,
+  { minPeriod = MIN_PERIOD }: { readonly minPeriod?: number } = {},
+): void {
   const { rotationPeriod, rotationSchedule, rotationWindow } = terms;
   if (rotationPeriod > 0 && rotationSchedule !== "") {
     throw invalid("rotation_period and rotation_schedule exclude each other: give one of them");
   }
-  if (rotationPeriod !== 0 && rotationPeriod < MIN_PERIOD) {
-    throw invalid(`rotation_period must be 0 or at least ${MIN_PERIOD} seconds`);
+  if (rotationPeriod !== 0 && rotationPeriod < minPeriod) {
+    throw invalid(`rotation_period must be 0 or at least ${minPeriod} seconds`);
   }
   if (rotationWindow !== 0 && rotationSchedule === "") {
     throw invalid("rotation_window needs rotation_schedule: with a period there is none");

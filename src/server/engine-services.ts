@@ -4,6 +4,7 @@ import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { EngineServices, OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import { primaryNotServing } from "../forwarding/failures.ts";
 import type { ServicesFor } from "../mounts/open-mount.ts";
+import { ProcessDatabases } from "../plugins/databases/database-plugins.ts";
 import { engineSettings } from "./engine-types.ts";
 import type { Ground } from "./ground.ts";
 import type { Rooms } from "./rooms.ts";
@@ -50,6 +51,11 @@ export function engineServices(
         return await counting.takeUse(facts.uuid, what);
       },
     },
+    databases: new ProcessDatabases({
+      choice: rooms.plugins.catalog,
+      processes: host.plugins,
+      random: host.world.random,
+    }),
     metrics: instruments.engines.of({ type, accessor: facts.accessor }),
   });
 }

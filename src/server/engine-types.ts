@@ -8,6 +8,7 @@ import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
 import type { PrivateSpaces } from "@holdfast/engines/cubbyhole/cubbyhole";
 import { cubbyholeEngine } from "@holdfast/engines/cubbyhole/engine";
+import { databaseType } from "@holdfast/engines/database/database";
 import { kvEngine } from "@holdfast/engines/kv/kv";
 import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
@@ -19,6 +20,7 @@ export function builtInTypes(): EngineType<unknown>[] {
     anyEngine(kvEngine),
     anyEngine(cloudaType),
     anyEngine(cloudbType),
+    anyEngine(databaseType),
     anyEngine(userpassType()),
     anyEngine(approleType()),
   ];

@@ -12,7 +12,7 @@ import { ProviderError } from "../../cloud/provider-error.ts";
 import { isMissed, retryTime } from "../../cloud/rotation-terms.ts";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { RotationConcerns } from "../../cloud/rotation-concerns.ts";
-import { RotationSchedule } from "./rotation-schedule.ts";
+import { RotationSchedule } from "../../cloud/rotation-schedule.ts";
 import { isLasting, KeyUnseen } from "./static-failures.ts";
 import { type KeyParts, replaceKey, retireOthers } from "./static-keys.ts";
 import {

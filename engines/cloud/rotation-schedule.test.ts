@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import { FakeClock, FakeTimers, nextTurn, START } from "../../../tests/support/fake-world.ts";
+import { FakeClock, FakeTimers, nextTurn, START } from "../../tests/support/fake-world.ts";
 import { RotationSchedule } from "./rotation-schedule.ts";
 
 function scheduled() {
