@@ -9,6 +9,7 @@ COPY shared/package.json shared/
 COPY plugin-sdk/package.json plugin-sdk/
 COPY client/package.json client/
 COPY engines/package.json engines/
+COPY plugins/postgresql/package.json plugins/postgresql/
 # The runtime's header files are a third of it, and nothing is compiled.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  && rm -rf node_modules/node-*/include node_modules/node-*/share

@@ -25,9 +25,12 @@ const args = process.argv.slice(2);
 const options = args.filter((arg) => arg.startsWith("-"));
 const parts = args.filter((arg) => !arg.startsWith("-"));
 
-const found = globSync("{src,shared,plugin-sdk,client,engines,sim,soak,tests}/**/*.test.ts", {
-  cwd: root,
-}).toSorted();
+const found = globSync(
+  "{src,shared,plugin-sdk,client,engines,plugins,sim,soak,tests}/**/*.test.ts",
+  {
+    cwd: root,
+  },
+).toSorted();
 const files = found.filter((file) =>
   parts.length === 0 ? !HOUSE_TESTS.includes(file) : parts.some((part) => file.includes(part)),
 );

@@ -10,7 +10,11 @@ import { files, manifestOf, read, scripts } from "./house/tree.ts";
 import { pooledMemory, worldUse } from "./house/world.ts";
 
 const packages: Packages = (workspace) => ({
-  shipped: Object.keys(manifestOf(workspace).dependencies),
+  shipped: [
+    ...Object.keys(manifestOf(workspace).dependencies),
+    // A plugin is shipped as the one file that is made of it and of these, which no server installs.
+    ...(workspace.startsWith("plugins/") ? Object.keys(manifestOf(workspace).devDependencies) : []),
+  ],
   forTests: Object.keys(manifestOf("").devDependencies), // tests run from the whole house
 });
 

@@ -22,7 +22,10 @@ import { readReplication } from "./replication-instruments.ts";
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
   name: "mount_type",
-  values: "system token acl cubbyhole identity kv userpass approle clouda cloudb plugin".split(" "),
+  values:
+    "system token acl cubbyhole identity kv userpass approle clouda cloudb database plugin".split(
+      " ",
+    ),
 };
 const STATUS = {
   name: "status",

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import { lineAt, readCode } from "./source.ts";
 
 /** Folders of the product: the server's, and the workspaces beside it. */
-export const PRODUCT = /^(?:src|shared|plugin-sdk|client|engines)\//;
+export const PRODUCT = /^(?:src|shared|plugin-sdk|client|engines|plugins)\//;
 
 /** `src/room/file.ts` is normal, `src/room/family/file.ts` the deepest; engines are rooms as well. */
 export function depth(path: string): string[] {
@@ -51,7 +51,7 @@ export function fileName(path: string): string[] {
   return path.endsWith(".ts") && !KEBAB_CASE.test(name) ? [`${path}: not in kebab-case`] : [];
 }
 
-const EXPLAINED = /^(?:src|shared|plugin-sdk|client|engines|sim|soak|bench)\//;
+const EXPLAINED = /^(?:src|shared|plugin-sdk|client|engines|plugins|sim|soak|bench)\//;
 const OPENINGS: Readonly<Record<string, RegExp>> = {
   ts: /^(?:#!.*\n)?(?:\/\/|\/\*)/,
   c: /^(?:\/\/|\/\*)/,

@@ -35,6 +35,7 @@ const WORKSPACES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@plugin-sdk", []],
   ["@client", []],
   ["@engines", ["@plugin-sdk"]], // so that one could move into a plugin
+  ["@plugins", ["@plugin-sdk"]], // each is one file when it runs, with all that it imports
 ]);
 
 const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
@@ -94,6 +95,12 @@ function placeOf(path: string): string | null {
   return WORKSPACES.has(`@${top}`) ? `@${top}` : null;
 }
 
+/** Where its packages are declared; empty: with the server's own. */
+function workspaceOf(path: string, place: string): string {
+  if (place === "@plugins") return path.split("/", 2).join("/");
+  return place.startsWith("@") ? place.slice(1) : "";
+}
+
 /** The direction of imports, and that packages are declared where they are needed. */
 export function importDirection(path: string, source: string, packages: Packages): string[] {
   const place = placeOf(path);
@@ -108,7 +115,7 @@ export function importDirection(path: string, source: string, packages: Packages
     if (to.startsWith("node:")) return [];
     const workspace = /^@holdfast\/([^/]+)/.exec(to)?.[1];
     if (!to.startsWith(".") && workspace === undefined) {
-      const { shipped, forTests } = packages(place.startsWith("@") ? place.slice(1) : "");
+      const { shipped, forTests } = packages(workspaceOf(path, place));
       const known = isTest ? [...shipped, ...forTests] : shipped;
       const name = to.split("/", to.startsWith("@") ? 2 : 1).join("/");
       return known.includes(name) ? [] : refuse(`${name} is not among the dependencies`);

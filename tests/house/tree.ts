@@ -18,7 +18,7 @@ export function walk(folder: string): string[] {
     .toSorted();
 }
 
-export const WORKSPACES = ["shared", "plugin-sdk", "client", "engines"];
+export const WORKSPACES = ["shared", "plugin-sdk", "client", "engines", "plugins/postgresql"];
 export const files = ["src", ...WORKSPACES, "sim", "soak", "bench", "tests"].flatMap(walk);
 export const scripts = files.filter((path) => path.endsWith(".ts"));
 

@@ -43,9 +43,19 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "TLS on the Unix sockets between a plugin and the server that has started it",
   },
   {
-    file: /^plugin-sdk\/serve\/serve\.ts$/,
+    file: /^plugin-sdk\/serve\/(?:plugin-process|serve)\.ts$/,
     may: ["environment", "files"],
     why: "the first line and the last words of a plugin's process, and what it was started with",
+  },
+  {
+    file: /^engines\/database\/roles\/passwords\.ts$/,
+    may: ["randomness"],
+    why: "the runtime makes RSA keys from its own source; no simulator runs what they open",
+  },
+  {
+    file: /^plugins\/postgresql\/(?:pool|scram|settings)\.ts$/,
+    may: ["time", "randomness", "files"],
+    why: "a plugin is a process of its own: the age of a session, salts, a certificate that its operator names",
   },
   {
     file: /^src\/system\/timers\.ts$/,

@@ -80,6 +80,7 @@ test("settings reach the engines of the type that they are meant for", () => {
     cloudb: { name_prefix: "hf-", compat: false, endpoints },
     userpass: undefined,
     approle: undefined,
+    database: undefined,
   });
 });
 

@@ -1,0 +1,201 @@
+// Databases as clients see them: a whole server, its catalog, leases, and the real PostgreSQL behind our own plugin.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { at, errorsOf } from "../../support/http-client.ts";
+import {
+  PostgresServer,
+  ROOT_PASSWORD,
+  ROOT_USER,
+} from "../../support/databases/postgres-server.ts";
+import { putPlugin } from "../../support/databases/postgresql-plugin.ts";
+import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
+import { until } from "../../support/until.ts";
+
+const PLUGIN = "postgresql";
+const CREATE = `CREATE ROLE "{{name}}" WITH LOGIN PASSWORD '{{password}}' VALID UNTIL '{{expiration}}'`;
+
+let database: PostgresServer;
+
+before(async () => {
+  database = await PostgresServer.start();
+});
+
+after(async () => {
+  await database.stop();
+});
+
+function connection(more: object = {}): object {
+  return {
+    plugin_name: PLUGIN,
+    connection_url: database.url,
+    username: ROOT_USER,
+    password: ROOT_PASSWORD,
+    allowed_roles: ["*"],
+    ...more,
+  };
+}
+
+interface Leased {
+  readonly username: string;
+  readonly password: string;
+  readonly lease: string;
+}
+
+class Client {
+  readonly server: PluginServer;
+
+  constructor(server: PluginServer) {
+    this.server = server;
+  }
+
+  async creds(role = "app"): Promise<Leased> {
+    const answer = await this.server.ok("GET", `database/creds/${role}`);
+    return {
+      username: String(at(answer, "data", "username")),
+      password: String(at(answer, "data", "password")),
+      lease: String(at(answer, "lease_id")),
+    };
+  }
+
+  async refused(method: string, path: string, body?: object): Promise<string> {
+    const answer = await this.server.call(method, path, body === undefined ? {} : { body });
+    assert.equal(answer.status, 400, answer.text);
+    return String(errorsOf(answer));
+  }
+}
+
+async function started(t: Parameters<typeof PluginServer.start>[0]): Promise<Client> {
+  const server = await PluginServer.start(t);
+  const sha256 = putPlugin(server.place);
+  const file = { command: "postgresql.mjs", sha256, args: [] };
+  await server.register({ type: "database", name: PLUGIN, ...file });
+  putPlugin(server.place); // in the place of what was registered by itself
+  await server.ok("POST", "sys/mounts/database", { type: "database" });
+  await server.ok("POST", "database/config/pg", connection());
+  await server.ok("POST", "database/roles/app", {
+    db_name: "pg",
+    creation_statements: CREATE,
+    default_ttl: "1h",
+    max_ttl: "24h",
+  });
+  return new Client(server);
+}
+
+test("DB3, DB13: a lease is given, prolonged, looked up and revoked; no read shows a secret", async (t) => {
+  const client = await started(t);
+  const { server } = client;
+  const user = await client.creds();
+  assert.match(user.lease, /^database\/creds\/app\//);
+  assert.ok(await database.canLogIn(user.username, user.password));
+  const first = await database.expiry(user.username);
+  const renewed = await server.ok("POST", "sys/leases/renew", {
+    lease_id: user.lease,
+    increment: "2h",
+  });
+  assert.equal(at(renewed, "lease_duration"), 7200);
+  assert.ok(((await database.expiry(user.username)) ?? 0) - (first ?? 0) >= 3590);
+  const config = await server.data("database/config/pg");
+  assert.deepEqual(config, {
+    plugin_name: PLUGIN,
+    plugin_version: "",
+    allowed_roles: ["*"],
+    root_credentials_rotate_statements: [],
+    password_policy: "",
+    connection_details: { connection_url: database.url, username: ROOT_USER },
+  });
+  await server.ok("POST", "sys/leases/revoke", { lease_id: user.lease, sync: true });
+  assert.ok(!(await database.canLogIn(user.username, user.password)));
+  assert.deepEqual(await database.users(), []);
+});
+
+test("DB4, DB8: a role that is gone, or that the connection lists no more, leaves what it gave revocable", async (t) => {
+  const client = await started(t);
+  const { server } = client;
+  const user = await client.creds();
+  await server.ok("POST", "database/config/pg", { allowed_roles: ["another"] });
+  assert.match(await client.refused("GET", "database/creds/app"), /not in allowed_roles/);
+  const deleted = await server.ok("DELETE", "database/roles/app");
+  assert.match(String(at(deleted, "warnings")), /1 leases of the role live on/);
+  assert.match(
+    await client.refused("POST", "sys/leases/renew", { lease_id: user.lease }),
+    /no longer exists/,
+  );
+  await server.ok("POST", "database/config/other", connection());
+  const made = { db_name: "other", creation_statements: CREATE };
+  assert.match(
+    await client.refused("POST", "database/roles/app", made),
+    /1 live leases of the role/,
+  );
+  await server.ok("POST", "sys/leases/revoke", { lease_id: user.lease, sync: true });
+  assert.deepEqual(await database.users(), []);
+  await server.ok("POST", "database/roles/app", made);
+});
+
+test("DB10, DB12: a connection in use leads nowhere else and stays; with force it ends what uses it first", async (t) => {
+  const client = await started(t);
+  const { server } = client;
+  await client.creds();
+  await client.creds();
+  const elsewhere = connection({ connection_url: database.url.replace("127.0.0.1", "localhost") });
+  assert.match(
+    await client.refused("POST", "database/config/pg", elsewhere),
+    /would lead elsewhere while it is in use: 2 live leases/,
+  );
+  await server.ok("POST", "database/config/pg", { max_open_connections: 2 });
+  assert.match(await client.refused("DELETE", "database/config/pg"), /1 role, 2 live leases/);
+  assert.equal((await database.users()).length, 2);
+  await server.ok("DELETE", "database/config/pg?force=true");
+  assert.deepEqual(await database.users(), []);
+  assert.equal((await server.call("GET", "database/config/pg")).status, 404);
+  assert.equal((await server.call("GET", "database/roles/app")).status, 404);
+});
+
+test("DB5, DB12: while the database is down a connection with leases stays with force too, and goes when it is back", async (t) => {
+  const client = await started(t);
+  const { server } = client;
+  const user = await client.creds();
+  await database.down();
+  assert.equal((await server.call("GET", "database/creds/app")).status, 502);
+  const renewal = await server.call("POST", "sys/leases/renew", {
+    body: { lease_id: user.lease },
+  });
+  assert.equal(renewal.status, 502);
+  const body = { lease_id: user.lease, sync: true };
+  assert.equal((await server.call("POST", "sys/leases/revoke", { body })).status, 502);
+  await database.up();
+  await server.ok("POST", "sys/leases/revoke", body);
+  await until(async () => (await database.users()).length === 0);
+  await server.ok("DELETE", "database/config/pg?force=true");
+});
+
+test("a mount with static roles is not disabled without a word", async (t) => {
+  const client = await started(t);
+  const { server } = client;
+  await database.asRoot(
+    async (sql) => await sql.unsafe("CREATE ROLE kept WITH LOGIN PASSWORD 'x'"),
+  );
+  await server.ok("POST", "database/static-roles/kept", {
+    db_name: "pg",
+    username: "kept",
+    rotation_period: "1h",
+  });
+  const creds = await server.data("database/static-creds/kept");
+  assert.ok(await database.canLogIn("kept", String(creds["password"])));
+  assert.deepEqual(Object.keys(creds).toSorted(), [
+    "last_rotation",
+    "last_vault_rotation",
+    "password",
+    "rotation_period",
+    "rotation_schedule",
+    "rotation_window",
+    "ttl",
+    "username",
+  ]);
+  assert.match(
+    await client.refused("DELETE", "sys/mounts/database"),
+    /1 static role: kept \(user kept\)/,
+  );
+  await server.ok("DELETE", "database/static-roles/kept");
+  await server.ok("DELETE", "sys/mounts/database");
+});
