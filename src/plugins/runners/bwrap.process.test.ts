@@ -61,7 +61,7 @@ test("bwrap as a runtime runs a file within limits and without a network, and is
   const children = new SystemChildProcesses();
   const found = await BwrapRunner.find({ files, children, user: null, hidden: [] });
   if (typeof found === "string" || process.getuid?.() !== 0) {
-    t.diagnostic(String(found));
+    t.diagnostic(typeof found === "string" ? found : "this is not root");
     assert.equal(process.env["HOLDFAST_NO_CONTAINERS"], "1", "it needs bwrap, and root");
     return;
   }

@@ -1,7 +1,8 @@
 // An engine for tests that do the same with it built in and as a process: what it makes outside are files of a folder, which both
 // see.
 
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
@@ -9,6 +10,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import {
   engineEndpoints,
@@ -71,7 +73,7 @@ export const thingEngine: EngineType<Things> = {
   secrets: {
     thing: {
       renew: async ({ needs }, lease, increment) => {
-        const role = await needs.storage.get(`roles/${String(lease.internal["role"])}`, roles);
+        const role = await needs.storage.get(`roles/${roleOf(lease.internal)}`, roles);
         if (role === null) throw noRole();
         return {
           ttl: increment ?? BigInt(role.ttl) * SECOND,
@@ -83,7 +85,7 @@ export const thingEngine: EngineType<Things> = {
         remove(things, lease.internal["thing"]);
         return { requestIds: ["11111111-2222-4333-8444-555555555555"] };
       },
-      receipt: ({ internal }) => ({ role: String(internal["role"]), objects: ["a thing"] }),
+      receipt: ({ internal }) => ({ role: roleOf(internal), objects: ["a thing"] }),
     },
     fixed: {
       renew: null,
@@ -245,3 +247,8 @@ export const thingEngine: EngineType<Things> = {
     }),
   ],
 };
+
+function roleOf({ role }: JsonObject): string {
+  assert.ok(typeof role === "string");
+  return role;
+}
