@@ -37,6 +37,8 @@ const BY_THEMSELVES = 240 * SECOND;
 export class FiveResting {
   readonly #scene: Scene;
   readonly #actions: FiveActions;
+  /** Entries that were given up and listed: a filter may take them from the list afterwards. */
+  readonly #listed = new Set<string>(); // by chain
 
   constructor(scene: Scene, actions: FiveActions) {
     this.#scene = scene;
@@ -410,7 +412,8 @@ export class FiveResting {
       }
     }
     for (const one of lost) {
-      if (kept.has(`${one.index} ${ledger.timeOf(one)}`)) continue;
+      if (kept.has(`${one.index} ${ledger.timeOf(one)}`)) this.#listed.add(one.chain);
+      if (this.#listed.has(one.chain)) continue;
       const { root } = ledger.lineOf(one);
       if (ended.has(root)) continue;
       const isTrimmed = allTails.some(
