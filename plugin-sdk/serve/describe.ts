@@ -18,13 +18,10 @@ import {
 } from "../wire/plugin-service.ts";
 import { notServed } from "./failures.ts";
 
-export type TransactionsNeeded = "needed" | "none";
-
 export function descriptionOf<E>(
   type: EngineType<E>,
   options: EngineOptions,
   local: boolean,
-  transactions: TransactionsNeeded,
 ): Description {
   const kept = type.checkOptions(options, { local });
   const { secrets = {}, undo = {}, minUndoAge = null, jobDeadline = null } = type;
@@ -47,7 +44,6 @@ export function descriptionOf<E>(
     jobDeadline,
     does: doneBy(type),
     canChangeOptions: type.canChangeOptions !== undefined,
-    transactions: transactions === "none" ? "none" : "",
     sdk: SDK_VERSION,
   };
 }

@@ -39,12 +39,11 @@ export function unknownSecret(): Failure {
 
 /**
  * @code plugin-host-without-transactions A plugin that needs transactions was started by a host without them.
- * @remedy Run the plugin with Holdfast, or use one that says that it needs no transactions.
+ * @remedy Run the plugin with Holdfast.
  */
 export function needsTransactions(): Failure {
   const message =
-    "this plugin needs transactions, which the server that started it does not have; " +
-    'one that does without says so: serve(type, { transactions: "none" })';
+    "this plugin needs transactions, which the server that started it does not have: it runs with Holdfast";
   return new Failure("unsupported", "plugin-host-without-transactions", message);
 }
 

@@ -17,7 +17,6 @@ import type {
 import { hostService } from "../wire/host-service.ts";
 import { RoutedEngine } from "./routed-engine.ts";
 import { errorOf, type KeptWithLease, renewedOf, responseOf, revokedOf } from "./answered.ts";
-import type { TransactionsNeeded } from "./describe.ts";
 import { needsTransactions, unknownSecret, unsupportedOperation } from "./failures.ts";
 import { HeldFacts } from "./held-facts.ts";
 import { NO_SERVICES } from "../engine-services.ts";
@@ -27,7 +26,6 @@ import { RemoteStorage } from "../remote/remote-storage.ts";
 
 export interface InstanceParts<E> {
   readonly type: EngineType<E>;
-  readonly transactions: TransactionsNeeded;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

@@ -13,14 +13,13 @@ import { failureToWire } from "../wire/own-failure.ts";
 import { mapOf, recordOf } from "../wire/own-caller.ts";
 import { pluginService } from "../wire/plugin-service.ts";
 import { MULTIPLEX_ID } from "../wire/processes.ts";
-import { descriptionOf, type TransactionsNeeded } from "./describe.ts";
+import { descriptionOf } from "./describe.ts";
 import { unsupportedOperation } from "./failures.ts";
 import { Instance, objectIn, setupError } from "./instance.ts";
 import { processServices } from "./process-services.ts";
 
 export interface ServicesParts<E> {
   readonly type: EngineType<E>;
-  readonly transactions: TransactionsNeeded;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** It is only asked what it is: nothing is opened. */
@@ -90,7 +89,7 @@ export class Services<E> {
   }
 
   #ofOurs(): readonly Served<null>[] {
-    const { type, transactions, log } = this.#parts;
+    const { type, log } = this.#parts;
     const failureOf = (error: unknown) => {
       const failure = failureToWire(error);
       if (failure.code === "internal") log.error("work failed", { cause: describe(error) });
@@ -110,7 +109,7 @@ export class Services<E> {
     return [
       serveUnary(pluginService.describe, async ({ options, local }) => {
         try {
-          return descriptionOf(type, recordOf(options), local, transactions);
+          return descriptionOf(type, recordOf(options), local);
         } catch (error) {
           const empty = pluginService.describe.response.decode(EMPTY);
           return { ...empty, failure: failureOf(error) };

@@ -6,17 +6,11 @@ import { ClientSession } from "@holdfast/shared/grpc/client-session";
 import type { EngineType } from "../engine.ts";
 import { ENGINE_COOKIE, ENGINE_PROTOCOLS } from "../wire/handshake.ts";
 import { AUTHORITY, PLUGIN_LIMITS } from "../wire/limits.ts";
-import type { TransactionsNeeded } from "./describe.ts";
 import { reach } from "./door.ts";
 import { Numbered } from "./numbered.ts";
 import { timers } from "./own-world.ts";
 import { Services } from "./plugin-calls.ts";
 import { runPlugin } from "./plugin-process.ts";
-
-export interface ServeOptions {
-  /** "none": it does without, under hosts that have none. Default "needed". */
-  readonly transactions?: TransactionsNeeded;
-}
 
 /** Asked by whoever has built it. */
 const ABOUT = "--about";
@@ -28,7 +22,7 @@ Register it and mount it:
 `;
 
 /** Resolves when it can be reached; the process then lives as long as its host wants it. */
-export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}): Promise<void> {
+export async function serve<E>(type: EngineType<E>): Promise<void> {
   if (process.argv[2] === ABOUT) {
     const { type: name, kind, version } = type;
     writeSync(1, `${JSON.stringify({ type: name, kind, version })}\n`);
@@ -42,7 +36,6 @@ export async function serve<E>(type: EngineType<E>, options: ServeOptions = {}):
       const numbered = new Numbered(timers);
       const services = new Services({
         type,
-        transactions: options.transactions ?? "needed",
         log,
         environment: env,
         isProbed: env["VAULT_PLUGIN_METADATA_MODE"] === "true",

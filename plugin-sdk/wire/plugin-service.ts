@@ -99,7 +99,6 @@ const description = message({
   /** Which of the methods below do anything. */
   does: texts(13),
   canChangeOptions: flag(14),
-  transactions: text(15), // "none": it needs no transaction
   sdk: uint32(16), // of this service
 });
 export type Description = MessageOf<typeof description>;
