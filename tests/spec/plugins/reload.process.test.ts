@@ -129,6 +129,7 @@ test("136: what is in use is told where its entry is replaced or deleted, and go
 
 test("125, 126: a wrong sum is told where it is mounted, and when a file was replaced and its process has ended", async (t) => {
   const server = await PluginServer.start(t);
+  server.place.putSmall();
   await server.register({ name: "wrong", sha256: "ab".repeat(32) });
   assert.match(refusal(await server.mount("wrong", { type: "wrong" })), /checksums did not match/);
   await server.register();
