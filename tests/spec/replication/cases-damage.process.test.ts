@@ -6,6 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { slotOf } from "../../../src/storage/rows/merkle.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { eventsIn, is, suiteEnds, textOf } from "../../support/replication/case-suite.ts";
@@ -122,6 +123,23 @@ describe("damage in the files of clusters as processes", () => {
     await until(async () => (await checkSecondary())["corrupted_root"] === false);
   });
 
+  test("a leaf and a value that are damaged on the primary are healed from its secondary, and never go there", async () => {
+    const compared = eventsIn(b, "replication.sync-started");
+    tamper(a, (db) => {
+      const [leaf = "", value = ""] = keysOf(db, 2);
+      flip(db, ["leaf", "hash"], leaf);
+      flip(db, ["data", "value"], value);
+    });
+    await seen();
+    const answer = await checkPrimary(true);
+    assert.equal(reportOf(answer)["healed_keys_count"], 2, answer.text);
+    assert.equal(reportOf(await checkPrimary(true))["corrupted_root"], false);
+    for (let i = 0; i < 8; i++) assert.equal(await a.value(`damaged-${i}`), `${i}`);
+    await equalProcesses(a, b);
+    assert.equal(eventsIn(b, "replication.sync-started"), compared, "nothing was to be fetched");
+    assert.equal((await checkSecondary())["corrupted_root"], false);
+  });
+
   test("R-104: a second reindex beside the first is refused, and writes meanwhile leave the roots as they should be", async () => {
     const reindex = () => a.call("POST", `${TREES}/reindex`, { token: a.token, body: {} });
     let isOver = false;
@@ -135,6 +153,22 @@ describe("damage in the files of clusters as processes", () => {
     isOver = true;
     await writing;
     assert.equal(reportOf(await checkPrimary(true))["corrupted_root"], false);
+    await equalProcesses(a, b);
+  });
+
+  test("R-104: a primary that is killed while it reindexes has the same roots when it is back", async () => {
+    const { merkle_root: root, last_dr_wal: index } = await a.status();
+    for (const milliseconds of [0, 3, 15]) {
+      const body = { force: true }; // as it would be done where it is needed
+      is(await a.call("POST", `${TREES}/reindex`, { token: a.token, body }), 200);
+      await pause(milliseconds); // it takes some: each time another stage is cut off
+      await a.kill();
+      await a.startAgain();
+      assert.equal(reportOf(await checkPrimary(true))["corrupted_root"], false);
+      const now = await a.status();
+      assert.deepEqual([now["merkle_root"], now["last_dr_wal"]], [root, index]);
+    }
+    await b.operate("recover", {}, operation);
     await equalProcesses(a, b);
   });
 

@@ -42,6 +42,11 @@ export class TcpProxy {
     return this.#accepted;
   }
 
+  /** Bytes that came through in this direction so far. */
+  carried(direction: Direction): number {
+    return this.#ways[direction].carried;
+  }
+
   /** What is open ends, and nobody comes through. */
   cut(): void {
     this.#cut = true;
@@ -101,6 +106,7 @@ class Way {
   left = Infinity;
   rate = Infinity;
   delay = 0;
+  carried = 0;
   /** When the bytes so far have all gone. */
   #free = 0;
   readonly #waiting = new Set<() => void>();
@@ -119,6 +125,7 @@ class Way {
           }
           this.#waiting.delete(pass);
           this.left -= chunk.length;
+          this.carried += chunk.length;
           this.#free = now + (chunk.length * 1000) / this.rate;
           if (this.delay === 0 && late.isEmpty) return done(null, chunk);
           late.add(this.delay, () => gate.push(chunk));
