@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { EMPTY } from "@holdfast/shared/bytes";
+import { EMPTY, utf8 } from "@holdfast/shared/bytes";
 import type { Failure } from "@holdfast/shared/failure";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import { SystemClock } from "../system/clock.ts";
 import type { RequestState } from "./request-state.ts";
 import type { PrimaryCluster, SentRequest } from "./seams.ts";
@@ -21,8 +22,13 @@ const CALLER: Caller = {
 };
 
 /** A request of a token that this cluster alone knows, which sends it on. */
-function stage({ now = CALLER as Caller | null, signal = new AbortController().signal } = {}) {
+function stage({
+  now = CALLER as Caller | null,
+  signal = new AbortController().signal,
+  index = null as bigint | null,
+} = {}) {
   const sent: SentRequest[] = [];
+  const allowed: bigint[] = [];
   let watched = 0;
   const primary: PrimaryCluster = {
     isTorn: false,
@@ -30,8 +36,8 @@ function stage({ now = CALLER as Caller | null, signal = new AbortController().s
     region: "a",
     send: async (request) => {
       sent.push(request);
-      assert.equal(watched, 1);
-      return { reply: reply({ done: true }), written: 9n };
+      assert.equal(watched, request.isNamed ? 0 : 1);
+      return { reply: reply({ done: true }, index === null ? {} : { index }), written: 9n };
     },
   };
   const sending = new SendingOn({
@@ -48,7 +54,8 @@ function stage({ now = CALLER as Caller | null, signal = new AbortController().s
     namespaces: {},
     clock: new SystemClock(),
   } as unknown as ConstructorParameters<typeof SendingOn>[0]);
-  const incoming = { credential: "x", signal, target: "/kv/s", hasBody: false, remote: {} };
+  const allow = (time: bigint) => void allowed.push(time);
+  const incoming = { credential: "x", signal, target: "/kv/s", hasBody: false, remote: {}, allow };
   const state = {
     incoming,
     caller: CALLER,
@@ -60,7 +67,9 @@ function stage({ now = CALLER as Caller | null, signal = new AbortController().s
     recalled: false,
   } as unknown as RequestState;
   const send = () => sending.send(state, primary, {}, {} as Parameters<SendingOn["send"]>[3]);
-  return { send, sent, state, watched: () => watched };
+  const pass = (query: ReadonlyMap<string, string>) =>
+    sending.pass({ ...state, query } as unknown as RequestState);
+  return { send, pass, sent, allowed, state, watched: () => watched };
 }
 
 test("who is vouched for is watched as long as its request is with the primary", async () => {
@@ -84,4 +93,31 @@ test("nothing goes for who has left", async () => {
   const { send, sent, watched } = stage({ signal: AbortSignal.abort(new Error("gone")) });
   await assert.rejects(send(), /gone/);
   assert.deepEqual([sent, watched()], [[], 0]);
+});
+
+test("what names the other region goes as it came, and has time to wait there for a change where it asks for one", async () => {
+  for (const [index, mayWait] of [
+    ["7", true],
+    ["0", false],
+    [null, false],
+  ] as const) {
+    const { pass, sent, allowed } = stage();
+    await pass(new Map([["region", "a"], ...(index === null ? [] : [["index", index] as const])]));
+    const [{ isNamed, credential, attested, mayWait: waits } = {}] = sent;
+    assert.deepEqual([isNamed, credential, attested, waits], [true, "x", null, mayWait]);
+    assert.ok(allowed[0]! > 5n * MINUTE);
+  }
+});
+
+test("lists that wait are told the index of this cluster, and not that of the other", async () => {
+  const own = stage({ index: 99n });
+  assert.equal((await own.send()).index, 7n);
+  assert.equal((await stage().send()).index, null);
+});
+
+test("what was put in from a snapshot that is loaded here goes in the place of what came", async () => {
+  const { send, sent, state } = stage();
+  Object.assign(state, { recalled: true, body: { data: { n: 1 } } });
+  await send();
+  assert.deepEqual(sent[0]?.body, utf8('{"data":{"n":1}}'));
 });

@@ -230,3 +230,13 @@ test("who waits is answered when it is reached, and not after its time", async (
   await world.timers.advance(2n * SECOND);
   assert.equal(await inVain, false);
 });
+
+test("who goes away while it waits is not waited for", async () => {
+  const { at, marks, mark } = staged();
+  const seen = mark();
+  at.index = 9n;
+  const leaving = new AbortController();
+  const waiting = marks.reaches(seen, 2n * SECOND, leaving.signal);
+  leaving.abort();
+  assert.equal(await waiting, false);
+});

@@ -97,3 +97,16 @@ test("who has gone hears its own reason, and nothing of the primary", async () =
   });
   await assert.rejects(call(REQUEST, leaving.signal, false), /^Error: gone$/);
 });
+
+test("nobody who shows tokens that nobody knows has all the places of those questions", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const { knows, called } = over(() => promise);
+  const all = ["192.0.2.7", "192.0.2.7", "192.0.2.7", "192.0.2.7", "198.51.100.9"].map(
+    (address, i) => knows(`h${i}`, address, signal),
+  );
+  await new Promise(setImmediate);
+  const hashes = called.map(([, request]) => (request as { readonly hash: string }).hash);
+  assert.deepEqual(hashes, ["h0", "h1", "h2", "h4"]);
+  resolve({ isKnown: false, shared: 1n });
+  assert.deepEqual(await Promise.all(all), [null, null, null, null, null]);
+});
