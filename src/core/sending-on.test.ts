@@ -68,7 +68,7 @@ function stage({
   } as unknown as RequestState;
   const send = () => sending.send(state, primary, {}, {} as Parameters<SendingOn["send"]>[3]);
   const pass = (query: ReadonlyMap<string, string>) =>
-    sending.pass({ ...state, query } as unknown as RequestState);
+    sending.pass(Object.assign(state, { query }));
   return { send, pass, sent, allowed, state, watched: () => watched };
 }
 
