@@ -21,7 +21,7 @@ requireRuntime();
 keepCompiledCode();
 
 const root = join(import.meta.dirname, "..");
-const args = process.argv.slice(2);
+const args = process.argv.slice(2).filter((arg) => arg !== "--");
 const options = args.filter((arg) => arg.startsWith("-"));
 const parts = args.filter((arg) => !arg.startsWith("-"));
 

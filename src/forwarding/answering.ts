@@ -141,7 +141,7 @@ export async function answerForwarded(
   const { result, index } = await core.handle(incomingOf(request, from));
   const isPlain = result instanceof Reply && result.index === null && index !== null;
   // As of which index it is: whoever names this region is told that of this one.
-  return sentAnswer(isPlain ? result.with({ index }) : result, shared());
+  return await sentAnswer(isPlain ? result.with({ index }) : result, shared);
 }
 
 function incomingOf(

@@ -90,6 +90,15 @@ export function tooLarge(max: number): Failure {
 }
 
 /**
+ * @code forward-answer-too-large The answer of the primary is too long to come back to the cluster that was asked.
+ * @remedy Ask the primary itself.
+ */
+export function answerTooLarge(max: number): Failure {
+  const message = `it was done, and its answer has more than the ${max} bytes that come back from the primary`;
+  return new Failure("upstream", "forward-answer-too-large", message);
+}
+
+/**
  * @code forward-refused A request that another cluster has sent on is not as one can be.
  * @remedy Run the same version on both clusters.
  */

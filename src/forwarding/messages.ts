@@ -4,6 +4,7 @@ import {
   bytes,
   flag,
   list,
+  maybe,
   message,
   type MessageOf,
   part,
@@ -19,6 +20,8 @@ const MIB = 1024 * KIB;
 const AROUND = 2 * MIB;
 /** What a body may have at most; a listener may let less pass. */
 export const MAX_SENT_BODY: number = LARGEST_MESSAGE - AROUND;
+/** Of an answer that is no JSON: it is collected, since it goes back in one message. */
+export const MAX_SENT_ANSWER: number = MAX_SENT_BODY;
 const MAX_HEADERS = 256;
 const MAX_WARNINGS = 1024;
 export const MAX_POLICIES = 4096;
@@ -98,6 +101,8 @@ const done = message({
   auth: text(7),
   leased: text(8),
   wrapInfo: text(9),
+  /** Of an answer that is no text: its type stands in contentType. */
+  bytes: maybe(bytes(10)),
 });
 export type SentReply = MessageOf<typeof done>;
 

@@ -42,7 +42,7 @@ function stage({ isSeen = true } = {}) {
   const primary = {
     call: async (request: ForwardedRequest) => {
       sent.push(request);
-      return sentAnswer(new Reply({ done: true }, { warnings: ["of there"] }), 9n);
+      return await sentAnswer(new Reply({ done: true }, { warnings: ["of there"] }), () => 9n);
     },
     appliedUpTo: async (...how: unknown[]) => {
       waited.push(how);

@@ -4,12 +4,15 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
 import { type Leased, Reply, type WrapInfo } from "@holdfast/shared/endpoint/reply";
-import { forward } from "./messages.ts";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
+import { rawNumber } from "@holdfast/shared/json/json";
+import { forward, MAX_SENT_ANSWER } from "./messages.ts";
 import { replyIn, sentAnswer } from "./sent-answer.ts";
 
 /** As the cluster that was asked gives it. */
-function here(result: Reply | Failure): Reply | Failure {
-  const sent = forward.response.decode(forward.response.encode(sentAnswer(result, 5n)));
+async function here(result: Reply | Failure): Promise<Reply | Failure> {
+  const answer = await sentAnswer(result, () => 5n);
+  const sent = forward.response.decode(forward.response.encode(answer));
   assert.equal(sent.shared, 5n);
   try {
     return replyIn(sent);
@@ -19,27 +22,27 @@ function here(result: Reply | Failure): Reply | Failure {
   }
 }
 
-function refusal(failure: Failure): Failure {
-  const found = here(failure);
+async function refusalOf(result: Reply | Failure): Promise<Failure> {
+  const found = await here(result);
   assert.ok(found instanceof Failure);
   return found;
 }
 
-test("an answer comes back with everything that it has", () => {
+test("an answer comes back with everything that it has", async () => {
   const auth = { accessor: "a", policies: ["p"] } as unknown as AuthBlock;
   const leased = { id: "kv/1", renewable: true, seconds: 60 } as unknown as Leased;
   const wrapInfo = { token: "t", ttl: 60 } as unknown as WrapInfo;
   const all = { warnings: ["w"], headers: { "X-One": "1" }, status: 202, index: 7n };
   const reply = new Reply({ x: 1 }, { ...all, auth, leased, wrapInfo });
-  const found = here(reply);
+  const found = await here(reply);
   assert.ok(found instanceof Reply);
   const { data, warnings, headers, status, index } = found;
   assert.deepEqual({ data, warnings, headers, status, index }, { data: { x: 1 }, ...all });
   assert.deepEqual([found.auth, found.leased, found.wrapInfo], [auth, leased, wrapInfo]);
 });
 
-test("an answer has nothing that it had not", () => {
-  const found = here(new Reply(undefined, {}));
+test("an answer has nothing that it had not", async () => {
+  const found = await here(new Reply(undefined, {}));
   assert.ok(found instanceof Reply);
   const { data, status, index, auth, leased, wrapInfo, warnings } = found;
   const none = new Reply(undefined, {});
@@ -47,10 +50,44 @@ test("an answer has nothing that it had not", () => {
   assert.deepEqual([auth, leased, wrapInfo, warnings], [null, null, null, []]);
 });
 
-test("a text comes back as one, with its type", () => {
-  const found = here(new Reply(new TextBody(JSON_TYPE, '{"x":1}'), {}));
+test("a text comes back as one, with its type", async () => {
+  const found = await here(new Reply(new TextBody(JSON_TYPE, '{"x":1}'), {}));
   assert.ok(found instanceof Reply && found.data instanceof TextBody);
   assert.deepEqual([found.data.text, found.data.contentType], ['{"x":1}', JSON_TYPE]);
+});
+
+test("numbers come back with every digit", async () => {
+  const data = { id: rawNumber("12345678901234567890"), list: [rawNumber("0.10")], n: 1 };
+  const found = await here(new Reply(data, {}));
+  assert.ok(found instanceof Reply);
+  assert.equal(JSON.stringify(found.data), '{"id":12345678901234567890,"list":[0.10],"n":1}');
+});
+
+async function* bytesOf(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield Buffer.from(chunk);
+}
+
+test("an answer that is no JSON comes back with its bytes and its type", async () => {
+  const body = new StreamBody("application/pkix-crl", bytesOf("a\u0000", "b"), { length: 3 });
+  const found = await here(new Reply<Reply["data"]>(body, { status: 203 }));
+  assert.ok(found instanceof Reply && found.data instanceof StreamBody);
+  assert.deepEqual(
+    [found.data.contentType, found.data.length, found.status],
+    [body.contentType, 3, 203],
+  );
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of found.data.chunks()) chunks.push(chunk);
+  assert.equal(Buffer.concat(chunks).toString(), "a\u0000b");
+});
+
+test("one that is too long for a message is refused, and no more of it is read", async () => {
+  let read = 0;
+  const long = async function* () {
+    for (;;) yield ((read++, Buffer.alloc(MAX_SENT_ANSWER / 2)));
+  };
+  const body = new StreamBody("application/octet-stream", long());
+  const { code } = await refusalOf(new Reply<Reply["data"]>(body, {}));
+  assert.deepEqual([code, read], ["forward-answer-too-large", 3]);
 });
 
 const KINDS = {
@@ -74,10 +111,10 @@ const KINDS = {
   internal: 0,
 } satisfies Record<Exclude<FailureKind, "sealed" | "uninitialised">, 0>;
 
-test("a refusal of any kind is the same here, in its words", () => {
+test("a refusal of any kind is the same here, in its words", async () => {
   for (const kind of Object.keys(KINDS) as FailureKind[]) {
     const more = { texts: ["one"], headers: { Allow: "GET" }, retryAfter: 1.5 };
-    const { code, message, texts, headers, retryAfter, ...found } = refusal(
+    const { code, message, texts, headers, retryAfter, ...found } = await refusalOf(
       new Failure(kind, "some-code", "what it says", more),
     );
     assert.equal(found.kind, kind);
@@ -86,17 +123,17 @@ test("a refusal of any kind is the same here, in its words", () => {
   }
 });
 
-test("nobody is told when to try again where it is of no use, and as usual where nothing is said", () => {
+test("nobody is told when to try again where it is of no use, and as usual where nothing is said", async () => {
   for (const retryAfter of [Infinity, 7]) {
     const sent = new Failure("unavailable", "x", "", { retryAfter });
-    assert.equal(refusal(sent).retryAfter, retryAfter);
+    assert.equal((await refusalOf(sent)).retryAfter, retryAfter);
   }
-  assert.equal(refusal(new Failure("unavailable", "x", "")).retryAfter, null);
+  assert.equal((await refusalOf(new Failure("unavailable", "x", ""))).retryAfter, null);
 });
 
-test("that the primary is sealed, or was never opened, is not said of the cluster that was asked", () => {
+test("that the primary is sealed, or was never opened, is not said of the cluster that was asked", async () => {
   for (const kind of ["sealed", "uninitialised"] as const) {
-    const { kind: found, code } = refusal(new Failure(kind, kind, ""));
+    const { kind: found, code } = await refusalOf(new Failure(kind, kind, ""));
     assert.deepEqual([found, code], ["unavailable", "primary-not-serving"]);
   }
 });

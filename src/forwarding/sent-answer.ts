@@ -4,10 +4,15 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import { TextBody, type TextType } from "@holdfast/shared/endpoint/output";
 import { type Leased, Reply, type WrapInfo } from "@holdfast/shared/endpoint/reply";
-import { StreamBody } from "@holdfast/shared/endpoint/stream";
-import { invariant } from "@holdfast/shared/invariant";
-import { primaryLost, primaryNotServing } from "./failures.ts";
-import type { ForwardAnswer, SentRefusal, SentReply } from "./messages.ts";
+import { StreamBody, type StreamType } from "@holdfast/shared/endpoint/stream";
+import { parseExactly } from "@holdfast/shared/json/json-exact";
+import { answerTooLarge, primaryLost, primaryNotServing } from "./failures.ts";
+import {
+  type ForwardAnswer,
+  MAX_SENT_ANSWER,
+  type SentRefusal,
+  type SentReply,
+} from "./messages.ts";
 import { pairsOf, valuesOf } from "./sent-caller.ts";
 
 /** Of what a refusal is said. That of the whole cluster would be wrong of the one that was asked. */
@@ -34,10 +39,29 @@ const KINDS: Readonly<Record<FailureKind, "request" | "node">> = {
   internal: "request",
 };
 
-export function sentAnswer(result: Reply | Failure, shared: bigint): ForwardAnswer {
-  return result instanceof Failure
-    ? { done: null, refused: sentRefusal(result), shared }
-    : { done: sentReply(result), refused: null, shared };
+export async function sentAnswer(
+  result: Reply | Failure,
+  shared: () => bigint,
+): Promise<ForwardAnswer> {
+  if (result instanceof Failure)
+    return { done: null, refused: sentRefusal(result), shared: shared() };
+  const { data } = result;
+  const bytes = data instanceof StreamBody ? await collected(data) : null;
+  if (bytes instanceof Failure)
+    return { done: null, refused: sentRefusal(bytes), shared: shared() };
+  return { done: sentReply(result, bytes), refused: null, shared: shared() };
+}
+
+/** What a plugin answers that is no JSON. */
+async function collected(body: StreamBody): Promise<Uint8Array | Failure> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body.chunks()) {
+    length += chunk.length;
+    if (length > MAX_SENT_ANSWER) return answerTooLarge(MAX_SENT_ANSWER);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function sentRefusal({ kind, code, message, texts, retryAfter, headers }: Failure): SentRefusal {
@@ -52,14 +76,15 @@ function sentRefusal({ kind, code, message, texts, retryAfter, headers }: Failur
   };
 }
 
-function sentReply(reply: Reply): SentReply {
+function sentReply(reply: Reply, bytes: Uint8Array | null): SentReply {
   const { data, status, warnings, headers, index, auth, leased, wrapInfo } = reply;
-  invariant(!(data instanceof StreamBody), "what is sent on is a write, and answers at once");
   const isText = data instanceof TextBody;
+  const isRaw = data instanceof StreamBody;
   return {
     status: status ?? 0,
-    data: isText ? data.text : jsonOf(data),
-    contentType: isText ? data.contentType : "",
+    data: isText ? data.text : isRaw ? "" : jsonOf(data),
+    contentType: isText || isRaw ? data.contentType : "",
+    bytes,
     warnings,
     headers: pairsOf(headers),
     index: index ?? 0n,
@@ -73,15 +98,11 @@ function sentReply(reply: Reply): SentReply {
 export function replyIn({ done, refused }: ForwardAnswer): Reply {
   if (refused !== null) throw refusalIn(refused);
   if (done === null) throw primaryLost();
-  const { status, data, contentType, warnings, headers, index } = done;
+  const { status, warnings, headers, index } = done;
   const auth = fromJson<AuthBlock>(done.auth);
   const leased = fromJson<Leased>(done.leased);
   const wrapInfo = fromJson<WrapInfo>(done.wrapInfo);
-  const body =
-    contentType === ""
-      ? (fromJson(data) ?? undefined)
-      : new TextBody(contentType as TextType, data);
-  return new Reply(body as Reply["data"], {
+  return new Reply(bodyIn(done) as Reply["data"], {
     warnings,
     headers: valuesOf(headers),
     ...(status === 0 ? {} : { status }),
@@ -90,6 +111,19 @@ export function replyIn({ done, refused }: ForwardAnswer): Reply {
     ...(leased === null ? {} : { leased }),
     ...(wrapInfo === null ? {} : { wrapInfo }),
   });
+}
+
+function bodyIn({ data, contentType, bytes }: SentReply): unknown {
+  if (bytes !== null) {
+    return new StreamBody(contentType as StreamType, only(bytes), { length: bytes.length });
+  }
+  if (contentType !== "") return new TextBody(contentType as TextType, data);
+  // JSON.parse says whether it is JSON; only the other keeps every digit.
+  return fromJson(data) === null ? undefined : parseExactly(data);
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 function refusalIn({
