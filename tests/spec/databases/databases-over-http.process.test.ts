@@ -1,6 +1,8 @@
 // Databases as clients see them: a whole server, its catalog, leases, and the real PostgreSQL behind our own plugin.
 
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { at, errorsOf } from "../../support/http-client.ts";
 import {
@@ -34,6 +36,20 @@ function connection(more: object = {}): object {
     allowed_roles: ["*"],
     ...more,
   };
+}
+
+/** Of all that run here: what anybody on this machine can look at. */
+function commandLines(): string {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      } catch {
+        return ""; // it has ended meanwhile
+      }
+    })
+    .join("\n");
 }
 
 interface Leased {
@@ -82,9 +98,12 @@ async function started(t: Parameters<typeof PluginServer.start>[0]): Promise<Cli
   return new Client(server);
 }
 
-test("DB3, DB13: a lease is given, prolonged, looked up and revoked; no read shows a secret", async (t) => {
+test("DB3, DB13: a lease is given, prolonged, looked up and revoked; no read, record or command line shows a secret", async (t) => {
   const client = await started(t);
   const { server } = client;
+  const trail = join(server.test.auditDirectory, "databases.log");
+  await server.ok("POST", "sys/audit/file", { type: "file", options: { file_path: trail } });
+  await server.ok("POST", "database/config/pg", connection());
   const user = await client.creds();
   assert.match(user.lease, /^database\/creds\/app\//);
   assert.ok(await database.canLogIn(user.username, user.password));
@@ -104,6 +123,11 @@ test("DB3, DB13: a lease is given, prolonged, looked up and revoked; no read sho
     password_policy: "",
     connection_details: { connection_url: database.url, username: ROOT_USER },
   });
+  const everywhere = [readFileSync(trail, "utf8"), server.test.lines.join("\n"), commandLines()];
+  assert.ok(everywhere[0]?.includes("database/creds/app") && everywhere[2]?.includes(".mjs"));
+  for (const secret of [user.password, ROOT_PASSWORD]) {
+    for (const text of everywhere) assert.ok(!text.includes(secret));
+  }
   await server.ok("POST", "sys/leases/revoke", { lease_id: user.lease, sync: true });
   assert.ok(!(await database.canLogIn(user.username, user.password)));
   assert.deepEqual(await database.users(), []);
