@@ -326,6 +326,8 @@ export interface Served extends Omit<
   readonly fields: readonly ServedField[];
   /** Fields of query and body by each of their names, in lower case. */
   readonly byName: ReadonlyMap<string, Fields[string]>;
+  /** Names of members that are no part of a body which is otherwise the caller's own: other fields are read from them. */
+  readonly declaredNames: ReadonlySet<string>;
   /** How the parameters of the path are brought into their one form, in order. */
   readonly folds: readonly (Folding | undefined)[];
   /** The body is the caller's own: no member of it is unknown. */
@@ -403,6 +405,9 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
     ...endpoint,
     fields,
     byName: new Map(byName),
+    declaredNames: new Set(
+      named.flatMap(({ field, names }) => (field.source === "query" ? [] : names)),
+    ),
     folds: endpoint.parameters.map((name) => byPath.get(name)),
     tells: fields.some(
       ({ field: { deprecation, notice } }) => (deprecation ?? notice) !== undefined,

@@ -8,7 +8,7 @@ import { fieldInvalid as refused } from "./failures.ts";
 import type { Schema } from "./schema.ts";
 
 /** "param" is the body's member or, where the body has none, the query's parameter; "whole" is the body
- *  itself, whatever it holds; "given" the same with what the query says, but for what that means to the server itself. */
+ *  itself, whatever it holds besides other fields; "given" the same with what the query says, but for what that means to the server itself. */
 export type Source = "path" | "query" | "body" | "param" | "whole" | "given";
 
 export interface Field<T> {

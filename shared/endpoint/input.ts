@@ -51,7 +51,7 @@ export class RequestInput {
     const names = Object.keys(parts.body);
     this.isEmpty = parts.query.size === 0 && names.length === 0;
     if (this.isEmpty) {
-      for (const { field } of endpoint.fields) this.#values.push(valueIn(field, parts));
+      for (const { field } of endpoint.fields) this.#values.push(valueIn(field, parts, endpoint));
       return;
     }
     for (const name of parts.query.keys()) {
@@ -60,7 +60,7 @@ export class RequestInput {
     const folded = endpoint.family === "acl" ? byFoldedName(parts.body, names) : null;
     const read: ReadNames = { query: [], body: [] };
     for (const served of endpoint.fields) {
-      this.#values.push(valueOf(served, parts, folded, read));
+      this.#values.push(valueOf(served, parts, endpoint, folded, read));
     }
     if (parts.query.size > 0) {
       this.#unreadQuery = [...parts.query.keys()].filter((name) => !read.query.includes(name));
@@ -195,10 +195,17 @@ function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
 function valueIn(
   { source, name }: ServedField["field"],
   parts: RequestParts,
+  { declaredNames }: Served,
 ): JsonValue | undefined {
   if (source === "path") return parts.path[name];
   if (source === "given") return queryAndBody(parts);
-  return source === "whole" ? parts.body : undefined;
+  return source === "whole" ? without(parts.body, declaredNames) : undefined;
+}
+
+/** What other fields are read from has one reading, which is theirs. */
+function without(body: JsonObject, names: ReadonlySet<string>): JsonObject {
+  if (names.size === 0) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)));
 }
 
 function isAll({ source }: ServedField["field"]): boolean {
@@ -219,13 +226,14 @@ function isParameter(name: string): boolean {
 function valueOf(
   { field, names }: ServedField,
   parts: RequestParts,
+  endpoint: Served,
   folded: ReadonlyMap<string, JsonValue> | null,
   read: ReadNames,
 ): JsonValue | undefined {
   const { source } = field;
   const { query, body } = parts;
   if (source === "given") read.query.push(...query.keys().filter(isParameter));
-  if (source === "path" || isAll(field)) return valueIn(field, parts);
+  if (source === "path" || isAll(field)) return valueIn(field, parts, endpoint);
   let found: JsonValue | undefined;
   for (const name of names) {
     if (found !== undefined && found !== null) {

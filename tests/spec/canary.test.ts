@@ -58,11 +58,13 @@ interface Swept {
   readonly at: string;
 }
 
-/** Who is told that a plugin is not in the catalog is told which. */
-const NAMES_OF_PLUGINS = ["enableMount", "enableAuthMethod"].flatMap((name) => [
-  `${name}.type`,
-  `${name}.plugin_version`,
-]);
+/** Who is told that there is no such plugin, or type of runtimes, is told which. */
+const NAMES_OF_PLUGINS = [
+  "enableMount",
+  "enableAuthMethod",
+  "listPluginRuntimes",
+  "readPluginRuntimes",
+].flatMap((name) => [`${name}.type`, `${name}.plugin_version`]);
 
 type Declared = Pick<Served, "name" | "method" | "path" | "input">;
 

@@ -107,7 +107,8 @@ const OPAQUE = "(opaque)";
 /** Text that is equal for equal values. */
 function display(value: unknown): string {
   return JSON.stringify(value, function displayMember(this: unknown, name: string, one: unknown) {
-    const held = isObject(this as JsonValue) ? (this as Record<string, unknown>)[name] : one;
+    const isHolder = typeof this === "object" && this !== null; // an array, too
+    const held = isHolder ? (this as Record<string, unknown>)[name] : one;
     if (held instanceof Secret) return `secret ${String(held.reveal())}`;
     return typeof one === "bigint" ? `${one}n` : typeof one === "function" ? OPAQUE : one;
   });
@@ -192,12 +193,19 @@ class Row {
     return ran;
   }
 
+  /** A parameter that is one of several words is one of them. */
+  #named(parameter: string, text: string): string {
+    const { field } = this.#endpoint.fields.find(({ field: one }) => one.name === parameter) ?? {};
+    const { enum: words = [] } = (field?.schema ?? {}) as { readonly enum?: readonly string[] };
+    return words[text.length % Math.max(1, words.length)] ?? text;
+  }
+
   #spell(names: readonly string[], upper: boolean, choice: readonly Chosen[], which: 0 | 1): Sent {
     const { path, method, folds, parameters, fields, family } = this.#endpoint;
     const byName = new Map(parameters.map((name, i) => [name, i]));
     const target = path.replaceAll(/:(\w+)\+?/g, (_, name: string) => {
       const at = byName.get(name) ?? 0;
-      const text = names[at] ?? "x";
+      const text = this.#named(name, names[at] ?? "x");
       return folds[at] === "case" && upper ? text.toUpperCase() : text;
     });
     const body: Record<string, JsonValue> = {};

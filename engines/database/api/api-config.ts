@@ -72,11 +72,8 @@ const writeFields = {
 /** Of what was sent, what the plugin alone knows. */
 function changeOf(input: InputOf<typeof writeFields>): ConnectionChange {
   const { all, connectionUrl, username, password } = input;
-  const known = new Set(
-    Object.values(writeFields).flatMap(({ name: one, aliases = [] }) => [one, ...aliases]),
-  );
   const rest = Object.entries(all).filter(
-    ([key, value]) => value !== null && value !== undefined && !known.has(key),
+    ([key, value]) => value !== null && value !== undefined && key !== name.name,
   );
   const details: JsonObject = {
     ...Object.fromEntries(rest),

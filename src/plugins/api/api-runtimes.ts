@@ -6,7 +6,7 @@ import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { shortName } from "@holdfast/shared/text/some-names";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { noSuchRuntime, runtimeInvalid } from "../catalog/failures.ts";
+import { noSuchRuntime, runtimeTypeUnknown } from "../catalog/failures.ts";
 import { checkRuntimeName } from "../catalog/names.ts";
 import { USUAL_OCI_RUNTIME } from "../catalog/runtime-rules.ts";
 import type { RuntimeEntry } from "../ports.ts";
@@ -131,9 +131,7 @@ export const pluginRuntimesApi = [
 
 function list({ runtimes }: PluginRuntimes, input: { readonly type: string }) {
   if (input.type !== "" && input.type !== CONTAINER) {
-    throw runtimeInvalid(
-      `${JSON.stringify(shortName(input.type))} is not a supported plugin runtime type; there is ${CONTAINER}`,
-    );
+    throw runtimeTypeUnknown(shortName(input.type), CONTAINER);
   }
   return { runtimes: runtimes.list().map(show) };
 }

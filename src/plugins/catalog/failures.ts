@@ -340,6 +340,18 @@ export function runtimeInvalid(why: string): Failure {
   return new Failure("invalid", "plugin-runtime-invalid", why);
 }
 
+/**
+ * @code plugin-runtime-type-unknown There is no such type of plugin runtimes.
+ * @remedy Use the one that the text names.
+ */
+export function runtimeTypeUnknown(type: string, known: string): Failure {
+  return unknown(
+    "plugin-runtime-type-unknown",
+    (extra) =>
+      `${extra(`${quoted(type)} `)}is not a supported plugin runtime type; there is ${known}`,
+  );
+}
+
 /** What `extra` adds is for the caller, and for nobody else. */
 function unknown(code: string, text: (extra: (words: string) => string) => string): Failure {
   const texts = [text((words) => words)];
