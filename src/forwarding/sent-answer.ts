@@ -1,5 +1,6 @@
 // What a pipeline says to a request, as it goes back to the cluster that has sent it.
 
+import { concat } from "@holdfast/shared/bytes";
 import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import { TextBody, type TextType } from "@holdfast/shared/endpoint/output";
@@ -61,7 +62,7 @@ async function collected(body: StreamBody): Promise<Uint8Array | Failure> {
     if (length > MAX_SENT_ANSWER) return answerTooLarge(MAX_SENT_ANSWER);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return concat(...chunks);
 }
 
 function sentRefusal({ kind, code, message, texts, retryAfter, headers }: Failure): SentRefusal {
