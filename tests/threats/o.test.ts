@@ -54,6 +54,10 @@ test("T-O01: a value of the wrong kind is refused by the name of its field, and 
       (text.includes("duration") && field.endsWith(".ExpirationTTL")) ||
       // The text of a policy is no secret; where it cannot be read, what stands there is named.
       (text.includes("failed to parse policy: ") && /\.(?:policy|rules)$/i.test(field)) ||
+      (text.includes("plugin not found in the catalog") &&
+        /\.(?:type|plugin_version)$/.test(field)) ||
+      (text.includes("is not a supported plugin runtime type") && field.endsWith(".type")) ||
+      (text.includes("no plugin runs at") && field.endsWith(".mounts")) ||
       (text.includes("invalid EGP path") && field.endsWith(".paths")) ||
       (text.includes("invalid enforcement_level") && field.endsWith(".enforcement_level"));
     assert.ok(contracted || !text.includes(MARKER), `${field}: ${text}`);

@@ -1,6 +1,7 @@
 // Reloading: whatever runs a plugin is started anew by what the catalog says now. Here, or wherever the same data is: then
 // the order is a record, and each cluster does it when it sees it.
 
+import { isUuid } from "@holdfast/shared/text/uuid";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR } from "@holdfast/shared/text/duration";
@@ -74,7 +75,7 @@ export class Reloads {
   }
 
   status(id: string): ReloadResult | "waits" {
-    const found = this.#parts.rows.result(id);
+    const found = isUuid(id) ? this.#parts.rows.result(id) : null;
     if (found === null) throw failures.noSuchReload();
     return found;
   }

@@ -397,6 +397,8 @@ const SUDO = [
   / \/sys\/storage\/raft\/snapshot-load(?:\/|$)/,
   / \/sys\/evidence\/receipts(?:\/|$)/,
   / \/sys\/attention\/(?:history|:code\/snooze)$/,
+  / \/sys\/plugins\/catalog\/:type\/:name$/,
+  / \/sys\/plugins\/runtimes\/catalog(?:\/|$)/,
   / \/sys\/replication\/(?:dr\/primary\/(?:secondary-token|operator-ticket)|performance\/primary\/secondary-token|reindex|divergent(?:\/:id)?)$/,
 ];
 /** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
