@@ -117,6 +117,7 @@ const UNSEEDED = new Set([
   "cloud-crash",
   "cloud-throttle",
   "cloud-rate",
+  "plugins",
   "unwraps",
   "slow",
   "login-flood",

@@ -86,8 +86,10 @@ function onMount(error: ApiError): string | null {
   ) {
     return `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
   }
-  if (error.kind === "invalid" && error.message.startsWith("type must be one of")) {
-    return group === "secrets" ? "kv-v1 and kv-v2 are kv, with its version said" : null;
+  if (error.kind === "invalid" && error.message.startsWith("plugin not found in the catalog")) {
+    const registered = "`holdfast plugin list` shows what is registered";
+    const isSecret = group === "secrets";
+    return isSecret ? `kv-v1 and kv-v2 are kv, with its version said; ${registered}` : registered;
   }
   if (error.kind === "invalid" && error.path.endsWith("/tune")) {
     return `see \`holdfast ${group} tune -help\`; \`holdfast ${group} list -detailed\` shows what is set`;

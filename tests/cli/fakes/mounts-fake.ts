@@ -106,7 +106,8 @@ export class FakeMounts {
     if (taken !== undefined)
       return refuse(409, `path is already in use: ${at} meets the mount ${taken}`);
     if (!["kv", "userpass", "approle"].includes(String(body["type"]))) {
-      return refuse(400, "type must be one of kv");
+      const type = String(body["type"]);
+      return refuse(400, `plugin not found in the catalog: ${type}; built in are clouda, kv`);
     }
     const options = body["type"] === "kv" ? { version: "2", ...(body["options"] as Data) } : null;
     this.add(at, { ...body, options });
