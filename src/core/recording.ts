@@ -168,6 +168,7 @@ const OF_THE_PRIMARY: ReadonlySet<string> = new Set([
   "primary-refuses",
   "primary-superseded",
   "no-primary",
+  "forward-answer-too-large",
   "forward-too-large",
   "forward-refused",
   "shared-half",
