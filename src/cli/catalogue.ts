@@ -91,6 +91,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "plugin reload-status": async () => (await import("./plugin/reloading.ts")).pluginReloadStatus,
   "plugin new": async () => (await import("./authoring/making.ts")).pluginNew,
   "plugin build": async () => (await import("./authoring/making.ts")).pluginBuild,
+  "plugin test": async () => (await import("./authoring/trying.ts")).pluginTest,
   "plugin runtime list": async () => (await import("./plugin/runtimes.ts")).pluginRuntimeList,
   "plugin runtime info": async () => (await import("./plugin/runtimes.ts")).pluginRuntimeInfo,
   "plugin runtime register": async () =>

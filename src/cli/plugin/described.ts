@@ -68,7 +68,7 @@ export async function described(
 }
 
 /** Never from the command line, where everybody on the machine reads it. */
-function variable({ settings }: Context, name: string): string {
+export function variable({ settings }: Pick<Context, "settings">, name: string): string {
   if (name.includes("=")) {
     throw new UsageError(
       "-env takes the name of a variable, whose value is taken from the environment: on a command line others read it",
