@@ -1,10 +1,10 @@
 // The configuration of a connection, read once: where the database is, as whom it is logged in to, and how much of it is used.
 
-import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { databaseRefusal } from "@holdfast/plugin-sdk/database";
 import { isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { readCertificates } from "./certificates.ts";
 
 export interface Settings {
   readonly hosts: readonly string[];
@@ -242,13 +242,12 @@ function caOf(config: JsonObject, path: string | undefined): string | null {
   const pem = textOf(config, "tls_ca");
   if (pem !== "") return pem;
   if (path === undefined || path === "system") return null;
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw refuse(
-      `sslrootcert: ${path} cannot be read by the plugin; give the certificate in tls_ca`,
-    );
-  }
+  const read = readCertificates(path);
+  if (read !== null) return read;
+  // One text: it does not tell what lies where.
+  throw refuse(
+    "sslrootcert names no file of certificates in PEM that the plugin may read; give them in tls_ca",
+  );
 }
 
 function authenticationOf(text: string): Settings["authentication"] {

@@ -53,7 +53,7 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the runtime makes RSA keys from its own source; no simulator runs what they open",
   },
   {
-    file: /^plugins\/postgresql\/(?:pool|scram|settings)\.ts$/,
+    file: /^plugins\/postgresql\/(?:certificates|pool|scram)\.ts$/,
     may: ["time", "randomness", "files"],
     why: "a plugin is a process of its own: the age of a session, salts, a certificate that its operator names",
   },
