@@ -113,6 +113,8 @@ export interface PluginConfig {
   readonly ociRuntimes: readonly string[];
   /** Names of those that share no process. */
   readonly withoutMultiplexing: readonly string[];
+  /** For one for databases to say what it is, and to close a connection. */
+  readonly databaseTimeout: Nanos;
   /** Of a container engine. */
   readonly containerSocket: string | null;
   readonly declared: readonly DeclaredPlugin[];

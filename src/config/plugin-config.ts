@@ -42,6 +42,7 @@ export function pluginsOf(top: Top, path: (file: string) => string, making: Maki
     inheritEnv: values.plugin_inherit_env,
     ociRuntimes,
     withoutMultiplexing,
+    databaseTimeout: values.plugin_database_timeout,
     containerSocket: orNull(values.container_socket),
     declared: declaredOf(top, making),
   };

@@ -1,6 +1,6 @@
 // Settings of plugins: where their files are, who they run as, and which are registered by this file.
 
-import { flag, list, listOr, octal, oneOf, text, userNumber } from "./fields.ts";
+import { duration, flag, list, listOr, octal, oneOf, text, userNumber } from "./fields.ts";
 import { blocks, section } from "./schema.ts";
 
 const declared = {
@@ -70,6 +70,11 @@ export const PLUGIN_SETTINGS = {
     ["runsc", "crun", "runc"],
   ),
   plugin_no_multiplexing: list("Names of plugins that get a process for each mount", "none"),
+  plugin_database_timeout: duration(
+    "For a plugin for databases to say what kind it is of, and to close a connection",
+    "1s",
+    { from: "100ms", to: "1m" },
+  ),
   container_socket: text(
     "Socket of a container engine that runs images, in place of a runtime of its own",
     "none",

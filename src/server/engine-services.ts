@@ -55,6 +55,7 @@ export function engineServices(
       choice: rooms.plugins.catalog,
       processes: host.plugins,
       random: host.world.random,
+      answersWithin: config.plugins.databaseTimeout,
     }),
     metrics: instruments.engines.of({ type, accessor: facts.accessor }),
   });

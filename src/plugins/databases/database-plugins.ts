@@ -7,7 +7,7 @@ import {
   type DatabasePlugins,
 } from "@holdfast/plugin-sdk/database";
 import { Failure } from "@holdfast/shared/failure";
-import type { Random } from "@holdfast/shared/world";
+import type { Nanos, Random } from "@holdfast/shared/world";
 import type { PluginChoice, Processes } from "../ports.ts";
 import { unknownDatabase } from "./failures.ts";
 
@@ -15,6 +15,8 @@ export interface DatabasePluginsParts {
   readonly choice: PluginChoice;
   readonly processes: Pick<Processes, "hold">;
   readonly random: Pick<Random, "uuid">;
+  /** To what takes no time: which kind it is of, and closing. Default 1 s. */
+  readonly answersWithin?: Nanos;
 }
 
 export class ProcessDatabases implements DatabasePlugins {
@@ -30,7 +32,7 @@ export class ProcessDatabases implements DatabasePlugins {
   }
 
   async open(name: string, version: string, signal: AbortSignal): Promise<DatabaseInstance> {
-    const { choice, processes, random } = this.#parts;
+    const { choice, processes, random, answersWithin } = this.#parts;
     const chosen = choice.choose("database", name, version);
     if (chosen === null) throw unknownDatabase(name, version);
     const { program } = chosen;
@@ -43,6 +45,6 @@ export class ProcessDatabases implements DatabasePlugins {
         throw new DatabaseError("unsent", "unreachable", words, { cause: error });
       });
     const { ProcessDatabase } = await import("./process-database.ts"); // with the messages of the wire
-    return new ProcessDatabase({ name, version: program.version }, held);
+    return new ProcessDatabase({ name, version: program.version }, held, answersWithin);
   }
 }

@@ -24,7 +24,7 @@ import { type HeldProcess, UnsentCall } from "../ports.ts";
 const WITHIN: Nanos = MINUTE;
 const OPENS_WITHIN: Nanos = 30n * SECOND;
 /** To say what it is, and to close a connection, takes no time. */
-const AT_ONCE: Nanos = 5n * SECOND;
+const AT_ONCE: Nanos = SECOND;
 
 const TYPES: Readonly<Record<CredentialKind, number>> = {
   password: CredentialType.password,
@@ -47,11 +47,13 @@ const REASONS: ReadonlyMap<number, DatabaseReason> = new Map([
 export class ProcessDatabase implements DatabaseInstance {
   readonly plugin: ChosenDatabase;
   readonly #held: HeldProcess;
+  readonly #atOnce: Nanos;
   #closed: Promise<void> | null = null;
 
-  constructor(plugin: ChosenDatabase, held: HeldProcess) {
+  constructor(plugin: ChosenDatabase, held: HeldProcess, atOnce: Nanos = AT_ONCE) {
     this.plugin = plugin;
     this.#held = held;
+    this.#atOnce = atOnce;
   }
 
   get isOver(): boolean {
@@ -116,7 +118,7 @@ export class ProcessDatabase implements DatabaseInstance {
   }
 
   async type(signal: AbortSignal): Promise<string> {
-    return (await this.#call(database.type, NOTHING, signal, AT_ONCE)).type;
+    return (await this.#call(database.type, NOTHING, signal, this.#atOnce)).type;
   }
 
   close(): Promise<void> {
@@ -127,7 +129,7 @@ export class ProcessDatabase implements DatabaseInstance {
   async #close(): Promise<void> {
     const { channel } = this.#held;
     try {
-      await callUnary(channel, database.close, NOTHING, { timeout: AT_ONCE });
+      await callUnary(channel, database.close, NOTHING, { timeout: this.#atOnce });
     } catch {
       // It goes with its process, or has gone.
     }
