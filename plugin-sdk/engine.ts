@@ -50,6 +50,8 @@ export interface EngineType<E> {
   readonly closed?: ClosedPaths<E>;
   /** What runs outside this server for it. Default: nothing. */
   readonly running?: (engine: E) => RunningProgram;
+  /** Why it answers nothing now though it was opened: what runs outside for it does not start, or does not begin. At once. Default: it answers. */
+  readonly trouble?: (engine: E) => string | null;
   /** Path items of an OpenAPI document, by path below the mount, where more is known than what is declared; null where it is not. Default:
    *  what is declared. */
   readonly described?: (engine: E) => Promise<JsonObject | null>;

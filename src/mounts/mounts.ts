@@ -487,8 +487,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
 
   /** Of plugins that are missing or do not start. */
   unloaded(): MountRecord[] {
-    return [...this.#table.all()].flatMap(({ record, opened, trouble }) => {
-      const isAtRest = record.state.kind === "active" && opened === null && trouble !== null;
+    return [...this.#table.all()].flatMap(({ record, trouble }) => {
+      const isAtRest = record.state.kind === "active" && trouble !== null;
       return isAtRest && record.plugin !== undefined ? [record] : [];
     });
   }

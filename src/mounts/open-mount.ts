@@ -138,8 +138,10 @@ export class Mount {
     return this.#namespace;
   }
 
+  /** Also of one that is opened, and answers nothing though it is. */
   get trouble(): string | null {
-    return this.#trouble;
+    if (this.#trouble !== null || this.#engine === null) return this.#trouble;
+    return this.#type?.trouble?.(this.#engine.value) ?? null;
   }
 
   get troubleTexts(): readonly string[] | null {

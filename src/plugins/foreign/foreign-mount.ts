@@ -118,6 +118,10 @@ export class ForeignMount implements ForeignEngine {
     return this.#instance.running;
   }
 
+  get trouble(): string | null {
+    return this.#instance.trouble;
+  }
+
   get held(): HeldProcess | null {
     return this.#instance.held;
   }

@@ -65,6 +65,7 @@ export function foreignType({ kind, name, open }: ForeignTypeOptions): Type {
       sorts: (kept) => sorted(kind, () => SpecialPaths.fromJson(kept)),
     },
     running: (mount): RunningProgram => mount.running,
+    trouble: (mount) => mount.trouble,
     lead: (mount) => mount.lead(),
     close: (mount) => mount.close(),
     ...othersOf(kind),

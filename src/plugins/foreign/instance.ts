@@ -72,6 +72,8 @@ export class Instance {
   #starting: Promise<Session> | null = null;
   readonly #led = Promise.withResolvers<void>();
   #lastCause = "it failed";
+  /** Why there is none, or none that has begun; null: there is one, or nobody has asked since it ended. */
+  trouble: string | null = null;
   /** Over the data of a loaded snapshot it never does. */
   #hasBegun = false;
   /** As it was said last. */
@@ -192,10 +194,12 @@ export class Instance {
     try {
       await orAborted(this.#led.promise, this.#over.signal);
       if (session.held.end === null) await this.#initialize(session);
+      this.trouble = null;
       return session;
     } catch (error) {
       const { log, mount } = this.#parts.needs;
       if (!this.#over.signal.aborted) {
+        this.trouble = describe(error);
         log.error("a plugin did not begin", { mount: mount.uuid, cause: describe(error) });
       }
       session.isReady = false; // whoever asks next has it set up anew
@@ -221,9 +225,11 @@ export class Instance {
       this.#take(session);
       if (this.#hasBegun) await this.#initialize(session);
       this.#life.stopped(clock.elapsed());
+      this.trouble = null;
       return session;
     } catch (error) {
       this.#lastCause = describe(error);
+      if (!this.#over.signal.aborted) this.trouble = this.#lastCause;
       // Who starts processes has pauses of its own.
       const isItsOwn = error instanceof Failure && error.code === "plugin-setup-failed";
       if (isItsOwn) this.#life.failed(clock.elapsed());

@@ -2,7 +2,7 @@
 // mounts and everywhere, and told of where it cannot be started.
 
 import assert from "node:assert/strict";
-import { renameSync, unlinkSync } from "node:fs";
+import { renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { type Answer, at, errorsOf } from "../../support/http-client.ts";
@@ -174,6 +174,34 @@ test("130: a mount that asks for a version beside the pinned one is refused; the
   await server.ok("POST", "sys/plugins/reload/secret/small", {});
   assert.notEqual(await server.pid(), pid);
   assert.equal(await running(), 1);
+});
+
+test("a plugin that does not begin when its node comes to lead is what needs attention and stands with its mount, until it begins", async (t) => {
+  const server = await PluginServer.start(t);
+  await server.register();
+  const flag = join(server.place.base, "flag");
+  const options = { refuses: `initialize while ${flag}` };
+  assert.equal((await server.mount("small", { options })).status, 204);
+  await server.ok("POST", "sys/seal");
+  writeFileSync(flag, "");
+  await server.test.unseal(server.opened.shares);
+  const troubles = async () => {
+    const { items } = await server.data("sys/attention");
+    return (items as { code: string; subject: string }[]).flatMap(({ code, subject }) =>
+      code === "mount.not-loaded" ? [subject] : [],
+    );
+  };
+  await until(async () => (await troubles()).length === 1);
+  assert.deepEqual(await troubles(), ["small/"]);
+  const mount = await server.data("sys/mounts/small");
+  assert.equal(mount["state"], "unloaded");
+  assert.match(String(mount["trouble"]), /could not be set up: it does not want to begin/);
+  const mounts = await server.data("sys/mounts");
+  assert.equal((mounts["small/"] as { state?: string }).state, "unloaded");
+  rmSync(flag);
+  await until(async () => (await server.call("GET", "small/pid")).status === 200);
+  assert.equal((await server.data("sys/mounts/small"))["state"], undefined);
+  assert.deepEqual(await troubles(), []);
 });
 
 test("a mount whose plugin is gone when the server is unsealed is what needs attention, until it is mended and reloaded", async (t) => {

@@ -1,7 +1,7 @@
 // An engine by the wire of others alone: keys and values in the storage of its mount, secrets that end, logins, and whatever tests
 // want of a plugin that it does badly.
 
-import { appendFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { ClientSession } from "@holdfast/shared/grpc/client-session";
 import { type Call, callUnary, type Served, serveUnary } from "@holdfast/shared/grpc/method";
@@ -62,7 +62,9 @@ export class SmallEngine {
       serveUnary(backend.initialize, async (_, call) => {
         this.#note("initialize");
         const { config } = this.#of(call);
-        if (config.get("refuses") === "initialize") {
+        const refuses = config.get("refuses") ?? "";
+        const [, file] = /^initialize while (.+)$/.exec(refuses) ?? [];
+        if (refuses === "initialize" || (file !== undefined && existsSync(file))) {
           return { err: errorOf(ErrorType.internal, "it does not want to begin") };
         }
         // Another cluster may write what it keeps.
