@@ -235,7 +235,7 @@ export class ForeignMount implements ForeignEngine {
   ): Promise<Reply> {
     const { wire, context, isAdmitted } = issued;
     if (secret === null) return plain;
-    if (this.#keepsNoLeases) {
+    if (isLengthAlone(secret)) {
       const seconds = Number((secret.leaseOptions?.ttl ?? 0n) / SECOND);
       return plain.with({ leased: { id: "", seconds, renewable: false } });
     }
@@ -248,14 +248,6 @@ export class ForeignMount implements ForeignEngine {
       throw error;
     }
     return plain.with({ lease });
-  }
-
-  /** The ecosystem's own engine for values tells how long one may be kept, as a secret that nothing ends: other servers, too, know it by
-   *  its name. */
-  get #keepsNoLeases(): boolean {
-    const { name, needs } = this.#parts;
-    const isIt = name === "kv" || name === "generic";
-    return isIt && needs.options["leased_passthrough"] !== "true";
   }
 
   #remember(path: string): void {
@@ -296,6 +288,7 @@ export class ForeignMount implements ForeignEngine {
   }
 
   async revoke(lease: LeaseFacts, signal: AbortSignal): Promise<void> {
+    if (keepsNothing(keptSecret(lease.internal))) return; // a lease of before
     await this.#work("revoke", lease, 0n, signal);
   }
 
@@ -437,6 +430,17 @@ const NO_TIMES: LeaseOptions = {
   issueTime: NO_TIME,
   maxTtl: 0n,
 };
+
+/** Of engines that tell how long a value may be kept, as the ecosystem's own for keys and values does, under whatever name it is
+ *  registered: nothing is made, and no plugin could say what to end. */
+function isLengthAlone(secret: WireSecret): boolean {
+  const isRenewable = secret.leaseOptions?.renewable ?? false;
+  return !isRenewable && keepsNothing({ internal: secret.internalData });
+}
+
+function keepsNothing({ internal }: { readonly internal: string }): boolean {
+  return internal === "" || internal === "null";
+}
 
 function isList(data: JsonObject | null): boolean {
   const keys = data?.["keys"];

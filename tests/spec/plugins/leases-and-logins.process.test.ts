@@ -45,6 +45,20 @@ test("a secret has a lease: looked up, renewed, revoked by the plugin with what 
   assert.ok(server.calls().includes("revoke creds/usual"));
 });
 
+test("how long a value may be kept is told without a lease, whatever the plugin is called, and its mount is disabled", async (t) => {
+  const server = await PluginServer.start(t);
+  await server.register();
+  await server.mount("small");
+  const value = await server.ok("GET", "small/values/one");
+  assert.deepEqual(
+    [at(value, "lease_id"), at(value, "lease_duration"), at(value, "renewable")],
+    ["", 900, false],
+  );
+  assert.equal((await server.call("LIST", "sys/leases/lookup/small")).status, 404);
+  await server.ok("DELETE", "sys/mounts/small");
+  assert.ok(!server.calls().some((line) => line.startsWith("revoke")));
+});
+
 test("no lease is left of a token that ends with its request, and its secret is ended", async (t) => {
   const server = await PluginServer.start(t);
   await server.register();

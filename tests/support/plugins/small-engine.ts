@@ -126,6 +126,21 @@ export class SmallEngine {
         return await this.#keys(request, call);
       case "creds":
         return await this.#creds(request, call);
+      case "values": // a length, as engines for keys and values tell it
+        return answer({
+          data: JSON.stringify({ value: 1 }),
+          secret: {
+            leaseOptions: {
+              ttl: 900n * SECOND,
+              maxTtl: 0n,
+              renewable: false,
+              increment: 0n,
+              issueTime: 0n,
+            },
+            internalData: "null",
+            leaseId: "",
+          },
+        });
       case "login":
         return await this.#login(request);
       case "echo":
