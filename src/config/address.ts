@@ -64,3 +64,11 @@ export function baseUrl(text: string): string | null {
     parseHostPort(`${authority}:1`) !== null;
   return known ? `${scheme}://${authority}` : null;
 }
+
+/** https://host:port of a cluster port, and nothing behind it; gives it without a slash at the end. Other clusters take no other form. */
+export function clusterUrl(text: string): string | null {
+  const authority = /^https:\/\/([^/?#@\s]+)\/?$/.exec(text)?.[1];
+  if (authority === undefined) return null;
+  const at = parseHostPort(authority);
+  return at === null || at.port === 0 ? null : `https://${showHostPort(at)}`;
+}

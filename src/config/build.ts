@@ -4,7 +4,7 @@ import { resolve, join } from "node:path";
 import { readRange } from "@holdfast/shared/text/addresses";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { baseUrl, isHost, isNetwork, parseHostPort } from "./address.ts";
+import { baseUrl, clusterUrl, isHost, isNetwork, parseHostPort } from "./address.ts";
 import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
 import { areasOf, overlaps, writtenFiles } from "./directories.ts";
@@ -38,8 +38,8 @@ export function makeConfig(top: Top, making: Making): Config {
   const directories = directoriesOf(top, path);
   const storage = values.storage.at(-1);
   const config: Config = {
-    apiAddr: urlOf(top, "api_addr", making),
-    clusterAddr: urlOf(top, "cluster_addr", making),
+    apiAddr: apiAddrOf(top, making),
+    clusterAddr: clusterAddrOf(top, making),
     clusterPort: clusterPortOf(top, making),
     clusterName: values.cluster_name,
     region: values.region,
@@ -147,17 +147,30 @@ function checkLifetimes(top: Top, making: Making): void {
   }
 }
 
-function urlOf(top: Top, key: "api_addr" | "cluster_addr", making: Making): string | null {
-  const text = top.values[key];
+function apiAddrOf(top: Top, making: Making): string | null {
+  const text = top.values.api_addr;
   if (text === null) return null;
   const url = baseUrl(text);
+  const problem = "expected an address such as https://host:8200, with nothing behind";
+  if (url === null) complain(top, "api_addr", making, problem);
+  return url;
+}
+
+function clusterAddrOf(top: Top, making: Making): string | null {
+  const text = top.values.cluster_addr;
+  if (text === null) return null;
+  const url = clusterUrl(text);
   if (url === null) {
-    complain(
-      top,
-      key,
-      making,
-      "expected an address such as https://host:8200, with nothing behind",
-    );
+    const problem = "expected https://host:port, such as https://a.example:8201: https, a port, and nothing behind";
+    complain(top, "cluster_addr", making, problem);
+  }
+  const hasPort = top.values.listener.some(
+    (block) => block.type === "tcp" && block.body.values.cluster_address !== null,
+  );
+  if (!hasPort) {
+    const problem =
+      'has no meaning without a cluster port: add cluster_address = "host:8201" to a tcp listener, or leave it out';
+    complain(top, "cluster_addr", making, problem);
   }
   return url;
 }

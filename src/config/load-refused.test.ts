@@ -40,7 +40,12 @@ test("-config-lenient turns unknown keys into warnings, and nothing else", async
   assert.equal(problems.length, 2);
 });
 
-const refused: readonly [name: string, text: string, problem: RegExp][] = [
+const CLUSTER_PORT =
+  'listener "tcp" { address = "127.0.0.1:1" tls_disable = true cluster_address = "127.0.0.1:2" }';
+
+type Refused = readonly [name: string, text: string, problem: RegExp];
+
+const refused: readonly Refused[] = [
   ["etcd", 'storage "etcd" {}', /:2:9: "storage etcd" is not in this version: clusters/],
   ["raft", 'storage "raft" { path = "x" }', /"storage raft" is not in this version/],
   [
@@ -177,6 +182,27 @@ const refused: readonly [name: string, text: string, problem: RegExp][] = [
     "a minimum above the maximum",
     'acl { token_min_expiration_ttl = "48h" }',
     /token_min_expiration_ttl must not be longer/,
+  ],
+  ...[
+    "https://a.example",
+    "http://a.example:8201",
+    "a.example:8201",
+    "https://a.example:0",
+    "https://a.example:65536",
+    "https://u@a.example:8201",
+    "https://a.example:8201/x",
+    "https://::1:8201",
+  ].map(
+    (address): Refused => [
+      `a cluster at ${address}`,
+      `cluster_addr = "${address}" ${CLUSTER_PORT}`,
+      /:2:\d+: "cluster_addr": expected https:\/\/host:port, such as https:/,
+    ],
+  ),
+  [
+    "an address of no cluster port",
+    'cluster_addr = "https://a.example:8201"',
+    /:2:\d+: "cluster_addr": has no meaning without a cluster port: add cluster_address/,
   ],
   [
     "a cluster port without a port",

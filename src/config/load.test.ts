@@ -259,12 +259,14 @@ test("a directory gives its files in the order of names, and nothing else in it"
 });
 
 test("the environment overrides files, and flags override the environment", async () => {
-  const file = `${LISTENER} log_level = "warn" ui = true api_addr = "http://a:1"`;
+  const port =
+    'listener "tcp" { address = "127.0.0.1:1" tls_disable = true cluster_address = "127.0.0.1:2" }';
+  const file = `${LISTENER} ${port} log_level = "warn" ui = true api_addr = "http://a:1"`;
   const env = {
     HOLDFAST_LOG_LEVEL: "error",
     HOLDFAST_UI: "false",
     HOLDFAST_API_ADDR: "",
-    HOLDFAST_CLUSTER_ADDR: "https://c:2",
+    HOLDFAST_CLUSTER_ADDR: "https://c:2/",
   };
   const { config } = await load({ "/etc/h.hcl": file }, { env });
   assert.deepEqual(

@@ -144,7 +144,7 @@ export const SETTINGS = {
     { env: "HOLDFAST_API_ADDR" },
   ),
   cluster_addr: text(
-    "Where other clusters are told to reach the cluster port: `https://host:port`",
+    "Where other clusters are told to reach the cluster port: `https://host:port`; needs `cluster_address`",
     "`cluster_address`",
     { env: "HOLDFAST_CLUSTER_ADDR" },
   ),

@@ -7,6 +7,7 @@ import { statusView } from "../../../src/cli/replication/status-view.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
+  type ClusterOptions,
   inSync,
   joined,
   startCluster,
@@ -157,9 +158,11 @@ test("R-6: an address that is none is refused, and the cluster stays what it was
 });
 
 test("status says to management tokens where secondaries are told to come: as somebody has named it, else cluster_addr, else the listener", async (t) => {
-  const configured = { cluster_addr: "https://lb.example:8201" };
-  const named = await startPrimary(t, { settings: configured, address: "dr.example:8201" });
-  const usual = await startPrimary(t, { settings: configured });
+  const configured: ClusterOptions = {
+    config: (config) => ({ ...config, clusterAddr: "https://lb.example:8201" }),
+  };
+  const named = await startPrimary(t, { ...configured, address: "dr.example:8201" });
+  const usual = await startPrimary(t, configured);
   const bare = await startPrimary(t);
   const addressOf = async (one: Cluster) => {
     const open = await one.status();

@@ -8,6 +8,7 @@ import { HOUR } from "@holdfast/shared/text/duration";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
   type Cluster,
+  type ClusterOptions,
   inSync,
   joined,
   sealedToken,
@@ -95,16 +96,16 @@ test("of two that join with one token at once one does, and the other hears that
   await inSync(a, b);
 });
 
+const calledAt = (clusterAddr: string): ClusterOptions => ({
+  config: (config) => ({ ...config, clusterAddr }),
+});
+
 test("a cluster is not told to follow itself", async (t) => {
   const { primary: a } = await startPrimaryBehind(t);
   const clusterPort = await freePort();
   const own = `https://127.0.0.1:${clusterPort}`;
-  const settings = {
-    outbound_allow: ["127.0.0.1"],
-    cluster_addr: own,
-    api_addr: "https://b.example",
-  };
-  const b = await joined(t, a, "site-b", { clusterPort, settings });
+  const settings = { outbound_allow: ["127.0.0.1"], api_addr: "https://b.example" };
+  const b = await joined(t, a, "site-b", { clusterPort, settings, ...calledAt(own) });
   await inSync(a, b);
   const operator = await b.operationToken(a.opened.shares);
   const update = (body: object) => b.dr("secondary/update-primary", body, operator);
@@ -186,7 +187,7 @@ test("a fenced primary names its secondary that was promoted, also after it was 
 });
 
 test("a primary that others would be sent to at no single host is none, and names what is missing", async (t) => {
-  const a = await startCluster(t, { settings: { cluster_addr: "https://0.0.0.0:8201" } });
+  const a = await startCluster(t, calledAt("https://0.0.0.0:8201"));
   const refused = await a.dr("primary/enable", {});
   refusedAs(
     refused,
