@@ -161,7 +161,8 @@ function clusterAddrOf(top: Top, making: Making): string | null {
   if (text === null) return null;
   const url = clusterUrl(text);
   if (url === null) {
-    const problem = "expected https://host:port, such as https://a.example:8201: https, a port, and nothing behind";
+    const problem =
+      "expected https://host:port, such as https://a.example:8201: https, a port, and nothing behind";
     complain(top, "cluster_addr", making, problem);
   }
   const hasPort = top.values.listener.some(

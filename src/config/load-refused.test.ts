@@ -192,13 +192,11 @@ const refused: readonly Refused[] = [
     "https://u@a.example:8201",
     "https://a.example:8201/x",
     "https://::1:8201",
-  ].map(
-    (address): Refused => [
-      `a cluster at ${address}`,
-      `cluster_addr = "${address}" ${CLUSTER_PORT}`,
-      /:2:\d+: "cluster_addr": expected https:\/\/host:port, such as https:/,
-    ],
-  ),
+  ].map((address): Refused => [
+    `a cluster at ${address}`,
+    `cluster_addr = "${address}" ${CLUSTER_PORT}`,
+    /:2:\d+: "cluster_addr": expected https:\/\/host:port, such as https:/,
+  ]),
   [
     "an address of no cluster port",
     'cluster_addr = "https://a.example:8201"',

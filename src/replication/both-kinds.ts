@@ -162,6 +162,7 @@ export class BothKinds {
       },
       takeOver: async () => {
         this.withheld.reread();
+        await this.dr.markRevoked(); // before anybody is heard in the other kind
         const { secondary } = await this.performance.enter();
         // Where the first copy was not whole when its place was taken the rooms stay as they are until it is.
         if (!secondary) await house.takeOver();

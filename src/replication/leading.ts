@@ -214,7 +214,7 @@ export class Leading {
         return { ...now, mode: "primary" } as Primary;
       throw failures.notPrimary(this.#parts.options.kind);
     };
-    this.#serving = links.serving(options, port, role, {
+    const serving = links.serving(options, port, role, {
       superseded: (epoch) => {
         this.#log.error("a secondary has heard of a later primary than this one", { epoch });
       },
@@ -223,7 +223,9 @@ export class Leading {
       lease,
       ...this.#hearing,
     });
-    this.#serving.open();
+    if (!options.store.following) await serving.markRevoked();
+    this.#serving = serving;
+    serving.open();
     // Of those of the other kind as well: the store knows one bound.
     options.store.takeAtMost(() => {
       const both = [this.#serving?.transactionBytes, options.beside?.().transactionBytes];

@@ -342,6 +342,11 @@ export class Replication {
 
   // --- life ---
 
+  /** Whom this primary has revoked while it could not write that is not believed in the other kind either. */
+  async markRevoked(): Promise<void> {
+    await this.#leading.serving?.markRevoked();
+  }
+
   /** Only what it is. */
   load(): void {
     this.#role.load();

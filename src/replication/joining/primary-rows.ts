@@ -20,6 +20,7 @@ const SECONDARIES = "secondaries/";
 const REVOKED = "revoked/";
 const REVOKED_CLUSTERS = "revoked-clusters";
 const REVOKED_THERE = "revoked-there";
+const UNMARKED = "revoked-unmarked";
 const REFUSED = "refused";
 const PAGE = 256;
 /** Of clusters that were revoked; the oldest of more go. */
@@ -299,6 +300,16 @@ export function isRevoked(reads: ViewReads, cluster: string): boolean {
   return wasRevoked(reads, cluster) && nameOfCluster(reads, cluster) === "";
 }
 
+/** Those that are to be revoked clusters in the rows of the other kind as well, which could not be written when they were revoked here. */
+export function putUnmarked(tx: Tx, ids: readonly string[]): void {
+  if (ids.length === 0) tx.delete(UNMARKED);
+  else tx.put(UNMARKED, ids.slice(-MAX_CLUSTERS), clusters);
+}
+
+export function storedUnmarked(reads: ViewReads): readonly string[] {
+  return reads.get(UNMARKED, clusters) ?? [];
+}
+
 interface StoredRefused {
   /** The cluster that leads in the place of this one, as far as is known. */
   readonly by: string;
@@ -324,6 +335,7 @@ export function forgetPrimary(tx: Tx): void {
   forgetMembers(tx);
   tx.delete(REVOKED_CLUSTERS);
   tx.delete(REVOKED_THERE);
+  tx.delete(UNMARKED);
 }
 
 /** It becomes a primary anew: another authority knows none of these. Who was revoked in the set is still believed by nobody. */

@@ -13,10 +13,12 @@ import type { IssuedCertificate } from "../../cluster/authority.ts";
 import { verifyServer } from "../../cluster/verify.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
 import { SystemRandom } from "../../system/random.ts";
+import { leaseLapsed } from "../failures.ts";
 import {
   forgetPrimary,
   isRevoked,
   putRefused,
+  putRevokedClusters,
   putRevokedThere,
   storedRefused,
   storedRevokedClusters,
@@ -68,6 +70,49 @@ test("who stood in for a primary and was revoked is not believed in the other ki
   await joins("berlin-again");
   assert.equal(isRevoked(besideView, CLUSTER), false);
   assert.deepEqual(storedRevokedClusters(besideView), [OTHER]);
+});
+
+/** A primary that has reached nobody for the time of its lease: it has revoked who stood in for it. */
+async function revokedInLapse() {
+  const stage = await SetStage.start();
+  const besideView = () => stage.made.barrier.view("local/replication/performance/");
+  const secondaries = () => {
+    const { view, clock, made } = stage;
+    const { random: own } = made.world;
+    return new Secondaries({ view, kind: "dr", clock, random: own, besideView: besideView() });
+  };
+  const joins = async (id: string, cluster = CLUSTER) => {
+    const { pair } = await secondaries().admit(id);
+    await secondaries().confirm(stage.peer(pair), cluster);
+  };
+  await joins("berlin");
+  await stage.made.store.follow(leaseLapsed);
+  const lapsed = secondaries();
+  assert.equal((await lapsed.revoke("berlin")).length, 1);
+  assert.equal(isRevoked(besideView(), CLUSTER), false, "nothing of it can be written yet");
+  await lapsed.markRevoked();
+  assert.equal(isRevoked(besideView(), CLUSTER), false);
+  return { stage, secondaries, besideView, joins };
+}
+
+test("who stood in for a primary and was revoked while nothing else could be written is marked when it can, also after a restart", async () => {
+  const { stage, secondaries, besideView } = await revokedInLapse();
+  await stage.restart();
+  await secondaries().markRevoked();
+  assert.equal(isRevoked(besideView(), CLUSTER), true);
+  await besideView().write((tx) => putRevokedClusters(tx, [], [CLUSTER]));
+  await secondaries().markRevoked();
+  assert.equal(isRevoked(besideView(), CLUSTER), false, "once");
+});
+
+test("one that stands in again before that could be marked is not marked any more", async () => {
+  const { stage, secondaries, besideView, joins } = await revokedInLapse();
+  await joins("munich", OTHER);
+  await secondaries().revoke("munich");
+  await joins("berlin-again");
+  await stage.made.store.lead();
+  await secondaries().markRevoked();
+  assert.deepEqual(storedRevokedClusters(besideView()), [OTHER]);
 });
 
 test("who becomes a primary again has another authority and knows nobody", async () => {

@@ -44,11 +44,13 @@ import {
   putRevokedClusters,
   putSecondary,
   putServer,
+  putUnmarked,
   storedMaterial,
   storedRefused,
   storedRevoked,
   storedSecondaries,
   storedSecondary,
+  storedUnmarked,
 } from "./primary-rows.ts";
 import type { ComingFilters } from "../filters/stored-filters.ts";
 import { isItself, type KnownCluster } from "./whose-id.ts";
@@ -136,7 +138,6 @@ export class Secondaries {
   readonly #kind: ReplicationKind;
   readonly #world: Issuing;
   readonly #beside: View | null;
-  readonly #unmarked = new Set<string>(); // in it, though they were revoked
   readonly #knownBefore: NonNullable<SecondariesOptions["knownBefore"]>;
   readonly #coming: ComingFilters | null;
   readonly #max: number;
@@ -244,13 +245,14 @@ export class Secondaries {
         for (const certificate of known.certificates) putRevoked(tx, id, certificate);
         putRevokedClusters(tx, [known.clusterId]);
         if (beside !== null) putRevokedClusters(tx.on(beside), [known.clusterId]);
-        else if (this.#beside !== null) this.#unmarked.add(known.clusterId);
+        else putUnmarked(tx, [...new Set([...storedUnmarked(tx), known.clusterId])]);
         deleteSecondary(tx, id);
         deleteExpired(tx, this.#now());
         return known.certificates.map(({ serial }) => serial);
       });
     const serials = await revoke(this.#beside).catch((error: unknown) => {
-      // A primary that reaches nobody writes these rows alone, and may write again when whom it misses is revoked.
+      // A primary that reaches nobody writes these rows alone, and may write again when whom it misses is revoked: what is to be
+      // marked then is written with the revocation, for a crash in between.
       if (isLapsed(error)) return revoke(null);
       throw error;
     });
@@ -261,11 +263,12 @@ export class Secondaries {
   /** Marks in the rows of the other kind who could not be marked there when it was revoked, unless that cannot be written yet. */
   async markRevoked(): Promise<void> {
     const beside = this.#beside;
-    if (beside === null || this.#unmarked.size === 0) return;
-    const clusters = [...this.#unmarked];
+    if (beside === null || storedUnmarked(this.#view).length === 0) return;
     try {
-      await beside.write((tx) => putRevokedClusters(tx, clusters));
-      for (const cluster of clusters) this.#unmarked.delete(cluster);
+      await this.#write((tx) => {
+        putRevokedClusters(tx.on(beside), storedUnmarked(tx));
+        putUnmarked(tx, []);
+      });
     } catch (error) {
       if (!isLapsed(error)) throw error;
     }
@@ -333,7 +336,13 @@ export class Secondaries {
       this.#coming?.take(tx, member, clusterId);
       putSecondary(tx, next);
       const isNew = member.used === null || member.clusterId !== clusterId;
-      if (isNew && this.#beside !== null) putRevokedClusters(tx.on(this.#beside), [], [clusterId]);
+      if (isNew && this.#beside !== null) {
+        putRevokedClusters(tx.on(this.#beside), [], [clusterId]);
+        putUnmarked(
+          tx,
+          storedUnmarked(tx).filter((one) => one !== clusterId),
+        );
+      }
       return next;
     });
   }

@@ -1,6 +1,7 @@
 // A primary at work: its set is served at the cluster port, secondaries are greeted and sent everything, and who is
 // revoked is gone. Loaded when a cluster first has something to do with others.
 
+import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
@@ -209,7 +210,7 @@ export class Serving {
       trouble: "could not count what secondaries have sealed",
       run: async () => {
         this.#countSealed();
-        if (this.#world.leads()) await this.#secondaries.markRevoked();
+        if (this.#world.leads()) await this.markRevoked();
       },
       period: 5n * SECOND,
       timers,
@@ -381,10 +382,21 @@ export class Serving {
     this.#transactionBytes = this.#leastBytes();
     if (this.#secondaries.known().every(({ used }) => used === null)) {
       await this.#world.lease.release();
-      await this.#secondaries.markRevoked();
+      await this.markRevoked();
     }
     const isFormer = await this.#world.revokeFormer(isMeant);
     return revoked.length === 0 && isFormer ? [id] : revoked;
+  }
+
+  /** In the other kind, before anybody is heard there: who could not be marked when it was revoked. What fails is done later. */
+  async markRevoked(): Promise<void> {
+    try {
+      await this.#secondaries.markRevoked();
+    } catch (error) {
+      this.#world.log.warn("could not write down who is revoked among those that share data", {
+        cause: describe(error),
+      });
+    }
   }
 
   /** By its own id; else by that of its cluster, by the one that it had at the primary of before, or by that of the set where it is

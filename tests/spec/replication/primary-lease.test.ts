@@ -41,13 +41,14 @@ function read(cluster: Cluster, path: string): Promise<Answer> {
 const stateOf = async (cluster: Cluster) => (await cluster.status())["state"];
 
 /** A pair whose way is cut, and the clock of the primary. */
-async function parted(t: TestContext) {
+async function parted(t: TestContext, also: (primary: Cluster) => Promise<void> = async () => {}) {
   const clock = new PassingClock();
   const kept = { settings: LEASE, world: { clock }, generations: new KeptGenerations() };
   const { primary: a, way, clusterPort } = await startPrimaryBehind(t, kept);
   is(await write(a, "x"), 200);
   const b = await joined(t, a);
   await inSync(a, b);
+  await also(a);
   way.cut();
   await until(async () => (await stateOf(b)) === "idle");
   /** Another process begins with what the primary has left. */
@@ -145,6 +146,29 @@ test("where the secondary is lost for good it is revoked, and the primary goes o
   is(await write(a, "z"), 200);
   const beside = a.server.server.barrier.view("local/replication/performance/");
   await until(() => storedRevokedClusters(beside).includes(cluster)); // as soon as it can be written
+});
+
+test("who is revoked while the primary has stopped is marked in the other kind before that writes again, also after a crash", async (t) => {
+  const {
+    a: before,
+    b,
+    way,
+    clock,
+    crash,
+  } = await parted(t, async (primary) => {
+    await inSync(primary, await joined(t, primary, "site-c"));
+  });
+  await lapsed(before, clock);
+  const cluster = await b.clusterId();
+  is(await before.dr("primary/revoke-secondary", { id: "site-b" }), 204);
+  assert.equal(await stateOf(before), "lapsed", "the other one is not heard of");
+  const a = await crash();
+  await a.server.unseal(a.opened.shares);
+  assert.equal(await stateOf(a), "lapsed");
+  way.heal();
+  await until(async () => (await stateOf(a)) === "running");
+  const beside = a.server.server.barrier.view("local/replication/performance/");
+  assert.deepEqual(storedRevokedClusters(beside), [cluster]);
 });
 
 test("one that has stopped is demoted, or leaves its set, like every primary", async (t) => {
