@@ -12,10 +12,16 @@ import { broker, type ConnInfo } from "@holdfast/plugin-sdk/wire/processes";
 import type { Offered } from "../ports.ts";
 import type { Translation } from "../runners/runner.ts";
 import { listenForPlugin, type Pair, type PluginListener } from "./link.ts";
+import type { OutputPace } from "./output.ts";
+
+/** Calls at a time on one connection: others wait in the plugin. */
+const LIMITS = { ...PLUGIN_LIMITS, streams: 64 } as const;
 
 export interface BrokerParts {
   readonly channel: Channel;
   readonly world: SessionWorld;
+  /** Of all that the process says without being asked. */
+  readonly pace: OutputPace;
   readonly pair: Pair;
   /** Where its sockets are made. */
   readonly folder: string;
@@ -56,7 +62,7 @@ export class Broker {
       const session = new ServerSession(socket, world, {
         table: services,
         peer: null,
-        limits: PLUGIN_LIMITS,
+        limits: LIMITS,
         trouble,
       });
       sessions.add(session);
@@ -103,7 +109,7 @@ export class Broker {
     try {
       const theirs = callBidirectional(this.#parts.channel, broker.startStream, this.#words());
       // What it announces are services of its own, which nobody here calls.
-      for await (const _ of theirs);
+      for await (const { address } of theirs) await this.#parts.pace.message(address.length);
     } catch {
       // how it ended does not matter: nothing can be said by it any more
     }

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { PluginPlace, runs } from "../../../tests/support/plugins/plugin-place.ts";
+import { keepersOf, PluginPlace, runs } from "../../../tests/support/plugins/plugin-place.ts";
 import { hold } from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
 import { SystemChildProcesses } from "../../system/child-processes.ts";
@@ -35,15 +35,7 @@ async function killed(server: ChildProcess): Promise<void> {
 }
 
 function keeperOf(place: PluginPlace): number {
-  const folder = join(place.temporary, place.runs()[0] ?? "");
-  const found = children.all().find((pid) => {
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-      return words.includes("holdfast-keeper") && words.includes(folder);
-    } catch {
-      return false;
-    }
-  });
+  const [found] = keepersOf(place);
   assert.ok(found !== undefined);
   return found;
 }

@@ -22,6 +22,11 @@ class NotThePlugin extends OwnError {
 
 const H2 = "h2";
 const BEFORE_1_4_4 = "unused";
+/** Connections of a plugin to one service: one that is there, and one that takes its place. */
+const MAX_OPEN = 2;
+/** Of whoever has not said yet who he is. */
+const MAX_COMING = 8;
+const HANDSHAKE_WITHIN = 5000; // ms
 
 export async function dialPlugin(
   path: string,
@@ -100,23 +105,32 @@ export interface ListenOptions {
   readonly accept: (socket: TLSSocket) => void;
   /** It looks for another name than ours: its library is from before 1.4.4, and takes no certificate of ours. */
   readonly tooOld: () => void;
+  /** In milliseconds. Default: five seconds. */
+  readonly handshakeWithin?: number;
 }
 
 export async function listenForPlugin(options: ListenOptions): Promise<PluginListener> {
   const { path, pair, isForOthers, accept, tooOld } = options;
   const open = new Set<TLSSocket>();
+  const raw = new Set<Socket>();
   const server = createServer({
     ...credentials(pair),
     requestCert: true,
+    handshakeTimeout: options.handshakeWithin ?? HANDSHAKE_WITHIN,
     ALPNProtocols: [H2],
     SNICallback: (name, done) => {
       if (name === BEFORE_1_4_4) tooOld();
       done(null);
     },
   });
+  server.maxConnections = MAX_OPEN + MAX_COMING;
+  server.on("connection", (socket: Socket) => {
+    raw.add(socket);
+    socket.once("close", () => raw.delete(socket));
+  });
   server.on("secureConnection", (socket) => {
     socket.on("error", () => {});
-    if (!isThePlugin(socket, pair)) return void socket.destroy();
+    if (!isThePlugin(socket, pair) || open.size >= MAX_OPEN) return void socket.destroy();
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     accept(socket);
@@ -131,7 +145,7 @@ export async function listenForPlugin(options: ListenOptions): Promise<PluginLis
     close: () =>
       new Promise((closed) => {
         server.close(() => closed());
-        for (const socket of open) socket.destroy();
+        for (const socket of [...open, ...raw]) socket.destroy();
       }),
   };
 }

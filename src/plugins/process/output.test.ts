@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { makeLog } from "@holdfast/shared/log";
 import { SECOND } from "@holdfast/shared/text/duration";
 import {
+  LAST_LINES,
   Lines,
   MAX_BYTES_A_SECOND,
   MAX_LINE,
@@ -40,7 +41,11 @@ function drivenWorld() {
 
 test("T-H14: a line without an end is cut, and costs no more than is kept of it", () => {
   const lines: string[] = [];
-  const reader = new Lines((line) => lines.push(line));
+  const reader = new Lines({
+    line: (line) => lines.push(line),
+    isSpent: false,
+    passedOver: () => assert.fail("it is logged as fast as it comes"),
+  });
   const piece = Buffer.alloc(2 ** 20, "x");
   for (let i = 0; i < 256; i++) reader.add(piece);
   reader.add(Buffer.from("\nsecond\r\n\nthird"));
@@ -75,6 +80,54 @@ test("T-H14: what floods is read by its pace and left in the pipe, and everythin
     pass(SECOND);
   }
   assert.equal(read, 8 * MAX_BYTES_A_SECOND);
+});
+
+test("T-H14: of a flood of short lines the last are read, and the others counted", () => {
+  const lines: string[] = [];
+  let passed = 0;
+  let isSpent = false;
+  const reader = new Lines({
+    line: (line) => (isSpent = lines.push(line) >= 100),
+    get isSpent() {
+      return isSpent;
+    },
+    passedOver: (more) => (passed += more),
+  });
+  reader.add(Buffer.alloc(2 ** 20, "\n"));
+  assert.deepEqual([lines.length, passed], [0, 0], "an empty line is none");
+  reader.add(Buffer.from("cut in "));
+  reader.add(Buffer.from(`two\n${"a\n".repeat(2 ** 19)}it breaks\nhere`));
+  reader.flush();
+  assert.equal(lines.length, 100 + LAST_LINES + 1);
+  assert.equal(lines[0], "cut in two");
+  assert.deepEqual(lines.slice(-2), ["it breaks", "here"]);
+  assert.equal(passed + lines.length, 1 + 2 ** 19 + 2);
+  reader.add(Buffer.from(`begun ${"\n".repeat(2 * LAST_LINES)}`));
+  reader.flush();
+  assert.deepEqual(lines.at(-1), "here", "what was begun is passed over as a whole");
+});
+
+test("T-H14: messages that carry nothing have the pace of those that do", async () => {
+  const { world, pass } = drivenWorld();
+  const pace = new OutputPace(world);
+  let read = 0;
+  let isOver = false;
+  const reading = (async () => {
+    while (!isOver) {
+      await pace.message(0);
+      read++;
+    }
+  })();
+  const most = MAX_BYTES_A_SECOND / 1024;
+  for (let second = 1; second <= 3; second++) {
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(read <= second * most, `${read} in ${second} s`);
+    pass(SECOND);
+  }
+  assert.ok(read >= 2 * most - 2);
+  isOver = true;
+  pass(SECOND);
+  await reading;
 });
 
 test("lines are logged at their level under the name, up to so many a second; what is left out is counted", () => {

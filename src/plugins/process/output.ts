@@ -12,6 +12,8 @@ export const MAX_BYTES_A_SECOND = 1024 * 1024;
 export const MAX_LINES_A_SECOND = 1000;
 export const MAX_LINE = 64 * 1024;
 export const LAST_LINES = 20;
+/** Of the bytes of a second: what a message costs, however little it carries. */
+const A_MESSAGE = 1024;
 const MAX_LAST_LINE = 512;
 const MAX_FIELDS = 32;
 const MAX_FIELD = 2048;
@@ -44,10 +46,23 @@ export class OutputPace {
     return this.#bytes < MAX_BYTES_A_SECOND;
   }
 
+  /** Resolves when another message may be read after this one: at once, or in the next second. */
+  async message(bytes: number): Promise<void> {
+    if (!this.read(Math.max(bytes, A_MESSAGE))) {
+      await new Promise<void>((resolve) => this.later(resolve));
+    }
+  }
+
   /** Whether another line may be logged in this second. */
   line(): boolean {
     this.#turn();
     return ++this.#lines <= MAX_LINES_A_SECOND;
+  }
+
+  /** Whether no other may. */
+  get isOutOfLines(): boolean {
+    this.#turn();
+    return this.#lines >= MAX_LINES_A_SECOND;
   }
 
   /** Calls in the next second. */
@@ -93,21 +108,38 @@ export function readPaced(stream: Readable, pace: OutputPace, take: (bytes: Buff
   });
 }
 
-/** Bytes into lines. A line that is too long is cut, and the rest of it passed over. */
+export interface LineTaker {
+  line(text: string): void;
+  /** Whether lines are not logged any more for now, so that of many the last are enough. */
+  readonly isSpent: boolean;
+  /** So many were not even made into lines. */
+  passedOver(lines: number): void;
+}
+
+const LINE_END = 0x0a;
+
+/** Bytes into lines. A line that is too long is cut, and the rest of it passed over; so are lines that nobody would log. */
 export class Lines {
-  readonly #max: number;
-  readonly #take: (line: string) => void;
+  readonly #taker: LineTaker;
   #parts: Buffer[] = [];
   #length = 0;
 
-  constructor(take: (line: string) => void, max: number = MAX_LINE) {
-    this.#take = take;
-    this.#max = max;
+  constructor(taker: LineTaker) {
+    this.#taker = taker;
   }
 
   add(bytes: Buffer): void {
+    let isPassed = false;
     for (let from = 0; from < bytes.length;) {
-      const end = bytes.indexOf(0x0a, from);
+      if (this.#length === 0 && bytes[from] === LINE_END) {
+        from++; // an empty line is none
+        continue;
+      }
+      if (!isPassed && this.#taker.isSpent) {
+        isPassed = true;
+        from = this.#passOver(bytes, from);
+      }
+      const end = bytes.indexOf(LINE_END, from);
       this.#keep(bytes.subarray(from, end < 0 ? bytes.length : end));
       if (end < 0) return;
       this.flush();
@@ -121,11 +153,27 @@ export class Lines {
     const line = concat(...this.#parts).toString("utf8");
     this.#parts = [];
     this.#length = 0;
-    this.#take(line.endsWith("\r") ? line.slice(0, -1) : line);
+    this.#taker.line(line.endsWith("\r") ? line.slice(0, -1) : line);
+  }
+
+  /** Where the last lines begin, which may tell why it ended. Those before are counted: a flood of short ones is half a million
+   *  in a second. */
+  #passOver(bytes: Buffer, from: number): number {
+    let last = bytes.length;
+    for (let kept = 0; kept <= LAST_LINES; kept++) {
+      last = last === 0 ? -1 : bytes.lastIndexOf(LINE_END, last - 1);
+      if (last < from) return from;
+    }
+    let lines = 0;
+    for (let at = from; at <= last; at++) if (bytes[at] === LINE_END) lines++;
+    this.#parts = [];
+    this.#length = 0;
+    this.#taker.passedOver(lines);
+    return last + 1;
   }
 
   #keep(part: Buffer): void {
-    const room = this.#max - this.#length;
+    const room = MAX_LINE - this.#length;
     if (room <= 0 || part.length === 0) return;
     const kept = Buffer.from(part.subarray(0, room)); // a slice would keep all that came with it
     this.#parts.push(kept);
@@ -145,7 +193,7 @@ export interface PluginLogOptions {
 }
 
 /** Lines of standard error, in the log. */
-export class PluginLog {
+export class PluginLog implements LineTaker {
   readonly #options: PluginLogOptions;
   readonly #log: Log;
   #last: string[] = [];
@@ -160,16 +208,20 @@ export class PluginLog {
   }
 
   line(text: string): void {
-    const { pace, dropped } = this.#options;
     this.#last.push(text.slice(0, MAX_LAST_LINE));
     if (this.#last.length > LAST_LINES) this.#last.shift();
-    if (pace.line()) {
-      this.#tellDropped();
-      this.#write(text);
-    } else {
-      this.#dropped++;
-      dropped(1);
-    }
+    if (!this.#options.pace.line()) return this.passedOver(1);
+    this.#tellDropped();
+    this.#write(text);
+  }
+
+  get isSpent(): boolean {
+    return this.#options.pace.isOutOfLines;
+  }
+
+  passedOver(lines: number): void {
+    this.#dropped += lines;
+    this.#options.dropped(lines);
   }
 
   /** As one text for one line of a log, its end where it is long. */

@@ -6,8 +6,39 @@ import { serveUnary, serviceTable } from "@holdfast/shared/grpc/method";
 import { backend } from "@holdfast/plugin-sdk/wire/backend";
 import { storage } from "@holdfast/plugin-sdk/wire/storage";
 import { callUnary } from "@holdfast/shared/grpc/method";
-import { hold, PluginPlace, runs, say } from "../../../tests/support/plugins/plugin-place.ts";
+import {
+  hold,
+  keepersOf,
+  PluginPlace,
+  runs,
+  say,
+} from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
+
+test("the first to start may be several at once: they have one folder and one keeper", async () => {
+  const place = new PluginPlace();
+  let keepers: number[] = [];
+  const processes = await place.open();
+  try {
+    const programs = [1, 2, 3, 4].map((n) =>
+      place.program({ name: `small${n}`, command: `${n}.mjs` }),
+    );
+    const held = await Promise.all(programs.map((program) => hold(processes, program)));
+    assert.deepEqual(
+      processes.reports().map(({ state }) => state),
+      ["ready", "ready", "ready", "ready"],
+    );
+    assert.equal(place.runs().length, 1);
+    keepers = keepersOf(place);
+    assert.equal(keepers.length, 1);
+    await Promise.all(held.map((one) => one.release()));
+  } finally {
+    await processes.close();
+    assert.ok(!keepers.some(runs));
+    assert.deepEqual(place.runs(), []);
+    place.remove();
+  }
+});
 
 test("a process is started, called, reaches what it is offered, and is gone when it is let go", async () => {
   const place = new PluginPlace();

@@ -44,8 +44,9 @@ export class RunFolder {
   readonly #run: string;
   readonly path: string;
   #count = 0;
-  #keeper: Child | null = null;
-  #isMade = false;
+  /** Several begin at once: of each there is one, which all wait for. */
+  #made: Promise<void> | null = null;
+  #keeper: Promise<Child> | null = null;
 
   constructor(parts: RunFolderParts) {
     this.#parts = parts;
@@ -102,18 +103,27 @@ export class RunFolder {
 
   /** Nothing of ours runs any more. */
   async close(): Promise<void> {
-    const keeper = this.#keeper;
+    const watching = this.#keeper;
     this.#keeper = null;
-    if (keeper !== null) {
-      keeper.killGroup();
-      await keeper.exited;
-    }
-    if (this.#isMade) await this.#parts.files.removeFolder(this.path);
-    this.#isMade = false;
+    const keeper = await watching?.catch(() => null);
+    keeper?.killGroup();
+    await keeper?.exited;
+    const made = this.#made;
+    this.#made = null;
+    await made?.catch(() => {});
+    if (made !== null) await this.#parts.files.removeFolder(this.path);
   }
 
-  async #make(): Promise<void> {
-    if (this.#isMade) return;
+  /** Where it cannot be made, the next start tries again. */
+  #make(): Promise<void> {
+    this.#made ??= this.#makeNow().catch((error: unknown) => {
+      this.#made = null;
+      throw error;
+    });
+    return this.#made;
+  }
+
+  async #makeNow(): Promise<void> {
     const { files, children, temporary } = this.#parts;
     const longest = join(this.path, "99999999", "ours").length + 1 + NAME_LENGTH;
     if (longest > MAX_SOCKET_PATH) {
@@ -129,28 +139,38 @@ export class RunFolder {
     } catch (error) {
       throw temporaryUnfit(describe(error), { cause: error });
     }
-    this.#isMade = true;
   }
 
   /** One for all; where somebody has ended it, the next start of a plugin makes another. */
-  async #watch(): Promise<void> {
-    if (this.#keeper !== null) return;
-    const { children, log } = this.#parts;
+  #watch(): Promise<Child> {
+    if (this.#keeper !== null) return this.#keeper;
+    const starting = this.#startKeeper();
+    this.#keeper = starting;
+    void this.#forgetWhenGone(starting);
+    return starting;
+  }
+
+  async #forgetWhenGone(starting: Promise<Child>): Promise<void> {
+    const keeper = await starting.catch(() => null); // told to whoever needs it
+    await keeper?.exited;
+    if (this.#keeper !== starting) return;
+    this.#keeper = null;
+    if (keeper === null) return;
+    this.#parts.log.warn(
+      "the keeper of plugin processes was ended by somebody; the next start of a plugin makes another",
+    );
+  }
+
+  async #startKeeper(): Promise<Child> {
+    const { children } = this.#parts;
     const keeper = await children.start({
       file: SHELL,
       args: ["-c", KEEPER_SCRIPT, "holdfast-keeper", this.path, `${RUN_MARK}=${this.#run}`],
       env: { PATH: "/usr/bin:/bin" },
       isTied: true,
     });
-    this.#keeper = keeper;
     for (const stream of [keeper.stdout, keeper.stderr]) stream.resume();
-    void keeper.exited.then(() => {
-      if (this.#keeper !== keeper) return;
-      this.#keeper = null;
-      log.warn(
-        "the keeper of plugin processes was ended by somebody; the next start of a plugin makes another",
-      );
-    });
+    return keeper;
   }
 }
 

@@ -93,7 +93,7 @@ export class StartedProcess {
   private constructor(parts: StartedParts) {
     this.#parts = parts;
     const { running, pace, log } = parts;
-    const lines = new Lines((line) => log.line(line));
+    const lines = new Lines(log);
     readPaced(running.stderr, pace, (bytes) => lines.add(bytes));
     running.stderr.once("close", () => lines.flush());
     this.#exited = running.exited.then(async (exit) => {
@@ -171,6 +171,7 @@ export class StartedProcess {
     const { running, world } = this.#parts;
     this.#cause ??= "it was stopped";
     this.#isWanted = true;
+    const timer = world.timers.after(STOPS_WITHIN, () => running.kill());
     await this.#broker?.close();
     const session = this.#session;
     if (session?.isOpen === true) {
@@ -178,7 +179,6 @@ export class StartedProcess {
       const shutdown = callUnary(session, controller.shutdown, {}, { timeout: STOPS_WITHIN });
       void shutdown.catch(() => {});
     }
-    const timer = world.timers.after(STOPS_WITHIN, () => running.kill());
     if (session === null) running.kill();
     await this.#exited;
     timer.cancel();
@@ -301,10 +301,11 @@ export class StartedProcess {
   }
 
   #openBroker(session: ClientSession, pair: Pair): void {
-    const { world, folders, isForOthers, translation, trouble } = this.#parts;
+    const { world, folders, isForOthers, translation, pace, trouble } = this.#parts;
     this.#broker = new Broker({
       channel: session,
       world,
+      pace,
       pair,
       folder: folders.ours,
       isForOthers,
@@ -317,11 +318,11 @@ export class StartedProcess {
 
   async #readStdio(session: ClientSession): Promise<void> {
     const { pace, log } = this.#parts;
-    const lines = new Lines((line) => log.line(line));
+    const lines = new Lines(log);
     try {
       for await (const { channel, data } of callStream(session, stdio.streamStdio, {})) {
         if (channel === STDERR) lines.add(Buffer.from(data));
-        if (!pace.read(data.length)) await new Promise<void>((resolve) => pace.later(resolve));
+        await pace.message(data.length);
       }
     } catch {
       // It has none, or is gone.

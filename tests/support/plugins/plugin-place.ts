@@ -174,6 +174,19 @@ export async function say(
   return (await callUnary(held.channel, ask, { what, text }, options)).text;
 }
 
+/** Who watches over processes of the place: each leads a group of its own. */
+export function keepersOf(place: PluginPlace): number[] {
+  const folders = place.runs().map((name) => join(place.temporary, name));
+  return new SystemChildProcesses().all().filter((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words.includes("holdfast-keeper") && folders.some((folder) => words.includes(folder));
+    } catch {
+      return false; // gone meanwhile
+    }
+  });
+}
+
 /** Whether anything runs under the number. */
 export function runs(pid: number): boolean {
   return new SystemChildProcesses().look(pid) !== null;
