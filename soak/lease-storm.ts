@@ -10,7 +10,7 @@ import { LoadConnection } from "../bench/load/load-connection.ts";
 import { quantile } from "../bench/measure.ts";
 import { pacedLoad } from "../bench/load/paced-load.ts";
 import type { Api } from "./api/api-server.ts";
-import { OutsideJournal } from "./engine-ledger.ts";
+import { OutsideJournal } from "./engines/engine-ledger.ts";
 import { type FreshServer, withFreshServer } from "./fresh-server.ts";
 import { type Result, resultOf } from "./result.ts";
 

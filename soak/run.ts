@@ -8,7 +8,7 @@ import { bitflip } from "./disk/bitflip.ts";
 import { cloudCrash } from "./clouds/cloud-crash.ts";
 import { cloudRate } from "./clouds/cloud-rate.ts";
 import { cloudThrottle } from "./clouds/cloud-throttle.ts";
-import { engineKill9 } from "./engine-kill9.ts";
+import { engineKill9 } from "./engines/engine-kill9.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { fsyncfail } from "./disk/fsyncfail.ts";
 import { clusterPort } from "./cluster/cluster-port.ts";
@@ -56,6 +56,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   waiters        blocking queries, one write        --n N (10000)
   one-time       one exchange, whatever happens     --rounds N (100)  --cycles N (50)
   engine-kill9   SIGKILL inside issue and revoke    --rounds N (500)
+  plugin-kill9   the same, of a plugin and of its server  --rounds N (200)
   lease-storm    leases that end in one second      --n N (100000)
   cloud-crash    SIGKILL at each call to a cloud    --stride N (1)  --only TEXT (all flows)
   cloud-throttle clouds that throttle every other   --n N (500)
@@ -100,6 +101,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   waiters: ["n", "seed", "plant"],
   "one-time": ["rounds", "cycles", "seed", "plant"],
   "engine-kill9": ["rounds", "seed", "plant"],
+  "plugin-kill9": ["rounds", "seed", "plant"],
   "lease-storm": ["n", "plant"],
   "cloud-crash": ["stride", "only", "plant"],
   "cloud-throttle": ["n", "plant"],
@@ -219,6 +221,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     oneTime({ rounds, cycles, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
   "engine-kill9": ({ rounds = 500 }, plant) =>
     engineKill9({ rounds, seed, say, ...(plant ? { plant: "no-undo" } : {}) }),
+  "plugin-kill9": ({ rounds = 200 }, plant) =>
+    engineKill9({ rounds, asPlugin: true, seed, say, ...(plant ? { plant: "no-undo" } : {}) }),
   "lease-storm": ({ n = 100_000 }, plant) =>
     leaseStorm({ n, say, ...(plant ? { plant: "blocking" } : {}) }),
   "cloud-crash": ({ stride, only }, plant) =>

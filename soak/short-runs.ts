@@ -51,6 +51,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "cloud-rate": { green: ["--n", "24"], red: ["--n", "8"] },
   bitflip: { green: ["--images", "30"], red: "tested" },
   "engine-kill9": { green: ["--rounds", "10"], red: "tested" },
+  "plugin-kill9": { green: ["--rounds", "8"], red: ["--rounds", "12"] },
   "static-catchup": { green: ["--n", "20"], red: "tested" },
   "api-powerloss": { green: ["--images", "12"], red: ["--images", "20"] },
   "one-time": { green: ["--rounds", "10", "--cycles", "3"], red: "tested" },

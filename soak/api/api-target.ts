@@ -14,7 +14,7 @@ import { SystemTimers } from "../../src/system/timers.ts";
 import * as server from "../../src/server/server.ts";
 import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
-import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
+import { type CountingPartOptions, countingType, tickOften } from "../engines/counting-part.ts";
 import { MovedClock } from "../moved-clock.ts";
 import {
   lateWatch,

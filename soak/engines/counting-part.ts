@@ -4,9 +4,9 @@
 
 import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import type { Mounts } from "../src/mounts/mounts.ts";
-import { countingEngine } from "../tests/support/stores/counting-engine.ts";
-import { outsideInFile, type Step } from "../tests/support/stores/outside.ts";
+import type { Mounts } from "../../src/mounts/mounts.ts";
+import { countingEngine } from "../../tests/support/stores/counting-engine.ts";
+import { type Outside, outsideInFile, type Step } from "../../tests/support/stores/outside.ts";
 
 export interface CountingPartOptions {
   readonly journal: string;
@@ -32,8 +32,13 @@ export function countingType(options: CountingPartOptions): EngineType<unknown> 
     });
   }
   if (plant === "blocking") outside.happen("revoke", block);
+  return countingIn(outside, plant === "no-undo");
+}
+
+/** `neverUndoes`: it says that it has undone what it has not. */
+export function countingIn(outside: Outside, neverUndoes: boolean): EngineType<unknown> {
   const type = countingEngine(outside, { minUndoAge: MIN_UNDO_AGE });
-  return anyEngine(plant === "no-undo" ? { ...type, undo: { object: async () => {} } } : type);
+  return anyEngine(neverUndoes ? { ...type, undo: { object: async () => {} } } : type);
 }
 
 export function tickOften(mounts: Pick<Mounts, "tick">): void {

@@ -2,7 +2,7 @@
 // outside once a server that was killed is up again and has had the time to undo what was left behind.
 
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
-import type { OutsideEvent } from "../tests/support/stores/outside.ts";
+import type { OutsideEvent } from "../../tests/support/stores/outside.ts";
 
 /** living: nobody asked for its end. ending: somebody did, or its time is over. ended: acknowledged. */
 export type State = "living" | "ending" | "ended";

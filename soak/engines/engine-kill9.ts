@@ -1,21 +1,25 @@
 // SIGKILL inside the issue and the revocation of secrets, at each step of an engine and at random, also
 // while a server that was killed puts right what was left: no object outside without its lease after
-// rollback, no acknowledged lease lost, none revoked again once its end was acknowledged.
+// rollback, no acknowledged lease lost, none revoked again once its end was acknowledged. The same for an
+// engine that is a plugin, where it is the server that dies, or the plugin alone.
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Prng } from "../sim/prng.ts";
-import { at } from "../tests/support/http-client.ts";
-import type { Step } from "../tests/support/stores/outside.ts";
-import type { ApiTargetOptions } from "./api/api-target.ts";
-import { Api, type Keys, NodePlace, ServerProcess, texts } from "./api/api-server.ts";
-import { isDisconnected } from "./api/api-workload.ts";
-import { discard, scratch } from "./child.ts";
+import { Prng } from "../../sim/prng.ts";
+import { at } from "../../tests/support/http-client.ts";
+import type { Step } from "../../tests/support/stores/outside.ts";
+import type { ApiTargetOptions } from "../api/api-target.ts";
+import { type ArmedDeath, AsPlugin, BuiltIn, type CountingSide } from "./counting-sides.ts";
+import { Api, type Keys, NodePlace, ServerProcess, texts } from "../api/api-server.ts";
+import { isDisconnected } from "../api/api-workload.ts";
+import { discard, scratch } from "../child.ts";
 import { EngineLedger, type Known, OutsideJournal } from "./engine-ledger.ts";
-import { type Result, resultOf } from "./result.ts";
-import { errorText } from "../tests/support/error-text.ts";
+import { type Result, resultOf } from "../result.ts";
+import { errorText } from "../../tests/support/error-text.ts";
 
 export interface EngineKill9Options {
+  /** The engine is a process of its own. Default: it is built in. */
+  readonly asPlugin?: boolean;
   readonly rounds: number;
   readonly seed: number;
   readonly plant?: "no-undo" | "write-behind";
@@ -24,12 +28,14 @@ export interface EngineKill9Options {
 
 const CLIENTS = 8;
 const MAX_LIVING = 60; // more are revoked rather than added to
-const MAX_ARRIVALS = 12; // at the step, before the kill
+const MAX_ARRIVALS = 24; // at the step, before the kill
 const LONGEST_RUN_MS = 300; // before a kill at random
 const PATIENCE_MS = 5000; // for a step to be reached; then the kill comes from outside
 const LONGEST_SETTLING_MS = 20_000;
 const LONGEST_PLANTED_MS = 4000; // it does not settle, which is the point
 const POLL_MS = 40;
+const OVERDUE_MS = 1000; // settled by then, or it waits for its next try
+const NEXT_TRY_S = 61;
 const SCENES: readonly (Step | "random")[] = [
   "issue",
   "recorded",
@@ -43,7 +49,7 @@ const SCENES: readonly (Step | "random")[] = [
 const PUTTING_RIGHT: readonly string[] = ["undo", "undone"];
 
 export async function engineKill9(options: EngineKill9Options): Promise<Result> {
-  const directory = scratch("engine-kill9");
+  const directory = scratch(options.asPlugin === true ? "plugin-kill9" : "engine-kill9");
   const run = new Run(options, directory);
   try {
     await run.initialise();
@@ -65,7 +71,7 @@ class Run {
   readonly #options: EngineKill9Options;
   readonly #random: Prng;
   readonly #beside: string;
-  readonly #journalPath: string;
+  readonly #side: CountingSide;
   readonly #place: NodePlace;
   readonly #ledger: EngineLedger;
   #server: ServerProcess | null = null;
@@ -76,6 +82,7 @@ class Run {
   #revoked = 0;
   #lost = 0;
   #atStep = 0;
+  #ofPlugin = 0;
   readonly wrong: string[] = [];
   kills = 0;
 
@@ -83,14 +90,17 @@ class Run {
     this.#options = options;
     this.#random = new Prng(options.seed);
     this.#beside = join(directory, "beside");
-    this.#journalPath = join(directory, "outside");
+    const neverUndoes = options.plant === "no-undo";
+    const Side = options.asPlugin === true ? AsPlugin : BuiltIn;
+    this.#side = new Side(directory, neverUndoes);
     this.#place = new NodePlace(join(directory, "node"));
-    this.#ledger = new EngineLedger(new OutsideJournal(this.#journalPath));
+    this.#ledger = new EngineLedger(new OutsideJournal(this.#side.journal));
   }
 
   get figure(): string {
     const undone = this.#ledger.journal.events.filter(({ cause }) => cause === "undo").length;
-    const kills = `${this.kills} kills (${this.#atStep} at a step of the engine)`;
+    const ofPlugin = this.#ofPlugin === 0 ? "" : `, ${this.#ofPlugin} of the plugin alone`;
+    const kills = `${this.kills} kills (${this.#atStep} at a step of the engine${ofPlugin})`;
     const summary = `${this.#issued} acknowledged leases, ${this.#revoked} acknowledged ends, ${this.#lost} answers lost, ${undone} undone`;
     return `${kills}, ${summary}: ${this.wrong.length === 0 ? "0 leaked, 0 lost, 0 twice" : "something is wrong"}`;
   }
@@ -100,7 +110,7 @@ class Run {
   }
 
   async initialise(): Promise<void> {
-    const url = await this.#start().ready;
+    const url = await this.#start(null).ready;
     const stranger = new Api(url);
     this.#keys = await stranger.init();
     await stranger.unseal(this.#keys, this.#random);
@@ -108,6 +118,7 @@ class Run {
     const api = (this.#api = new Api(url, this.#keys.token));
     const device = { type: "file", options: { file_path: this.#place.auditFile("file") } };
     await api.expect([204], "POST", "sys/audit/file", { body: device });
+    await this.#side.register(api);
     await api.expect([204], "POST", "sys/mounts/count", { body: { type: "counting" } });
     for (const [role, ttl] of [["long", 86_400] as const, ["brief", 1] as const]) {
       await api.expect([204], "POST", `count/roles/${role}`, { body: { ttl } });
@@ -128,21 +139,36 @@ class Run {
 
   async #life(scene: Step | "random", nth: number): Promise<void> {
     const armed = PUTTING_RIGHT.includes(scene);
-    const server = this.#start(scene === "random" ? undefined : { step: scene, nth, armed });
+    const { mortals } = this.#side;
+    const whose = mortals[this.#random.int(mortals.length)] ?? "server";
+    const death: ArmedDeath | null = scene === "random" ? null : { whose, step: scene, nth, armed };
+    const server = this.#start(death);
     let clients: Promise<unknown> = Promise.resolve();
     const lives = async () => {
       await this.#open(server);
       if (armed) return;
       await this.#settled();
       if (this.wrong.length > 0) return;
-      if (scene !== "random") server.process.kill("SIGUSR2");
+      await this.#owner.expect([200], "LIST", "count/roles"); // a plugin has started by then
+      if (death !== null) this.#side.arm(server, death);
       clients = Promise.all(Array.from({ length: CLIENTS }, () => this.#client()));
     };
     await lives().catch(disconnected);
-    const longest = scene === "random" ? this.#random.int(LONGEST_RUN_MS) : PATIENCE_MS;
-    const byItself = await Promise.race([server.ended, pause(longest, null, { ref: false })]);
-    this.#dead = true;
+    const longest = death === null ? this.#random.int(LONGEST_RUN_MS) : PATIENCE_MS;
+    const over = new AbortController();
+    const pluginDied = death?.whose === "plugin" ? [this.#side.pluginDied(over.signal)] : [];
+    const byItself = await Promise.race([
+      server.ended,
+      ...pluginDied,
+      pause(longest, null, { ref: false }),
+    ]);
+    over.abort();
     if (byItself !== null) this.#atStep++;
+    if (byItself === true) {
+      this.#ofPlugin++;
+      await this.#goesOn(clients);
+    }
+    this.#dead = true;
     const { signal, code, errors } = await server.kill();
     this.kills++;
     if (signal !== "SIGKILL") this.wrong.push(`the server ended with ${code}\n${errors}`);
@@ -150,9 +176,18 @@ class Run {
     this.#api?.close();
   }
 
+  /** The server without its plugin: it puts right what was left before it is killed itself, or is killed on the way. */
+  async #goesOn(clients: Promise<unknown>): Promise<void> {
+    await pause(this.#random.int(LONGEST_RUN_MS));
+    if (this.#random.chance(0.5)) return;
+    this.#dead = true;
+    await clients;
+    await this.#settled();
+  }
+
   /** Everything is ended, and nothing is left anywhere. */
   async end(): Promise<void> {
-    const server = this.#start();
+    const server = this.#start(null);
     await this.#open(server);
     await this.#settled();
     for (const known of this.#ledger.of("living")) known.state = "ending";
@@ -176,14 +211,19 @@ class Run {
     for (const { id } of ledger.of("ending")) await this.#revoke(id, true);
     const longest = this.#options.plant === undefined ? LONGEST_SETTLING_MS : LONGEST_PLANTED_MS;
     const limit = performance.now() + longest;
+    let nextTry = performance.now() + OVERDUE_MS;
     let leases: ReadonlySet<string>;
     for (;;) {
       leases = await this.#leases();
       const unsettled = ledger.unsettled(leases);
       if (unsettled === null) break;
       if (performance.now() > limit) {
-        this.wrong.push(`kill ${this.kills}: ${unsettled}`);
+        this.wrong.push(`kill ${this.kills}: ${unsettled}\n${this.lastLog}`);
         return;
+      }
+      if (performance.now() > nextTry) {
+        this.#side.advance(this.#server, NEXT_TRY_S);
+        nextTry += OVERDUE_MS;
       }
       await pause(POLL_MS);
     }
@@ -223,7 +263,8 @@ class Run {
 
   async #issue(role: "long" | "brief"): Promise<void> {
     // 503: it took so long that rollback took it for left behind. What was made for it must go.
-    const answer = await this.#owner.expect([200, 503], "GET", `count/creds/${role}`);
+    const statuses = [200, 503, ...this.#side.failed];
+    const answer = await this.#owner.expect(statuses, "GET", `count/creds/${role}`);
     if (answer.status !== 200) return;
     const [id, object] = [at(answer, "lease_id"), at(answer, "data", "object")].map(String);
     this.#ledger.issued(id ?? "", object ?? "", role === "brief" ? "ending" : "living");
@@ -233,15 +274,18 @@ class Run {
   async #endOne(one: Known): Promise<void> {
     one.state = "ending"; // whatever the answer, from here on it may be over
     const sync = this.#random.chance(0.7);
-    await this.#revoke(one.id, sync);
-    if (!sync) return;
+    if (!(await this.#revoke(one.id, sync)) || !sync) return;
     this.#ledger.ended(one);
     this.#revoked++;
   }
 
-  async #revoke(id: string, sync: boolean): Promise<void> {
+  /** Whether it was, and did not fail with the plugin. */
+  async #revoke(id: string, sync: boolean): Promise<boolean> {
     const body = { lease_id: id, sync };
-    await this.#owner.expect([sync ? 204 : 202], "POST", "sys/leases/revoke", { body });
+    const good = sync ? 204 : 202;
+    const statuses = [good, ...this.#side.failed];
+    const { status } = await this.#owner.expect(statuses, "POST", "sys/leases/revoke", { body });
+    return status === good;
   }
 
   get #owner(): Api {
@@ -255,16 +299,19 @@ class Run {
     await this.#api.unseal(this.#keys, this.#random);
   }
 
-  #start(die?: NonNullable<ApiTargetOptions["counting"]>["die"]): ServerProcess {
-    const { plant } = this.#options;
-    const journal = this.#journalPath;
-    const own = plant === "no-undo" ? { plant } : {};
+  #start(death: ArmedDeath | null): ServerProcess {
     const target: ApiTargetOptions = {
-      counting: { journal, ...own, ...(die === undefined ? {} : { die }) },
-      ...(plant === "write-behind" ? { plant } : {}),
+      ...this.#side.options(death),
+      ...(this.#options.plant === "write-behind" ? { plant: "write-behind" } : {}),
     };
+    const { settings } = this.#side;
     this.#dead = false;
-    this.#server = new ServerProcess({ place: this.#place, beside: this.#beside, target });
+    this.#server = new ServerProcess({
+      place: this.#place,
+      beside: this.#beside,
+      settings,
+      target,
+    });
     return this.#server;
   }
 }
