@@ -13,7 +13,8 @@ import type { Database, DatabaseType } from "@holdfast/plugin-sdk/serve-database
 import type { Instant } from "@holdfast/shared/world";
 import { Pool, Session } from "./pool.ts";
 import { verifierOf } from "./scram.ts";
-import { readSettings, refuse, type Settings } from "./settings.ts";
+import { refuse } from "./refusal.ts";
+import { readSettings, type Settings } from "./settings.ts";
 import { filled, quotedName, quotedText, type Values } from "./statements.ts";
 import { unlessRefused } from "./words.ts";
 

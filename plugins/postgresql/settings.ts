@@ -1,10 +1,11 @@
 // The configuration of a connection, read once: where the database is, as whom it is logged in to, and how much of it is used.
 
 import type { ConnectionOptions } from "node:tls";
-import { databaseRefusal } from "@holdfast/plugin-sdk/database";
 import { isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { type Address, readAddress } from "./address.ts";
 import { readCertificates } from "./certificates.ts";
+import { refuse } from "./refusal.ts";
 
 export interface Settings {
   readonly hosts: readonly string[];
@@ -65,8 +66,6 @@ const UPPER_OPEN = 100;
 const CONNECTS_WITHIN = 10;
 const PORT = 5432;
 
-export const refuse = (words: string) => databaseRefusal("refused", words);
-
 export function readSettings(config: JsonObject): Settings {
   for (const name of Object.keys(config)) {
     if (FIELDS.includes(name) || IGNORED.includes(name)) continue;
@@ -114,101 +113,7 @@ export function readSettings(config: JsonObject): Settings {
   };
 }
 
-interface Login {
-  readonly username: string;
-  readonly password: string;
-  readonly isRaw: boolean;
-}
-
-/** What is said of the place, by the names that the database's own tools have. */
-function readAddress(text: string, login: Login): Record<string, string | undefined> {
-  return /^postgres(?:ql)?:\/\//i.test(text) ? readUrl(text, login) : readPairs(text, login);
-}
-
-function readUrl(text: string, { username, password, isRaw }: Login) {
-  const escaped = (value: string) => (isRaw ? value : encodeURIComponent(value));
-  const whole = withLogin(text, escaped(username), escaped(password));
-  const found = /^[a-z]+:\/\/(?:(.*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/is.exec(whole);
-  if (found === null)
-    throw refuse("connection_url is no address of the form postgresql://HOST:PORT/DATABASE");
-  const [, login = "", place = "", path = "", query = ""] = found;
-  const colon = login.indexOf(":");
-  const parts: Record<string, string> = {};
-  const put = (name: string, value: string) => {
-    if (value !== "") parts[name] = value;
-  };
-  put("user", decoded(colon < 0 ? login : login.slice(0, colon), isRaw));
-  put("password", colon < 0 ? "" : decoded(login.slice(colon + 1), isRaw));
-  const places = place === "" ? [] : place.split(",").map(hostAndPort);
-  put("host", places.map(([host]) => decoded(host, false)).join(","));
-  put(
-    "port",
-    places.some(([, port]) => port !== "") ? places.map(([, port]) => port).join(",") : "",
-  );
-  put("dbname", decoded(path, false));
-  for (const pair of query === "" ? [] : query.split("&")) {
-    const equals = pair.indexOf("=");
-    if (equals < 0) throw refuse("connection_url: a parameter has no value");
-    put(decoded(pair.slice(0, equals), false), decoded(pair.slice(equals + 1), false));
-  }
-  return parts;
-}
-
-/** An address of numbers with colons stands in brackets. */
-function hostAndPort(place: string): [host: string, port: string] {
-  const [, bracketed, plain = "", port = ""] =
-    /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(place) ?? [];
-  if (bracketed === undefined && plain === "" && place !== "") {
-    throw refuse("connection_url: a host is a name or an address, with a port after a colon");
-  }
-  return [bracketed ?? plain, port];
-}
-
-function decoded(text: string, isRaw: boolean): string {
-  if (isRaw) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refuse(
-      "connection_url: a percent sign stands before two digits; write %25 for the sign itself",
-    );
-  }
-}
-
-/** name=value name='va lue' */
-function readPairs(text: string, { username, password }: Login) {
-  const quoted = (value: string) => `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const whole = withLogin(
-    text.replaceAll(/'(\{\{\s*(?:username|name|password)\s*\}\})'/g, "$1"),
-    quoted(username),
-    quoted(password),
-  );
-  const parts: Record<string, string> = {};
-  const pair =
-    /\s*([A-Za-z_]+)\s*=\s*(?:'((?:[^'\\]|\\[\s\S])*)'|((?:[^\s'\\]|\\[\s\S])*))(?=\s|$)/y;
-  for (let at = 0; whole.slice(at).trim() !== ""; at = pair.lastIndex) {
-    pair.lastIndex = at;
-    const found = pair.exec(whole);
-    if (found === null) {
-      throw refuse("connection_url must be postgresql://… or pairs such as host=… port=… dbname=…");
-    }
-    const [, name = "", inQuotes, bare = ""] = found;
-    parts[name] = (inQuotes ?? bare).replaceAll(/\\([\s\S])/g, "$1");
-  }
-  return parts;
-}
-
-function withLogin(text: string, username: string, password: string): string {
-  return text
-    .replaceAll(/\{\{\s*(?:username|name)\s*\}\}/g, () => username)
-    .replaceAll(/\{\{\s*password\s*\}\}/g, () => password);
-}
-
-function tlsOf(
-  config: JsonObject,
-  address: Readonly<Record<string, string | undefined>>,
-  host: string,
-): Settings["ssl"] {
+function tlsOf(config: JsonObject, address: Address, host: string): Settings["ssl"] {
   const said = address["sslmode"] ?? "prefer";
   const mode = SSL_MODES.find((one) => one === said);
   if (mode === undefined) throw refuse(`sslmode must be one of ${SSL_MODES.join(", ")}`);

@@ -142,7 +142,8 @@ export const configApi = [
     whileDisabling: true,
     summary: "Make a connection by a plugin, or change one.",
     description:
-      "What is left out stays as it is. It is opened before anything is kept: where that fails nothing has changed.",
+      "What is left out stays as it is, but for the password: whatever may have it sent elsewhere or in another way is " +
+      "changed with the password alone. It is opened before anything is kept: where that fails nothing has changed.",
     access: access.capability,
     belongs: "mount",
     input: writeFields,

@@ -14,10 +14,10 @@ import {
   type ConnectionChange,
   connectionCodec,
   connectionKey,
-  isElsewhere,
   secretsOf,
 } from "./connection.ts";
 import type { Connections, Opening } from "./connections.ts";
+import { isElsewhere } from "./places.ts";
 import { connectionLock } from "./root-rotation.ts";
 import { usesOf } from "./uses.ts";
 

@@ -4,6 +4,8 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { reachesPrototype } from "@holdfast/shared/json/json-limits";
 import { invalid, required } from "../failures.ts";
+import { holdsPassword, isSecretName, passwordIn } from "./passwords-in-text.ts";
+import { isHandledOtherwise, secretsMoved } from "./places.ts";
 
 export const CONNECTIONS = "config/";
 export const connectionKey = (name: string) => `${CONNECTIONS}${name}`;
@@ -68,7 +70,6 @@ const DETAIL = /^[A-Za-z0-9_.-]{1,128}$/;
 /** What is left out stays as it is. */
 export function changedConnection(stored: Connection | null, change: ConnectionChange): Connection {
   const before = stored ?? EMPTY;
-  const isNewPassword = change.password !== undefined && change.password !== before.password;
   const after: Connection = {
     ...before,
     plugin: change.pluginName ?? before.plugin,
@@ -78,13 +79,14 @@ export function changedConnection(stored: Connection | null, change: ConnectionC
     usernameTemplate: change.usernameTemplate ?? before.usernameTemplate,
     details: { ...before.details, ...change.details },
     password: change.password ?? before.password,
-    nextPassword: isNewPassword ? null : before.nextPassword,
-    rotatedAt: isNewPassword ? null : before.rotatedAt,
     isEnding: false, // who writes it wants it
   };
   check(after);
   if (stored !== null) checkMoved(stored, after, change);
-  return after;
+  if (change.password === undefined) return after;
+  if (change.password !== before.password) return { ...after, nextPassword: null, rotatedAt: null };
+  // Who knows the old one need not know what a rotation was about to set.
+  return isHandledOtherwise(before, after) ? { ...after, nextPassword: null } : after;
 }
 
 function check(connection: Connection): void {
@@ -103,84 +105,24 @@ function check(connection: Connection): void {
     throw invalid("connection-invalid", message);
   }
   for (const [name, value] of Object.entries(details)) {
-    if (typeof value === "string" && holdsPassword(value, password)) {
-      throw invalid(
-        "connection-invalid",
-        `${name} holds a password, which reads would show: put {{username}} and {{password}} there, ` +
-          "and give them in username and password",
-      );
-    }
+    const found = isSecretName(name) ? null : passwordIn(value, name, password);
+    if (found === null) continue;
+    throw invalid(
+      "connection-invalid",
+      `${found} holds a password, which reads would show: put {{username}} and {{password}} there, ` +
+        "and give them in username and password",
+    );
   }
 }
 
-const PLACEHOLDER = /^\{\{\s*\.?[Pp]assword\s*\}\}/;
-
-/** Whether the text of an address has a password in it, in one of the forms that addresses have. */
-function holdsPassword(text: string, password: string): boolean {
-  if (password.length >= 6 && text.includes(password)) return true;
-  const found = [
-    ...text.matchAll(/(?:^|\/\/)[^/@:\s]*:([^/\s]*)@/g), // scheme://name:password@host, name:password@tcp(host)
-    ...readable(text).matchAll(
-      /(?:^|[\s?&;,])(?:ssl)?(?:password|passwd|pwd)\s*=\s*("[^"]*"|'[^']*'|[^\s&;,]+)/gi,
-    ),
-  ];
-  return found.some(([, value = ""]) => {
-    const bare = value.replace(/^["']|["']$/g, "");
-    return bare !== "" && !PLACEHOLDER.test(bare);
-  });
-}
-
-/** Names of parameters may be written in bytes. */
-function readable(text: string): string {
-  return text.replace(/%([2-7][0-9A-Fa-f])/g, (_all, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-}
-
-/** Whoever may write and does not know the password must not have it sent elsewhere. */
+/** Whoever may write and does not know a secret must not have it sent elsewhere. */
 function checkMoved(before: Connection, after: Connection, change: ConnectionChange): void {
-  if (after.password === "" || change.password !== undefined || !isElsewhere(before, after)) return;
+  const moved = secretsMoved(before, after, change);
+  if (moved.length === 0) return;
   throw invalid(
     "connection-invalid",
-    "the stored password was not given for this place: give password in the same write",
-  );
-}
-
-/** How a connection is used, and not where it leads. */
-const NOT_A_PLACE: ReadonlySet<string> = new Set([
-  "username",
-  "max_open_connections",
-  "max_idle_connections",
-  "max_connection_lifetime",
-  "password_authentication",
-  "disable_escaping",
-  "connect_timeout",
-]);
-
-/** Whether it may lead to another database than before: then what was made there is not found here. */
-export function isElsewhere(before: Connection, after: Connection): boolean {
-  if (before.plugin !== after.plugin) return true;
-  const names = new Set([...Object.keys(before.details), ...Object.keys(after.details)]);
-  for (const name of names) {
-    if (NOT_A_PLACE.has(name) || isSecretName(name) || name.startsWith("tls_")) continue;
-    if (placeOf(before.details[name]) !== placeOf(after.details[name])) return true;
-  }
-  return false;
-}
-
-/** Of an address, what comes before its parameters. */
-function placeOf(value: JsonValue | undefined): string {
-  if (typeof value !== "string") return JSON.stringify(value ?? null);
-  const [, address] = /^([a-z][a-z0-9+.-]*:\/\/[^?#]*)/i.exec(value) ?? [];
-  const place = address ?? value;
-  const hosts = [...readable(value).matchAll(/[?&](host|hostaddr|port|dbname|service)=([^&#]*)/gi)];
-  return address === undefined ? place : [place, ...hosts.map(([all]) => all)].join(" ");
-}
-
-/** What is a secret by its name, whatever a plugin says. */
-function isSecretName(name: string): boolean {
-  return /(?:^|_)(?:password|passwd|pwd|secret|token|private_key|credentials|service_account_json|certificate_key)$/i.test(
-    name,
+    `what is stored of ${moved.join(", ")} was not given for this configuration, which may send it elsewhere or in another ` +
+      `way: give ${moved.join(", ")} in the same write`,
   );
 }
 
@@ -192,13 +134,22 @@ export function openDetails({ details, secretFields, usernameTemplate }: Connect
 }
 
 function openOf(details: JsonObject, hidden: ReadonlySet<string>): JsonObject {
-  const open = Object.entries(details).filter(([name]) => !hidden.has(name) && !isSecretName(name));
-  return Object.fromEntries(
-    open.map(([name, value]) => [
-      name,
-      value !== undefined && isObject(value) ? openOf(value, hidden) : value,
-    ]),
+  const open = Object.entries(details).filter(
+    ([name, value]) =>
+      !hidden.has(name) &&
+      !isSecretName(name) &&
+      (typeof value !== "string" || !holdsPassword(value, "")),
   );
+  return Object.fromEntries(open.map(([name, value]) => [name, openIn(value, hidden)]));
+}
+
+function openIn(value: JsonValue | undefined, hidden: ReadonlySet<string>): JsonValue | undefined {
+  if (Array.isArray(value)) {
+    return (value as readonly JsonValue[])
+      .filter((one) => typeof one !== "string" || !holdsPassword(one, ""))
+      .map((one) => openIn(one, hidden) ?? null);
+  }
+  return value !== undefined && isObject(value) ? openOf(value, hidden) : value;
 }
 
 /** What its plugin is handed. */

@@ -4,18 +4,19 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { at, errorsOf } from "../../support/http-client.ts";
+import { at } from "../../support/http-client.ts";
 import {
   PostgresServer,
   ROOT_PASSWORD,
   ROOT_USER,
 } from "../../support/databases/postgres-server.ts";
-import { putPlugin } from "../../support/databases/postgresql-plugin.ts";
-import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
+import {
+  connection,
+  CREATE,
+  MountedDatabase,
+  PLUGIN,
+} from "../../support/databases/mounted-database.ts";
 import { until } from "../../support/until.ts";
-
-const PLUGIN = "postgresql";
-const CREATE = `CREATE ROLE "{{name}}" WITH LOGIN PASSWORD '{{password}}' VALID UNTIL '{{expiration}}'`;
 
 let database: PostgresServer;
 
@@ -26,17 +27,6 @@ before(async () => {
 after(async () => {
   await database.stop();
 });
-
-function connection(more: object = {}): object {
-  return {
-    plugin_name: PLUGIN,
-    connection_url: database.url,
-    username: ROOT_USER,
-    password: ROOT_PASSWORD,
-    allowed_roles: ["*"],
-    ...more,
-  };
-}
 
 /** Of all that run here: what anybody on this machine can look at. */
 function commandLines(): string {
@@ -52,58 +42,15 @@ function commandLines(): string {
     .join("\n");
 }
 
-interface Leased {
-  readonly username: string;
-  readonly password: string;
-  readonly lease: string;
-}
-
-class Client {
-  readonly server: PluginServer;
-
-  constructor(server: PluginServer) {
-    this.server = server;
-  }
-
-  async creds(role = "app"): Promise<Leased> {
-    const answer = await this.server.ok("GET", `database/creds/${role}`);
-    return {
-      username: String(at(answer, "data", "username")),
-      password: String(at(answer, "data", "password")),
-      lease: String(at(answer, "lease_id")),
-    };
-  }
-
-  async refused(method: string, path: string, body?: object): Promise<string> {
-    const answer = await this.server.call(method, path, body === undefined ? {} : { body });
-    assert.equal(answer.status, 400, answer.text);
-    return String(errorsOf(answer));
-  }
-}
-
-async function started(t: Parameters<typeof PluginServer.start>[0]): Promise<Client> {
-  const server = await PluginServer.start(t);
-  const sha256 = putPlugin(server.place);
-  const file = { command: "postgresql.mjs", sha256, args: [] };
-  await server.register({ type: "database", name: PLUGIN, ...file });
-  putPlugin(server.place); // in the place of what was registered by itself
-  await server.ok("POST", "sys/mounts/database", { type: "database" });
-  await server.ok("POST", "database/config/pg", connection());
-  await server.ok("POST", "database/roles/app", {
-    db_name: "pg",
-    creation_statements: CREATE,
-    default_ttl: "1h",
-    max_ttl: "24h",
-  });
-  return new Client(server);
-}
+const started = (t: Parameters<typeof MountedDatabase.start>[0]) =>
+  MountedDatabase.start(t, database);
 
 test("DB3, DB13: a lease is given, prolonged, looked up and revoked; no read, record or command line shows a secret", async (t) => {
   const client = await started(t);
   const { server } = client;
   const trail = join(server.test.auditDirectory, "databases.log");
   await server.ok("POST", "sys/audit/file", { type: "file", options: { file_path: trail } });
-  await server.ok("POST", "database/config/pg", connection());
+  await server.ok("POST", "database/config/pg", connection(database));
   const user = await client.creds();
   assert.match(user.lease, /^database\/creds\/app\//);
   assert.ok(await database.canLogIn(user.username, user.password));
@@ -145,7 +92,7 @@ test("DB4, DB8: a role that is gone, or that the connection lists no more, leave
     await client.refused("POST", "sys/leases/renew", { lease_id: user.lease }),
     /no longer exists/,
   );
-  await server.ok("POST", "database/config/other", connection());
+  await server.ok("POST", "database/config/other", connection(database));
   const made = { db_name: "other", creation_statements: CREATE };
   assert.match(
     await client.refused("POST", "database/roles/app", made),
@@ -161,7 +108,9 @@ test("DB10, DB12: a connection in use leads nowhere else and stays; with force i
   const { server } = client;
   await client.creds();
   await client.creds();
-  const elsewhere = connection({ connection_url: database.url.replace("127.0.0.1", "localhost") });
+  const elsewhere = connection(database, {
+    connection_url: database.url.replace("127.0.0.1", "localhost"),
+  });
   assert.match(
     await client.refused("POST", "database/config/pg", elsewhere),
     /would lead elsewhere while it is in use: 2 live leases/,
