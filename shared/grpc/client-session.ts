@@ -71,6 +71,16 @@ export class ClientSession implements Channel, Swept {
     return this.#room.taken;
   }
 
+  /** Bytes that have come from the peer. */
+  get came(): number {
+    return this.#socket.bytesRead ?? 0;
+  }
+
+  /** Where anything comes at all, something comes now: a ping waits for no handler, and for no room of a stream. */
+  ping(): void {
+    if (!this.#session.destroyed) this.#session.ping(() => {});
+  }
+
   async *exchange(
     shape: Shape,
     requests: Messages,

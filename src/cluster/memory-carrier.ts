@@ -27,6 +27,8 @@ export interface MemoryWorld {
   readonly timers: Pick<Timers, "after">;
 }
 
+const PING = new Uint8Array(8);
+
 export class MemoryCarrier implements Carrier {
   readonly #set: ServedSet;
   readonly #peer: Peer;
@@ -89,7 +91,7 @@ class MemoryConnection implements Carried {
   readonly #lost = new StatusError(Status.unavailable, "the session was lost");
   readonly #timers: MemoryWorld["timers"];
   readonly closed: Promise<void>;
-  /** Bytes of answers. */
+  /** Bytes of answers, and of what comes back for a ping. */
   #came = 0;
 
   constructor(gate: PeerGate, way: Way, timers: MemoryWorld["timers"]) {
@@ -103,6 +105,21 @@ class MemoryConnection implements Carried {
 
   destroy(): void {
     this.#over.abort(this.#lost);
+  }
+
+  get came(): number {
+    return this.#came;
+  }
+
+  ping(): void {
+    void this.#ping().catch(() => {}); // nobody waits for it
+  }
+
+  async #ping(): Promise<void> {
+    for (const to of ["server", "client"] as const) {
+      await unless(this.#way.pass(to, PING), this.#over.signal);
+    }
+    this.#came += PING.length;
   }
 
   async *exchange(

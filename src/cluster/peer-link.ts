@@ -31,6 +31,10 @@ const HELLO: Nanos = 10n * SECOND;
 export interface Carried extends Channel {
   /** Resolves when it is gone, whoever ended it. */
   readonly closed: Promise<void>;
+  /** Bytes that have come from the peer. */
+  readonly came: number;
+  /** The peer is to send something now, if it is there. */
+  ping(): void;
   /** At once. */
   destroy(): void;
 }
@@ -61,6 +65,10 @@ export interface PeerLink {
   close(): Promise<void>;
   /** Null before it is open; resolves when it is not any more. */
   readonly closed: Promise<void> | null;
+  /** Bytes that have come since it is open. */
+  readonly came: number;
+  /** The peer is to send something now, if it is there. */
+  ping(): void;
   /** Whether the port of the set was there when this was last opened, whatever it said then. */
   readonly hasMet: boolean;
   /** Whether anything has come back since this was last opened: false where nobody is there. */
@@ -86,6 +94,14 @@ export class CarriedLink implements PeerLink {
 
   get closed(): Promise<void> | null {
     return this.#carried?.closed ?? null;
+  }
+
+  get came(): number {
+    return this.#carried?.came ?? 0;
+  }
+
+  ping(): void {
+    this.#carried?.ping();
   }
 
   get hasMet(): boolean {

@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { connect, type TLSSocket } from "node:tls";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
-import type { Address, Clock, Nanos, Net, Timers } from "@holdfast/shared/world";
+import type { Address, Clock, Nanos, Net, Timer, Timers } from "@holdfast/shared/world";
 import type { Sweep } from "@holdfast/shared/sweep";
 import { ClientSession } from "@holdfast/shared/grpc/client-session";
 import { peerOther, peerRefused } from "./failures.ts";
@@ -17,6 +17,10 @@ import { verifyBeside, verifyServer } from "./verify.ts";
 /** A connection that took so long is far away: its first word takes as long again. */
 const FAR: Nanos = 300n * MILLISECOND;
 
+/** Packets that are dropped come again ever later, and each half of a handshake waits for the other. Where nothing has come back for so long the
+ *  connection is tried anew, beside the one that is waited for. */
+const ANEW: Nanos = 1500n * MILLISECOND;
+
 export interface CarrierWorld {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -28,9 +32,8 @@ export class TlsCarrier implements Carrier {
   readonly #world: CarrierWorld;
   readonly #to: Address;
   readonly #set: DialledName & Credentials;
-  /** The connection that stands, and for how long it was waited for. */
-  #raw: { readonly stream: Duplex & { readonly bytesRead?: number }; readonly took: Nanos } | null =
-    null;
+  /** Connections that stand, and for how long each was waited for. */
+  #raws: { readonly stream: Duplex & { readonly bytesRead?: number }; readonly took: Nanos }[] = [];
 
   constructor(world: CarrierWorld, to: Address, set: DialledName & Credentials) {
     this.#world = world;
@@ -40,15 +43,12 @@ export class TlsCarrier implements Carrier {
 
   /** Who only takes the connection, and says nothing, may be the system of one that is dead. */
   get isReached(): boolean {
-    if (this.#raw === null) return false;
-    const { stream, took } = this.#raw;
-    return took >= FAR || (stream.bytesRead ?? 0) > 0;
+    return this.#raws.some(({ stream, took }) => took >= FAR || (stream.bytesRead ?? 0) > 0);
   }
 
   async connect(within: Nanos, signal: AbortSignal | undefined): Promise<Carried> {
-    const { net, timers, clock } = this.#world;
-    this.#raw = null;
-    const began = clock.elapsed();
+    const { timers } = this.#world;
+    this.#raws = [];
     const late = new AbortController();
     const give = () => late.abort(signal?.reason);
     const timer = timers.after(within, () =>
@@ -57,14 +57,53 @@ export class TlsCarrier implements Carrier {
     signal?.addEventListener("abort", give, { once: true });
     try {
       signal?.throwIfAborted();
-      const raw = await net.connect(this.#to, late.signal);
-      this.#raw = { stream: raw, took: clock.elapsed() - began };
-      const socket = await this.#secure(raw, late.signal);
+      const socket = await this.#first(late.signal);
       return new ClientSession(socket, hostOf(this.#set), this.#world);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", give);
     }
+  }
+
+  /** Whichever stands first; where none does, why the first did not. */
+  async #first(signal: AbortSignal): Promise<TLSSocket> {
+    const { timers } = this.#world;
+    const others = new AbortController();
+    const either = AbortSignal.any([signal, others.signal]);
+    const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+    const failed: unknown[] = [];
+    let begun = 0;
+    let timer: Timer | null = null;
+    const begin = () => {
+      begun++;
+      timer = timers.after(ANEW, () => {
+        if (!this.isReached) begin();
+      });
+      this.#connect(either).then(
+        (socket) => {
+          if (others.signal.aborted) socket.destroy();
+          else resolve(socket);
+        },
+        (error: unknown) => {
+          if (failed.push(error) === begun) reject(failed[0]);
+        },
+      );
+    };
+    begin();
+    try {
+      return await promise;
+    } finally {
+      timer!.cancel();
+      others.abort();
+    }
+  }
+
+  async #connect(signal: AbortSignal): Promise<TLSSocket> {
+    const { net, clock } = this.#world;
+    const began = clock.elapsed();
+    const raw = await net.connect(this.#to, signal);
+    this.#raws.push({ stream: raw, took: clock.elapsed() - began });
+    return await this.#secure(raw, signal);
   }
 
   async #secure(raw: Duplex, signal: AbortSignal): Promise<TLSSocket> {

@@ -17,6 +17,8 @@ async function seen(addresses: readonly string[], how: "look" | "dial"): Promise
   const outcomes: CallOutcome[] = [];
   const link = (address: string) => ({
     hasMet: false,
+    came: 0,
+    ping: () => {},
     isReached: true,
     open: async () => {
       throw AT[address]!();

@@ -52,6 +52,15 @@ export class PrimaryCalls {
     return takes !== undefined;
   }
 
+  /** Whether it takes this cluster at that address now. Nothing is kept of it, and nobody told. */
+  async takesAt(address: string, signal: AbortSignal): Promise<boolean> {
+    const late = new AbortController();
+    const timer = this.#parts.timers.after(ANSWERS_WITHIN, () => late.abort(tooLate()));
+    const { kind } = await this.#call(address, AbortSignal.any([signal, late.signal]));
+    timer.cancel();
+    return kind === "takes";
+  }
+
   async #call(address: string, signal: AbortSignal): Promise<CallOutcome> {
     let link: PeerLink | null = null;
     const dead = new AbortController();
@@ -103,8 +112,9 @@ export class PrimaryCalls {
         link = ports.open(address); // one that cannot be dialled keeps nobody from the next
         const answer = await link.open(this.#self(), signal);
         this.#isAnswered = true;
-        if (readDecision(answer.decision)?.kind !== "refuse") return { link, answer };
-        refusing.push({ link, answer });
+        const dialled = { address, link, answer };
+        if (readDecision(answer.decision)?.kind !== "refuse") return dialled;
+        refusing.push(dialled);
       } catch (error) {
         const isAnswer = link?.hasMet === true;
         this.#isAnswered ||= isAnswer;
@@ -131,6 +141,7 @@ export class PrimaryCalls {
 }
 
 interface Dialled {
+  readonly address: string;
   readonly link: PeerLink;
   readonly answer: HelloAnswer;
 }

@@ -6,10 +6,11 @@ import { describe } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import { type HelloAnswer, REPLACED } from "../../cluster/hello.ts";
-import type { Self } from "../../cluster/peer-link.ts";
+import type { PeerLink, Self } from "../../cluster/peer-link.ts";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { AppliedLog, type AppliedParts } from "../applied/applied-log.ts";
 import { outcomeOf, PrimaryCalls, refusal } from "./calling.ts";
+import { deadWay } from "../silence.ts";
 import { type Decision, readDecision, STORAGE_FORMAT } from "./decision.ts";
 import { measure } from "./echo-times.ts";
 import { endedByPrimary, protocolBroken, waitsForKeys } from "./failures.ts";
@@ -32,8 +33,10 @@ import {
 } from "./receiving.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
-/** Where nobody answers: a way that is whole again is found so soon that what was revoked meanwhile ends within five seconds. */
+/** Where nobody answers, from one call to the next: a way that is whole again is found so soon that what was revoked meanwhile ends within five
+ *  seconds. Where packets are dropped the call itself takes longer. */
 const UNREACHED_PAUSE: Nanos = 2n * SECOND;
+const SHORTEST_PAUSE: Nanos = SECOND / 2n;
 /** Where the primary answers and sends nothing: it has said why. */
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
 /** A connection that was there for so long has stood: what ends it is news. */
@@ -79,6 +82,7 @@ export class Receiver {
   #running: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #isFresh = false; // somebody has said that it is there
+  #isThere = false; // it has just answered beside a connection that is dead
   #readySince: Nanos | null = null;
   #startedAt: Instant | null = null;
   #follower: LogFollower | null = null;
@@ -214,6 +218,8 @@ export class Receiver {
     const progress = this.#progress;
     for (let pause = FIRST_PAUSE; !signal.aborted;) {
       let wait: Nanos | null = null;
+      this.#isThere = false;
+      const begun = this.#parts.clock.elapsed();
       progress.isGetting = false;
       this.#readySince = null;
       try {
@@ -238,7 +244,9 @@ export class Receiver {
       this.#isFresh = false;
       const longest = this.#calls.isAnswered ? LONGEST_PAUSE : UNREACHED_PAUSE;
       if (pause > longest) pause = longest;
-      await this.#pause(wait ?? this.#jittered(pause), signal);
+      const took = this.#calls.isAnswered ? 0n : this.#parts.clock.elapsed() - begun;
+      wait ??= max(this.#jittered(pause) - took, SHORTEST_PAUSE);
+      if (!this.#isThere) await this.#pause(wait, signal);
       pause *= 2n;
     }
   }
@@ -261,7 +269,7 @@ export class Receiver {
     const progress = this.#progress;
     progress.state = "connecting";
     progress.connection = "connecting";
-    const { link, answer } = await this.#calls.dial(outer);
+    const { address, link, answer } = await this.#calls.dial(outer);
     const lost = new AbortController();
     const signal = AbortSignal.any([outer, lost.signal]);
     void link.closed?.then(() =>
@@ -277,7 +285,9 @@ export class Receiver {
       const connection: Connection = { link, epoch: answer.epoch, signal };
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
       ports.met?.(connection);
-      const echoing = this.#echoes(connection).catch((error: unknown) => lost.abort(error));
+      const echoing = this.#echoes(connection, address).catch((error: unknown) =>
+        lost.abort(error),
+      );
       const around = this.#tellAround(connection);
       try {
         await this.#follow(connection, readDecision(answer.decision), answer.timeline);
@@ -343,7 +353,7 @@ export class Receiver {
   }
 
   /** Tells how we are, hears how the primary is, and notices when nobody answers. */
-  async #echoes({ link, epoch, signal }: Connection): Promise<void> {
+  async #echoes({ link, epoch, signal }: Connection, address: string): Promise<void> {
     const { clock, ports } = this.#parts;
     const progress = this.#progress;
     let sent = progress.state;
@@ -353,7 +363,7 @@ export class Receiver {
       const t0 = clock.now();
       const index = this.#index;
       const evacuations = ports.evacuations === undefined ? [] : ports.evacuations();
-      const answer: EchoAnswer = await link.call(
+      const answering: Promise<EchoAnswer> = link.call(
         echo,
         {
           epoch,
@@ -373,6 +383,7 @@ export class Receiver {
         },
         { timeout: ECHO_WITHIN, isQueued: true, signal },
       );
+      const answer = await this.#unlessDead(link, address, answering, signal);
       const t3 = clock.now();
       before = { t0, t1: answer.t1, t2: answer.t2, t3 };
       progress.measured = measure(before);
@@ -380,6 +391,27 @@ export class Receiver {
       if (answer.epoch !== epoch) throw endedByPrimary("another epoch has begun");
       ports.learned(answer.apiAddress, answer.clusterAddresses, answer);
       if (answer.keysVersion !== ports.keysVersion()) await ports.keys(link);
+    }
+  }
+
+  /** Throws where the primary is there, and nothing comes by this link. */
+  async #unlessDead<T>(
+    link: PeerLink,
+    address: string,
+    answering: Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const beside = (within: AbortSignal) => this.#calls.takesAt(address, within);
+    const dead = deadWay(this.#parts.timers, link, beside, either).then(() => {
+      this.#isThere = true;
+      throw new StatusError(Status.unavailable, "the connection is dead, and the primary is there");
+    });
+    try {
+      return await Promise.race([answering, dead]);
+    } finally {
+      over.abort();
     }
   }
 
@@ -460,6 +492,10 @@ export function logReceiver(parts: ReceiverParts & { readonly random: Random }):
 /** One that has the shared rows of its primary beside a log of its own: it answers beside it. */
 export function sharedReceiver(parts: AppliedParts & { readonly random: Random }): Receiver {
   return new Receiver(parts, new AppliedLog(parts));
+}
+
+function max(one: Nanos, other: Nanos): Nanos {
+  return one > other ? one : other;
 }
 
 function wireState(state: ReceiverState): ReceiverState {

@@ -58,6 +58,14 @@ export class TcpProxy {
     this.#ways[direction].left = after;
   }
 
+  /** What is sent in this direction, or in either, is lost and nobody is told, also of a connection that ends; whoever dials
+   *  reaches nobody. A connection that has lost something carries no more in that direction, also when all is healed: what comes later waits for it. */
+  drop(...directions: readonly Direction[]): void {
+    for (const one of directions.length === 0 ? (["there", "back"] as const) : directions) {
+      this.#ways[one].drops = true;
+    }
+  }
+
   /** What is sent arrives so much later, each way. */
   delay(milliseconds: number): void {
     for (const way of Object.values(this.#ways)) way.delay = milliseconds;
@@ -72,6 +80,7 @@ export class TcpProxy {
   heal(): void {
     this.#cut = false;
     for (const way of Object.values(this.#ways)) {
+      way.drops = false;
       way.rate = Infinity;
       way.delay = 0;
       way.left = Infinity;
@@ -86,24 +95,44 @@ export class TcpProxy {
       socket.destroy();
       return;
     }
+    if (this.#drops) {
+      this.#open.add(socket);
+      socket.on("close", () => this.#open.delete(socket));
+      socket.resume();
+      return;
+    }
     const onward = connect(this.#target, "127.0.0.1");
     onward.on("error", () => socket.destroy());
+    const lost = new Set<Direction>();
     for (const one of [socket, onward]) {
       this.#open.add(one);
       one.on("close", () => {
         this.#open.delete(one);
+        if (lost.size > 0 || this.#drops) return;
         socket.destroy();
         onward.destroy();
       });
     }
-    socket.pipe(this.#ways.there.gate()).pipe(onward);
-    onward.pipe(this.#ways.back.gate()).pipe(socket);
+    const gate = (direction: Direction) =>
+      this.#ways[direction].gate({
+        get isLost() {
+          return lost.has(direction);
+        },
+        lose: () => void lost.add(direction),
+      });
+    socket.pipe(gate("there")).pipe(onward);
+    onward.pipe(gate("back")).pipe(socket);
+  }
+
+  get #drops(): boolean {
+    return Object.values(this.#ways).some(({ drops }) => drops);
   }
 }
 
 class Way {
   /** So many bytes pass; whatever comes then is held. */
   left = Infinity;
+  drops = false;
   rate = Infinity;
   delay = 0;
   carried = 0;
@@ -111,10 +140,12 @@ class Way {
   #free = 0;
   readonly #waiting = new Set<() => void>();
 
-  gate(): Transform {
+  gate(connection: { readonly isLost: boolean; readonly lose: () => void }): Transform {
     const late = new Late();
     const gate = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
+        if (this.drops) connection.lose();
+        if (connection.isLost) return done();
         const pass = () => {
           // Called when its time has come, and whenever something has changed: it passes once.
           if (this.left <= 0 || !this.#waiting.has(pass)) return;
@@ -134,7 +165,12 @@ class Way {
         this.#waiting.add(pass);
         pass();
       },
-      flush: (done) => (late.isEmpty ? done() : late.add(0, done)),
+      flush: (done) => {
+        if (this.drops) connection.lose();
+        if (connection.isLost) return; // its end is lost too
+        if (late.isEmpty) done();
+        else late.add(0, done);
+      },
     });
     return gate;
   }
