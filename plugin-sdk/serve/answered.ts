@@ -125,15 +125,24 @@ function leaseExtras<E>(offer: LeaseOffer, type: EngineType<E>): ResponseExtras[
 
 /** By what is kept with the lease. */
 function receiptOf<E>(type: EngineType<E>, secretType: string, internal: JsonObject) {
-  const facts: ReceiptFacts | undefined = type.secrets?.[secretType]?.receipt?.({
-    leaseId: "",
-    internal,
-    issued: 0n,
-    expires: 0n,
-  });
+  const facts = factsOf(type, secretType, internal);
   if (facts === undefined) return null;
   const { role = "", objects = [], goodUntil = null } = facts;
   return { role, objects, goodUntil };
+}
+
+/** That there is a lease counts for more than what its receipt will say. */
+function factsOf<E>(
+  type: EngineType<E>,
+  secretType: string,
+  internal: JsonObject,
+): ReceiptFacts | undefined {
+  const lease = { leaseId: "", internal, issued: 0n, expires: 0n };
+  try {
+    return type.secrets?.[secretType]?.receipt?.(lease);
+  } catch {
+    return undefined;
+  }
 }
 
 function authOf(login: LoginOffer): WireAuth {

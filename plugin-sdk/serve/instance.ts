@@ -15,6 +15,7 @@ import type {
   WireResponse,
 } from "../wire/backend-messages.ts";
 import { hostService } from "../wire/host-service.ts";
+import { PLUGIN_JSON } from "../wire/limits.ts";
 import { RoutedEngine } from "./routed-engine.ts";
 import { errorOf, type KeptWithLease, renewedOf, responseOf, revokedOf } from "./answered.ts";
 import { needsTransactions, unknownSecret, unsupportedOperation } from "./failures.ts";
@@ -206,7 +207,7 @@ function checked<E>(
 }
 
 function keptOf({ secret }: WireRequest): KeptWithLease {
-  const kept = readJson(utf8(secret?.internalData ?? ""));
+  const kept = readJson(utf8(secret?.internalData ?? ""), PLUGIN_JSON);
   const { secret_type: secretType, internal } = kept;
   if (typeof secretType !== "string" || !isObject(internal)) throw unknownSecret();
   return { secret_type: secretType, internal };
@@ -224,5 +225,5 @@ export function setupError(error: unknown): string {
 }
 
 export function objectIn(text: string): JsonObject {
-  return text === "" ? {} : readJson(utf8(text));
+  return text === "" ? {} : readJson(utf8(text), PLUGIN_JSON);
 }

@@ -22,16 +22,13 @@ import { OWN_WORK } from "@holdfast/shared/waiting";
 import type { EngineNeeds, EngineType } from "../engine.ts";
 import type { WireRequest } from "../wire/backend-messages.ts";
 import { hostService } from "../wire/host-service.ts";
+import { PLUGIN_JSON } from "../wire/limits.ts";
 import { callerFromWire, namespaceFromWire } from "../wire/own-caller.ts";
 import { unsupportedOperation, unsupportedPath } from "./failures.ts";
 import { askHost } from "./host-calls.ts";
 import { clock, timers } from "./own-world.ts";
 
 /** As large as a message may be: the server has bounded what callers send. */
-const ANY_SIZE = {
-  limits: { keys: 1_000_000, elements: 1_000_000, tokens: 4_000_000, keyBytes: 4096 },
-};
-
 /** The handler has found that it was judged by the wrong right: the server judges it again. */
 export class FoundOtherwise extends OwnError {
   readonly found: boolean;
@@ -200,7 +197,7 @@ function noticesOf(
 }
 
 function read(text: string): JsonObject {
-  return text === "" || text === "null" ? {} : readJson(utf8(text), ANY_SIZE);
+  return text === "" || text === "null" ? {} : readJson(utf8(text), PLUGIN_JSON);
 }
 
 function segmentsOf(path: string): string[] {

@@ -2,6 +2,8 @@
 // still there.
 
 import { LARGEST_MESSAGE } from "@holdfast/shared/grpc/method";
+import { replacesPrototype } from "@holdfast/shared/json/json-limits";
+import type { ReadJsonOptions } from "@holdfast/shared/json/json-reader";
 import type { SessionLimits } from "@holdfast/shared/grpc/session-life";
 import { DAY, SECOND } from "@holdfast/shared/text/duration";
 
@@ -28,6 +30,13 @@ export const PLUGIN_LIMITS = {
   pingEvery: 36_500n * DAY,
   silence: 36_500n * DAY,
 } as const satisfies Partial<SessionLimits>;
+
+/** Of what one end has said and the other keeps or answers with: bounded by its size, and data whatever its keys are called. What is
+ *  refused here may hold a secret, or be all that is known of one. */
+export const PLUGIN_JSON = {
+  limits: { depth: 34, keys: 1_000_000, elements: 1_000_000, tokens: 4_000_000, keyBytes: 4096 },
+  refuses: replacesPrototype,
+} as const satisfies ReadJsonOptions;
 
 /** On all connections, in both directions: the only name that there is. */
 export const AUTHORITY = "localhost";

@@ -22,6 +22,16 @@ export interface LeaseOffer {
   readonly settles?: readonly string[];
 }
 
+/** Thrown in the place of `cause`, for an answer that is refused and holds a secret: the server ends that, and answers with the cause. */
+export class SecretUngiven extends Error {
+  readonly offer: LeaseOffer;
+
+  constructor(offer: LeaseOffer, cause: unknown) {
+    super("a secret is given to nobody", { cause });
+    this.offer = offer;
+  }
+}
+
 /** Somebody has proved who they are: the server makes them a client token. */
 export interface LoginOffer {
   readonly displayName: string;

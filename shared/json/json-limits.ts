@@ -23,6 +23,11 @@ export const JSON_LIMITS: JsonLimits = {
 // Assigned to an object by name, as many a copy is made, these reach its prototype.
 const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
+/** The same of data that is copied and stored, and never merged into something: the one name by which even that would reach it. */
+export function replacesPrototype(name: string): boolean {
+  return name === "__proto__";
+}
+
 /** Whether a caller's name must not become the name of a property. */
 export function reachesPrototype(name: string): boolean {
   return FORBIDDEN.has(name);

@@ -7,7 +7,7 @@ import { asBuffer, text, utf8 } from "../bytes.ts";
 import { invariant } from "../invariant.ts";
 import { isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { parseExactly } from "./json-exact.ts";
-import { JSON_LIMITS, type JsonLimits } from "./json-limits.ts";
+import { JSON_LIMITS, type JsonLimits, reachesPrototype } from "./json-limits.ts";
 import { JsonScanner, malformed } from "./json-scanner.ts";
 
 export interface ReadJsonOptions {
@@ -15,6 +15,8 @@ export interface ReadJsonOptions {
   readonly limits?: Partial<JsonLimits>;
   /** Keys that differ in case only are the same key. Default false. */
   readonly foldCase?: boolean;
+  /** Names that no key has. Default: those that reach a prototype, where somebody merges what was read. */
+  readonly refuses?: (name: string) => boolean;
 }
 
 /** No bytes are an empty object. What is no valid object is a Failure of kind "invalid". */
@@ -45,7 +47,8 @@ function scan(bytes: Uint8Array, options: ReadJsonOptions): Scanned {
   }
   if (!isUtf8(body)) throw malformed("it is not UTF-8", firstBadByte(body));
   const limits = options.limits === undefined ? JSON_LIMITS : { ...JSON_LIMITS, ...options.limits };
-  const scanner = new JsonScanner(body, limits, options.foldCase ?? false);
+  const { foldCase = false, refuses = reachesPrototype } = options;
+  const scanner = new JsonScanner(body, limits, { foldCase, refuses });
   scanner.scan();
   return { body, hasOddNumbers: scanner.hasOddNumbers };
 }

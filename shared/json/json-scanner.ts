@@ -5,7 +5,7 @@
 import type { Failure } from "../failure.ts";
 import { bodyMalformed } from "../failures.ts";
 import { OpenKeys } from "./json-keys.ts";
-import { type JsonLimits, reachesPrototype } from "./json-limits.ts";
+import type { JsonLimits } from "./json-limits.ts";
 
 const LONGEST_ESCAPE = 6; // bytes that may stand for one
 const EXACT_DIGITS = 15; // any whole number of so many digits is a double
@@ -26,6 +26,7 @@ export class JsonScanner {
   readonly #bytes: Buffer;
   readonly #limits: JsonLimits;
   readonly #keys: OpenKeys;
+  readonly #refuses: (name: string) => boolean;
   #at = 0;
   #tokens = 0;
   #depth = 0;
@@ -37,7 +38,12 @@ export class JsonScanner {
   #odd = false;
 
   /** Of bytes that are UTF-8. */
-  constructor(bytes: Buffer, limits: JsonLimits, foldCase: boolean) {
+  constructor(
+    bytes: Buffer,
+    limits: JsonLimits,
+    { foldCase, refuses }: { foldCase: boolean; refuses: (name: string) => boolean },
+  ) {
+    this.#refuses = refuses;
     this.#bytes = bytes;
     this.#limits = limits;
     this.#keys = new OpenKeys(bytes, foldCase);
@@ -127,12 +133,12 @@ export class JsonScanner {
     const quoted = this.#bytes.toString("utf8", start - 1, end + 1);
     const name = String(JSON.parse(quoted)); // what its escapes stand for
     if (Buffer.byteLength(name) > max) throw tooLong(max, start);
-    if (reachesPrototype(name)) throw forbidden(start);
+    if (this.#refuses(name)) throw forbidden(start);
     this.#keys.pushEscaped(start, end, name);
   }
 
   #isForbidden(start: number, end: number): boolean {
-    return reachesPrototype(this.#bytes.toString("latin1", start, end));
+    return this.#refuses(this.#bytes.toString("latin1", start, end));
   }
 
   #string(): void {

@@ -114,6 +114,8 @@ export interface Leasing {
     offer: LeaseOffer,
     context: RequestContext,
   ): Promise<{ leased: Leased; warnings: readonly string[] }>;
+  /** The secret of an answer that is refused is ended: now, or as leases are whose time is over. Never rejects. */
+  end(offer: LeaseOffer, context: RequestContext): Promise<void>;
 }
 
 /** Where a login becomes a token. */

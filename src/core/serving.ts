@@ -2,6 +2,7 @@
 // its answer is made whole: with a lease, a token or a wrapping, and a record of its own.
 
 import { invariant } from "@holdfast/shared/invariant";
+import { SecretUngiven } from "@holdfast/shared/endpoint/lease";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { whoSends } from "@holdfast/shared/sliced";
 import { OWN_WORK } from "@holdfast/shared/waiting";
@@ -118,12 +119,26 @@ export class Serving {
   ): Promise<Reply> {
     const advice = advised(state, warnings);
     if (endpoint.issues) this.admitLease(state, context);
-    const result = await (endpoint.exists !== null
-      ? this.#runAsJudged(state, context, input)
-      : endpoint.fromSnapshot && state.snapshotId !== null
-        ? this.#runAsOfThen(state, context, input)
-        : endpoint.run(input, context));
+    const result = await this.#unlessRefused(
+      context,
+      endpoint.exists !== null
+        ? this.#runAsJudged(state, context, input)
+        : endpoint.fromSnapshot && state.snapshotId !== null
+          ? this.#runAsOfThen(state, context, input)
+          : endpoint.run(input, context),
+    );
     return withWarnings(passed(state, result), advice);
+  }
+
+  /** Nothing is left outside of an answer that nobody gets. */
+  async #unlessRefused(context: RequestContext, running: unknown): Promise<unknown> {
+    try {
+      return await running;
+    } catch (error) {
+      if (!(error instanceof SecretUngiven)) throw error;
+      await this.#parts.leases.end(error.offer, context);
+      throw error.cause;
+    }
   }
 
   /** Wrapped here, where it was asked: a wrapping of another region can be unwrapped there alone. */

@@ -1,7 +1,9 @@
 // From a secret that an engine has made to a lease: one transaction writes the lease, its place in every
 // order and the removal of the write-ahead records that it settles. Until then the secret is nobody's: if
-// the transaction fails it is ended at once, and where that fails too, rollback finds the record.
+// the transaction fails it is ended at once, and where that fails too, rollback finds the record; what nobody
+// has noted becomes a lease that is due.
 
+import { describe } from "@holdfast/shared/failure";
 import { secondsLeft } from "@holdfast/shared/text/duration";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
@@ -63,9 +65,15 @@ export class Issuing {
       const leased = { id, renewable, seconds: secondsLeft(granted.ttl) };
       return { leased, warnings: granted.warnings };
     } catch (error) {
-      await this.#endAtOnce(lease);
+      await this.#endAtOnce(lease, offer);
       throw error;
     }
+  }
+
+  /** Never rejects. */
+  async end(offer: LeaseOffer, context: RequestContext): Promise<void> {
+    invariant(context.mount !== null, "only mounts give secrets that end");
+    await this.#endAtOnce(this.#leaseOf({ ...offer, renewable: false }, context, 0n), offer);
   }
 
   #leaseOf(offer: LeaseOffer, context: RequestContext, ttl: bigint): Lease {
@@ -113,15 +121,40 @@ export class Issuing {
     rows.add(tx, lease);
   }
 
-  async #endAtOnce(lease: Lease): Promise<void> {
-    const attempted = await this.#parts.attempt(lease);
+  async #endAtOnce(lease: Lease, { settles = [] }: LeaseOffer): Promise<void> {
+    const { attempt, log } = this.#parts;
+    const attempted = await attempt(lease);
     if (attempted.kind === "revoked") return;
-    const { path, mountUuid } = lease;
-    this.#parts.log.error("a secret without a lease could not be ended; rollback will", {
-      path,
-      mount: mountUuid,
-      cause: attempted.failure.message,
-    });
+    const { path, mountUuid: mount } = lease;
+    const about = { path, mount, cause: attempted.failure.message };
+    if (settles.length > 0) {
+      log.error("a secret without a lease could not be ended; rollback will", about);
+    } else if (await this.#wasKept(lease)) {
+      log.error("a secret that nobody was given could not be ended yet; it is tried again", about);
+    } else {
+      log.error("a secret that nobody was given could not be ended", about);
+    }
+  }
+
+  /** As a lease that is due and nobody's. */
+  async #wasKept(lease: Lease): Promise<boolean> {
+    const { rows, mounts, now, log } = this.#parts;
+    const { mountUuid: mount, path } = lease;
+    if (mounts.isGone?.(mount) === true) return false;
+    const due = now();
+    const kept: Lease = { ...lease, owner: null, expires: due, due, ending: "revoke" };
+    try {
+      // Like the end of any other: a full disk keeps nobody from it.
+      await rows.local.write((tx) => rows.add(tx, kept), { essential: true });
+      return true;
+    } catch (error) {
+      log.error("what is to be ended could not be written down", {
+        path,
+        mount,
+        cause: describe(error),
+      });
+      return false;
+    }
   }
 }
 

@@ -231,6 +231,11 @@ export class Leases {
     return this.#issuing.issue(offer, context);
   }
 
+  /** Of an answer that is refused: what it stands for is ended. */
+  end(offer: LeaseOffer, context: RequestContext): Promise<void> {
+    return this.#issuing.end(offer, context);
+  }
+
   /** In the transaction that ends the token: its private space goes, its leases are sure to. */
   ends(tx: Tx, owner: LeaseOwner): void {
     this.#options.cubbyholes?.wipe(tx, owner.namespaceId, owner.accessor);

@@ -70,7 +70,7 @@ export class ObservedPipeline {
           return { ref: mountAt(mount), taken: taken.length, endpoints: routes };
         },
       },
-      leases: { admit: () => {}, issue: refuse },
+      leases: { admit: () => {}, issue: refuse, end: async () => {} },
       logins: {
         login: refuse,
         originOf: () => {

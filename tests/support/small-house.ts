@@ -164,7 +164,11 @@ export class SmallHouse {
         },
       },
       mounts: { find: () => (this.places.push("mount"), null) },
-      leases: { admit: () => {}, issue: () => Promise.reject(new Error("no leases here")) },
+      leases: {
+        admit: () => {},
+        issue: () => Promise.reject(new Error("no leases here")),
+        end: async () => {},
+      },
       logins: {
         login: () => Promise.reject(new Error("no logins here")),
         originOf: () => {

@@ -3,9 +3,13 @@
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { PathHelp } from "@holdfast/shared/endpoint/endpoint";
 import { WrittenElsewhere } from "@holdfast/shared/endpoint/failures";
-import type { LoginRenewal, LoginRenewalRequest } from "@holdfast/shared/endpoint/lease";
+import {
+  type LoginRenewal,
+  type LoginRenewalRequest,
+  SecretUngiven,
+} from "@holdfast/shared/endpoint/lease";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
-import { describe, type Failure } from "@holdfast/shared/failure";
+import type { Failure } from "@holdfast/shared/failure";
 import type { Method } from "@holdfast/shared/grpc/method";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
@@ -56,6 +60,20 @@ const EMPTY = new Uint8Array();
 const NO_AUTH: WireAuth = authCodec.decode(EMPTY);
 const NO_ALIAS = alias.decode(EMPTY);
 const NO_RESPONSE: WireResponse = responseCodec.decode(EMPTY);
+
+const WRAPS_ITSELF =
+  "wants its answer wrapped by itself, which is not served here; ask for it with X-Service-Wrap-TTL";
+
+type Answered = ReturnType<(typeof backend.handleRequest)["response"]["decode"]>;
+
+/** A request of a caller. */
+interface CallersRequest {
+  readonly operation: Operation;
+  readonly wire: WireRequest;
+  readonly context: EngineRequest;
+  /** Quotas were looked at before it was sent. */
+  readonly isAdmitted: boolean;
+}
 
 export interface ForeignMountParts {
   readonly kind: "auth" | "secret";
@@ -162,7 +180,25 @@ export class ForeignMount implements ForeignEngine {
       { storageId: 0, request: wire },
       { signal: context.signal },
     );
-    const data = response === null ? null : await dataOf(response, this.#reading);
+    const question: CallersRequest = { operation, wire, context, isAdmitted };
+    let data: JsonObject | null = null;
+    try {
+      data = response === null ? null : await dataOf(response, this.#reading);
+      return this.#answered(question, { response, err, data });
+    } catch (error) {
+      const secret = response?.secret ?? null;
+      if (response === null || secret === null || isLengthAlone(secret)) throw error;
+      // What cannot be read is not for it to read either.
+      const said = data === null ? "" : response.data;
+      throw new SecretUngiven(leaseOf(secret, wire.path, said), error);
+    }
+  }
+
+  #answered(
+    question: CallersRequest,
+    { response, err, data }: Pick<Answered, "response" | "err"> & { data: JsonObject | null },
+  ): Reply {
+    const { operation, wire, context } = question;
     if (err !== null) throw this.#refused(err, wordsOf(data));
     const words = wordsOf(data);
     if (words !== null) throw failures.refusedByPlugin("invalid", [words]);
@@ -170,16 +206,16 @@ export class ForeignMount implements ForeignEngine {
     if (operation === "list" && response.warnings.length === 0 && !isList(data)) {
       throw failures.nothingThere();
     }
+    // Nothing may come out that it wants nobody to see.
     if (response.wrapInfo !== null && response.wrapInfo.ttl > 0n)
-      return this.#wrapsItself(response, wire);
+      throw failures.broken(this.#parts.name, WRAPS_ITSELF);
     const raw = rawReply(data, response);
     if (raw !== null && response.secret === null && response.auth === null) {
       if (context.wrapTtl !== null) throw failures.rawNotWrapped();
       return raw;
     }
     const plain = plainReply(data, response);
-    if (response.secret !== null)
-      return await this.#leased(plain, response, { wire, context, isAdmitted });
+    if (response.secret !== null) return this.#leased(plain, response, question);
     return response.auth === null ? plain : this.#login(plain, response.auth, wire.path);
   }
 
@@ -224,56 +260,24 @@ export class ForeignMount implements ForeignEngine {
     return plain.with({ login: loginOf(auth, path) });
   }
 
-  async #leased(
+  #leased(
     plain: Reply,
     { secret, data }: WireResponse,
-    issued: {
-      readonly wire: WireRequest;
-      readonly context: EngineRequest;
-      readonly isAdmitted: boolean;
-    },
-  ): Promise<Reply> {
-    const { wire, context, isAdmitted } = issued;
+    { wire, context, isAdmitted }: CallersRequest,
+  ): Reply {
     if (secret === null) return plain;
     if (isLengthAlone(secret)) {
       const seconds = Number((secret.leaseOptions?.ttl ?? 0n) / SECOND);
       return plain.with({ leased: { id: "", seconds, renewable: false } });
     }
-    const lease = leaseOf(secret, wire.path, data);
     this.#remember(wire.path);
-    try {
-      if (!isAdmitted) context.issues();
-    } catch (error) {
-      await this.#giveUp(lease.internal);
-      throw error;
-    }
-    return plain.with({ lease });
+    if (!isAdmitted) context.issues();
+    return plain.with({ lease: leaseOf(secret, wire.path, data) });
   }
 
   #remember(path: string): void {
     if (this.#issuing.size >= MAX_ISSUING) this.#issuing.clear();
     this.#issuing.add(path);
-  }
-
-  /** What was made and is given to nobody. */
-  async #giveUp(internal: JsonObject): Promise<void> {
-    const { log, clock } = this.#parts.needs;
-    const now = clock.now();
-    const lease = { leaseId: "", internal, issued: now, expires: now };
-    try {
-      await this.#work("revoke", lease, 0n);
-    } catch (error) {
-      log.error("a secret that nobody is given could not be ended", { cause: describe(error) });
-    }
-  }
-
-  /** Nothing may come out that it wants nobody to see. */
-  async #wrapsItself({ secret, data }: WireResponse, wire: WireRequest): Promise<Reply> {
-    if (secret !== null) await this.#giveUp(leaseOf(secret, wire.path, data).internal);
-    throw failures.broken(
-      this.#parts.name,
-      "wants its answer wrapped by itself, which is not served here; ask for it with X-Service-Wrap-TTL",
-    );
   }
 
   // --- leases ---

@@ -32,6 +32,12 @@ export function unescapeName(name: string): string {
   return name.endsWith("/") ? `${unescapeSegment(name.slice(0, -1))}/` : unescapeSegment(name);
 }
 
+/** The same; of something that is no name, where it would stand among them. */
+export function escapeName(name: string): string {
+  const slash = name.indexOf("/");
+  return slash < 0 ? escapeSegment(name) : `${escapeSegment(name.slice(0, slash))}/`;
+}
+
 function escapeSegment(segment: string): string {
   if (segment === "") return EMPTY_SEGMENT;
   return segment.replace(SPECIAL, (character) => {

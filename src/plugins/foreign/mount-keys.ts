@@ -3,7 +3,7 @@
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { EngineStorage, EngineTx } from "@holdfast/plugin-sdk/storage";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { escapeKey, unescapeName } from "./key-escape.ts";
+import { escapeKey, escapeName, unescapeName } from "./key-escape.ts";
 import type { SpecialPaths } from "./special-paths.ts";
 
 const PAGE = 1000;
@@ -36,14 +36,17 @@ export class MountKeys {
     return await this.#of(key).write((tx) => run(tx, escapeKey(key)), { deletion });
   }
 
-  /** One level down, in the order of their keys; `after` is a name of it. `limit` 0: all. */
-  async list(prefix: string, after = "", limit = 0): Promise<string[]> {
-    const found = new Set<string>();
-    for (const storage of this.#sides) {
-      for (const name of await listed(storage, prefix)) found.add(name);
-    }
-    const names = [...found].filter((name) => name > after).toSorted();
-    return limit > 0 ? names.slice(0, limit) : names;
+  /** One level down, in the order of their keys. */
+  async list(prefix: string): Promise<string[]> {
+    return (await this.listPage(prefix, "", Infinity)).toSorted();
+  }
+
+  /** So many of them after a name, from where storage has them: each page costs what it holds. */
+  async listPage(prefix: string, after: string, limit: number): Promise<string[]> {
+    const sides = await Promise.all(
+      this.#sides.map((storage) => listed(storage, prefix, { after, limit })),
+    );
+    return merged(sides, limit);
   }
 
   #of(key: string): EngineStorage {
@@ -58,25 +61,47 @@ export class MountKeys {
   }
 }
 
+interface Listed {
+  readonly stored: string;
+  readonly name: string;
+}
+
 /** A beginning that ends inside a segment is asked for as well. */
-async function listed(storage: EngineStorage, prefix: string): Promise<string[]> {
+async function listed(
+  storage: EngineStorage,
+  prefix: string,
+  page: { readonly after: string; readonly limit: number },
+): Promise<Listed[]> {
   const cut = prefix.lastIndexOf("/") + 1;
   const folder = prefix.slice(0, cut);
   const begin = prefix.slice(cut);
   const below = folder === "" ? "" : `${escapeKey(folder.slice(0, -1))}/`;
-  const names: string[] = [];
-  for (let after: string | null = null; ;) {
-    const page: string[] = await storage.list(below, {
-      limit: PAGE,
+  const common = begin === "" ? "" : escapeName(begin);
+  const found: Listed[] = [];
+  // What is just the beginning is no name below it.
+  const first = `${begin}${page.after}`;
+  for (let after = first === "" ? null : escapeName(first); found.length < page.limit;) {
+    const limit = Math.min(PAGE, page.limit - found.length);
+    const names: string[] = await storage.list(below, {
+      limit,
       ...(after === null ? {} : { after }),
     });
-    names.push(...page);
-    if (page.length < PAGE) break;
-    after = page.at(-1) ?? "";
+    const here = names.filter((name) => name.startsWith(common));
+    for (const stored of here) {
+      const name = unescapeName(stored).slice(begin.length);
+      if (name !== "") found.push({ stored, name });
+    }
+    if (names.length < limit || here.length < names.length) break;
+    after = names.at(-1) ?? "";
   }
-  const plain = names.map(unescapeName);
-  if (begin === "") return plain;
-  return plain.flatMap((name) =>
-    name.startsWith(begin) && name !== begin ? [name.slice(begin.length)] : [],
-  );
+  return found;
+}
+
+/** Each once, in the order of storage. */
+function merged(sides: readonly (readonly Listed[])[], limit: number): string[] {
+  const [first = [], ...others] = sides;
+  if (others.length === 0) return first.map(({ name }) => name);
+  const all = new Map(sides.flat().map(({ stored, name }) => [stored, name]));
+  const inOrder = [...all].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return inOrder.slice(0, limit).map(([, name]) => name);
 }

@@ -33,19 +33,19 @@ export function storageService({ keys, isReady }: StorageParts): readonly Served
       return { err: wordsFor(error), walIndex: null };
     }
   };
-  const list = async (prefix: string, after = "", limit = 0) => {
+  const list = async (prefix: string, names: () => Promise<string[]>) => {
     if (prefix.includes("..")) return { keys: [], err: "relative paths not supported" };
     try {
-      return { keys: await keys.list(prefix, after, limit), err: "" };
+      return { keys: await names(), err: "" };
     } catch (error) {
       return { keys: [], err: wordsFor(error) };
     }
   };
   return [
-    serveUnary(storage.list, async ({ prefix }) => await list(prefix)),
+    serveUnary(storage.list, async ({ prefix }) => list(prefix, () => keys.list(prefix))),
     serveUnary(storage.listPage, async ({ prefix, after, limit }) => {
       const most = limit > 0 ? Math.min(limit, MAX_PAGE) : MAX_PAGE;
-      return await list(prefix, after, most);
+      return await list(prefix, () => keys.listPage(prefix, after, most));
     }),
     serveUnary(storage.get, async ({ key }) => {
       const refused = keyRefused(key);

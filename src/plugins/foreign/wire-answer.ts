@@ -6,6 +6,7 @@ import { reply, type Reply } from "@holdfast/shared/endpoint/reply";
 import { utf8 } from "@holdfast/shared/bytes";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { readLargeJson } from "@holdfast/shared/json/json-reader";
+import { PLUGIN_JSON } from "@holdfast/plugin-sdk/wire/limits";
 import type { Nanos } from "@holdfast/shared/world";
 import {
   RAW_BODY,
@@ -22,16 +23,6 @@ export interface Reading {
   readonly turn: () => Promise<void>;
 }
 
-/** Of answers, which a plugin of this server's operators makes: bounded by their size. */
-const LIMITS = {
-  depth: 32,
-  keys: 1_000_000,
-  elements: 1_000_000,
-  tokens: 4_000_000,
-  keyBytes: 4096,
-  numberBytes: 1024,
-};
-
 /** Null: it has none. */
 export async function dataOf(
   { data }: Pick<WireResponse, "data">,
@@ -41,7 +32,7 @@ export async function dataOf(
   const bytes = utf8(data);
   if (bytes.length > maxBytes) throw answerTooLarge(name, bytes.length, maxBytes);
   try {
-    return await readLargeJson(bytes, { limits: LIMITS }, turn);
+    return await readLargeJson(bytes, PLUGIN_JSON, turn);
   } catch {
     throw broken(name, "answered with data that is no JSON object, or nests too deep");
   }

@@ -8,6 +8,7 @@ import { EXPOSITION_TYPE } from "@holdfast/shared/exposition";
 import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { readLargeJson } from "@holdfast/shared/json/json-reader";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Nanos } from "@holdfast/shared/world";
 import type { ReceiptFacts, Renewal } from "@holdfast/plugin-sdk/engine";
 import { isPermanent } from "@holdfast/plugin-sdk/failure";
@@ -16,25 +17,18 @@ import {
   RAW_BODY,
   type WireResponse,
 } from "@holdfast/plugin-sdk/wire/backend-messages";
+import { PLUGIN_JSON } from "@holdfast/plugin-sdk/wire/limits";
 import type { ResponseExtras } from "@holdfast/plugin-sdk/wire/own-extras";
 import { recordOf } from "@holdfast/plugin-sdk/wire/own-caller";
 import { failureFromWire, type WireFailure } from "@holdfast/plugin-sdk/wire/own-failure";
 import { answerBroken } from "./failures.ts";
+import { isKey } from "./keys.ts";
 
 export interface Reading {
   readonly name: string;
   readonly maxBytes: number;
   readonly turn: () => Promise<void>;
 }
-
-/** Bounded by their size: a plugin of this server's operators makes them. */
-const LIMITS = {
-  depth: 33,
-  keys: 1_000_000,
-  elements: 1_000_000,
-  tokens: 4_000_000,
-  keyBytes: 4096,
-};
 
 /** What a lease of it keeps, as `internal`. The receipt is said when it is given, since nobody can be asked when it ends. */
 export interface OwnLease {
@@ -45,6 +39,9 @@ export interface OwnLease {
 
 export async function replyOf(response: WireResponse, reading: Reading): Promise<Reply> {
   const { own, secret, auth, warnings } = response;
+  if (own === null && (secret !== null || auth !== null)) {
+    throw answerBroken(reading.name, "gave something, and did not say what");
+  }
   const data = await dataOf(response, reading);
   const headers = Object.fromEntries(
     [...response.headers].map(([name, { header }]) => [name, header.join(", ")]),
@@ -93,7 +90,7 @@ async function jsonOf(
   { name, turn }: Pick<Reading, "name" | "turn">,
 ): Promise<JsonValue> {
   try {
-    const { data: found } = await readLargeJson(utf8(`{"data":${data}}`), { limits: LIMITS }, turn);
+    const { data: found } = await readLargeJson(utf8(`{"data":${data}}`), PLUGIN_JSON, turn);
     return found ?? null;
   } catch {
     throw answerBroken(name, "answered with data that is no JSON, or nests too deep");
@@ -104,6 +101,12 @@ type Times = { readonly ttl: Nanos; readonly maxTtl: Nanos; readonly renewable: 
 
 function leaseOf(kept: string, times: Times, { lease }: ResponseExtras, name: string): LeaseOffer {
   if (lease === null) throw answerBroken(name, "gave a secret and did not say of which kind");
+  if (!lease.settles.every(isUuid)) {
+    throw answerBroken(name, "gave a secret that settles what is no record");
+  }
+  if (lease.needsOneOf?.keys.every(isKey) === false) {
+    throw answerBroken(name, "gave a secret that needs what is no key");
+  }
   return {
     secretType: lease.secretType,
     internal: internalOf(kept, lease),
@@ -112,6 +115,24 @@ function leaseOf(kept: string, times: Times, { lease }: ResponseExtras, name: st
     renewable: times?.renewable ?? false,
     ...(lease.needsOneOf === null ? {} : { needsOneOf: lease.needsOneOf.keys }),
     settles: lease.settles,
+  };
+}
+
+const NO_KIND = "unknown";
+
+/** The secret of an answer that is refused, as far as it says what it is; null where it has none. */
+export function ungivenIn(
+  { secret, own }: WireResponse,
+  kinds: readonly string[],
+): LeaseOffer | null {
+  if (secret === null) return null;
+  const lease = own?.lease ?? null;
+  const [only = NO_KIND, ...others] = kinds;
+  const secretType = lease?.secretType ?? (others.length === 0 ? only : NO_KIND);
+  return {
+    secretType: secretType || NO_KIND,
+    internal: internalOf(secret.internalData, lease),
+    settles: (lease?.settles ?? []).filter(isUuid),
   };
 }
 

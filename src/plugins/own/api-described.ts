@@ -22,6 +22,7 @@ import type { Schema } from "@holdfast/shared/endpoint/schema";
 import { fieldOfForm } from "@holdfast/shared/endpoint/wire";
 import { describe, Failure, OwnError } from "@holdfast/shared/failure";
 import { utf8 } from "@holdfast/shared/bytes";
+import { replacesPrototype } from "@holdfast/shared/json/json-limits";
 import { readJson } from "@holdfast/shared/json/json-reader";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
@@ -241,7 +242,7 @@ function schemaOf(text: string): Schema {
 
 function objectOf(text: string): JsonObject {
   if (text.length > MAX_TEXT) throw new NotDeclared("a part of it is too long");
-  return readJson(utf8(text));
+  return readJson(utf8(text), { refuses: replacesPrototype });
 }
 
 function listOf(text: string): readonly JsonValue[] {

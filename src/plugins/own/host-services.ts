@@ -11,6 +11,7 @@ import { isUuid } from "@holdfast/shared/text/uuid";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { OutboundError, type OutboundRequest } from "@holdfast/plugin-sdk/outbound";
 import { hostService, type WireTransaction } from "@holdfast/plugin-sdk/wire/host-service";
+import { PLUGIN_JSON } from "@holdfast/plugin-sdk/wire/limits";
 import { failureToWire } from "@holdfast/plugin-sdk/wire/own-failure";
 import { notReady, transactionRefused } from "./failures.ts";
 import type { FactsFeed } from "./facts-feed.ts";
@@ -227,5 +228,5 @@ function outboundOf(sent: SentOut, signal: AbortSignal): OutboundRequest {
 }
 
 function objectOf(text: string): JsonObject {
-  return readJson(utf8(text));
+  return readJson(utf8(text), PLUGIN_JSON);
 }

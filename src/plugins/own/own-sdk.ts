@@ -9,6 +9,7 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Belonging } from "@holdfast/shared/endpoint/endpoint";
 import { isWrittenElsewhere } from "@holdfast/shared/endpoint/failures";
+import { SecretUngiven } from "@holdfast/shared/endpoint/lease";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Failure } from "@holdfast/shared/failure";
@@ -26,7 +27,7 @@ import {
   pluginService,
 } from "@holdfast/plugin-sdk/wire/plugin-service";
 import type { ForeignCall, ForeignEngine, OwnPlugin, OwnSdk } from "../ports.ts";
-import { ownLease, refusalIn, refusalOf, renewalOf, replyOf } from "./answers.ts";
+import { ownLease, refusalIn, refusalOf, renewalOf, replyOf, ungivenIn } from "./answers.ts";
 import { endpointsOf, type Handling } from "./api-described.ts";
 import { FactsFeed } from "./facts-feed.ts";
 import { answerBroken, declarationRefused, optionsRefused } from "./failures.ts";
@@ -132,13 +133,18 @@ class Own implements OwnSdk, Handling {
         if (tries > MAX_TRIES) throw answerBroken(engine.name, "finds something else each time");
         response = await call(response ? "update" : "create");
       }
-      const reply = await replyOf(response, {
-        name: engine.name,
-        maxBytes: this.#parts.maxAnswer,
-        turn: () => engine.needs.timers.turn(),
-      });
-      checkOffers(engine, endpoint, reply);
-      return reply;
+      try {
+        const reply = await replyOf(response, {
+          name: engine.name,
+          maxBytes: this.#parts.maxAnswer,
+          turn: () => engine.needs.timers.turn(),
+        });
+        checkOffers(engine, endpoint, reply);
+        return reply;
+      } catch (error) {
+        const offer = ungivenIn(response, Object.keys(engine.own?.type.secrets ?? {}));
+        throw offer === null ? error : new SecretUngiven(offer, error);
+      }
     });
   }
 

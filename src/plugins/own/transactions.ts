@@ -1,5 +1,6 @@
 // Transactions of a plugin's engine: what it has read is compared, and what it writes is written, in one transaction of ours.
-// Keys, sizes, ids and times are the plugin's choice, and each of them is looked at first.
+// Keys, sizes, ids and times are the plugin's choice, and each of them is looked at first; nobody else is served meanwhile, so that there
+// is only so much of everything.
 
 import { equalBytes, utf8 } from "@holdfast/shared/bytes";
 import { bytesCodec } from "@holdfast/shared/codec";
@@ -16,13 +17,21 @@ import {
   type Transacted,
   type WireTransaction,
 } from "@holdfast/plugin-sdk/wire/host-service";
-import { MANY_KEYS } from "@holdfast/plugin-sdk/wire/limits";
+import { MANY_KEYS, PLUGIN_JSON } from "@holdfast/plugin-sdk/wire/limits";
+import { isKey, isPrefix, isTooLong, MAX_KEY } from "./keys.ts";
 import { notReady, readTooLarge, transactionRefused } from "./failures.ts";
 
 /** That of one answer, with room around it. */
 const MAX_READ = 60 * 1024 * 1024;
 const PAGE = 256;
-const MAX_KEY = 2048; // bytes, below what storage takes with what stands before it
+/** Reads and ranges of one, in all. */
+const MAX_LOOKS = 1000;
+/** Keys of all its ranges together, where it may write. */
+const MAX_KEYS = 16_384;
+/** What it writes, and write-ahead records that it begins and settles. */
+const MAX_CHANGES = 4096;
+/** Of what is only looked at: then others have their turn. */
+const TURN_AFTER = 1024;
 const MAX_AGE: Nanos = SECOND;
 const MAX_KIND = 64;
 
@@ -59,7 +68,7 @@ export class Transactions {
     const { needs, isReady } = this.#parts;
     const storage = sent.local ? (needs.localStorage ?? needs.storage) : needs.storage;
     if (!sent.commit) {
-      const found = await look(storage, sent);
+      const found = await look(storage, sent, () => needs.timers.turn());
       return { failure: null, committed: false, time: needs.clock.now(), ...found };
     }
     if (!isReady()) throw notReady();
@@ -92,6 +101,12 @@ export class Transactions {
 }
 
 function check(sent: WireTransaction, { undoes }: TransactionsParts): void {
+  if (sent.reads.length + sent.ranges.length > MAX_LOOKS) {
+    throw transactionRefused(`it reads more than ${MAX_LOOKS} keys and ranges`);
+  }
+  if (sent.puts.length + sent.settles.length + sent.begins.length > MAX_CHANGES) {
+    throw transactionRefused(`it writes more than ${MAX_CHANGES} keys and records`);
+  }
   for (const { key } of sent.reads) checkKey(key);
   for (const { kind, prefix, after } of sent.ranges) {
     if (kind !== "keys" && kind !== "list" && kind !== "records") {
@@ -114,19 +129,12 @@ function check(sent: WireTransaction, { undoes }: TransactionsParts): void {
 
 function checkKey(key: string): void {
   checkText(key);
-  const isWhole = key.split("/").every((segment) => segment !== "");
-  if (!isWhole) throw transactionRefused('a key is words with "/" between them');
+  if (!isKey(key)) throw transactionRefused('a key is words with "/" between them');
 }
 
 function checkText(text: string): void {
-  // oxlint-disable-next-line no-control-regex -- refusing them is the point
-  const isPlain = !/[\u0000-\u001f\u007f]/.test(text) && text.isWellFormed();
-  if (!isPlain || text.startsWith("/") || text.includes("//")) {
-    throw transactionRefused("a key has what no key may have");
-  }
-  if (Buffer.byteLength(text) > MAX_KEY) {
-    throw transactionRefused(`a key has at most ${MAX_KEY} bytes`);
-  }
+  if (!isPrefix(text)) throw transactionRefused("a key has what no key may have");
+  if (isTooLong(text)) throw transactionRefused(`a key has at most ${MAX_KEY} bytes`);
 }
 
 function checkId(id: string): void {
@@ -134,14 +142,31 @@ function checkId(id: string): void {
 }
 
 function objectOf(text: string): JsonObject {
-  const found = readJson(utf8(text));
+  const found = readJson(utf8(text), PLUGIN_JSON);
   if (!isObject(found)) throw transactionRefused("a write-ahead record holds an object");
   return found;
 }
 
-/** What is handed out at once has a bound, however many ranges there are. */
+/** What is handed out at once has a bound, however many ranges there are, and so has what is looked at for it. */
 class Room {
+  readonly #maxKeys: number;
   #left = MAX_READ;
+  #keys = 0;
+
+  constructor(maxKeys: number) {
+    this.#maxKeys = maxKeys;
+  }
+
+  /** One more shows that there are too many. */
+  limit(wanted: number): number {
+    return Math.min(wanted, this.#maxKeys - this.#keys + 1);
+  }
+
+  takeKeys(count: number): void {
+    this.#keys += count;
+    if (this.#keys <= this.#maxKeys) return;
+    throw transactionRefused(`its ranges have more than ${this.#maxKeys} keys`);
+  }
 
   take(bytes: number): void {
     this.#left -= bytes;
@@ -151,7 +176,7 @@ class Room {
 
 function differing(tx: EngineTx, { reads, ranges }: WireTransaction): Found {
   const found: Found = { reads: [], ranges: [] };
-  const room = new Room();
+  const room = new Room(MAX_KEYS);
   reads.forEach(({ key, seen }, at) => {
     const value = tx.get(key, bytesCodec);
     if (isSame(seen, seenValue(value))) return;
@@ -169,7 +194,9 @@ function rangeIn(tx: EngineTx, range: Range, room: Room) {
   const { prefix } = range;
   const page = pageOf(range);
   if (range.kind !== "records") {
-    const names = range.kind === "keys" ? tx.keys(prefix, page) : tx.list(prefix, page);
+    const part = { ...page, limit: room.limit(page.limit) };
+    const names = range.kind === "keys" ? tx.keys(prefix, part) : tx.list(prefix, part);
+    room.takeKeys(names.length);
     for (const name of names) room.take(name.length);
     return { names, values: [] };
   }
@@ -178,6 +205,7 @@ function rangeIn(tx: EngineTx, range: Range, room: Room) {
   for (let after = page.after; names.length < page.limit;) {
     const limit = Math.min(PAGE, page.limit - names.length);
     const part = tx.records(prefix, bytesCodec, { ...page, ...afterOf(after), limit });
+    room.takeKeys(part.length);
     for (const { key, value } of part) {
       room.take(key.length + value.length);
       names.push(key);
@@ -189,44 +217,79 @@ function rangeIn(tx: EngineTx, range: Range, room: Room) {
   return { names, values };
 }
 
-/** The same outside of a transaction: what is durable, also where nobody here may write. */
-async function look(storage: EngineStorage, { reads, ranges }: WireTransaction): Promise<Found> {
+/** The same outside of a transaction: what is durable, also where nobody here may write, and no faster than others are served. */
+async function look(
+  storage: EngineStorage,
+  { reads, ranges }: WireTransaction,
+  turn: () => Promise<void>,
+): Promise<Found> {
   const found: Found = { reads: [], ranges: [] };
-  const room = new Room();
+  const room = new Room(MANY_KEYS);
+  const pace = new Pace(turn);
   for (const [at, { key }] of reads.entries()) {
     const value = await storage.get(key, bytesCodec);
     room.take(value?.length ?? 0);
     found.reads.push({ at, value });
+    await pace.after(LOOK);
   }
   for (const [at, range] of ranges.entries()) {
-    found.ranges.push({ at, ...(await rangeOf(storage, range, room)) });
+    found.ranges.push({ at, ...(await rangeOf(storage, range, { room, pace })) });
+    await pace.after(LOOK);
   }
   return found;
 }
 
-async function rangeOf(storage: EngineStorage, range: Range, room: Room) {
+async function rangeOf(
+  storage: EngineStorage,
+  range: Range,
+  { room, pace }: { readonly room: Room; readonly pace: Pace },
+) {
   const { prefix } = range;
   const page = pageOf(range);
-  if (range.kind !== "records") {
-    const isKeys = range.kind === "keys";
-    const names = await (isKeys ? storage.keys(prefix, page) : storage.list(prefix, page));
-    for (const name of names) room.take(name.length);
-    return { names, values: [] };
-  }
+  const isRecords = range.kind === "records";
   const names: string[] = [];
   const values: Uint8Array[] = [];
   for (let after = page.after; names.length < page.limit;) {
-    const limit = Math.min(PAGE, page.limit - names.length);
-    const part = await storage.records(prefix, bytesCodec, { ...page, ...afterOf(after), limit });
-    for (const { key, value } of part) {
-      room.take(key.length + value.length);
-      names.push(key);
-      values.push(value);
+    const limit = Math.min(isRecords ? PAGE : TURN_AFTER, page.limit - names.length);
+    const part = { ...page, ...afterOf(after), limit };
+    let found: readonly string[];
+    if (isRecords) {
+      const records = await storage.records(prefix, bytesCodec, part);
+      for (const { value } of records) room.take(value.length);
+      values.push(...records.map(({ value }) => value));
+      found = records.map(({ key }) => key);
+    } else {
+      found = await (range.kind === "keys"
+        ? storage.keys(prefix, part)
+        : storage.list(prefix, part));
     }
-    after = part.at(-1)?.key;
-    if (part.length < limit) break;
+    room.takeKeys(found.length);
+    for (const name of found) room.take(name.length);
+    names.push(...found);
+    after = found.at(-1);
+    if (found.length < limit) break;
+    await pace.after(found.length);
   }
   return { names, values };
+}
+
+/** What a read costs, in keys of a range. */
+const LOOK = 16;
+
+class Pace {
+  readonly #turn: () => Promise<void>;
+  #since = 0;
+
+  constructor(turn: () => Promise<void>) {
+    this.#turn = turn;
+  }
+
+  async after(keys: number): Promise<void> {
+    this.#since += keys;
+    if (this.#since < TURN_AFTER) return;
+    this.#since = 0;
+    await this.#turn();
+  }
 }
 
 function pageOf({ after, limit, reverse, kind }: Range) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Answer, at, errorsOf } from "../../support/http-client.ts";
+import { until } from "../../support/until.ts";
 import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
 
 const texts = (answer: Answer) => (errorsOf(answer) as string[]).join();
@@ -71,6 +72,42 @@ test("no lease is left of a token that ends with its request, and its secret is 
   const refused = await server.call("GET", "small/creds/usual", { token });
   assert.equal(refused.status, 400, refused.text);
   assert.equal(await object(server, 1), "ended");
+});
+
+test("a secret in an answer that is refused is ended by the plugin, tried again where it cannot be, and what is honest is answered", async (t) => {
+  const server = await PluginServer.start(t);
+  await server.register();
+  await server.mount("small");
+  const honest = await server.ok("GET", "small/creds/honest");
+  assert.match(honest.text, /"constructor":\{"prototype":1\},"prototype":"p","hasOwnProperty":/);
+  await server.ok("POST", "sys/leases/revoke", {
+    lease_id: String(at(honest, "lease_id")),
+    sync: true,
+  });
+  let made = 1;
+  assert.equal(await object(server, made), "ended");
+  const refused: readonly [what: string, status: number][] = [
+    ["prototype", 502],
+    ["twice", 502],
+    ["broken", 502],
+    ["large", 502],
+    ["error", 500],
+    ["softly", 400],
+    ["wraps", 502],
+  ];
+  for (const [what, status] of refused) {
+    const answer = await server.call("GET", `small/creds/${what}`);
+    assert.equal(answer.status, status, `${what}: ${answer.text.slice(0, 200)}`);
+    assert.equal(await object(server, ++made), "ended", what);
+  }
+  assert.equal((await server.call("LIST", "sys/leases/lookup/small/creds")).status, 404);
+  await server.call("GET", "small/creds/broken-later");
+  made++;
+  await until(async () => (await object(server, made)) === "ended");
+  await until(
+    async () => (await server.call("LIST", "sys/leases/lookup/small/creds")).status === 404,
+  );
+  await server.ok("DELETE", "sys/mounts/small");
 });
 
 test("what is asked for wrapped is opened once, with its lease", async (t) => {

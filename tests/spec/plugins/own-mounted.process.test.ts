@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
 import { at, errorsOf } from "../../support/http-client.ts";
 import { served } from "../../support/plugins/child-type.ts";
@@ -28,4 +30,23 @@ test("an engine of our own SDK is mounted as a plugin: its declarations judge, d
     body: { type: "kvp", options: { version: "7" } },
   });
   assert.equal(refused.status, 400, refused.text);
+});
+
+test("what an engine of our own SDK has made is ended where its answer is refused, and no key is too honest to be answered or kept", async (t) => {
+  const server = await PluginServer.start(t);
+  const folder = join(server.place.base, "things");
+  const file = { file: "tests/support/plugins/thing-engine.ts", exported: "thingEngine" };
+  const sha256 = server.place.put("things", served(file));
+  await server.register({ name: "things", command: "things", args: [], sha256 });
+  await server.ok("POST", "sys/mounts/things", { type: "things", options: { folder } });
+  await server.ok("POST", "things/roles/a", {});
+  const issued = await server.ok("GET", "things/creds/a");
+  assert.equal((at(issued, "data") as Record<string, unknown>)["constructor"], "somebody");
+  assert.equal(readdirSync(folder).length, 1);
+  const lease = { lease_id: String(at(issued, "lease_id")), sync: true };
+  await server.ok("POST", "sys/leases/revoke", lease);
+  assert.deepEqual(readdirSync(folder), [], "it was kept with the lease");
+  const large = await server.call("GET", `things/creds/a?pad=${5 * 1024 * 1024}`);
+  assert.equal(large.status, 502, large.text.slice(0, 200));
+  assert.deepEqual(readdirSync(folder), []);
 });

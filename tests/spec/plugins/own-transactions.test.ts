@@ -8,7 +8,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { EngineTx } from "@holdfast/plugin-sdk/storage";
+import type { EngineStorage, EngineTx } from "@holdfast/plugin-sdk/storage";
 import { DrivenWorld, MemoryStorage } from "@holdfast/plugin-sdk/testing";
 import {
   hostService,
@@ -80,11 +80,46 @@ class Host {
   readonly #transactions: Transactions;
   isReady = true;
   calls = 0;
+  /** How often a transaction, or a look, has asked storage for something, and how many keys it was given. */
+  lookups = 0;
+  keysSeen = 0;
 
   constructor() {
-    const needs = { storage: this.storage, clock: this.world.clock } as unknown as EngineNeeds;
+    const { clock, timers } = this.world;
+    const needs = { storage: this.#counted(), clock, timers } as unknown as EngineNeeds;
     const isReady = () => this.isReady;
     this.#transactions = new Transactions({ needs, isReady, undoes: (kind) => kind === "thing" });
+  }
+
+  #counted(): EngineStorage {
+    const { storage } = this;
+    return {
+      writtenElsewhere: false,
+      get: async (key, of) => this.#count(await storage.get(key, of)),
+      records: async (...page) => this.#count(await storage.records(...page)),
+      keys: async (...page) => this.#count(await storage.keys(...page)),
+      list: async (...page) => this.#count(await storage.list(...page)),
+      write: (fn) =>
+        storage.write((tx) =>
+          fn({
+            time: tx.time,
+            get: (key, of) => this.#count(tx.get(key, of)),
+            records: (...page) => this.#count(tx.records(...page)),
+            keys: (...page) => this.#count(tx.keys(...page)),
+            list: (...page) => this.#count(tx.list(...page)),
+            put: (...one) => tx.put(...one),
+            delete: (key) => tx.delete(key),
+            settle: (id) => tx.settle(id),
+            begin: (...one) => tx.begin(...one),
+          }),
+        ),
+    };
+  }
+
+  #count<T>(found: T): T {
+    this.lookups++;
+    if (Array.isArray(found)) this.keysSeen += found.length;
+    return found;
   }
 
   /** Through the bytes of the wire. `pause`: what may come between. */
@@ -264,4 +299,57 @@ test("write-ahead records begin and are settled with the transaction, by ids tha
   await assert.rejects(host.send({ begins: [{ id, kind: "thing", data: "{}" }] }));
   await storage.write((tx) => (tx.put("made", 1, codec), tx.settle(id)));
   assert.deepEqual(host.storage.noted, []);
+});
+
+test("what one transaction reads and writes has a bound, told before anything is looked at", async () => {
+  const host = new Host();
+  const seen = new Uint8Array(1);
+  const range = { kind: "keys", prefix: "n/", after: null, limit: 1, reverse: false, seen };
+  const id = "01234567-89ab-4cde-8f01-23456789abcd";
+  const too: readonly Partial<WireTransaction>[] = [
+    { ranges: Array.from({ length: 60_000 }, () => range) },
+    { reads: Array.from({ length: 60_000 }, (_, i) => ({ key: `k${i}`, seen })) },
+    {
+      ranges: Array.from({ length: 501 }, () => range),
+      reads: Array.from({ length: 500 }, (_, i) => ({ key: `k${i}`, seen })),
+    },
+    { puts: Array.from({ length: 60_000 }, (_, i) => ({ key: `k${i}`, value: seen })) },
+    { settles: Array.from({ length: 60_000 }, () => id) },
+  ];
+  for (const one of too) {
+    for (const commit of [true, false]) {
+      const tried = host.send({ ...one, commit });
+      assert.equal(await failureCode(tried), "plugin-transaction-refused");
+    }
+  }
+  assert.deepEqual([host.lookups, await host.storage.keys("", { limit: 1 })], [0, []]);
+  await host.send({ ranges: Array.from({ length: 1000 }, () => range) });
+  assert.equal(host.lookups, 1000, "as many as there may be");
+});
+
+test("keys that a transaction looks at have a bound, and those that are only read are read in parts", async () => {
+  const host = new Host();
+  const many = 17_000;
+  await host.storage.write((tx) => {
+    for (let i = 0; i < many; i++) tx.put(`n/${String(i).padStart(5, "0")}`, i, codec);
+  });
+  const seen = new Uint8Array(1);
+  const all = { prefix: "n/", after: null, limit: 4_000_000, reverse: false, seen };
+  for (const kind of ["keys", "list"]) {
+    host.keysSeen = 0;
+    const tried = host.send({ ranges: [{ ...all, kind }] });
+    assert.equal(await failureCode(tried), "plugin-transaction-refused", kind);
+    assert.ok(host.keysSeen < many, `${kind}: ${host.keysSeen} keys were looked at`);
+  }
+  const storage = host.remote();
+  for (const names of [
+    await storage.keys("n/", { limit: 3000 }),
+    (await storage.list("n/", { limit: 3000 })).map((name) => `n/${name}`),
+    (await storage.records("n/", codec, { limit: 3000 })).map(({ key }) => key),
+  ]) {
+    assert.deepEqual(names, await host.storage.keys("n/", { limit: 3000 }));
+  }
+  host.lookups = 0;
+  await storage.keys("n/", { limit: 3000, reverse: true });
+  assert.equal(host.lookups, 3, "in parts");
 });

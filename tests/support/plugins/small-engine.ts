@@ -22,6 +22,17 @@ import { systemView } from "@holdfast/plugin-sdk/wire/system-view";
 
 const EMPTY = new Uint8Array();
 const NOTHING = responseCodec.decode(EMPTY);
+const NO_WRAPPING = {
+  ttl: 0n,
+  token: "",
+  accessor: "",
+  creationTime: null,
+  wrappedAccessor: "",
+  wrappedEntityId: "",
+  format: "",
+  creationPath: "",
+  sealWrap: false,
+};
 const SECOND = 1_000_000_000n;
 
 interface Answer {
@@ -234,7 +245,7 @@ export class SmallEngine {
     await this.#put(call, "made", String(number));
     await this.#put(call, `objects/${number}`, "alive");
     const ttl = path === "creds/short" ? 5n * SECOND : 60n * SECOND;
-    return answer({
+    return unusual(path.split("/")[1] ?? "", {
       data: JSON.stringify({ object: number, big: 1 }).replace("1}", "12345678901234567890}"),
       secret: {
         leaseOptions: {
@@ -267,8 +278,13 @@ export class SmallEngine {
       return answer({ secret: { ...secret!, leaseOptions } });
     }
     if (path === "creds/stuck") return refusal(ErrorType.unrecoverable, "its account is gone");
-    const { object } = JSON.parse(request.data) as { object: number };
-    if (object !== number) return refusal(ErrorType.internal, "its answer was lost");
+    if (path.endsWith("-later") && (await this.#get(call, `tried/${number}`)) === null) {
+      await this.#put(call, `tried/${number}`, "once");
+      return refusal(ErrorType.internal, "not now");
+    }
+    const { object } = (JSON.parse(request.data) ?? {}) as { object?: number };
+    if (object !== undefined && object !== number)
+      return refusal(ErrorType.internal, "its answer was lost");
     await this.#put(call, `objects/${number}`, "ended");
     return { response: null, err: null };
   }
@@ -352,6 +368,31 @@ function answer(parts: Partial<WireResponse>): Answer {
 
 function data(value: object): Answer {
   return answer({ data: JSON.stringify(value) });
+}
+
+/** A secret, in an answer that the path names. */
+function unusual(name: string, usual: Partial<WireResponse>): Answer {
+  const named = (key: string) => answer({ ...usual, data: `{"object":1,${key}:{"a":1}}` });
+  switch (name.replace(/-later$/, "")) {
+    case "honest":
+      return named(`"constructor":{"prototype":1},"prototype":"p","hasOwnProperty"`);
+    case "prototype":
+      return named(`"__proto__"`);
+    case "twice":
+      return named(`"object"`);
+    case "broken":
+      return answer({ ...usual, data: "{" });
+    case "large":
+      return answer({ ...usual, data: `{"object":1,"x":"${"x".repeat(1024 * 1024 * 5)}"}` });
+    case "error":
+      return { ...answer(usual), err: errorOf(ErrorType.internal, "my own words") };
+    case "softly":
+      return answer({ ...usual, data: `{"error":"it says no"}` });
+    case "wraps":
+      return answer({ ...usual, wrapInfo: { ...NO_WRAPPING, ttl: SECOND } });
+    default:
+      return answer(usual);
+  }
 }
 
 function errorOf(type: number, message: string, code = 0): ProtoError {

@@ -178,9 +178,17 @@ export const thingEngine: EngineType<Things> = {
       access: access.capability,
       belongs: "local",
       issues: true,
-      input: { name, fixed: wire.query("fixed").boolean("Not renewable.").default(false) },
-      output: out.object({ thing: out.secret("Its name.") }),
-      handler: async (things, { name: role, fixed }) => {
+      input: {
+        name,
+        fixed: wire.query("fixed").boolean("Not renewable.").default(false),
+        pad: wire.query("pad").integer("Characters besides.", { min: 0 }).default(0),
+      },
+      output: out.object({
+        thing: out.secret("Its name."),
+        constructor: out.optional(out.string("Who has made it.")),
+        pad: out.optional(out.string("Nothing.")),
+      }),
+      handler: async (things, { name: role, fixed, pad }) => {
         const { storage, writeAhead, random, metrics } = things.needs;
         const found = await storage.get(`roles/${role}`, roles);
         if (found === null) throw noRole();
@@ -189,11 +197,11 @@ export const thingEngine: EngineType<Things> = {
         make(things, thing);
         metrics.count("things_made_total", { how: "lease" });
         return reply(
-          { thing },
+          { thing, constructor: "somebody", ...(pad === 0 ? {} : { pad: "x".repeat(pad) }) },
           {
             lease: {
               secretType: fixed ? "fixed" : "thing",
-              internal: { thing, role },
+              internal: { thing, role, constructor: "somebody" },
               ttl: BigInt(found.ttl) * SECOND,
               maxTtl: BigInt(found.max) * SECOND,
               renewable: !fixed,
