@@ -13,6 +13,7 @@ import {
   forksOf,
   isNext,
   isOlder,
+  latestOf,
   ledUntil,
   type Role,
   type Step,
@@ -348,6 +349,32 @@ test("an epoch comes next that is later, and by no more than promotions may have
   assert.ok(isNext(epoch(2), epoch(1002)));
   assert.ok(!isNext(epoch(2), epoch(1003)), "nothing could come after a forgery");
   assert.ok(!isNext(epoch(2), epoch(2)) && !isNext(epoch(3), epoch(2)));
+});
+
+test("the latest epoch is the same in whatever order they are heard of, and none that is too far ahead of one's own", () => {
+  const all: fc.Arbitrary<Epoch | null> = fc.oneof(
+    fc.constant(null),
+    fc
+      .tuple(
+        fc.integer({ min: 1, max: 2200 }),
+        fc.constantFrom("a", "b"),
+        fc.constantFrom("1", "9"),
+      )
+      .map(([number, cluster, first]) => epoch(number, cluster, first)),
+  );
+  fc.assert(
+    fc.property(fc.array(all, { maxLength: 6 }), (known) => {
+      const own = epoch(1);
+      const found = latestOf(own, known);
+      assert.deepEqual(latestOf(own, known.toReversed()), found);
+      const next = known.filter((one) => one !== null && isNext(own, one));
+      assert.equal(found === null, next.length === 0);
+      assert.ok(next.every((one) => found === null || !isOlder(found, one!)));
+    }),
+  );
+  const [near, far] = [epoch(2), epoch(1002)];
+  assert.deepEqual(latestOf(epoch(1), [near, far]), near);
+  assert.deepEqual(latestOf(epoch(1), [far, near]), near);
 });
 
 test("of two epochs that are not the same, one is older: all clusters agree which", () => {

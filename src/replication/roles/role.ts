@@ -384,12 +384,12 @@ export function isNext(one: Epoch, other: Epoch): boolean {
   return isOlder(one, other) && other.number - one.number <= MAX_AHEAD;
 }
 
-/** Of those that come after one's own; null where none does. */
+/** Of those that may come after one's own, whatever their order; null where none does. */
 export function latestOf(own: Epoch, known: readonly (Epoch | null)[]): Epoch | null {
-  return known.reduce<Epoch | null>(
-    (last, one) => (one !== null && isNext(last ?? own, one) ? one : last),
-    null,
-  );
+  return known.reduce<Epoch | null>((last, one) => {
+    if (one === null || !isNext(own, one)) return last;
+    return last === null || isOlder(last, one) ? one : last;
+  }, null);
 }
 
 /** Where its primary is looked for, in this order: last where those are that may have taken its place. */
