@@ -58,3 +58,17 @@ test("one second is a second", () => {
   assert.match(text(1) ?? "", /heard of 1 second ago: .* wait 14 seconds more/);
   assert.match(text(14) ?? "", /heard of 14 seconds ago: .* wait 1 second more/);
 });
+
+test("a secondary that lacks something of a primary that is there streams before that one is demoted", () => {
+  const { next } = rehearsed({ ...FACTS, announced: 95n }, API, "dr");
+  assert.deepEqual(next.slice(0, 4), [
+    "here: holdfast replication status, until it streams",
+    `on the primary (${API}): holdfast replication demote`,
+    "here: holdfast replication status, until nothing is missing",
+    "here: holdfast replication promote -dr-token FILE",
+  ]);
+  const first = rehearsed({ ...FACTS, announced: 95n, copied: false }, API, "dr").next;
+  assert.equal(first.filter((line) => /until it streams/.test(line)).length, 1);
+  const silent = rehearsed({ ...FACTS, announced: 95n, silentFor: 20, unheardFor: 20 }, API, "dr");
+  assert.doesNotMatch(silent.next.join(), /until it streams/);
+});

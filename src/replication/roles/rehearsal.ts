@@ -74,6 +74,7 @@ export function rehearsed(
 }
 
 const HERE = "here: holdfast replication";
+const UNTIL_IT_STREAMS = `${HERE} status, until it streams`;
 
 /** As they are typed: a disaster-recovery secondary takes an operation token or a ticket, one of the other kind an ordinary token. */
 interface Commands {
@@ -92,8 +93,8 @@ function commandsOf(kind: ReplicationKind): Commands {
 /** What mends a check that does not hold, in the order in which it is done. */
 const mendingBy = ({ any }: Commands): readonly (readonly [CheckName, string])[] => [
   ["keys", `${HERE} recover${any} (the keys of the set are fetched again)`],
-  ["copied", `${HERE} status, until it streams`],
-  ["whole", `${HERE} status, until it streams`],
+  ["copied", UNTIL_IT_STREAMS],
+  ["whole", UNTIL_IT_STREAMS],
   ["equal", `${HERE} merkle-check -deep${any}, then: holdfast replication recover${any}`],
   ["cluster-port", "here: add cluster_address to a tcp listener, and restart the server"],
   ["audit", "here: make the place writable that the audit devices of the primary write to"],
@@ -148,15 +149,18 @@ function nextCommands(
     const instead = `here, where that one was stopped for good: holdfast replication promote -force${there}`;
     return [...mending, leave, ...(readyWithForce ? [instead, ...afterwards] : [])];
   }
+  // Demoted, it would wait for one that applies nothing, such as for want of room.
+  const isBehind = failed.has("complete") && isTaken && !isSilent;
   const steps = [
     ...mending,
+    ...(isBehind ? [UNTIL_IT_STREAMS] : []),
     ...(failed.has("primary-gone") ? (isTaken ? [demote] : [follow, demote]) : []),
     ...(failed.has("siblings") ? [follow] : []),
     ...(failed.has("complete") ? [`${HERE} status, until nothing is missing`] : []),
     promote,
   ];
   const lost = `here, where the primary is lost: holdfast replication promote -force${there}`;
-  return [...steps, ...afterwards, ...(readyWithForce ? [lost] : [])];
+  return [...new Set(steps), ...afterwards, ...(readyWithForce ? [lost] : [])];
 }
 
 /** As evidence takes it. */
