@@ -84,6 +84,8 @@ export interface Facts {
     readonly orphans: { readonly waiting: number; readonly left: number };
     /** Who is not where it should be, and how; for a secondary itself, its name is empty. */
     readonly behind: readonly { readonly name: string; readonly text: string }[];
+    /** Who has no cluster port, and could not do what it is there for; the name of this one itself is empty. */
+    readonly portless: readonly { readonly name: string; readonly text: string }[];
     /** Who was in the set before this cluster led it, and does not follow it. */
     readonly awaited: readonly { readonly name: string; readonly text: string }[];
     /** Of regions: who stands in for one and could not take its place now; and those for which nobody does, though somebody does for another. */
@@ -194,7 +196,7 @@ export const CHECKS: readonly Check[] = [
     code: "replication.fenced",
     severity: "act",
     remedy:
-      "holdfast replication demote (with -kind performance for that kind), then update-primary with a token of the new primary",
+      "holdfast replication demote (with -kind performance for that kind); then, with a token of the new primary, holdfast replication update-primary -dr-token FILE @TOKEN (for that kind -kind performance in the place of -dr-token)",
     find: (facts) =>
       facts
         .replication()
@@ -229,7 +231,8 @@ export const CHECKS: readonly Check[] = [
   {
     code: "replication.divergent",
     severity: "act",
-    remedy: "holdfast read sys/replication/divergent",
+    remedy:
+      "holdfast replication divergent list (on a disaster-recovery secondary with -dr-token FILE)",
     find: (facts) =>
       facts.replication().flatMap(({ kind, divergent }) => {
         const text = `${divergent} entries that only this cluster had were given up for another primary`;
@@ -469,6 +472,18 @@ export const CHECKS: readonly Check[] = [
         .replication()
         .flatMap(({ kind, awaited }) =>
           awaited.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
+        ),
+  },
+  {
+    code: "replication.no-port",
+    severity: "soon",
+    remedy:
+      "add cluster_address to a tcp listener in the configuration of that cluster, and restart it",
+    find: (facts) =>
+      facts
+        .replication()
+        .flatMap(({ kind, portless }) =>
+          portless.map(({ name, text }) => ({ ...amongOthers(kind, name), text })),
         ),
   },
   {

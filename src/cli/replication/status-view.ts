@@ -43,6 +43,11 @@ const LAPSED =
   "No secondary was heard of for the time of `primary_lease`, and nothing is written here until one is. Next: look at the secondaries and the " +
   "network to them; where one was promoted, `holdfast replication demote` here; where all are lost, `holdfast replication revoke` them here.";
 
+const ADD_PORT =
+  "add `cluster_address` to a tcp listener in the configuration of this server (and `cluster_addr`, where others reach it at another address), and restart it";
+const PORTLESS = `No other cluster can come to this primary: this server has no cluster port. Next: ${ADD_PORT}.`;
+const PORTLESS_SECONDARY = `This secondary cannot be promoted, and others of the set cannot tell it who leads: this server has no cluster port. Next: ${ADD_PORT}.`;
+
 export function statusView(status: JsonObject, now: Instant, kind: Kind = "dr"): StatusView {
   const mode = textOf(status["mode"]);
   if (mode !== "primary" && mode !== "secondary") return alone(kind);
@@ -115,6 +120,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
   const fenced = status["state"] === "fenced";
   const rival = !fenced && isSuperseded(status);
   const lapsed = status["state"] === "lapsed";
+  const portless = status["cluster_port"] === false;
   const members = rowsOf(status["secondaries"]);
   const known = Array.isArray(status["known_secondaries"]) ? status["known_secondaries"] : [];
   const expired = listOf(status["expired_tokens"]);
@@ -140,7 +146,9 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
       ...(orphans === 0
         ? []
         : [["Left Outside", `${orphans} leases that nobody here can end`] as const]),
-      ...(known.length === 0 && !fenced ? [["Secondaries", "none"] as const] : []),
+      ...(known.length === 0 && !fenced
+        ? [["Secondaries", portless ? "none can come" : "none"] as const]
+        : []),
     ],
   };
   const absentRow = (name: string, how: string) => [
@@ -192,7 +200,8 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
           : [
               ...(rival ? [rivalAdvice(status)] : []),
               ...awaited.map((one) => awaitedAdvice(one, now)),
-              ...(awaited.length > 0 && known.length === 0
+              ...(portless ? [PORTLESS] : []),
+              ...((awaited.length > 0 && known.length === 0) || (portless && known.length === 0)
                 ? []
                 : primaryAdvice(members, { absent, expired, left })),
             ];
@@ -203,6 +212,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
         : { parts: [facts, secondaries] },
     troubled:
       fenced ||
+      portless ||
       lapsed ||
       rival ||
       known.length === 0 ||
@@ -282,7 +292,7 @@ function rivalAdvice(status: JsonObject): string {
   return (
     `${leaderText(status, "Cluster")} had revoked this one or ended replication before it was promoted by force, and does not hear that it leads: as long as ` +
     "that one runs there are two, with the same tokens and leases. Next: keep clients from one of the two, and stop it, or `holdfast replication demote` " +
-    "there. Where that one has gone for good: `holdfast replication demote` and `promote` here."
+    "there. Where that one has gone for good: `holdfast replication demote` here, and `holdfast replication promote -dr-token FILE` here."
   );
 }
 
@@ -290,6 +300,7 @@ function rivalAdvice(status: JsonObject): string {
 function ownAddressText(status: JsonObject): string {
   const address = textOf(status["primary_cluster_addr"]) || textOf(status["cluster_addr"]);
   if (address !== "") return address;
+  if (status["cluster_port"] === false) return "none: this server has no cluster port";
   return status["cluster_addr"] === undefined
     ? "as configured (shown to management tokens)"
     : "none";
@@ -363,6 +374,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
   const copy = copyText(status);
   const divergent = numberOf(status["divergent_entries"]);
   const waiting = numberOf(status["orphans_waiting"]);
+  const portless = kind === "dr" && status["cluster_port"] === false;
   const view: View = {
     pairs: [
       [
@@ -377,6 +389,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
       ...(copy === null ? [] : [["Copied", copy] as const]),
       ...(isSuperseded(status) ? [["Primary Now", leaderText(status)] as const] : []),
       ...(id === "" ? [] : primaryRows(status, primary, now)),
+      ...(portless ? [["Cluster Port", "none: it cannot be promoted"] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
       ...(divergent === 0
@@ -396,9 +409,10 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
   const damaged = status["corrupted_merkle_tree"] === true;
   return {
     view,
-    troubled: state !== STREAMING || !connected || damaged,
+    troubled: state !== STREAMING || !connected || damaged || portless,
     advice: [
       ...secondaryAdvice(status, { kind, hasPrimary: id !== "", connected, damaged }),
+      ...(portless ? [PORTLESS_SECONDARY] : []),
       ...(divergent === 0 ? [] : [surplusAdvice(kind)]),
     ],
   };

@@ -17,7 +17,7 @@ export const replicationStatus = command({
   summary: "Show what this cluster is among others, how far behind, and what to do",
   description:
     "Of both kinds of replication, or with -kind of one. Needs no token, also on a secondary; a management token is told addresses and versions besides. Exit code 0 when all is well, or this cluster is on its own; 2 when a secondary does " +
-    "not stream, is away or has not come yet, when nobody follows this primary, or when this primary is fenced because another cluster was promoted; 1 when the server " +
+    "not stream, is away or has not come yet, when nobody follows this primary, where a primary or a disaster-recovery secondary has no cluster port, or when this primary is fenced because another cluster was promoted; 1 when the server " +
     "cannot be reached. Behind is in entries of the log, and the time since what is there was new. For programs the answer has dr and performance, or with -kind the fields of that one. " +
     "With -topology the whole set is drawn instead, as far as this cluster knows it or was told: who is primary of what, who follows and stands in for whom, how far behind, what filters withhold and what is " +
     "not reached; the exit code is 2 as well when that is the case anywhere in it, and the answer has topology besides.",

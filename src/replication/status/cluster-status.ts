@@ -36,6 +36,7 @@ import {
   minimalStatus,
   type ReceivingFacts,
   rivalsOf,
+  type SecondaryFacts,
   statusOf,
   type StatusFacts,
 } from "./status.ts";
@@ -87,22 +88,30 @@ export interface AtWork {
   readonly isTorn: () => boolean;
 }
 
-type AttentionTexts = Readonly<Record<"away" | "alone" | "stands" | "copying", string>>;
+type AttentionTexts = Readonly<Record<"away" | "idle" | "alone" | "stands" | "copying", string>>;
 
 /** What somebody should look at, in words. */
 const TEXTS: Readonly<Record<ReplicationKind, AttentionTexts>> = {
   dr: {
     away: "a secondary is not connected: it falls behind",
+    idle: "a secondary is connected and applies nothing: it falls behind",
     alone: "this secondary has no primary: it follows nobody",
     stands: "this secondary does not stream",
     copying: "",
   },
   performance: {
     away: "a performance secondary is not connected: it falls behind, and what its clients write is refused",
+    idle: "a performance secondary is connected and applies nothing: what is shared gets old there",
     alone: "this performance secondary has no primary: what is shared is not written, and gets old",
     stands: "this performance secondary does not stream: what is shared gets old",
     copying: "the first copy of what is shared is not whole: nothing is served here",
   },
+};
+
+const PORTLESS = {
+  primary: "this primary has no cluster port: no other cluster can follow it",
+  secondary: "this secondary has no cluster port: it cannot be promoted",
+  other: "a secondary has no cluster port: it cannot be promoted",
 };
 
 const BARE = "nobody stands in for a region, and somebody does for another one of the set";
@@ -198,6 +207,9 @@ export class ClusterStatus {
     const { present, absent } = followersOf(this.#work.serving());
     const gone = present.flatMap(({ id, isConnected }) => (isConnected ? [] : [id]));
     const away = [...gone, ...absent].map((name) => ({ name, text: texts.away }));
+    const idle = present.flatMap(({ id: name, isConnected, state }) =>
+      isConnected && state === "idle" ? [{ name, text: texts.idle }] : [],
+    );
     const doubled = present.flatMap(({ id: name, isDoubled, doubledFrom: from }) =>
       isDoubled ? [{ name, from }] : [],
     );
@@ -223,13 +235,26 @@ export class ClusterStatus {
       doubled,
       divergent: role.mode === "disabled" ? 0 : divergent.count,
       orphans: { waiting: orphans.waiting, left: adopted.counts.left },
-      behind: [...away, ...own],
+      behind: [...away, ...idle, ...own],
+      portless: this.#portless(role, present),
       ...this.#cascades(),
       awaited: this.#work.awaited().map((one) => ({
         name: one.id || this.#work.nameOf(one.cluster) || one.cluster,
         text: `${one.was === "primary" ? "the primary of before" : "a secondary of the primary of before"} has not come over since this cluster was promoted${whereInstead(one, this.#work.nameOf)}`,
       })),
     };
+  }
+
+  /** Who has no cluster port, and should: a primary, and who stands in for one. */
+  #portless(role: Role, present: readonly SecondaryFacts[]) {
+    const { kind, clusterAddress } = this.#options;
+    const isPrimary = role.mode === "primary" || role.mode === "demoting";
+    const needsOne = isPrimary || (kind === "dr" && role.mode === "secondary");
+    const text = isPrimary ? PORTLESS.primary : PORTLESS.secondary;
+    const own = needsOne && clusterAddress() === "" ? [{ name: "", text }] : [];
+    if (kind === "performance") return own;
+    const others = present.filter((one) => one.isConnected && one.clusterAddresses.length === 0);
+    return [...own, ...others.map(({ id: name }) => ({ name, text: PORTLESS.other }))];
   }
 
   /** Who stands in for the regions of the set, and what is the matter with them. */

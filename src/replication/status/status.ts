@@ -168,6 +168,7 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     ...(instead === null ? {} : leader(instead, facts)),
     ...(replacedBy === null ? {} : { replaced: true }),
     primary_cluster_addr: role.address,
+    ...portStatus(facts),
     ...(whole ? { cluster_addr: role.address || facts.clusterAddress } : {}),
     known_secondaries: [...known],
     ...(facts.left.length === 0 ? {} : { left_secondaries: [...facts.left] }),
@@ -194,6 +195,11 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
     [`last_${facts.kind}_wal`]: Number(facts.store.last),
     ...treeStatus(facts.store, generationOf(facts, role)),
   };
+}
+
+/** There where nobody can come to it. */
+function portStatus({ clusterAddress }: StatusFacts): JsonObject {
+  return clusterAddress === "" ? { cluster_port: false } : {};
 }
 
 function doubledStatus(
@@ -261,6 +267,7 @@ function secondaryStatus(role: Secondary, facts: StatusFacts, whole: boolean): J
     seal_source: role.led === true ? "own" : "primary",
     last_sync_error: receiving?.lastSyncError ?? (isReplaced ? REPLACED_BY : ""),
     ...errorTime(receiving),
+    ...portStatus(facts),
     promotable: unpromotable.length === 0,
     promotable_reasons: [...unpromotable],
     ...(history === null ? {} : { lag_history: history(role.id) }),

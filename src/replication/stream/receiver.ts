@@ -18,6 +18,7 @@ import { LogFollower } from "./following-log.ts";
 import { REVOKED } from "./goodbyes.ts";
 import { aroundMe, echo, type EchoAnswer, type EchoTimes, type Place } from "./messages.ts";
 import { readableMembers, sentStandIns } from "../topology/set-members.ts";
+import { PerMinute } from "../per-minute.ts";
 import { OwnLog } from "../following/own-log.ts";
 import {
   type Connection,
@@ -41,6 +42,8 @@ const SHORTEST_PAUSE: Nanos = SECOND / 2n;
 const LONGEST_PAUSE: Nanos = 60n * SECOND;
 /** A connection that was there for so long has stood: what ends it is news. */
 const STOOD: Nanos = 5n * SECOND;
+/** Of the log, in a minute. */
+const LINES = 6;
 const UNMENDED_PAUSE: Nanos = 600n * SECOND;
 const ECHO_EVERY: Nanos = 5n * SECOND;
 /** Nothing depends on it: behind a slow line it comes when it comes. */
@@ -87,6 +90,9 @@ export class Receiver {
   #startedAt: Instant | null = null;
   #follower: LogFollower | null = null;
   #news: (() => void) | null = null; // something has changed that the primary should hear
+  readonly #lines: PerMinute;
+  /** Why nothing is followed, as the log has it last. */
+  #lastCause = "";
   #isEchoDue = false; // or the primary has something to tell
 
   constructor(parts: LinkParts & { readonly random: Random }, received: ReceivedLog) {
@@ -105,6 +111,8 @@ export class Receiver {
       this.#tellState(now, before);
       this.#news?.();
     };
+    this.#lines = new PerMinute(parts.clock, LINES);
+    this.#progress.onTrouble = (cause) => this.#tellTrouble(cause);
   }
 
   open(): void {
@@ -196,9 +204,21 @@ export class Receiver {
     return completeAt === null ? 0n : this.#parts.clock.elapsed() - completeAt;
   }
 
+  /** Once for as long as it stays the same, and a few times a minute where it does not. */
+  #tellTrouble(cause: string): void {
+    if (cause === this.#lastCause || this.#lines.take("") > 0) return;
+    this.#lastCause = cause;
+    this.#parts.log.warn("nothing of the primary is applied here", {
+      event: `${EVENT}.idle`,
+      cause,
+      remedy: "holdfast replication status here says what to do",
+    });
+  }
+
   /** As those outside see it: to connect is to be idle. */
   #tellState(now: ReceiverState, before: ReceiverState): void {
     const { log } = this.#parts;
+    if (now === "stream-wals") this.#lastCause = "";
     const [state, was] = [wireState(now), wireState(before)];
     if (state === was) return;
     log.info("replication changed", { event: `${EVENT}.state-changed`, state, was });

@@ -181,6 +181,8 @@ export class Progress {
   #withRoom: ReceiverState = "idle"; // before there was none
   /** Called when it has become another one. */
   onState: (now: ReceiverState, before: ReceiverState) => void = () => {};
+  /** Called with why nothing is followed. */
+  onTrouble: (cause: string) => void = () => {};
   /** Called when the primary has more to tell than it did. */
   onNews: () => void = () => {};
   connection: ConnectionState = "idle";
@@ -243,6 +245,7 @@ export class Progress {
   fail(error: unknown): void {
     this.error = explain(error);
     this.errorAt = this.now();
+    this.onTrouble(this.error);
   }
 
   /** Something was not written for want of room: nothing is followed until it is. */

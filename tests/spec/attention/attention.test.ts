@@ -203,6 +203,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
     divergent: 0,
     orphans: { waiting: 0, left: 0 },
     behind: [{ name: "", text: "x" }],
+    portless: [{ name: "site-b", text: "x" }],
     awaited: [],
     standIns: [{ name: "region-c/site-d", text: "x" }],
     bare: [{ name: "", text: "x" }],
@@ -224,13 +225,14 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
     "performance/site-b sys/replication/performance/status",
   ]);
   const own = [" sys/replication/dr/status", "performance sys/replication/performance/status"];
+  assert.deepEqual(subjects("replication.no-port"), subjects("replication.duplicated"));
   assert.deepEqual(subjects("replication.fenced"), own);
   assert.deepEqual(subjects("replication.lag"), own);
   assert.deepEqual(subjects("replication.torn"), own);
   assert.deepEqual(subjects("replication.bare"), own);
   stage.seen.add("replication.duplicated").add("replication.conflict"); // replication/rivals.test.ts
   for (const code of ["dev-mode", "bootstrap.open", "certificate.ending"]) stage.seen.add(code);
-  // Other clusters: replication/divergence.test.ts, orphans.test.ts, awaited.test.ts, topology.test.ts and performance-torn.test.ts.
+  // Other clusters: replication/divergence.test.ts, orphans.test.ts, awaited.test.ts, no-cluster-port.test.ts, topology.test.ts and performance-torn.test.ts.
   for (const code of [
     "fenced",
     "torn",
@@ -240,6 +242,7 @@ test("PV55: each code is opened and closed by its cause", async (t) => {
     "awaited",
     "stand-in",
     "bare",
+    "no-port",
   ])
     stage.seen.add(`replication.${code}`);
   // Rotations need a cloud: attention-rotations.test.ts.
@@ -294,6 +297,7 @@ test("every remedy begins with a command, but for those that no command does", (
     "certificate.ending",
     "disk.reserve",
     "origin.locked",
+    "replication.no-port",
     "restore.left",
   ]);
 });

@@ -100,6 +100,14 @@ test("T-A20: a region that has no room for what the primary writes says so, and 
     const [row] = (await perfStatus(a))["secondaries"] as { state: string }[];
     return row!.state === "idle";
   });
+  const there = await a.server.call("GET", "/v1/sys/attention", { token: root });
+  const seen = at(there, "data", "items") as { code: string; text: string; subject: string }[];
+  const [behind] = seen.filter(({ code }) => code === "replication.lag");
+  assert.equal(behind?.subject, "performance/region-b");
+  assert.match(behind.text, /is connected and applies nothing/);
+  const causes = b.server.lines.filter((line) => line.includes("replication.idle"));
+  assert.equal(causes.length, 1, causes.join("\n"));
+  assert.match(causes.join(), /nearly full, and what the primary writes is not applied/);
   const attention = await b.server.call("GET", "/v1/sys/attention", { token: here.secret });
   const items = at(attention, "data", "items") as { code: string; text: string }[];
   const lag = items.find(({ code }) => code === "replication.lag");
