@@ -206,7 +206,7 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
   assert.equal(refused.code, 1, refused.all);
   assert.match(
     words(refused),
-    /primary-gone.*demote it first.*Next: see `holdfast replication failover -plan`/,
+    /primary-gone.*demote it first.*Next: see `holdfast replication failover -plan -dr-token FILE`/,
   );
   const env = { HOLDFAST_ADDR: secondary.server.url, HOLDFAST_TOKEN: primary.token };
   const ordinary = await run(["read", "sys/mounts"], { env: { ...env, HOME: person.home } });
@@ -276,7 +276,7 @@ test("an operation token comes from a file, a pipe, the environment or a prompt,
   assert.equal(beyond.code, 4, beyond.all);
   assert.match(
     words(beyond),
-    /Next: give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN/,
+    /Next: give an operation token or a ticket with -dr-token FILE or in HOLDFAST_DR_OPERATION_TOKEN/,
   );
 });
 

@@ -99,8 +99,18 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
 ]);
 
 const OPERATION_TOKEN =
-  "give an operation token or a ticket in HOLDFAST_DR_OPERATION_TOKEN: `holdfast replication operation-token` makes one from " +
+  "give an operation token or a ticket with -dr-token FILE or in HOLDFAST_DR_OPERATION_TOKEN: `holdfast replication operation-token` makes one from " +
   "key shares, `holdfast replication ticket` on the primary another, for the operations that it names and until the next demotion";
+
+/** For a command that has no flag for it. */
+const IN_PLACE_OF_TOKEN = OPERATION_TOKEN.replace(
+  "with -dr-token FILE or in HOLDFAST_DR_OPERATION_TOKEN",
+  "in HOLDFAST_TOKEN, in the place of another token",
+);
+const TAKES_OPERATION_TOKEN = /^(?:replication|attention)(?: |$)/;
+
+const WHOLE_TOKEN =
+  "give the whole of it, one line as `holdfast replication token` on the primary has printed it, and nothing else: `-field token` prints it alone, @FILE and - (standard input) take it from there. Where that is lost, ";
 
 const ANOTHER_TOKEN =
   "make another one: `holdfast replication revoke ID` on the primary where the id is taken, then `holdfast replication token " +
@@ -133,7 +143,7 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   [
     "replication_fenced",
     "send it to the cluster that leads, which `holdfast replication status` here names; trying again here does not help. Then " +
-      "`holdfast replication demote` here, and `holdfast replication update-primary` here with a token of that one",
+      "`holdfast replication demote` here, and `holdfast replication update-primary -dr-token FILE @TOKEN` here with a token of that one",
   ],
   [
     "replication_fenced_altogether",
@@ -200,6 +210,15 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["joining_token_expired", `${ANOTHER_TOKEN}; and look at the clocks of both machines`],
   ["joining_token_refused", ANOTHER_TOKEN],
   ["joining_token_other_key", ANOTHER_TOKEN],
+  ["joining_token_unreadable", WHOLE_TOKEN + ANOTHER_TOKEN],
+  ["joining_activation_damaged", WHOLE_TOKEN + ANOTHER_TOKEN],
+  ["joining_no_activation_key", ANOTHER_TOKEN],
+  ["joining_activation_expired", ANOTHER_TOKEN],
+  ["joining_other_key", ANOTHER_TOKEN],
+  [
+    "joining_key_unusable",
+    "give the whole line that `holdfast replication public-key` on the other cluster prints: -public-key KEY",
+  ],
   [
     "joining_api_address_plain",
     "`holdfast replication public-key` on the other cluster, then -public-key KEY here",
@@ -207,10 +226,10 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   [
     "replication_epoch_superseded",
     "take a token of the cluster that leads in the later epoch, which `holdfast replication status` here names; where nobody leads in it, " +
-      "as after a promotion by mistake, `holdfast replication update-primary -force` with this token gives it up",
+      "as after a promotion by mistake, `holdfast replication update-primary -dr-token FILE -force @TOKEN` with this token gives it up",
   ],
-  ["replication_promotion_refused", "see `holdfast replication failover -plan`"],
-  ["replication_promotion_early", "see `holdfast replication failover -plan`"],
+  ["replication_promotion_refused", "see `holdfast replication failover -plan -dr-token FILE`"],
+  ["replication_promotion_early", "see `holdfast replication failover -plan -dr-token FILE`"],
   [
     "first_copy",
     "wait until it has everything: `holdfast replication status` here says how far it is, and what keeps it",
@@ -237,18 +256,18 @@ const OF_SECONDARY: ReadonlySet<string> = new Set([
 const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
   [
     "replication enable",
-    "this cluster is a secondary: `holdfast replication failover -plan` shows whether it can take over, `holdfast replication promote` " +
+    "this cluster is a secondary: `holdfast replication failover -plan -dr-token FILE` shows whether it can take over, `holdfast replication promote -dr-token FILE` " +
       "makes it the primary",
   ],
   [
     "replication demote",
-    "this cluster is a secondary already: `holdfast replication update-primary` lets it follow another primary, `holdfast replication " +
-      "promote` makes it one",
+    "this cluster is a secondary already: `holdfast replication update-primary -dr-token FILE @TOKEN` lets it follow another primary, `holdfast replication " +
+      "promote -dr-token FILE` makes it one",
   ],
   [
     "replication join",
-    "this cluster is a secondary already: `holdfast replication update-primary` with that token lets it follow another primary of its " +
-      "set; `holdfast replication disable` first where it is to join another set",
+    "this cluster is a secondary already: `holdfast replication update-primary -dr-token FILE @TOKEN` with that token lets it follow another primary of its " +
+      "set; `holdfast replication disable -dr-token FILE` first where it is to join another set",
   ],
 ]);
 
@@ -270,7 +289,7 @@ export function otherKindAdvice(isPerformance: boolean): string {
 function onClusters(error: ApiError, command: string): string | null {
   const code = error.code ?? "";
   const onSecondary = OF_SECONDARY.has(code) ? ON_SECONDARY.get(command) : undefined;
-  const found = onSecondary ?? ON_CLUSTERS.get(code) ?? null;
+  const found = ofSender(onSecondary ?? ON_CLUSTERS.get(code) ?? null, error, command);
   const isPerformance = error.path.startsWith("sys/replication/performance/");
   if (code === TOKEN_OF_OTHER_KIND) return otherKindAdvice(isPerformance);
   if (code === "replication_fenced" && error.message.includes("performance")) {
@@ -281,6 +300,14 @@ function onClusters(error: ApiError, command: string): string | null {
     return ofKind(found, "performance");
   }
   return OTHER_KIND.has(code) ? `${found}. Add -kind performance where that is meant` : found;
+}
+
+/** As whoever has sent it types it: with an operation token, where the command takes one and the cluster is a secondary already. */
+function ofSender(found: string | null, { path }: ApiError, command: string): string | null {
+  if (found === OPERATION_TOKEN && !TAKES_OPERATION_TOKEN.test(command)) return IN_PLACE_OF_TOKEN;
+  return path.endsWith("/update-primary") && found !== null
+    ? found.replace("replication public-key` here", "replication public-key -dr-token FILE` here")
+    : found;
 }
 
 function onRefusal(error: ApiError, situation: Situation): string | null {

@@ -72,7 +72,7 @@ test("who comes with a token of an earlier epoch is told whose to take, and how 
   const next = nextAfter(400, "replication_epoch_superseded", "that primary is superseded", path);
   assert.match(
     next,
-    /token of the cluster that leads.*`holdfast replication update-primary -force`/,
+    /token of the cluster that leads.*`holdfast replication update-primary -dr-token FILE -force @TOKEN`/,
   );
 });
 
@@ -141,4 +141,56 @@ test("who names a region that nobody knows is told which are answered for, and w
   const [words, path] = ["No path to region", "acl/tokens"];
   const next = nextAfter(404, "no_region_path", words, path, "acl token list");
   assert.match(next, /primary of performance replication.*`holdfast replication status -kind/);
+});
+
+/** Which of those that are for a secondary are named without what it takes. */
+const bare = (text: string) =>
+  [
+    ...text.matchAll(
+      /`holdfast replication (?:promote|failover|update-primary|recover|disable)[^`]*`/g,
+    ),
+  ].flatMap(([command]) => (command.includes(" -dr-token FILE") ? [] : command));
+
+test("a command for a disaster-recovery secondary is named with its operation token, one of the other kind without", () => {
+  const cases = [
+    ["replication_fenced", "replication revoke"],
+    ["replication_fenced_altogether", "replication demote"],
+    ["replication_epoch_superseded", "replication update-primary"],
+    ["replication_promotion_refused", "replication promote"],
+    ["replication_promotion_early", "replication promote"],
+    ["dr_secondary", "replication enable"],
+    ["dr_secondary", "replication demote"],
+    ["replication_secondary_already", "replication join"],
+  ] as const;
+  for (const [code, command] of cases) {
+    const next = nextAfter(400, code, "x", "sys/replication/dr/secondary/x", command);
+    assert.match(next, /-dr-token FILE/, code);
+    assert.deepEqual(bare(next), [], code);
+    if (code === "replication_fenced_altogether") continue;
+    const other = nextAfter(400, code, "x", "sys/replication/performance/secondary/x", command);
+    assert.doesNotMatch(other, /-dr-token/, code);
+  }
+});
+
+test("who has pasted a token wrongly is told how it is given, and how another one is made", () => {
+  const codes = [
+    "joining_token_unreadable",
+    "joining_activation_damaged",
+    "joining_no_activation_key",
+    "joining_activation_expired",
+    "joining_other_key",
+    "joining_key_unusable",
+  ];
+  for (const code of codes) {
+    const next = nextAfter(400, code, "x", "sys/replication/dr/secondary/enable");
+    assert.match(next, /`holdfast replication public-key`/, code);
+    const again = nextAfter(400, code, "x", "sys/replication/dr/secondary/update-primary");
+    if (code !== "joining_key_unusable") {
+      assert.match(again, /`holdfast replication public-key -dr-token FILE` here/, code);
+    }
+  }
+  const missing = (command: string) =>
+    nextAfter(403, "invalid_operation_token", "x", "sys/attention", command);
+  assert.match(missing("attention"), /with -dr-token FILE or in HOLDFAST_DR_OPERATION_TOKEN/);
+  assert.match(missing("read"), /in HOLDFAST_TOKEN, in the place of another token/);
 });

@@ -2,6 +2,7 @@
 
 import * as attention from "@holdfast/client/api/attention";
 import { showTime } from "@holdfast/shared/text/time";
+import { DR_TOKEN_FLAG, DR_TOKEN_HELP, readingClient } from "../replication/operation-secret.ts";
 import { command } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
@@ -19,21 +20,28 @@ export const attentionShow = command({
   summary: "Show what needs attention on the server, and what to do about it",
   description:
     "act: now. soon: before it hurts. note: to be known. With -fail-on the exit code is 2 when there is " +
-    "something of that severity or above that was not put off, or when a check could not be made.",
+    "something of that severity or above that was not put off, or when a check could not be made. " +
+    DR_TOKEN_HELP,
   examples: [
     "holdfast attention",
     "holdfast attention -fail-on act",
     "holdfast attention -format json",
+    "holdfast attention -dr-token dr-token",
   ],
-  flags: { failOn: flag.oneOf(SEVERITIES, "Exit code 2 from this severity on") },
+  flags: { failOn: flag.oneOf(SEVERITIES, "Exit code 2 from this severity on"), ...DR_TOKEN_FLAG },
   args: {},
-  async run({ client, out }, { failOn }) {
-    const { data } = await attention.readAttention(client);
+  async run(context, { failOn, drToken }) {
+    const { out, settings } = context;
+    const { data } = await attention.readAttention(await readingClient(context, drToken));
     const { items, complete } = data;
     if (items.length > 0 || !out.forPeople) {
       const rows = items.map(rowOf);
       const columns = ["Severity", "Code", "Subject", "Since", "What is the matter", "What to do"];
       await out.show(data, { columns, rows, unbroken: ["What to do"] });
+      const { address } = settings.chosen;
+      if (out.forPeople && address !== null) {
+        out.hint(`Commands that are named here are for this server: with -address ${address}.`);
+      }
     }
     if (!complete) out.warn("a check could not be made: this is not all there is to know");
     else if (items.length === 0) out.hint("Nothing needs attention.");

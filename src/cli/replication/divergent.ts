@@ -7,7 +7,7 @@ import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
 import { longTime } from "../terminal/relative-time.ts";
 import { DR_TOKEN_FLAG, DR_TOKEN_HELP, operationToken } from "./operation-secret.ts";
-import { modeOf } from "./kinds.ts";
+import { modeOf, ON_SECONDARY } from "./kinds.ts";
 
 const NOT_FOUND = 3;
 const RIGHT = `Needs \`read\` and \`sudo\` on sys/replication/divergent. ${DR_TOKEN_HELP}`;
@@ -23,7 +23,8 @@ export const divergentList = command({
   args: {},
   async run(context, { drToken }) {
     const { out, clock } = context;
-    const { data } = await replication.listDivergent(await reader(context, drToken));
+    const { client, how } = await reader(context, drToken);
+    const { data } = await replication.listDivergent(client);
     if (data.tails.length === 0 && out.forPeople) {
       out.hint("Nothing was given up here in the last thirty days.");
       return NOT_FOUND;
@@ -42,7 +43,7 @@ export const divergentList = command({
     });
     if (data.tails.length === 0) return NOT_FOUND;
     out.hint(
-      "Next: `holdfast replication divergent export TAIL` shows what each of them changed (with -dr-token on a disaster-recovery secondary)",
+      `Next: \`holdfast replication divergent export${how} TAIL\` shows what each of them changed`,
     );
     return 0;
   },
@@ -61,7 +62,7 @@ export const divergentExport = command({
   },
   async run(context, { tail: id, drToken }) {
     const { out } = context;
-    const client = await reader(context, drToken);
+    const { client } = await reader(context, drToken);
     let count = 0;
     for (let after: number | undefined; ;) {
       const { data } = await replication.readDivergent(client, {
@@ -80,7 +81,13 @@ export const divergentExport = command({
 });
 
 /** What is read has no body that a token could stand in. */
-async function reader(context: Context, drToken: string | undefined): Promise<Client> {
-  if ((await modeOf(context, "dr")) !== "secondary") return context.client.inRoot();
-  return context.anonymous.inRoot().withToken(await operationToken(context, drToken));
+async function reader(
+  context: Context,
+  drToken: string | undefined,
+): Promise<{ readonly client: Client; readonly how: string }> {
+  if ((await modeOf(context, "dr")) !== "secondary") {
+    return { client: context.client.inRoot(), how: "" };
+  }
+  const token = await operationToken(context, drToken);
+  return { client: context.anonymous.inRoot().withToken(token), how: ON_SECONDARY.dr };
 }

@@ -209,7 +209,7 @@ async function showTrial(
   const next = isOtherKind
     ? otherKindAdvice(kind === "performance")
     : last === "token"
-      ? token
+      ? `the whole token, one line as it was printed, and nothing else; or ${token}`
       : (TRIAL_NEXT.get(last) ?? REASON);
   await out.show(trial, {
     columns: ["Step", "Address", "Result"],

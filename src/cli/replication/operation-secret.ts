@@ -3,6 +3,8 @@
 
 import { settingFrom } from "@holdfast/client/node/environment";
 import type { Client } from "@holdfast/client/client";
+import * as replication from "@holdfast/client/api/replication";
+import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Context } from "../command.ts";
@@ -64,6 +66,23 @@ export async function operationCall(
   return { client, body: { dr_operation_token: token.reveal() } };
 }
 
+/** For what is read with a token of its own: on a disaster-recovery secondary one of those takes its place. Nobody is asked for one. */
+export async function readingClient(context: Context, from: string | undefined): Promise<Client> {
+  const has = from !== undefined || settingFrom(context.settings.env, VARIABLE) !== null;
+  const isMeant = has && (from !== undefined || (await isDrSecondary(context)));
+  if (!isMeant) return context.client;
+  return context.anonymous.inRoot().withToken(await operationToken(context, from));
+}
+
+async function isDrSecondary({ openly }: Context): Promise<boolean> {
+  try {
+    return (await replication.readDrStatus(openly.inRoot())).data["mode"] === "secondary";
+  } catch (error) {
+    if (error instanceof Failure) return false; // whatever it is, the request itself says it better
+    throw error;
+  }
+}
+
 /** The same, sending one with every request where somebody has one: it is for the server to say whether it needs it. */
 export async function withOperationToken(
   context: Context,
@@ -104,7 +123,10 @@ function held(text: string, where: string, filledBy: string): Secret<string> {
     );
   }
   if (/\s/.test(trimmed)) {
-    throw new UsageError(`${where} must hold one token and no more`);
+    throw new UsageError(
+      `${where} must hold one token and no more`,
+      `fill it with \`${filledBy} > FILE\`: nothing in front of it, nothing behind`,
+    );
   }
   return new Secret(trimmed);
 }

@@ -17,7 +17,7 @@ export const FOLLOW =
 export function surplusAdvice(kind: Kind): string {
   const how = kind === "dr" ? " -dr-token FILE" : "";
   return (
-    `What was given up is kept aside for 30 days. Next: \`holdfast replication divergent list${how}\`, then \`export\`, says ` +
+    `What was given up is kept aside for 30 days. Next: \`holdfast replication divergent list${how}\`, then \`holdfast replication divergent export${how} TAIL\`, says ` +
     "which keys it had changed."
   );
 }
@@ -131,7 +131,7 @@ export function secondaryAdvice(
   if (kind === "performance" && isCopying(status)) {
     return [
       "Nothing is served here before the first copy is whole. Next: wait; the rows above say how far it is. Where it does not get on: look whether the primary runs, and at " +
-        "the network to its cluster port. Where it is to follow another address, or is not wanted any more: `holdfast replication update-primary`, or `holdfast replication disable`, with an " +
+        "the network to its cluster port. Where it is to follow another address, or is not wanted any more: `holdfast replication update-primary`, or `holdfast replication disable`, each with -dr-token FILE: an " +
         "operation token (`holdfast replication operation-token`, from key shares of the primary).",
     ];
   }
@@ -147,7 +147,7 @@ export function secondaryAdvice(
     return [
       "The primary goes on by itself, and sends nothing any more. Next: where it is to stay, stop this server for good; it joins anew with an " +
         "empty data directory. Where this cluster is to go on in its place, stop that one for good first, then `holdfast replication promote " +
-        "-force -dr-token FILE`. `holdfast replication disable` here makes two of them as well.",
+        "-force -dr-token FILE`. `holdfast replication disable -dr-token FILE` here makes two of them as well.",
     ];
   }
   if (/another stream has begun/.test(error)) {
@@ -167,7 +167,7 @@ export function secondaryAdvice(
   if (/answers there/.test(error)) {
     return [
       "Something else answers where the primary was. Next: look what runs there, and whether the primary has another address by now (`holdfast " +
-        "replication update-primary`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",
+        "replication update-primary -dr-token FILE -at URL`). Where the primary is gone: `holdfast replication failover -plan -dr-token FILE` here.",
     ];
   }
   if (status["promotable"] === true) {

@@ -339,3 +339,35 @@ test("who has to follow is told of the ticket that it takes, where it takes one"
     assert.match(region, /`holdfast replication public-key -kind performance` here/);
   }
 });
+
+test("what is to be typed on a disaster-recovery secondary is named with its operation token, and whole", () => {
+  const errors = [
+    "",
+    "revoked",
+    "has disabled replication",
+    "another stream has begun",
+    "the cluster there is sealed",
+    "something else answers there",
+    "nearly full, and what the primary writes is not applied",
+  ];
+  const secondary = { mode: "secondary", secondary_id: "b", state: "idle", primaries: [] };
+  const all = [
+    ...errors.map((error) => ({ ...secondary, last_sync_error: error })),
+    ...[{ promotable: true }, { corrupted_merkle_tree: true }, { divergent_entries: 3 }].map(
+      (more) => ({ ...secondary, ...more }),
+    ),
+    { ...secondary, secondary_id: "" },
+    { ...secondary, conflicting_primary: "c" },
+    { mode: "primary", state: "running", conflicting_primary: "c", known_secondaries: ["b"] },
+    { mode: "primary", state: "fenced", conflicting_primary: "c" },
+  ];
+  for (const status of all) {
+    const text = statusView(status, 0n).advice.join("\n");
+    for (const [command] of text.matchAll(/`[^`]*`/g)) {
+      assert.match(command, /^`(?:holdfast |df |primary_lease)/, command);
+      const needs =
+        /^`holdfast replication (?:promote|failover|update-primary|recover|disable|divergent)/;
+      if (needs.test(command)) assert.match(command, / -dr-token FILE/, command);
+    }
+  }
+});

@@ -154,8 +154,12 @@ async function rehearsed({ client, body }: SecondaryCall, kind: Kind): Promise<R
   return (await CALLS[kind].promote(client, { ...body, dry_run: true })).data;
 }
 
-async function showPlan({ out }: Context, plan: Rehearsal): Promise<number> {
+async function showPlan({ out, settings }: Context, plan: Rehearsal): Promise<number> {
   await out.show(plan, planView(plan));
+  const { address } = settings.chosen;
+  if (out.forPeople && address !== null && (plan.next ?? []).length > 0) {
+    out.hint(`What is to be done here is typed with -address ${address}.`);
+  }
   return plan.ready === true ? 0 : NOT_READY;
 }
 

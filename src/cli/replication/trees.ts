@@ -33,7 +33,7 @@ export const replicationMerkleCheck = command({
     await out.show(data, reportView(report));
     if (report["corrupted_root"] !== true) return 0;
     out.hint(
-      "Next: on a secondary `holdfast replication recover`, which compares with the primary and mends; on a primary " +
+      "Next: on a secondary `holdfast replication recover -dr-token FILE` (without it on one of performance replication), which compares with the primary and mends; on a primary " +
         "`holdfast replication reindex`, which refuses to drop what a secondary may still have.",
     );
     return DAMAGED;

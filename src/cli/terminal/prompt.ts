@@ -108,7 +108,12 @@ export class Prompt {
         "look at the file or command that it comes from: it is empty, or has failed",
       );
     }
-    if (/\s/.test(line)) throw new UsageError(`standard input must hold one ${what} and no more`);
+    if (/\s/.test(line)) {
+      throw new UsageError(
+        `standard input must hold one ${what} and no more`,
+        "look at the file or command that it comes from: it is to give that alone, as one line (-field prints one value)",
+      );
+    }
     return new Secret(line);
   }
 

@@ -1,0 +1,50 @@
+// What is said next to whoever types a command against clusters among others: it can be typed as it stands.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { inSync, joined, startCluster, startPrimary } from "../support/replication/clusters.ts";
+import { run, type Ran, type RunOptions } from "./harness.ts";
+import { Person, words } from "./replication-person.ts";
+
+test("on a disaster-recovery secondary attention takes an operation token, and says so; evidence takes it in the place of another", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a, "site-b", { clusterPort: null });
+  await inSync(a, b);
+  const person = new Person(t);
+  const typed = (line: string, options: RunOptions = {}): Promise<Ran> => {
+    const env = { HOLDFAST_ADDR: b.server.url, HOLDFAST_TOKEN: a.token, HOME: person.home };
+    return run(line.split(" "), { ...options, env: { ...env, ...options.env } });
+  };
+  const refused = await typed("attention");
+  assert.match(words(refused), /Next: give an operation token .* with -dr-token FILE/);
+  const other = await typed("evidence list");
+  assert.match(words(other), /Next: give an operation token or a ticket in HOLDFAST_TOKEN/);
+  const file = await person.operate(b, a.opened.shares[0] ?? "");
+  const answered = await typed(`attention -dr-token ${file}`);
+  assert.equal(answered.code, 0, answered.all);
+  assert.match(words(answered), /replication\.no-port/);
+  assert.doesNotMatch(answered.all, /-address/);
+  const named = await typed(`attention -address ${b.server.url} -dr-token ${file}`);
+  assert.match(words(named), /are for this server: with -address http/);
+  const planned = await person.at(b, `failover -plan -address ${b.server.url} -dr-token ${file}`);
+  assert.match(words(planned), /typed with -address http/);
+  // One that serves goes by the token of whoever asks, whatever the environment has besides.
+  const env = { HOLDFAST_ADDR: a.server.url, HOLDFAST_DR_OPERATION_TOKEN: "none" };
+  assert.equal((await typed("attention", { env })).code, 0);
+});
+
+test("who pastes a token wrongly is told how it is given", async (t) => {
+  const [a, b] = [await startPrimary(t), await startCluster(t)];
+  const person = new Person(t);
+  for (const line of ["join -yes -", "join -yes -dry-run -"]) {
+    const nonsense = await person.at(b, line, { stdin: "nonsense" });
+    assert.notEqual(nonsense.code, 0, nonsense.all);
+    assert.match(words(nonsense), /Next: .*the whole .*one line/, line);
+  }
+  const two = await person.at(b, "join -yes -", { stdin: "one two" });
+  assert.match(words(two), /no more Next: .*alone, as one line/);
+  const file = person.keep("token", "one two");
+  assert.match(words(await person.at(b, `join -yes @${file}`)), /no more Next: fill it with/);
+  const key = await person.at(a, "token -public-key nonsense site-b");
+  assert.match(words(key), /Next: .*`holdfast replication public-key` on the other cluster/);
+});
