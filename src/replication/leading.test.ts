@@ -71,7 +71,8 @@ async function leading(
   const former = { set: SET, kind: "dr", addresses, isHeard: false, isDisowned, cluster: FORMER };
   const members = () => followers;
   const secondaries = { known: () => [] };
-  const opened = { open: () => {}, close: async () => {}, members, secondaries };
+  const markRevoked = async () => {};
+  const opened = { open: () => {}, close: async () => {}, members, secondaries, markRevoked };
   const links = {
     storedFormer: () => former,
     storedSiblings: () =>
