@@ -34,6 +34,9 @@ export async function runAll({
   const add = (outcome: Outcome) => {
     outcomes.push(outcome);
     stopped ||= untilRed && outcome.red !== null;
+    if (outcome.red !== null && !untilRed) {
+      console.error(`seed ${outcome.seed}: ${outcome.red.split("\n", 1)[0]}`);
+    }
     if (performance.now() - reported < PROGRESS_EVERY) return;
     reported = performance.now();
     const red = outcomes.filter((one) => one.red !== null).length;
