@@ -307,6 +307,27 @@ test("who gives up what it did by itself has the keys of the other, and still op
   assert.equal(shared.term, 1);
 });
 
+test("a log whose leader gave up a key of its own is followed from before that, whenever the keys were taken over", async () => {
+  const leader = await madeBarrier();
+  const early = await joined(leader);
+  const late = await joined(leader);
+  const other = await joined(leader);
+  await other.store.lead();
+  await other.barrier.rotate();
+  await leader.barrier.rotate();
+  await put(leader, "a", "1");
+  await leader.barrier.takeOver(handed(other), nothing, { mayGiveUp: true });
+  await put(leader, "b", "2");
+  await early.barrier.takeOver(handed(leader), nothing);
+  for (const follower of [early, late]) {
+    await catchUp(follower, leader);
+    assert.deepEqual([get(follower, "a"), get(follower, "b")], ["1", "2"]);
+    assert.ok(follower.barrier.handOver().keyring.goesBy(other.barrier.handOver().keyring));
+    await follower.store.settled();
+    assert.deepEqual(follower.store.differsFrom(leader.engine.meta(HEAD_ROW)!), []);
+  }
+});
+
 test("a key of its own that the other has not yet is given up, too, and keys of another set never are taken", async () => {
   const leader = await madeBarrier();
   const alone = await joined(leader);

@@ -520,7 +520,8 @@ export class Barrier {
       const update = openUpdate(keyring.rootKey, body);
       // Who was handed newer keys has it already, and the root key that it is sealed under may be gone.
       if (update === null) return holdsKeyOf(keyring, body);
-      return keyring.key(update.term)?.equals(update.key) ?? true; // else a key of our own is in its place
+      // Otherwise a key of our own would be in its place. One that was given up since is known too: the log goes on to what replaced it.
+      return keyring.key(update.term) === null || keyring.holds(update);
     };
     if (known !== null && !isReadable(known)) return null;
     return () => {

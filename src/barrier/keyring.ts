@@ -111,10 +111,11 @@ export class Keyring {
 
   /** Whether it opens everything that the other one does. */
   covers(other: Keyring): boolean {
-    return [...other.#terms.values(), ...other.#retired].every((term) => this.#holds(term));
+    return [...other.#terms.values(), ...other.#retired].every((term) => this.holds(term));
   }
 
-  #holds({ term, key }: NewTerm): boolean {
+  /** To seal with or to open what it has sealed. */
+  holds({ term, key }: NewTerm): boolean {
     if (this.key(term)?.equals(key) === true) return true;
     return this.#retired.some((one) => one.term === term && one.key.equals(key));
   }
