@@ -93,6 +93,7 @@ export interface Running {
   /** Requests of clients that are being answered. */
   readonly requests: Set<Promise<unknown>>;
   readonly leases: Leases;
+  readonly region: Pick<Region, "name">;
 }
 
 /** Certificates are made for a time, so that the clocks of all clusters begin about here. */
@@ -138,6 +139,11 @@ export class SimCluster implements Host {
 
   get #kind(): ReplicationKind | "both" {
     return this.#options.kind ?? "dr";
+  }
+
+  /** That it has: of who stands in for another one, that one's. */
+  get regionName(): string {
+    return this.unsealed.region.name;
   }
 
   /** As it is configured. */
@@ -356,6 +362,7 @@ export class SimCluster implements Host {
       records,
       requests,
       leases,
+      region,
     };
     if (life.ended) return;
     this.running = running;

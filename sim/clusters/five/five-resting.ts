@@ -226,7 +226,9 @@ export class FiveResting {
     const scene = this.#scene;
     const members = scene.clusters.filter(isMember);
     const leader = members.find(leadsShared)!;
-    const asMember = members.length < 3 && prng.chance(0.6);
+    // Who stands in for it has its region's name.
+    const isNameFree = members.every((member) => member.regionName !== one.regionName);
+    const asMember = members.length < 3 && prng.chance(0.6) && isNameFree;
     const primary = asMember ? leader : prng.pick(members);
     const kind = asMember ? "performance" : "dr";
     return {
@@ -257,8 +259,7 @@ export class FiveResting {
     const { known } = await (kind === "dr" ? replication : kinds!.performance).primary();
     for (const id of known) {
       // Who stands in for a member goes by its id.
-      const isIts =
-        one !== null && (this.#scene.ids.get(id)?.cluster === one || isUsed(one, id, kind));
+      const isIts = one !== null && isUsed(one, id, kind);
       if (!isIts && this.#scene.clusters.some((other) => isUsed(other, id, kind))) continue;
       await leader.admissionOf(kind).revoke(id);
       this.#scene.witness.revoked(leader, id);

@@ -23,6 +23,16 @@ const FOUND: readonly (readonly [
     "who stands in for a member has the keys that this was handed, before anything is sealed with them",
   ],
   [
+    179,
+    100,
+    "who stands in for a cluster that gave up a key of its own for those of the set follows it from before that",
+  ],
+  [
+    248,
+    100,
+    "a cluster that has left has no place in the set while another one goes by the name of its region",
+  ],
+  [
     1_000_048,
     45,
     "what a primary took before it was told that another one leads it writes yet, and that is nobody else's entry",
