@@ -1,8 +1,11 @@
 // Connections to one database: so many at most, each used by one piece of work at a time. Whoever finds none waits.
 
 import postgres, { type Sql } from "postgres";
-import { databaseRefusal } from "@holdfast/plugin-sdk/database";
+import { type DatabaseError, databaseRefusal } from "@holdfast/plugin-sdk/database";
+import { Logins } from "./logins.ts";
 import type { Settings } from "./settings.ts";
+import { Sockets } from "./sockets.ts";
+import { errorOf } from "./words.ts";
 
 const APPLICATION_CLOSES_WITHIN = 1; // seconds
 
@@ -16,11 +19,15 @@ const TRIES_ALONE = 5;
 /** One session, made when it is first used. */
 export class Session {
   readonly #sql: Sql;
+  readonly #sockets: Sockets;
   readonly #began = process.hrtime.bigint();
+  #isIn = false;
+  #refusal: DatabaseError | null = null;
 
   constructor(settings: Settings) {
     const { hosts, ports, parameters, session } = settings;
-    const [first = ""] = hosts;
+    const sockets = new Sockets(settings);
+    this.#sockets = sockets;
     const options: postgres.Options<Record<string, never>> = {
       database: settings.database,
       user: settings.username,
@@ -36,9 +43,18 @@ export class Session {
       connection: { ...parameters, standard_conforming_strings: "on" },
     };
     // Lists, which the types do not know: a text would be cut at the colons of an address.
-    const place = { host: [...hosts], port: [...ports] };
-    const file = { path: `${first}/.s.PGSQL.${ports[0] ?? 5432}` };
-    this.#sql = postgres(Object.assign(options, first.startsWith("/") ? file : place));
+    const place = { host: [...hosts], port: [...ports], socket: () => sockets.open() };
+    this.#sql = postgres(Object.assign(options, place));
+  }
+
+  /** It was logged in. */
+  get isIn(): boolean {
+    return this.#isIn;
+  }
+
+  /** What the login was refused for; null: it was not. */
+  get refusal(): DatabaseError | null {
+    return this.#refusal;
   }
 
   /** In seconds. */
@@ -50,10 +66,19 @@ export class Session {
   async run(text: string, signal: AbortSignal): Promise<readonly Record<string, unknown>[]> {
     signal.throwIfAborted();
     const query = this.#sql.unsafe(text).simple();
-    const stop = () => query.cancel();
+    const stop = () => {
+      this.#sockets.beside();
+      query.cancel();
+    };
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return await query;
+      const rows = await Promise.race([query, this.#sockets.failed]);
+      this.#entered();
+      return rows;
+    } catch (error) {
+      if (saysSomething(error)) this.#entered();
+      else if (!this.#isIn) this.#refusal = refusalOf(error);
+      throw error;
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -75,7 +100,13 @@ export class Session {
     }
   }
 
+  #entered(): void {
+    this.#isIn = true;
+    this.#sockets.reached();
+  }
+
   async end(): Promise<void> {
+    this.#sockets.end();
     await this.#sql.end({ timeout: APPLICATION_CLOSES_WITHIN }).catch(() => {});
   }
 }
@@ -84,6 +115,7 @@ export class Pool {
   readonly #settings: Settings;
   readonly #idle: Session[] = [];
   readonly #waiting: ((session: Session | null) => void)[] = [];
+  readonly #logins = new Logins();
   #open = 0;
   #isClosed = false;
 
@@ -95,13 +127,13 @@ export class Pool {
     const session = await this.#take(signal);
     let isGood = false;
     try {
+      if (!session.isIn) this.#logins.check();
       const result = await work(session);
       isGood = true;
       return result;
-    } catch (error) {
-      isGood = saysSomething(error);
-      throw error;
     } finally {
+      if (session.isIn) this.#logins.succeeded();
+      else if (session.refusal !== null) this.#logins.refused(session.refusal);
       this.#give(session, isGood);
     }
   }
@@ -154,9 +186,21 @@ function isConflict(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^(?:XX000|40001|40P01)$/.test(error.code);
 }
 
-/** The database has answered, though with an error: its session is as good as before. */
+/** The database has answered, though with an error. */
 function saysSomething(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.severity_local !== "FATAL";
+  return error instanceof postgres.PostgresError && !isFatal(error);
+}
+
+/** Whoever logs in so is refused again. */
+function refusalOf(error: unknown): DatabaseError | null {
+  if (!(error instanceof postgres.PostgresError) || !isFatal(error)) return null;
+  const refusal = errorOf(error, []);
+  return refusal.reason === "refused" ? refusal : null;
+}
+
+/** In the language of the database only where it says nothing else, as before version 9.6. */
+function isFatal({ severity, severity_local: local }: postgres.PostgresError): boolean {
+  return (severity ?? local) === "FATAL";
 }
 
 function closed() {

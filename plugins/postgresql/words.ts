@@ -17,7 +17,7 @@ export async function unlessRefused<T>(secrets: readonly string[], work: Promise
   }
 }
 
-function errorOf(error: unknown, secrets: readonly string[]): DatabaseError {
+export function errorOf(error: unknown, secrets: readonly string[]): DatabaseError {
   if (error instanceof DatabaseError) return error;
   if (error instanceof postgres.PostgresError) {
     const { message, code, detail = "", hint = "" } = error;

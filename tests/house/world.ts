@@ -53,9 +53,9 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the runtime makes RSA keys from its own source; no simulator runs what they open",
   },
   {
-    file: /^plugins\/postgresql\/(?:certificates|pool|scram)\.ts$/,
-    may: ["time", "randomness", "files"],
-    why: "a plugin is a process of its own: the age of a session, salts, a certificate that its operator names",
+    file: /^plugins\/postgresql\/(?:certificates|logins|pool|scram|sockets)\.ts$/,
+    may: ["time", "randomness", "files", "sockets"],
+    why: "a plugin is a process of its own: the age of a session, when it logs in again, salts, its database, a certificate that its operator names",
   },
   {
     file: /^src\/system\/timers\.ts$/,
