@@ -109,7 +109,7 @@ export function databaseRefusal(reason: DatabaseReason, words: string): Database
 
 export interface ChosenDatabase {
   readonly name: string;
-  /** That is meant now; empty: the one without a version. */
+  /** That is meant now, in its one form; empty: the one without a version. */
   readonly version: string;
 }
 
@@ -127,8 +127,14 @@ export interface DatabaseInstance extends DatabaseUsers {
 }
 
 export interface DatabasePlugins {
-  /** Null: there is none of the name, or none of that version. `version` empty: whichever would be taken. */
-  choose(name: string, version: string): ChosenDatabase | null;
+  /** Null: there is none of the name, or none of that version. `version` empty: whichever would be taken. Throws a Failure for
+   *  what is no version. */
+  choose(
+    name: string,
+    version: string,
+  ):
+    | (ChosenDatabase & { /** For all, whatever is asked for. */ readonly isPinned: boolean })
+    | null;
   /** Throws a Failure where it cannot be started. */
   open(name: string, version: string, signal: AbortSignal): Promise<DatabaseInstance>;
 }

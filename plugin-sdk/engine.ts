@@ -50,6 +50,11 @@ export interface EngineType<E> {
   readonly closed?: ClosedPaths<E>;
   /** What runs outside this server for it. Default: nothing. */
   readonly running?: (engine: E) => RunningProgram;
+  /** Plugins of the catalog that it uses, by the paths below the mount that say so. Default: none. */
+  readonly plugins?: (engine: E) => Promise<readonly UsedPlugin[]>;
+  /** What it uses at one of those paths runs by what the catalog says now. Throws a Failure where that cannot be, and then what
+   *  ran before goes on. */
+  readonly reloadPlugin?: (engine: E, place: string) => Promise<void>;
   /** Why it answers nothing now though it was opened: what runs outside for it does not start, or does not begin. At once. Default: it answers. */
   readonly trouble?: (engine: E) => string | null;
   /** Path items of an OpenAPI document, by path below the mount, where more is known than what is declared; null where it is not. Default:
@@ -114,6 +119,15 @@ export interface ClosedPaths<E> {
   readonly keep: (engine: E) => JsonObject;
   /** Null: none was ever opened here. */
   readonly sorts: (kept: JsonObject | null) => SortedPaths<E>;
+}
+
+export interface UsedPlugin {
+  readonly type: "database";
+  readonly name: string;
+  /** That it is to have; empty: whichever the catalog says. */
+  readonly version: string;
+  /** Below the mount; the name of what is reloaded. */
+  readonly place: string;
 }
 
 export interface RunningProgram {

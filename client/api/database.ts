@@ -39,7 +39,7 @@ export type ReadConnectionInput = {
 export type ReadConnectionAnswer = {
   /** Plugin of the catalog. */
   readonly plugin_name: string;
-  /** As written; empty: whichever the catalog says. */
+  /** That was asked for; empty: whichever the catalog says. */
   readonly plugin_version: string;
   /** Who may use it. */
   readonly allowed_roles: readonly string[];
@@ -72,7 +72,7 @@ export type WriteConnectionInput = {
   readonly fields: JsonObject;
   /** Database plugin of the catalog. */
   readonly plugin_name?: string | undefined;
-  /** Its version; empty: whichever the catalog says. */
+  /** Its version; empty: whichever the catalog says. Refused while one is pinned. */
   readonly plugin_version?: string | undefined;
   /** Whether the database is logged in to now. */
   readonly verify_connection?: boolean | undefined;

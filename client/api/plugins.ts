@@ -166,7 +166,7 @@ export type ReadPluginAnswer = {
   readonly declared?: boolean;
   /** What makes use of it in this cluster */
   readonly mounts?: readonly {
-    /** Path from the root namespace on */
+    /** Path from the root namespace on, of a mount or of a connection in one */
     readonly path: string;
     /** Path of its namespace; empty for root */
     readonly namespace: string;

@@ -45,6 +45,8 @@ export const databaseType: EngineType<DatabaseEngine> = {
   minUndoAge: 5n * MINUTE,
   jobDeadline: 90n * SECOND,
   periodic: (engine) => engine.settle(),
+  plugins: ({ configuration }) => configuration.plugins(),
+  reloadPlugin: ({ configuration }, place) => configuration.reloadAt(place),
   concerns: ({ concerns }) => concerns.now(),
   abandoned: async ({ staticRoles }) => {
     const managed = staticRoles.managed();

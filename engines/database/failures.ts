@@ -67,6 +67,15 @@ export function noPlugin(name: string, version: string): Failure {
 }
 
 /**
+ * @code database-version-pinned A version was asked for of a database plugin of which one is pinned for all.
+ * @remedy Leave plugin_version out, or remove the pin (sys/plugins/pins/database/NAME).
+ */
+export function versionPinned(name: string, version: string): Failure {
+  const message = `cannot specify plugin_version for database plugin ${JSON.stringify(name)}, as it is pinned to version ${version}`;
+  return new Failure("invalid", "database-version-pinned", message);
+}
+
+/**
  * @code role-not-allowed The connection does not list the role in allowed_roles.
  * @remedy Add the role to allowed_roles of the connection, or "*".
  */

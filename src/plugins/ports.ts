@@ -131,7 +131,9 @@ export interface PluginFiles {
 export interface PluginUse {
   /** Of the mount; never changes. */
   readonly uuid: string;
-  /** From the root namespace on, with a slash at its end: team/kv/, auth/people/. */
+  /** Path below the mount of what uses it; empty: the mount itself does. */
+  readonly below: string;
+  /** From the root namespace on, that of a mount with a slash at its end: team/kv/, auth/people/, team/database/config/main. */
   readonly place: string;
   /** Path of its namespace; empty for root. */
   readonly namespace: string;
@@ -144,11 +146,11 @@ export interface PluginUse {
 }
 
 export interface PluginUses {
-  /** All that there are in this cluster. */
-  all(): Iterable<PluginUse>;
+  /** All that there are in this cluster. What a mount that is not opened uses is not known. */
+  all(): Promise<readonly PluginUse[]>;
   /** Has it run by what the catalog says now. Throws a Failure where that cannot be, and then what ran before goes on.
    *  Nothing happens where there is no such mount. */
-  reload(uuid: string, signal: AbortSignal): Promise<void>;
+  reload(use: Pick<PluginUse, "uuid" | "below">, signal: AbortSignal): Promise<void>;
 }
 
 // ── engines in other processes, and what our own SDK adds to the wire of others ──

@@ -33,7 +33,11 @@ const writeFields = {
   all: wire.whole("fields", "Whatever else the plugin takes: kept, and handed on to it as it is."),
   pluginName: fields.trimmed("plugin_name", "Database plugin of the catalog.", 128).optional(),
   pluginVersion: fields
-    .trimmed("plugin_version", "Its version; empty: whichever the catalog says.", 128)
+    .trimmed(
+      "plugin_version",
+      "Its version; empty: whichever the catalog says. Refused while one is pinned.",
+      128,
+    )
     .optional(),
   verifyConnection: fields
     .toggle("verify_connection", "Whether the database is logged in to now.")
@@ -116,16 +120,16 @@ export const configApi = [
     input: { name },
     output: out.object({
       plugin_name: out.string("Plugin of the catalog."),
-      plugin_version: out.string("As written; empty: whichever the catalog says."),
+      plugin_version: out.string("That was asked for; empty: whichever the catalog says."),
       allowed_roles: out.list(out.string("Name, or beginning of names."), "Who may use it."),
       root_credentials_rotate_statements: out.list(out.string("Statement."), "As written."),
       password_policy: out.string("Empty: there are none here."),
       connection_details: out.anyObject("What the plugin is handed, but for secrets."),
     }),
-    handler: async ({ connections }, { name: called }) => {
+    handler: async ({ connections, configuration }, { name: called }) => {
       const found = await connections.find(checkName(called));
       if (found === null) throw notFound();
-      return {
+      const answer = {
         plugin_name: found.plugin,
         plugin_version: found.pluginVersion,
         allowed_roles: found.allowedRoles,
@@ -133,6 +137,7 @@ export const configApi = [
         password_policy: "",
         connection_details: openDetails(found),
       };
+      return reply(answer, { warnings: configuration.warningsOn(found) });
     },
   }),
   endpoint({
@@ -150,8 +155,9 @@ export const configApi = [
     output: out.nothing,
     handler: async (room, input, request) => {
       const { verifyConnection: verify } = input;
-      await room.configuration.write(checkName(input.name), changeOf(input), { verify, request });
-      return undefined;
+      const how = { verify, request };
+      const warnings = await room.configuration.write(checkName(input.name), changeOf(input), how);
+      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
   endpoint({

@@ -1,9 +1,9 @@
 // Writes of connections, and their opening anew: a new one is opened before the old one is closed, and where that fails
 // nothing has changed.
 
-import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, UsedPlugin } from "@holdfast/plugin-sdk/engine";
 import { Failure } from "@holdfast/shared/failure";
-import type { Waiting } from "@holdfast/shared/waiting";
+import { OWN_WORK, type Waiting } from "@holdfast/shared/waiting";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import { regions } from "../../cloud/leases-elsewhere.ts";
 import * as failures from "../failures.ts";
@@ -14,10 +14,11 @@ import {
   type ConnectionChange,
   connectionCodec,
   connectionKey,
+  CONNECTIONS,
   secretsOf,
 } from "./connection.ts";
 import type { Connections, Opening } from "./connections.ts";
-import { isElsewhere } from "./places.ts";
+import { isElsewhere, isOpenedSo } from "./places.ts";
 import { connectionLock } from "./root-rotation.ts";
 import { usesOf } from "./uses.ts";
 
@@ -36,20 +37,25 @@ export class Configuration {
     this.#parts = parts;
   }
 
+  /** Gives warnings. */
   async write(
     name: string,
     change: ConnectionChange,
     { verify, request }: { readonly verify: boolean; readonly request: Waiting },
-  ): Promise<void> {
+  ): Promise<string[]> {
     const { needs, locks, connections } = this.#parts;
     if (change.usernameTemplate !== undefined) checkTemplate(change.usernameTemplate, needs);
-    await locks.run(connectionLock(name), request, async () => {
+    const written = await locks.run(connectionLock(name), request, async () => {
       const before = await connections.find(name);
-      const wanted = changedConnection(before, change);
-      if (needs.databases.choose(wanted.plugin, wanted.pluginVersion) === null) {
-        throw failures.noPlugin(wanted.plugin, wanted.pluginVersion);
-      }
+      const wanted = this.#ofVersion(changedConnection(before, change), change);
       if (before !== null && isElsewhere(before, wanted)) await this.#checkUnused(name);
+      if (before !== null && change.password === undefined && isOpenedSo(before, wanted)) {
+        checkTemplate(wanted.usernameTemplate, needs, wanted.maxUsername);
+        await needs.storage.write((tx) => tx.put(connectionKey(name), wanted, connectionCodec));
+        return wanted;
+      }
+      const isKnown = before !== null && before.plugin === wanted.plugin;
+      if (verify) await this.#checkTemplate(wanted, isKnown ? before.maxUsername : null);
       const opening = await this.#open(wanted, verify);
       try {
         checkTemplate(wanted.usernameTemplate, needs, opening.maxUsername);
@@ -59,8 +65,40 @@ export class Configuration {
         throw error;
       }
       connections.put(name, opening);
+      return wanted;
     });
     await needs.leases.retryStuck();
+    return this.warningsOn(written);
+  }
+
+  /** What is stored, and is not what runs. */
+  warningsOn({ plugin, pluginVersion }: Connection): string[] {
+    const pinned = pluginVersion === "" ? null : this.#parts.needs.databases.choose(plugin, "");
+    if (pinned === null || !pinned.isPinned || pinned.version === pluginVersion) return [];
+    return [
+      `plugin_version is ${pluginVersion}, and what runs is ${pinned.version}, to which the plugin is pinned`,
+    ];
+  }
+
+  /** With its version in the one form that it has. */
+  #ofVersion(wanted: Connection, { pluginVersion: wish = "" }: ConnectionChange): Connection {
+    const { plugin, pluginVersion } = wanted;
+    const chosen = this.#parts.needs.databases.choose(plugin, pluginVersion);
+    if (chosen === null) throw failures.noPlugin(plugin, pluginVersion);
+    if (wish !== "" && chosen.isPinned) throw failures.versionPinned(plugin, chosen.version);
+    return wish === "" ? wanted : { ...wanted, pluginVersion: chosen.version };
+  }
+
+  /** Before the database is asked anything. `max`: null where its plugin has not said it yet. */
+  async #checkTemplate(wanted: Connection, max: number | null): Promise<void> {
+    if (wanted.usernameTemplate === "") return;
+    let longest = max;
+    if (longest === null) {
+      const { instance, maxUsername } = await this.#open(wanted, false);
+      await instance.close();
+      longest = maxUsername;
+    }
+    checkTemplate(wanted.usernameTemplate, this.#parts.needs, longest);
   }
 
   async #open(wanted: Connection, verify: boolean): Promise<Opening> {
@@ -111,28 +149,46 @@ export class Configuration {
     plugin: string,
     request: Waiting,
   ): Promise<{ readonly connections: readonly string[]; readonly warnings: readonly string[] }> {
-    const { storage } = this.#parts.needs;
     const done: string[] = [];
     const warnings: string[] = [];
-    for (let after: string | undefined; ;) {
-      const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
-      const found = await storage.records("config/", connectionCodec, page);
-      for (const { key, value } of found) {
-        if (value.plugin !== plugin) continue;
-        const name = key.slice("config/".length);
-        try {
-          await this.reset(name, request);
-          done.push(name);
-        } catch (error) {
-          if (!(error instanceof Failure)) throw error;
-          warnings.push(
-            `connection ${name} was not opened anew: ${error.texts[0] ?? error.message}`,
-          );
-        }
+    for (const [name, connection] of await this.#all()) {
+      if (connection.plugin !== plugin) continue;
+      try {
+        await this.reset(name, request);
+        done.push(name);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        warnings.push(`connection ${name} was not opened anew: ${error.texts[0] ?? error.message}`);
       }
-      after = found.at(-1)?.key;
-      if (found.length < PAGE || after === undefined) break;
     }
     return { connections: done, warnings };
+  }
+
+  /** By the paths of the connections. */
+  async plugins(): Promise<UsedPlugin[]> {
+    const all = await this.#all();
+    return all.map(([name, { plugin, pluginVersion: version }]) => ({
+      type: "database",
+      name: plugin,
+      version,
+      place: connectionKey(name),
+    }));
+  }
+
+  /** The connection at one of those paths. */
+  async reloadAt(place: string): Promise<void> {
+    await this.reset(place.slice(CONNECTIONS.length), OWN_WORK);
+  }
+
+  async #all(): Promise<(readonly [name: string, connection: Connection])[]> {
+    const { storage } = this.#parts.needs;
+    const all: (readonly [string, Connection])[] = [];
+    for (let after: string | undefined; ;) {
+      const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+      const found = await storage.records(CONNECTIONS, connectionCodec, page);
+      all.push(...found.map(({ key, value }) => [key.slice(CONNECTIONS.length), value] as const));
+      after = found.at(-1)?.key;
+      if (found.length < PAGE || after === undefined) return all;
+    }
   }
 }

@@ -13,7 +13,7 @@ export const connectionKey = (name: string) => `${CONNECTIONS}${name}`;
 export interface Connection {
   readonly version: 1;
   readonly plugin: string;
-  /** As written; empty: whichever the catalog says. */
+  /** That was asked for, in its one form; empty: whichever the catalog says. */
   readonly pluginVersion: string;
   /** Names of roles, with * at the end for all that begin so. */
   readonly allowedRoles: readonly string[];

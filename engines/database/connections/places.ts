@@ -42,6 +42,13 @@ export function isHandledOtherwise(before: Connection, after: Connection): boole
   return handling(before) !== handling(after);
 }
 
+/** Whether what is open serves the one as it does the other. */
+export function isOpenedSo(before: Connection, after: Connection): boolean {
+  const opened = ({ plugin, pluginVersion, details }: Connection) =>
+    asText([plugin, pluginVersion, Object.entries(details).toSorted(byName)]);
+  return opened(before) === opened(after);
+}
+
 const asText = (value: unknown) => JSON.stringify(value ?? null);
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -54,7 +54,7 @@ const plugin = out.object({
   mounts: out.optional(
     out.list(
       out.object({
-        path: out.string("Path from the root namespace on"),
+        path: out.string("Path from the root namespace on, of a mount or of a connection in one"),
         namespace: out.string("Path of its namespace; empty for root"),
         version: out.string("Version that it is to have; empty: whichever is chosen"),
       }),
@@ -200,9 +200,9 @@ export const pluginCatalogApi = [
       version: wire.query("version").string("Which one", { max: 128 }).default(""),
     },
     output: plugin,
-    handler(catalog, input) {
+    async handler(catalog, input) {
       const { item, warnings } = catalog.read(input.type, input.name, input.version);
-      return reply(show(catalog, item), { warnings });
+      return reply(await show(catalog, item), { warnings });
     },
   }),
 
@@ -238,10 +238,13 @@ function showListed(item: CatalogItem): OutputOf<typeof listedPlugin> {
   };
 }
 
-function show(catalog: PluginCatalog, item: CatalogItem): OutputOf<typeof plugin> {
-  const mounts = catalog
-    .usesOf(item)
-    .map(({ place, namespace, version: wanted }) => ({ path: place, namespace, version: wanted }));
+async function show(catalog: PluginCatalog, item: CatalogItem): Promise<OutputOf<typeof plugin>> {
+  const uses = await catalog.usesOf(item);
+  const mounts = uses.map(({ place, namespace, version: wanted }) => ({
+    path: place,
+    namespace,
+    version: wanted,
+  }));
   if (!("entry" in item)) {
     const { name: called, version: which } = item.builtIn;
     const nothing = { command: "", args: [], sha256: "" };

@@ -24,7 +24,7 @@ export class Pins {
 
   /** Gives what there is to tell of it. */
   async pin(type: PluginType, name: string, version: string): Promise<string[]> {
-    const own = [...this.#uses.all()].filter(
+    const own = (await this.#uses.all()).filter(
       (use) => use.isPlugin && use.type === type && use.name === name,
     );
     const ranBefore = new Map(

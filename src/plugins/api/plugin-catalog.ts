@@ -107,7 +107,7 @@ export class PluginCatalog {
     if (isBuiltInVersion(wanted)) throw failures.builtInKept(wanted);
     const { catalog, registering } = this.#parts;
     const id = { type, name, version: canonicalVersion(wanted) };
-    const users = registering.usersOf(id);
+    const users = await registering.usersOf(id);
     const before = catalog.find(id);
     await catalog.delete(id);
     if (before === null) return this.#others(id);
@@ -118,11 +118,11 @@ export class PluginCatalog {
   }
 
   /** What uses it, by the paths from root on. */
-  usesOf(item: CatalogItem): PluginUse[] {
+  async usesOf(item: CatalogItem): Promise<PluginUse[]> {
     const { catalog, uses } = this.#parts;
-    if ("entry" in item) return usersOf(catalog, uses, item.entry);
+    if ("entry" in item) return await usersOf(catalog, uses, item.entry);
     const { type, name } = item.builtIn;
-    return [...uses.all()]
+    return (await uses.all())
       .filter((use) => !use.isPlugin && use.type === type && use.name === name)
       .toSorted((a, b) => compare(a.place, b.place));
   }

@@ -25,7 +25,7 @@ import {
   versionsOf,
 } from "./rows.ts";
 import type { Runtimes } from "./runtimes.ts";
-import { canonicalVersion, compareVersions, isBuiltInVersion } from "./version.ts";
+import { canonicalVersion, compareVersions, isBuiltInVersion, reportedVersion } from "./version.ts";
 
 const MAX_ENTRIES = 2000;
 const MAX_VERSIONS = 100; // of one name
@@ -73,21 +73,25 @@ export class Catalog implements PluginChoice {
       .toSorted((a, b) => compareVersions(a.version, b.version));
   }
 
-  find(id: PluginId): KeptEntry | null {
-    if (!isPluginName(id.name)) return null;
+  /** Throws for what is no version. */
+  find({ type, name, version }: PluginId): KeptEntry | null {
+    if (!isPluginName(name)) return null;
+    const id = { type, name, version: canonicalVersion(version) };
     const found = this.#view.get(entryKey(id), entryCodec);
-    return found === null ? null : { ...found, ...only(id) };
+    return found === null ? null : { ...found, ...id };
   }
 
+  /** Throws for what is no version, unless one is pinned. */
   choose(type: PluginType, name: string, version: string): ChosenPlugin | null {
     const pinned = this.pinned(type, name);
     const entry = this.#named(type, name, pinned ?? version);
     return entry && { program: this.program(entry), isPinned: pinned !== null };
   }
 
-  /** The entry that would be chosen, whether it can be started or not. */
+  /** The entry that would be chosen, whether it can be started or not. Of what is no version there is none. */
   meant(type: PluginType, name: string, version: string): KeptEntry | null {
-    return this.#named(type, name, this.pinned(type, name) ?? version);
+    const wanted = reportedVersion(this.pinned(type, name) ?? version);
+    return wanted === null ? null : this.#named(type, name, wanted);
   }
 
   /** What is started of an entry. Throws where its runtime is not there. */
@@ -188,8 +192,4 @@ export class Catalog implements PluginChoice {
       if (tx.get(pinKey(type, name), pinCodec) !== null) tx.delete(pinKey(type, name));
     });
   }
-}
-
-function only({ type, name, version }: PluginId): PluginId {
-  return { type, name, version };
 }

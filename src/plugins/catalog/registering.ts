@@ -57,7 +57,7 @@ export class Registering {
       ...(finding === null ? [] : [finding]),
       ...versionNote(entry, reported),
       ...(entry.network === "host" ? [HOST_NETWORK] : []),
-      ...(before === null ? [] : this.#goesOn(entry)),
+      ...(before === null ? [] : await this.#goesOn(entry)),
     ];
     return { warnings, output };
   }
@@ -81,13 +81,13 @@ export class Registering {
   }
 
   /** Paths of what runs by an entry when it is next opened. */
-  usersOf(id: PluginId): string[] {
+  async usersOf(id: PluginId): Promise<string[]> {
     const { catalog, uses } = this.#parts;
-    return usersOf(catalog, uses, id).map(({ place }) => place);
+    return (await usersOf(catalog, uses, id)).map(({ place }) => place);
   }
 
-  #goesOn(entry: PluginId): string[] {
-    const users = this.usersOf(entry);
+  async #goesOn(entry: PluginId): Promise<string[]> {
+    const users = await this.usersOf(entry);
     if (users.length === 0) return [];
     return [`what runs at ${someNames(users)} goes on as it was until it is reloaded`];
   }

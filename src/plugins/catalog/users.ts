@@ -4,11 +4,11 @@ import type { PluginId, PluginUse, PluginUses } from "../ports.ts";
 import type { Catalog } from "./catalog.ts";
 
 /** By their places. */
-export function usersOf(
+export async function usersOf(
   catalog: Pick<Catalog, "meant">,
   uses: Pick<PluginUses, "all">,
   { type, name, version }: PluginId,
-): PluginUse[] {
+): Promise<PluginUse[]> {
   const chosen = new Map<string, string | null>(); // by the version that is wanted
   const versionFor = (wanted: string) => {
     let found = chosen.get(wanted);
@@ -18,7 +18,7 @@ export function usersOf(
     }
     return found;
   };
-  return [...uses.all()]
+  return (await uses.all())
     .filter((use) => use.isPlugin && use.type === type && use.name === name)
     .filter((use) => versionFor(use.version) === version)
     .toSorted((a, b) => (a.place < b.place ? -1 : 1));

@@ -26,9 +26,11 @@ export class ProcessDatabases implements DatabasePlugins {
     this.#parts = parts;
   }
 
-  choose(name: string, version: string): ChosenDatabase | null {
+  choose(name: string, version: string): (ChosenDatabase & { readonly isPinned: boolean }) | null {
     const chosen = this.#parts.choice.choose("database", name, version);
-    return chosen === null ? null : { name, version: chosen.program.version };
+    if (chosen === null) return null;
+    const { program, isPinned } = chosen;
+    return { name, version: program.version, isPinned };
   }
 
   async open(name: string, version: string, signal: AbortSignal): Promise<DatabaseInstance> {

@@ -58,7 +58,7 @@ export class Reloads {
     order: ReloadOrder,
     signal: AbortSignal,
   ): Promise<readonly ReloadedMount[]> {
-    const mounts = await this.#run(this.#chosen(order), signal);
+    const mounts = await this.#run(await this.#chosen(order), signal);
     await this.#parts.rows.finish(id, mounts);
     const errors = mounts.filter(({ error }) => error !== "");
     if (errors.length > 0 && errors.length === mounts.length) {
@@ -70,7 +70,7 @@ export class Reloads {
   /** In every cluster that has the same data, when it sees the order. */
   async everywhere(id: string, order: ReloadOrder): Promise<void> {
     if ("name" in order) checkPluginName(order.name);
-    else this.#chosen(order);
+    else await this.#chosen(order);
     await this.#parts.rows.order(id, order);
   }
 
@@ -85,7 +85,7 @@ export class Reloads {
     plugins: readonly { readonly type: PluginType; readonly name: string }[],
   ): Promise<void> {
     for (const plugin of plugins) {
-      const mounts = await this.#run(this.#chosen(plugin), this.#closing.signal);
+      const mounts = await this.#run(await this.#chosen(plugin), this.#closing.signal);
       for (const mount of mounts.filter(({ error }) => error !== "")) {
         this.#parts.log.warn("a changed plugin could not be reloaded; what ran before goes on", {
           plugin: plugin.name,
@@ -106,7 +106,7 @@ export class Reloads {
     if (signal.aborted || this.#stopWatching === null) return;
     try {
       for (const { id, order } of rows.open(clock.now() - DONE_WITHIN)) {
-        const mounts = await this.#run(this.#uses(order), signal);
+        const mounts = await this.#run(await this.#uses(order), signal);
         if (signal.aborted) return; // whoever leads next does it
         await rows.finish(id, mounts);
       }
@@ -129,13 +129,13 @@ export class Reloads {
   }
 
   /** Whoever waits no longer leaves the rest as it is: what has begun goes on. */
-  async #reload({ uuid }: PluginUse, signal: AbortSignal): Promise<string> {
+  async #reload(use: PluginUse, signal: AbortSignal): Promise<string> {
     if (signal.aborted) return NOT_REACHED;
     const over = Promise.withResolvers<string>();
     const give = () => over.resolve(NOT_REACHED);
     signal.addEventListener("abort", give, { once: true });
     try {
-      const reloaded = this.#parts.uses.reload(uuid, signal).then(() => "");
+      const reloaded = this.#parts.uses.reload(use, signal).then(() => "");
       return await Promise.race([reloaded, over.promise]);
     } catch (error) {
       if (error instanceof Failure) return error.message;
@@ -165,25 +165,28 @@ export class Reloads {
     }
   }
 
-  #chosen(order: ReloadOrder): PluginUse[] {
+  async #chosen(order: ReloadOrder): Promise<PluginUse[]> {
     if ("name" in order) checkPluginName(order.name);
     else if (order.places.length > MAX_PLACES) throw failures.notReloadable(order.places);
-    const uses = this.#uses(order);
+    const uses = await this.#uses(order);
     if ("places" in order) {
-      const found = new Set(uses.map(({ place }) => place));
+      const found = new Set(uses.map(asWritten));
       const missing = order.places.filter((place) => !found.has(place));
       if (missing.length > 0) throw failures.notReloadable(missing);
     }
     return uses;
   }
 
-  #uses(order: ReloadOrder): PluginUse[] {
-    const all = [...this.#parts.uses.all()].filter(({ isPlugin }) => isPlugin);
-    if ("places" in order) return all.filter(({ place }) => order.places.includes(place));
+  async #uses(order: ReloadOrder): Promise<PluginUse[]> {
+    const all = (await this.#parts.uses.all()).filter(({ isPlugin }) => isPlugin);
+    if ("places" in order) return all.filter((use) => order.places.includes(asWritten(use)));
     const { name, type } = order;
     return all.filter((use) => use.name === name && (type === null || use.type === type));
   }
 }
+
+/** Orders have a slash at the end of every place. */
+const asWritten = ({ place }: PluginUse) => (place.endsWith("/") ? place : `${place}/`);
 
 export function failureLine({ place, error }: ReloadedMount): string {
   return `${place}: ${error}`;
