@@ -9,6 +9,7 @@ import { kvRows } from "./kv.ts";
 import { leaseRows } from "./leases.ts";
 import { listRows } from "./lists.ts";
 import { millionRows } from "./stores/million.ts";
+import { pluginRows } from "./plugins/plugins.ts";
 import { policyRows } from "./policies/policies.ts";
 import { policyParserRows } from "./policies/policy-parser.ts";
 import { programRows } from "./policies/programs.ts";
@@ -45,4 +46,5 @@ export const ROWS: readonly Row[] = [
   ...governingRows,
   ...policyParserRows,
   ...programRows,
+  ...pluginRows,
 ];
