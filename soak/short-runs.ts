@@ -57,7 +57,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "one-time": { green: ["--rounds", "10", "--cycles", "3"], red: "tested" },
   plugins: {
     green: ["--n", "1", "--only", "swaps,leftovers,floods"],
-    red: ["--n", "2", "--only", "swaps,leftovers,starts"],
+    red: ["--n", "2", "--only", "swaps,leftovers,starts,mounts"],
   },
   unwraps: { green: ["--rounds", "20"], red: "tested" },
   // One seed: what another one finds is found by the long form, and mended there.

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { type Result, resultOf } from "../result.ts";
 import { floods } from "./floods.ts";
 import { kills } from "./kills.ts";
+import { mounts } from "./mounts.ts";
 import { crashes, leftovers, starts } from "./processes.ts";
 import { swaps } from "./swaps.ts";
 
@@ -20,14 +21,17 @@ export interface Scene {
   readonly n: number;
   /** With the bug that this one is to catch. */
   readonly plant: boolean;
+  /** Figures that nothing is judged by. */
+  readonly say: (line: string) => void;
 }
 
 /** What was wrong; empty where nothing was. */
 type Part = (scene: Scene) => Promise<readonly string[]>;
 
 const PARTS: Readonly<Record<string, Part>> = {
-  swaps: ({ n, plant }) => swaps({ n: n * 100, plant }),
+  swaps: ({ n, ...scene }) => swaps({ ...scene, n: n * 100 }),
   starts,
+  mounts,
   crashes,
   kills,
   leftovers,
@@ -44,7 +48,7 @@ export async function plugins({ n, only, plant, say }: PluginsOptions): Promise<
   const missed: string[] = [];
   for (const name of wanted) {
     const began = performance.now();
-    const found = (await PARTS[name]?.({ n, plant })) ?? [];
+    const found = (await PARTS[name]?.({ n, plant, say })) ?? [];
     say(
       `${name}: ${found.length === 0 ? "nothing wrong" : found[0]} (${((performance.now() - began) / 1000).toFixed(1)} s)`,
     );

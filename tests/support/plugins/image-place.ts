@@ -33,7 +33,7 @@ export function putImage(directory: string, name: string, image: MadeImage): str
 }
 
 /** The small plugin, and what it needs to run: about 120 MB, most of it the runtime. */
-export function smallPluginImage(config: object = {}): MadeImage {
+export function smallPluginImage(config: object = {}, more: readonly MadeEntry[] = []): MadeImage {
   const node = realpathSync(process.execPath);
   const layer = (entries: readonly MadeEntry[]): MadeLayer => plainLayer(tarOf(entries));
   const runtime = [
@@ -65,7 +65,7 @@ export function smallPluginImage(config: object = {}): MadeImage {
     WorkingDir: `/${HOME}`,
     Env: ["PATH=/usr/bin:/bin", "OF_THE_IMAGE=yes"],
   };
-  const layers = [layer(runtime), layer([...files, ...links])];
+  const layers = [layer(runtime), layer([...files, ...links, ...more])];
   return makeImage(layers, { ...program, ...config }, process.arch);
 }
 

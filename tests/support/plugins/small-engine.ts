@@ -1,6 +1,8 @@
 // An engine by the wire of others alone: keys and values in the storage of its mount, secrets that end, logins, and whatever tests
 // want of a plugin that it does badly.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { appendFileSync, existsSync, writeSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import type { ClientSession } from "@holdfast/shared/grpc/client-session";
@@ -35,10 +37,27 @@ const NO_WRAPPING = {
 };
 const SECOND = 1_000_000_000n;
 
+const MAX_BEGUN = 1000;
+
 interface Answer {
   readonly response: WireResponse | null;
   readonly err: ProtoError | null;
+  /** Sent in its place: so many bytes that mean nothing. */
+  readonly bytes?: number;
 }
+
+/** More than any text can be. */
+const sizes = new WeakMap<object, number>();
+const anySize: typeof backend.handleRequest = {
+  ...backend.handleRequest,
+  response: {
+    ...handleRequestReply,
+    encode: (said) => {
+      const size = sizes.get(said);
+      return size === undefined ? handleRequestReply.encode(said) : Buffer.alloc(size);
+    },
+  },
+};
 
 interface Instance {
   readonly host: () => Promise<ClientSession>;
@@ -98,10 +117,13 @@ export class SmallEngine {
         if (!path.startsWith("kv/")) return { checkFound: false, exists: false, err: null };
         return { checkFound: true, exists: (await this.#get(call, path)) !== null, err: null };
       }),
-      serveUnary(backend.handleRequest, async ({ request }, call) => {
+      serveUnary(anySize, async ({ request }, call) => {
         if (request === null) throw new Error("no request");
         this.#note(`${request.operation} ${request.path}`);
-        return { ...handleRequestReply.decode(EMPTY), ...(await this.#answer(request, call)) };
+        const { bytes, ...said } = await this.#answer(request, call);
+        const reply = { ...handleRequestReply.decode(EMPTY), ...said };
+        if (bytes !== undefined) sizes.set(reply, bytes);
+        return reply;
       }),
     ];
   }
@@ -168,6 +190,12 @@ export class SmallEngine {
         while (kept.length < 4096) kept.push(Buffer.alloc(2 ** 20, 1));
         return data({ taken: kept.length });
       }
+      case "bombs":
+        return data(await bomb());
+      case "bytes":
+        return { response: null, err: null, bytes: Number(rest[0]) };
+      case "late":
+        return await this.#late(rest[0] ?? "", request, call);
       case "exits":
         await this.#put(call, "exits", "it began");
         writeSync(2, "panic: it was asked to\n");
@@ -227,6 +255,22 @@ export class SmallEngine {
       default:
         return refusal(ErrorType.unsupportedOperation, "unsupported operation");
     }
+  }
+
+  /** Writes when nobody waits any more and the file that it was told of is there. */
+  async #late(key: string, { data: sent }: WireRequest, call: Call<null>): Promise<Answer> {
+    const { file } = JSON.parse(sent) as { file: string };
+    const host = await this.#host(call);
+    await once(call.signal, "abort");
+    while (!existsSync(file)) await new Promise((go) => setTimeout(go, 10));
+    const entry = { key, value: Buffer.from("late"), sealWrap: false };
+    const written = callUnary(host, storage.put, { entry, txn: "" });
+    const why = await written.then(
+      ({ err }) => err,
+      (error: unknown) => String(error),
+    );
+    this.#note(`late: ${why === "" ? "it was written" : "it was refused"}`);
+    return data({});
   }
 
   /** Whatever it keeps. */
@@ -361,6 +405,19 @@ export class SmallEngine {
 }
 
 class Refused extends Error {}
+
+/** Begins processes until it may not. */
+async function bomb(): Promise<object> {
+  for (let begun = 0; ; begun++) {
+    const child = spawn("/bin/sleep", ["60"], { stdio: "ignore" });
+    try {
+      await once(child, "spawn");
+    } catch (error) {
+      return { begun, why: (error as NodeJS.ErrnoException).code ?? "" };
+    }
+    if (begun === MAX_BEGUN) return { begun, why: "" };
+  }
+}
 
 function answer(parts: Partial<WireResponse>): Answer {
   return { response: { ...NOTHING, ...parts }, err: null };
