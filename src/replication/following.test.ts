@@ -11,6 +11,9 @@ import type { Epoch, Secondary, Step } from "./roles/role.ts";
 const OWN: Epoch = { number: 1, cluster: "0b8e2f3e-0000-4000-8000-000000000001", first: "1" };
 const LATER: Epoch = { number: 2, cluster: "0b8e2f3e-0000-4000-8000-000000000002", first: "9" };
 
+/** What the authority of the set has signed, for all that this test knows. */
+const SIGNED = new Uint8Array([1]);
+
 interface Said {
   readonly leading: Epoch;
   readonly leads: boolean;
@@ -32,6 +35,7 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
   };
   const now = { mode: "secondary", epoch: OWN, address: "", known: [], final: null, ...role };
   const found = { calls: 0, superseded: 0 };
+  const revoked = new Set<string>();
   const steps: Step[] = [];
   const heard = { revoked: () => {}, refused: 0 };
   const step = async (next: Step) => void steps.push(next);
@@ -47,6 +51,7 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
       refuse: () => void heard.refused++,
     }),
     tellSuperseded: () => {},
+    isRevoked: (_: unknown, cluster: string) => revoked.has(cluster),
     within: (_: unknown, _within: unknown, work: (signal: AbortSignal) => unknown) =>
       work(new AbortController().signal),
     exchange: async () => {
@@ -79,6 +84,7 @@ async function following(answer: () => Promise<Said | null>, role: Partial<Secon
     found,
     heard,
     receiver,
+    revoked,
     steps,
   };
 }
@@ -173,6 +179,16 @@ test("neither what another has heard nor an earlier epoch is believed", async ()
   clock.pass(60n * SECOND);
   assert.deepEqual(await one.hearOf(LATER, false), OWN);
   assert.deepEqual(await one.hearOf({ ...LATER, number: 0 }, true), OWN);
+});
+
+test("an epoch that the authority has signed is believed, and not one of a cluster that was revoked and has the authority still", async () => {
+  const { one, found, revoked } = await following(async () => ({ leading: OWN, leads: true }));
+  revoked.add(LATER.cluster);
+  assert.deepEqual(await one.hearOf(LATER, true, SIGNED), OWN);
+  assert.deepEqual(found, { calls: 0, superseded: 0 });
+  revoked.clear();
+  assert.deepEqual(await one.hearOf(LATER, true, SIGNED), LATER);
+  assert.deepEqual(found, { calls: 0, superseded: 1 });
 });
 
 test("that the primary has given up its place is kept when nobody is followed any more, where that failed before, and its last entry is here", async () => {

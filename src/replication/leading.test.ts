@@ -89,7 +89,7 @@ async function leading(
           ],
     formerHeard: () => {},
     isStoodIn: () => false,
-    isRevoked: () => false,
+    isRevoked: (_: unknown, cluster: string) => cluster === revoked,
     serving: (...[, , , heard]: Parameters<Links["serving"]>) => {
       hearing.fenced = heard.fenced;
       hearing.revokeFormer = heard.revokeFormer;
@@ -388,6 +388,17 @@ test("nobody gives way to a cluster that was revoked here, whoever says that it 
     () => claimed.fenced.length > 0 || claimed.lines.some((line) => line.includes(HEARD)),
   );
   assert.deepEqual([misled.fenced, claimed.fenced], [[], []]);
+});
+
+test("nobody gives way to a cluster that was revoked here and comes by itself, whatever it proves", async (t) => {
+  const { hears, fenced } = await leading(t, true, async () => OWN, null, {
+    revoked: LATER.cluster,
+  });
+  assert.deepEqual(await hears(LATER), OWN);
+  assert.deepEqual(fenced, []);
+  const elsewhere = { ...LATER, cluster: FORMER };
+  assert.deepEqual(await hears(elsewhere), elsewhere, "of another");
+  assert.deepEqual(fenced, [elsewhere]);
 });
 
 for (const by of ["close", "forgetFormer"] as const) {

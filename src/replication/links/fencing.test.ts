@@ -8,6 +8,8 @@ import { SystemNet } from "../../system/net.ts";
 import { until } from "../../../tests/support/until.ts";
 import type { Greeting } from "../../cluster/hello.ts";
 import { MemoryCarrier, type Way } from "../../cluster/memory-carrier.ts";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
+import type { Carrier } from "../../cluster/peer-link.ts";
 import { serviceTable } from "@holdfast/shared/grpc/method";
 import { fenceCall } from "../joining/calls.ts";
 import type { Epoch } from "../roles/role.ts";
@@ -35,7 +37,7 @@ const NOWHERE = new Promise<never>(() => {});
 const ADDRESSES = ["https://10.1.2.3:8201", "https://10.1.2.4:8201"];
 
 /** Another cluster that stops at this place. */
-function stage(at: "connection" | "hello" | "call" | "nothing") {
+function stage(at: "connection" | "hello" | "call" | "nothing", { denies = false } = {}) {
   const world = fakeWorld();
   const rootKey = createSecretKey(Buffer.alloc(32, 5));
   const reached: string[] = [];
@@ -49,6 +51,7 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
   };
   const fenced = async (epoch: Epoch) => {
     await stop("call");
+    if (denies) throw new StatusError(Status.permissionDenied, "it was revoked here");
     return epoch;
   };
   const secondaries = { assertKnown: () => {}, clusterOf: () => OWN };
@@ -60,6 +63,16 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
   const none = new Uint8Array(0);
   const member = { ...SET, id: "paris", authority: none, certificate: none, key: none };
   const closing = new AbortController();
+  const open = { connections: 0 };
+  const counted = (carrier: Carrier): Carrier => ({
+    isReached: true,
+    connect: async (within, signal) => {
+      const carried = await carrier.connect(within, signal);
+      open.connections++;
+      void carried.closed.then(() => open.connections--);
+      return carried;
+    },
+  });
   const answer = exchange(
     ADDRESSES,
     member,
@@ -71,11 +84,11 @@ function stage(at: "connection" | "hello" | "call" | "nothing") {
       clusterId: () => OWN,
       version: "0.1.0",
       carrierTo: () =>
-        new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world, way),
+        counted(new MemoryCarrier({ table, greet, isRevoked: () => false }, peer, world, way)),
     },
     { signal: closing.signal, candidacy: "asks" },
   );
-  return { answer, closing, reached };
+  return { answer, closing, open, reached };
 }
 
 test("where all answer, the first address is enough", async () => {
@@ -98,6 +111,20 @@ for (const at of ["connection", "hello", "call"] as const) {
     },
   );
 }
+
+test("nothing stays open to whoever was called, whether it answers, refuses, or nobody waits for it", async () => {
+  const answered = stage("nothing");
+  assert.notEqual(await answered.answer, null);
+  const denied = stage("nothing", { denies: true });
+  assert.equal(await denied.answer, null);
+  assert.equal(denied.reached.filter((where) => where === "call").length, ADDRESSES.length);
+  const left = stage("call");
+  await until(() => left.reached.at(-1) === "call");
+  assert.equal(left.open.connections, 1, "while it is asked");
+  left.closing.abort();
+  assert.equal(await left.answer, null);
+  for (const { open } of [answered, denied, left]) assert.equal(open.connections, 0);
+});
 
 test("of what it says of others, ids and addresses are taken, and no text", async () => {
   const { answer } = stage("nothing");

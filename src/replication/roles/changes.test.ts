@@ -6,14 +6,14 @@ import { Changes } from "./changes.ts";
 
 const CHANGING = /changes at this moment/;
 
-function changes(): Changes {
+function changes(seal = () => assert.fail("nothing is half done")): Changes {
   const log = makeLog({
     level: "error",
     format: "standard",
     write: () => {},
     clock: new SystemClock(),
   });
-  return new Changes(log, () => assert.fail("nothing is half done"));
+  return new Changes(log, seal);
 }
 
 test("what a cluster changes by itself is waited for by an operator's change, and everything is served meanwhile", async () => {
@@ -115,4 +115,16 @@ test("beside the last one, with which other data comes, no other begins; it begi
     await all.alone(async () => "where it has failed, others begin"),
     "where it has failed, others begin",
   );
+});
+
+test("a change that ends in its middle seals the cluster, and whoever began it hears why; one that goes through does not", async () => {
+  let seals = 0;
+  const all = changes(() => void seals++);
+  assert.equal(await all.orSeal(async () => "done"), "done");
+  assert.equal(seals, 0);
+  await assert.rejects(
+    all.orSeal(() => Promise.reject(new Error("the disk is full"))),
+    /the disk is full/,
+  );
+  assert.equal(seals, 1);
 });
