@@ -232,7 +232,7 @@ export const CHECKS: readonly Check[] = [
     code: "replication.divergent",
     severity: "act",
     remedy:
-      "holdfast replication divergent list (on a disaster-recovery secondary with -dr-token FILE)",
+      "holdfast replication divergent list, then holdfast replication divergent export TAIL for each (on a disaster-recovery secondary with -dr-token FILE); after 30 days it goes by itself",
     find: (facts) =>
       facts.replication().flatMap(({ kind, divergent }) => {
         const text = `${divergent} entries that only this cluster had were given up for another primary`;

@@ -469,6 +469,12 @@ test("what only a superseded primary had is listed and exported, page by page", 
   const listed = await person.must(a, `divergent list -dr-token ${dr}`, { columns: 80 });
   const [tail = ""] = /^\d+-\d+-\d+/m.exec(listed.stdout) ?? [];
   assert.notEqual(tail, "", listed.all);
+  assert.ok(
+    words(listed).includes(
+      `\`holdfast replication divergent export -dr-token FILE ${tail} > lost.jsonl\``,
+    ),
+    listed.all,
+  );
   const exported = await person.must(a, `divergent export -dr-token ${dr} ${tail}`);
   const lines = exported.stdout.trim().split("\n");
   const entries = lines.map((line) => JSON.parse(line) as { index: number; changed: string[] });

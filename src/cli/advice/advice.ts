@@ -242,7 +242,10 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
     "primary_lost",
     "look at the primary whether it was done before you send it again; `holdfast replication status` here says where that is",
   ],
-  ["replication_divergent_unknown", "`holdfast replication divergent list` names those there are"],
+  [
+    "replication_divergent_unknown",
+    "`holdfast replication divergent list` names those there are (on a disaster-recovery secondary with -dr-token FILE)",
+  ],
 ]);
 
 /** With which a secondary says that it is one. */

@@ -42,8 +42,10 @@ export const divergentList = command({
       whole: ["Tail"],
     });
     if (data.tails.length === 0) return NOT_FOUND;
+    const [only, ...others] = data.tails;
+    const tail = only !== undefined && others.length === 0 ? only.id : "TAIL";
     out.hint(
-      `Next: \`holdfast replication divergent export${how} TAIL\` shows what each of them changed`,
+      `Next: \`holdfast replication divergent export${how} ${tail} > lost.jsonl\` says which keys ${others.length === 0 ? "it" : "each of them"} had changed. Nobody has to discard anything: after thirty days it goes by itself`,
     );
     return 0;
   },

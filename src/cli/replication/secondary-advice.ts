@@ -14,11 +14,12 @@ export const FOLLOW =
   `${TICKET} on the cluster that leads, \`holdfast replication public-key -dr-token FILE\` here, \`holdfast replication token -public-key KEY ID\` on the cluster that leads, then ` +
   "`holdfast replication update-primary -dr-token FILE @TOKEN` here";
 
-export function surplusAdvice(kind: Kind): string {
-  const how = kind === "dr" ? " -dr-token FILE" : "";
+/** `how`: what its commands take here besides. */
+export function surplusAdvice(how: "" | " -dr-token FILE"): string {
   return (
-    `What was given up is kept aside for 30 days. Next: \`holdfast replication divergent list${how}\`, then \`holdfast replication divergent export${how} TAIL\`, says ` +
-    "which keys it had changed."
+    "What was given up is merged nowhere: it is kept aside for 30 days, goes by itself then, and nobody has to discard it. Next: " +
+    `\`holdfast replication divergent list${how}\`, then \`holdfast replication divergent export${how} TAIL > lost.jsonl\` for each says which keys it had changed; ` +
+    "what is missed of them is written anew at the primary."
   );
 }
 

@@ -371,3 +371,52 @@ test("what is to be typed on a disaster-recovery secondary is named with its ope
     }
   }
 });
+
+test("that there are no secondaries is a row of a primary alone that leads and lists none below", () => {
+  const primary = { mode: "primary", state: "running", known_secondaries: [] };
+  const awaited_members = [{ node_id: "c", cluster_id: "3f5b", was: "secondary" }];
+  const secondary = { mode: "secondary", secondary_id: "b", state: "stream-wals", primaries: [] };
+  const cases = [
+    [primary, "none"],
+    [{ ...primary, awaited_members }, undefined],
+    [{ ...primary, cluster_port: false }, "none can come"],
+    [{ ...primary, awaited_members, cluster_port: false }, "none can come"],
+    [{ ...primary, state: "fenced", conflicting_primary: "c" }, undefined],
+    [{ ...primary, known_secondaries: ["b"] }, undefined],
+    [secondary, undefined],
+    [{ ...secondary, secondary_id: "", state: "idle" }, undefined],
+    [{ mode: "disabled" }, undefined],
+  ] as const;
+  for (const [status, expected] of cases) {
+    for (const kind of ["dr", "performance"] as const) {
+      const { view } = statusView({ ...status }, 0n, kind);
+      const [first] = "parts" in view ? view.parts : [view];
+      assert.ok(first !== undefined && "pairs" in first);
+      const said = new Map(first.pairs).get("Secondaries");
+      assert.equal(said, expected, `${kind} ${JSON.stringify(status)}`);
+    }
+  }
+});
+
+test("what was given up is told with the commands that list and export it, on a primary too, and nobody is to discard it", () => {
+  const status = { state: "running", secondary_id: "b", known_secondaries: ["b"] };
+  const given = { ...status, divergent_entries: 3 };
+  const cases = [
+    ["primary", "dr", ""],
+    ["primary", "performance", ""],
+    ["secondary", "dr", " -dr-token FILE"],
+    ["secondary", "performance", ""],
+  ] as const;
+  for (const [mode, kind, how] of cases) {
+    const { view, advice } = statusView({ ...given, mode }, 0n, kind);
+    assert.match(JSON.stringify(view), /"Given Up","3 entries that only this cluster had"/);
+    const said = advice.filter((text) => text.includes("divergent"));
+    assert.equal(said.length, 1, `${mode} ${kind}`);
+    const [list, exported] = [...said[0]!.matchAll(/`([^`]*)`/g)].map(([, command]) => command);
+    assert.equal(list, `holdfast replication divergent list${how}`);
+    assert.equal(exported, `holdfast replication divergent export${how} TAIL > lost.jsonl`);
+    assert.match(said[0]!, /goes by itself then, and nobody has to discard it/);
+    const none = statusView({ ...status, mode }, 0n, kind);
+    assert.doesNotMatch(JSON.stringify([none.view, none.advice]), /Given Up|divergent/);
+  }
+});

@@ -131,6 +131,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
     .filter((id) => !members.some((member) => member["node_id"] === id));
   const awaited = rowsOf(status["awaited_members"]);
   const orphans = numberOf(status["orphans_left"]);
+  const divergent = numberOf(status["divergent_entries"]);
   const isFiltered = members.some((member) => numberOf(member["withheld"]) > 0);
   const facts: View = {
     pairs: [
@@ -146,7 +147,9 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
       ...(orphans === 0
         ? []
         : [["Left Outside", `${orphans} leases that nobody here can end`] as const]),
-      ...(known.length === 0 && !fenced
+      ...givenUpRow(divergent),
+      // Where some are listed below, or another cluster leads, there is more to say than "none".
+      ...(known.length === 0 && (awaited.length === 0 || portless) && !fenced
         ? [["Secondaries", portless ? "none can come" : "none"] as const]
         : []),
     ],
@@ -205,6 +208,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
                 ? []
                 : primaryAdvice(members, { absent, expired, left })),
             ];
+  const surplus = divergent === 0 ? [] : [surplusAdvice("")];
   return {
     view:
       (known.length === 0 && awaited.length === 0) || fenced
@@ -219,7 +223,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
       absent.length > 0 ||
       awaited.length > 0 ||
       members.some((member) => !streams(member)),
-    advice,
+    advice: [...advice, ...surplus],
   };
 }
 
@@ -392,9 +396,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
       ...(portless ? [["Cluster Port", "none: it cannot be promoted"] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
-      ...(divergent === 0
-        ? []
-        : [["Given Up", `${entriesText(divergent)} that only this cluster had`] as const]),
+      ...givenUpRow(divergent),
       ...(waiting === 0
         ? []
         : [["Outside", `${counted(waiting, "lease")} to be taken over by the primary`] as const]),
@@ -413,9 +415,14 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
     advice: [
       ...secondaryAdvice(status, { kind, hasPrimary: id !== "", connected, damaged }),
       ...(portless ? [PORTLESS_SECONDARY] : []),
-      ...(divergent === 0 ? [] : [surplusAdvice(kind)]),
+      ...(divergent === 0 ? [] : [surplusAdvice(kind === "dr" ? " -dr-token FILE" : "")]),
     ],
   };
+}
+
+/** Entries that only this cluster had when another one was promoted. */
+function givenUpRow(entries: number): (readonly [string, string])[] {
+  return entries === 0 ? [] : [["Given Up", `${entriesText(entries)} that only this cluster had`]];
 }
 
 /** Whose place it would take among regions, where there are some. */

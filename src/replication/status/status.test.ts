@@ -5,7 +5,7 @@ import test from "node:test";
 import { showTime } from "@holdfast/shared/text/time";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Secondary } from "../roles/role.ts";
-import { type ReceivingFacts, statusOf } from "./status.ts";
+import { type ReceivingFacts, type StatusFacts, statusOf } from "./status.ts";
 
 const NOW = 5000n * SECOND;
 
@@ -22,7 +22,11 @@ const ROLE: Secondary = {
   promoting: null,
 };
 
-function statusWith(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>) {
+function statusWith(
+  lastHeartbeat: bigint | null,
+  facts: Partial<ReceivingFacts>,
+  more: Partial<StatusFacts> = {},
+) {
   const peer = { apiAddress: "", clusterAddresses: [], isConnected: false };
   const receiving: ReceivingFacts = {
     state: "idle",
@@ -70,6 +74,7 @@ function statusWith(lastHeartbeat: bigint | null, facts: Partial<ReceivingFacts>
       unpromotable: [],
       isTorn: false,
       history: null,
+      ...more,
     },
     false,
   );
@@ -105,4 +110,12 @@ test("an error is told with when it was seen last, where that is known", () => {
   assert.equal(at(trouble), showTime(NOW));
   assert.equal(at({ ...trouble, lastSyncErrorAt: null }), undefined);
   assert.equal(at({ ...trouble, lastSyncError: "" }), undefined);
+});
+
+test("a primary counts what it gave up when it was a secondary, and says nothing where there is none", () => {
+  const { set, epoch } = ROLE;
+  const role = { mode: "primary", set, epoch, address: "", fenced: null } as const;
+  const countOf = (divergent: number) =>
+    statusWith(NOW, {}, { role, divergent })["divergent_entries"];
+  assert.deepEqual([countOf(3), countOf(0)], [3, undefined]);
 });

@@ -189,6 +189,8 @@ function primaryStatus(role: Primary, facts: StatusFacts, whole: boolean): JsonO
       ...(whole ? { version: one.version } : {}),
       ...(history === null ? {} : { lag_history: history(one.id) }),
     })),
+    // Of a time at which it was a secondary: nobody looks for them there any more.
+    ...(facts.divergent === 0 ? {} : { divergent_entries: facts.divergent }),
     orphans_adopted: facts.orphans.adopted,
     orphans_left: facts.orphans.left,
     last_wal: Number(facts.store.index),
