@@ -212,11 +212,11 @@ test("a primary that was superseded by force is shown as fenced", async (t) => {
   const ordinary = await run(["read", "sys/mounts"], { env: { ...env, HOME: person.home } });
   assert.match(words(ordinary), /disaster-recovery secondary.*Next: send it to the primary/);
   for (const [line, next] of [
-    ["enable", /Next: .*`holdfast replication promote`/],
-    ["demote -yes", /Next: .*`holdfast replication update-primary`/],
+    ["enable", /Next: .*`holdfast replication promote -dr-token FILE`/],
+    ["demote -yes", /Next: .*`holdfast replication update-primary -dr-token FILE @TOKEN`/],
     [
       `join -yes @${person.keep("activation", "a-token")}`,
-      /Next: .*`holdfast replication update-primary`/,
+      /Next: .*`holdfast replication update-primary -dr-token FILE @TOKEN`/,
     ],
   ] as const) {
     const wrong = await person.at(secondary, line, {}, primary);

@@ -41,6 +41,13 @@ test("who pastes a token wrongly is told how it is given", async (t) => {
     assert.notEqual(nonsense.code, 0, nonsense.all);
     assert.match(words(nonsense), /Next: .*the whole .*one line/, line);
   }
+  // The rest of a token that was pasted in two lines is no answer to the question that comes next.
+  for (const typed of [["eyJjdCI6IngiLCJl", "eyJ9"], ["a.b"], ["one two"]]) {
+    const cut = await person.at(b, "join", { typed });
+    assert.equal(cut.code, 2, cut.all);
+    assert.match(words(cut), /not the whole of one.*Next:.* give the whole of it, one line/);
+    assert.doesNotMatch(cut.all, /Replace ALL data/);
+  }
   const two = await person.at(b, "join -yes -", { stdin: "one two" });
   assert.match(words(two), /no more Next: .*alone, as one line/);
   const file = person.keep("token", "one two");

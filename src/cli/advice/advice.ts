@@ -8,7 +8,7 @@ import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { ofKind } from "../replication/secondary-advice.ts";
+import { ofKind, WHOLE_TOKEN } from "../replication/secondary-advice.ts";
 
 /** How the server begins where a snapshot is named that is not loaded. */
 const NOT_LOADED = "no snapshot with that id is loaded";
@@ -109,12 +109,14 @@ const IN_PLACE_OF_TOKEN = OPERATION_TOKEN.replace(
 );
 const TAKES_OPERATION_TOKEN = /^(?:replication|attention)(?: |$)/;
 
-const WHOLE_TOKEN =
-  "give the whole of it, one line as `holdfast replication token` on the primary has printed it, and nothing else: `-field token` prints it alone, @FILE and - (standard input) take it from there. Where that is lost, ";
-
 const ANOTHER_TOKEN =
   "make another one: `holdfast replication revoke ID` on the primary where the id is taken, then `holdfast replication token " +
   "-public-key KEY ID` there, with the key of `holdfast replication public-key` here";
+
+const WHOLE_OR_ANOTHER = `${WHOLE_TOKEN}. Where that is lost, ${ANOTHER_TOKEN}`;
+
+const WHERE_UNWRAPPED =
+  "look whether the primary runs, and at the network to its API: -primary-address URL names where that is reached from the server here, -primary-ca-cert FILE whom to trust there. A token for a key needs no such call: ";
 
 /** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
@@ -210,11 +212,19 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ["joining_token_expired", `${ANOTHER_TOKEN}; and look at the clocks of both machines`],
   ["joining_token_refused", ANOTHER_TOKEN],
   ["joining_token_other_key", ANOTHER_TOKEN],
-  ["joining_token_unreadable", WHOLE_TOKEN + ANOTHER_TOKEN],
-  ["joining_activation_damaged", WHOLE_TOKEN + ANOTHER_TOKEN],
+  ["joining_token_unreadable", WHOLE_OR_ANOTHER],
+  ["joining_activation_damaged", WHOLE_OR_ANOTHER],
   ["joining_no_activation_key", ANOTHER_TOKEN],
   ["joining_activation_expired", ANOTHER_TOKEN],
   ["joining_other_key", ANOTHER_TOKEN],
+  ["joining_address_missing", WHERE_UNWRAPPED + ANOTHER_TOKEN],
+  ["joining_primary_unreachable", WHERE_UNWRAPPED + ANOTHER_TOKEN],
+  ["joining_primary_answer", WHERE_UNWRAPPED + ANOTHER_TOKEN],
+  [
+    "replication_other_set",
+    "give a token of the cluster that leads the set of this one, which `holdfast replication status` here names; where this cluster is to go over to the other set, in place of all of its data, `holdfast replication disable -dr-token FILE` " +
+      "here first, then `holdfast replication join`",
+  ],
   [
     "joining_key_unusable",
     "give the whole line that `holdfast replication public-key` on the other cluster prints: -public-key KEY",

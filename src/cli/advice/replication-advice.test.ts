@@ -172,6 +172,29 @@ test("a command for a disaster-recovery secondary is named with its operation to
   }
 });
 
+test("who has a token that is unwrapped where nobody answers, or is of another set, is told what to type", () => {
+  for (const code of [
+    "joining_address_missing",
+    "joining_primary_unreachable",
+    "joining_primary_answer",
+  ]) {
+    const next = nextAfter(502, code, "x", "sys/replication/dr/secondary/enable");
+    assert.match(next, /-primary-address URL.*-primary-ca-cert FILE.*-public-key KEY ID`/, code);
+  }
+  const of = (kind: string) =>
+    nextAfter(
+      400,
+      "replication_other_set",
+      "x",
+      `sys/replication/${kind}/secondary/update-primary`,
+    );
+  assert.match(
+    of("dr"),
+    /`holdfast replication disable -dr-token FILE` here first, then `holdfast/,
+  );
+  assert.match(of("performance"), /`holdfast replication join -kind performance`/);
+});
+
 test("who has pasted a token wrongly is told how it is given, and how another one is made", () => {
   const codes = [
     "joining_token_unreadable",

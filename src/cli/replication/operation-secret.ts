@@ -4,12 +4,14 @@
 import { settingFrom } from "@holdfast/client/node/environment";
 import type { Client } from "@holdfast/client/client";
 import * as replication from "@holdfast/client/api/replication";
+import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
+import { WHOLE_TOKEN } from "./secondary-advice.ts";
 
 const VARIABLE = "HOLDFAST_DR_OPERATION_TOKEN";
 const WHAT = "operation token";
@@ -106,16 +108,29 @@ export async function activationToken(
     const name = typed.slice(1);
     return held(files.text(name, MAX_SECRET), `the file ${name}`, FILLS_ACTIVATION);
   }
-  if (typed === undefined || typed === "-") return prompt.piped("activation token");
+  if (typed === undefined || typed === "-") {
+    const token = await prompt.piped("activation token");
+    // One of several lines is cut at the first, and the next one would answer the question that comes.
+    if (prompt.interactive && !isWhole(token.reveal())) {
+      throw new UsageError("that is no activation token, or not the whole of one", WHOLE_TOKEN);
+    }
+    return token;
+  }
   out.warn("a token on the command line stays in the shell's history; - reads it from a pipe");
   return new Secret(typed);
+}
+
+/** Whether it has the form of one: what it holds is for the server to judge. */
+function isWhole(token: string): boolean {
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return true;
+  return /^[\w-]+$/.test(token) && /^\{.*\}$/s.test(text(Buffer.from(token, "base64url")));
 }
 
 const FILLS_OPERATION = "holdfast replication ticket -field ticket OPERATION";
 const FILLS_ACTIVATION = "holdfast replication token -public-key KEY ID";
 
-function held(text: string, where: string, filledBy: string): Secret<string> {
-  const trimmed = text.trim();
+function held(content: string, where: string, filledBy: string): Secret<string> {
+  const trimmed = content.trim();
   if (trimmed === "") {
     throw new UsageError(
       `${where} is empty: the command that should have filled it has failed`,

@@ -14,6 +14,9 @@ export const FOLLOW =
   `${TICKET} on the cluster that leads, \`holdfast replication public-key -dr-token FILE\` here, \`holdfast replication token -public-key KEY ID\` on the cluster that leads, then ` +
   "`holdfast replication update-primary -dr-token FILE @TOKEN` here";
 
+export const WHOLE_TOKEN =
+  "give the whole of it, one line as `holdfast replication token` on the primary has printed it, and nothing else: `-field token` prints it alone, @FILE and - (standard input) take it from there";
+
 /** `how`: what its commands take here besides. */
 export function surplusAdvice(how: "" | " -dr-token FILE"): string {
   return (

@@ -179,7 +179,7 @@ export interface TokenReader {
 
 /** Which form it is, and what it says. */
 export function openToken(token: string, reader: TokenReader): WrappedToken | OpenedToken {
-  if (token.length > MAX_TEXT) throw failures.tokenUnreadable();
+  if (token.length > MAX_TEXT || /\s/.test(token)) throw failures.tokenUnreadable(token);
   const parts = token.split(".");
   if (parts.length === 3) return wrappedToken(token, parts[1]!, reader.clock.now());
   return { form: "encrypted", activation: openEncrypted(token, reader) };

@@ -15,7 +15,10 @@ import { ActivationKey, makeToken, openToken, type TokenRequest } from "./activa
 
 const PLACE = { address: ADDRESS, epoch: EPOCH };
 const damaged = failure("invalid", /what the activation token holds/);
-const unreadable = failure("invalid", "token is no activation token");
+const unreadable = failure(
+  "invalid",
+  /^token is no activation token, or not the whole of one: give all .* as one line; where that is lost, make another/,
+);
 
 function tokenFrom(stage: SetStage, request: TokenRequest) {
   return makeToken(stage.secondaries, request, PLACE, stage.made.world.random);
@@ -283,6 +286,18 @@ test("a token that was changed, has ended, or is for another kind or member is r
     "A".repeat(40_000),
   ]) {
     assert.throws(() => openToken(text, reader), unreadable, text.slice(0, 20));
+  }
+  const spaced = failure("invalid", /^token holds spaces or line breaks.* as one line/);
+  const half = token.text.length >> 1;
+  for (const text of [
+    `${token.text}\n`,
+    ` ${token.text}`,
+    `${token.text.slice(0, half)}\r\n${token.text.slice(half)}`,
+    `${token.text}\u00a0`,
+    "a.b .c",
+    "\n",
+  ]) {
+    assert.throws(() => openToken(text, reader), spaced, text.slice(0, 20));
   }
   stage.clock.pass(HOUR + SECOND);
   assert.throws(() => openToken(token.text, reader), failure("invalid", /has expired/));

@@ -3,6 +3,7 @@
 import { ACCEPTED_NAMES } from "@holdfast/shared/text/policy-name";
 import { Failure } from "@holdfast/shared/failure";
 import { REPLACED } from "../../cluster/hello.ts";
+import type { ReplicationKind } from "../../cluster/names.ts";
 
 /**
  * @code joining-key-unusable A public key is none that anything can be encrypted to.
@@ -104,7 +105,8 @@ export function activationExpired(): Failure {
  * @remedy Find out how the other one came by it; revoke the id, and make a token for each.
  */
 export function otherCluster(): Failure {
-  const message = "another cluster has come with the same activation token before";
+  const message =
+    "another cluster has come with the same activation token before: each needs one of its own; where that was none of yours, revoke the id as well";
   return new Failure("denied", "joining-other-cluster", message);
 }
 
@@ -209,12 +211,21 @@ export function plainApiAddress(): Failure {
 
 // --- at the secondary ---
 
+const ANOTHER = "make another one on the primary, by the last public key of this cluster";
+
 /**
- * @code joining-token-unreadable What was given is no activation token.
- * @remedy Give the whole text that secondary-token has answered on the primary.
+ * @code joining-token-unreadable What was given is no activation token, or not the whole of one.
+ * @remedy Give the whole text that secondary-token has answered on the primary, as one line: without spaces, line breaks or quotes. Where it is lost, make another one there.
  */
-export function tokenUnreadable(): Failure {
-  return new Failure("invalid", "joining-token-unreadable", "token is no activation token");
+export function tokenUnreadable(token = ""): Failure {
+  const what = /\s/.test(token)
+    ? "token holds spaces or line breaks, and an activation token has none"
+    : "token is no activation token, or not the whole of one";
+  return new Failure(
+    "invalid",
+    "joining-token-unreadable",
+    `${what}: give all that secondary-token has answered on the primary, as one line; where that is lost, ${ANOTHER}`,
+  );
 }
 
 /**
@@ -234,8 +245,9 @@ export function tokenExpired(seconds: number): Failure {
  * @code joining-token-kind An activation token is for the other kind of replication.
  * @remedy Use it at the paths of its kind, or make one for this kind.
  */
-export function tokenOfOtherKind(kind: string): Failure {
-  const message = `the activation token is not one for ${kind} replication`;
+export function tokenOfOtherKind(kind: ReplicationKind): Failure {
+  const other = kind === "dr" ? "performance" : "dr";
+  const message = `the activation token is not one for ${kind} replication: use it below sys/replication/${other}/, or make one for this kind`;
   return new Failure("invalid", "joining-token-kind", message);
 }
 
@@ -245,7 +257,7 @@ export function tokenOfOtherKind(kind: string): Failure {
  */
 export function tokenOfOtherKey(): Failure {
   const message =
-    "the activation token does not open: it was changed, or made for another key than the last of this cluster";
+    "the activation token does not open: it was changed, or made for another key than the last of this cluster; call generate-public-key here, and make another token on the primary for what it answers";
   return new Failure("invalid", "joining-token-other-key", message);
 }
 
@@ -254,7 +266,8 @@ export function tokenOfOtherKey(): Failure {
  * @remedy Call generate-public-key here, and make the token for what it answers.
  */
 export function noActivationKey(): Failure {
-  const message = "this cluster has no key for the activation token; call generate-public-key";
+  const message =
+    "this cluster has no key for the activation token: call generate-public-key here, and make another token on the primary for what it answers";
   return new Failure("invalid", "joining-no-activation-key", message);
 }
 
@@ -263,7 +276,7 @@ export function noActivationKey(): Failure {
  * @remedy Make another one; if it stays, look whether both clusters run the same version.
  */
 export function activationDamaged(what: string): Failure {
-  const message = `what the activation token holds cannot be used: ${what}`;
+  const message = `what the activation token holds cannot be used: ${what}; ${ANOTHER}`;
   return new Failure("invalid", "joining-activation-damaged", message);
 }
 
@@ -313,12 +326,13 @@ export function primaryAnswers(status: number): Failure {
 }
 
 /**
- * @code joining-token-refused The primary does not take the activation token: it was used, has ended, or is not its own.
+ * @code joining-token-refused The primary does not take the activation token: it was used, has ended, was changed or cut, or is not its own.
  * @remedy Make another token. If nobody of yours has used this one, revoke its id.
  */
 export function tokenRefused(): Failure {
-  const message = "the primary refuses the activation token: it was used, has ended, or is not its";
-  return new Failure("invalid", "joining-token-refused", `${message} own`);
+  const message =
+    "the primary refuses the activation token: it was used, has ended, is not whole, or is not its own; revoke its id there, and make another one";
+  return new Failure("invalid", "joining-token-refused", message);
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Address, Net } from "@holdfast/shared/world";
 import type { Joined } from "../../../src/replication/roles/role.ts";
 import { SystemNet } from "../../../src/system/net.ts";
@@ -12,6 +13,7 @@ import {
   inSync,
   joined,
   sealedToken,
+  ShiftedClock,
   startCluster,
   startPrimary,
   startPrimaryBehind,
@@ -64,6 +66,58 @@ test("R-14: a token for a key that another has replaced does not open, and one f
   is(await other.dr("secondary/enable", { token: before }), 400);
   await hasItsData(other);
   is(await other.dr("secondary/enable", { token: after }), 200);
+  await inSync(primary, other);
+});
+
+test("whatever is wrong with a token that was pasted, it is refused with what is to be done, and all is as it was", async (t) => {
+  const primary = await startPrimary(t);
+  const clock = new ShiftedClock();
+  const other = await startCluster(t, { world: { clock } });
+  await withData(other);
+  const elsewhere = await startCluster(t);
+  const ofElsewhere = await sealedToken(primary, elsewhere, "elsewhere");
+  const tokens: [text: string, code: string, next: RegExp][] = [
+    [ofElsewhere, "joining_no_activation_key", /generate-public-key here, and make another token/],
+  ];
+  const refused = async ([token, code, next]: (typeof tokens)[number]) => {
+    for (const input of [{ token }, { token, dry_run: true }]) {
+      const answer = await other.dr("secondary/enable", input);
+      if ("dry_run" in input) is(answer, 200);
+      else is(answer, 400, code);
+      assert.match(answer.text, next);
+      assert.ok(!answer.text.includes(token.trim()), "nothing of it is told");
+    }
+  };
+  for (const one of tokens) await refused(one);
+  const token = await sealedToken(primary, other);
+  const half = token.length >> 1;
+  const whole = /give all that secondary-token has answered on the primary, as one line/;
+  tokens.splice(
+    0,
+    1,
+    [token.slice(0, half), "joining_token_unreadable", whole],
+    [token.slice(half), "joining_token_unreadable", whole],
+    [`"${token}"`, "joining_token_unreadable", whole],
+    [`${token}\n`, "joining_token_unreadable", /spaces or line breaks/],
+    [`${token.slice(0, half)}\n${token.slice(half)}`, "joining_token_unreadable", /spaces or line/],
+    [ofElsewhere, "joining_token_other_key", /generate-public-key here, and make another token/],
+  );
+  for (const one of tokens) await refused(one);
+  const wrong = await other.server.call(
+    "POST",
+    "/v1/sys/replication/performance/secondary/enable",
+    {
+      token: other.token,
+      body: { token },
+    },
+  );
+  is(wrong, 400, "joining_token_kind");
+  assert.match(wrong.text, /use it below sys\/replication\/dr\//);
+  clock.ahead = 3600n * SECOND;
+  await refused([token, "joining_token_expired", /make another one, or set this clock right/]);
+  clock.ahead = 0n;
+  await hasItsData(other);
+  is(await other.dr("secondary/enable", { token }), 200);
   await inSync(primary, other);
 });
 
