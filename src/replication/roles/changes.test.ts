@@ -6,7 +6,7 @@ import { Changes } from "./changes.ts";
 
 const CHANGING = /changes at this moment/;
 
-function changes(seal = () => assert.fail("nothing is half done")): Changes {
+function changes(seal: () => void = () => assert.fail("nothing is half done")): Changes {
   const log = makeLog({
     level: "error",
     format: "standard",
