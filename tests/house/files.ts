@@ -37,6 +37,30 @@ export function unknownFiles(page: string, paths: readonly string[]): string[] {
   return named.filter((name) => !paths.some((path) => `/${path}`.endsWith(`/${name}`)));
 }
 
+const ROW = /^\|((?: `[a-z-]+\/`,?)+ *)\|([^|]*)\|/gm;
+const FOLDER = /`([a-z0-9-]+)\/`/g;
+
+/** A row of the map that names a folder below its own names every one of them, and none that is not there. */
+export function foldersApart(map: string, paths: readonly string[]): string[] {
+  const there = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const [source, room = "", folder = "", file] = path.split("/");
+    if (source !== "src" || file === undefined) continue;
+    there.set(room, (there.get(room) ?? new Set()).add(folder));
+  }
+  const inText = (text: string) => Array.from(text.matchAll(FOLDER), ([, name = ""]) => name);
+  const table = map.slice(map.indexOf("Folder of `src/`"));
+  return Array.from(table.matchAll(ROW)).flatMap(([, first = "", text = ""]) => {
+    const named = new Set(inText(text));
+    if (named.size === 0) return [];
+    const here = new Set(inText(first).flatMap((room) => [...(there.get(room) ?? [])]));
+    return [
+      ...[...named.difference(here)].map((name) => `${first.trim()}: ${name}/ is not there`),
+      ...[...here.difference(named)].map((name) => `${first.trim()}: ${name}/ is not named`),
+    ];
+  });
+}
+
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|services?|types|index|mod)$/;
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.process)?(?:\.test)?\.ts$/;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ROOMS } from "../../src/server/rooms.ts";
-import { crowded, unknownFiles } from "./files.ts";
+import { crowded, foldersApart, unknownFiles } from "./files.ts";
 import { declaredElsewhere, roomsApart } from "./room-list.ts";
 import { read, files, scripts } from "./tree.ts";
 
@@ -56,6 +56,24 @@ test("the map names files that are there", () => {
   const map = read("ARCHITECTURE.md");
   assert.ok(map.includes("`pipeline.ts`"));
   assert.deepEqual(unknownFiles(map, files), []);
+});
+
+test("a row of the map that names folders names those that are there, and all of them", () => {
+  const row = (text: string) =>
+    `| Folder of \`src/\` | x |\n| \`lamps/\` | ${text} | \`lamp.ts\` |`;
+  const lamps = ["src/lamps/oil/can.ts", "src/lamps/wick/wick.ts", "src/lamps/lamp.ts"];
+  assert.deepEqual(foldersApart(row("lamps: `oil/`, `wick/` (what burns)"), lamps), []);
+  assert.deepEqual(foldersApart(row("lamps"), lamps), [], "one that names none");
+  assert.deepEqual(foldersApart(row("`oil/`"), lamps), ["`lamps/`: wick/ is not named"]);
+  assert.equal(foldersApart(row("`oil/`, `wick/`, `gas/`"), lamps).length, 1);
+  const map = read("ARCHITECTURE.md");
+  assert.equal(
+    foldersApart(map.replace("`cascades/`", "`falls/`"), files).length,
+    2,
+    "replication",
+  );
+  assert.equal(foldersApart(map.replace("`reload/`, ", ""), files).length, 1, "plugins");
+  assert.deepEqual(foldersApart(map, files), []);
 });
 
 test("the walk sees the house", () => {

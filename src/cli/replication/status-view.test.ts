@@ -400,7 +400,7 @@ test("that there are no secondaries is a row of a primary alone that leads and l
 
 test("what was given up is told with the commands that list and export it, on a primary too, and nobody is to discard it", () => {
   const status = { state: "running", secondary_id: "b", known_secondaries: ["b"] };
-  const given = { ...status, divergent_entries: 3 };
+  const surplus = { ...status, divergent_entries: 3 };
   const cases = [
     ["primary", "dr", ""],
     ["primary", "performance", ""],
@@ -408,7 +408,7 @@ test("what was given up is told with the commands that list and export it, on a 
     ["secondary", "performance", ""],
   ] as const;
   for (const [mode, kind, how] of cases) {
-    const { view, advice } = statusView({ ...given, mode }, 0n, kind);
+    const { view, advice } = statusView({ ...surplus, mode }, 0n, kind);
     assert.match(JSON.stringify(view), /"Given Up","3 entries that only this cluster had"/);
     const said = advice.filter((text) => text.includes("divergent"));
     assert.equal(said.length, 1, `${mode} ${kind}`);

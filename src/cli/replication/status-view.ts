@@ -147,7 +147,7 @@ function primaryView(status: JsonObject, now: Instant, kind: Kind): StatusView {
       ...(orphans === 0
         ? []
         : [["Left Outside", `${orphans} leases that nobody here can end`] as const]),
-      ...givenUpRow(divergent),
+      ...surplusRow(divergent),
       // Where some are listed below, or another cluster leads, there is more to say than "none".
       ...(known.length === 0 && (awaited.length === 0 || portless) && !fenced
         ? [["Secondaries", portless ? "none can come" : "none"] as const]
@@ -396,7 +396,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
       ...(portless ? [["Cluster Port", "none: it cannot be promoted"] as const] : []),
       ["Replication Set", status["cluster_id"]],
       ["Epoch", status["epoch"]],
-      ...givenUpRow(divergent),
+      ...surplusRow(divergent),
       ...(waiting === 0
         ? []
         : [["Outside", `${counted(waiting, "lease")} to be taken over by the primary`] as const]),
@@ -421,7 +421,7 @@ function secondaryView(status: JsonObject, now: Instant, kind: Kind): StatusView
 }
 
 /** Entries that only this cluster had when another one was promoted. */
-function givenUpRow(entries: number): (readonly [string, string])[] {
+function surplusRow(entries: number): (readonly [string, string])[] {
   return entries === 0 ? [] : [["Given Up", `${entriesText(entries)} that only this cluster had`]];
 }
 
