@@ -6,6 +6,7 @@ import { base64 } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
@@ -31,7 +32,7 @@ import type { ReplicationFigures } from "../figures.ts";
 import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
-import { type Membership, putMembership } from "../joining/membership.ts";
+import { type Membership, putMembership, storedMembership } from "../joining/membership.ts";
 import {
   isRevoked,
   putRevokedClusters,
@@ -53,6 +54,7 @@ import {
 } from "../roles/role.ts";
 import type { StoredRole } from "../roles/stored-role.ts";
 import { readDecision } from "../stream/decision.ts";
+import { noAddress } from "../stream/failures.ts";
 import {
   logReceiver,
   type Receiver,
@@ -156,7 +158,10 @@ export class Receiving {
     this.#siblings = { siblings: storedSiblings(view), revoked: storedSiblingsRevoked(view) };
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of this secondary",
-      run: () => this.#renew(),
+      run: () =>
+        this.#renew().catch((error: unknown) => {
+          if (!this.#closing.signal.aborted) throw error;
+        }),
       period: 12n * HOUR,
       timers,
       log,
@@ -355,21 +360,48 @@ export class Receiving {
 
   /** Another certificate, when two thirds of the present one's life are over. */
   async #renew(): Promise<void> {
-    const { clock, view, clusterId, version } = this.#world;
+    const { clock, view, kind, log } = this.#world;
     const { member } = this.#upstream;
+    if (!isRenewalDue(member.expires, clock.now())) return;
+    const next = await this.#fetchCertificate(member);
+    const isStored = await view.write(
+      (tx) => {
+        if (storedMembership(tx, kind)?.serial !== member.serial) return false; // it has another primary by now, or none
+        putMembership(tx, next);
+        return true;
+      },
+      { essential: true },
+    );
+    if (!isStored || this.#closing.signal.aborted) return;
+    this.#upstream = { ...this.#upstream, member: next };
+    this.#world.renewed(next);
+    const fields = { event: "replication.certificate-renewed", kind };
+    log.info("has another certificate of the set", { ...fields, expires: showTime(next.expires) });
+  }
+
+  /** At one address of the primary after the other, as its log is followed: the first may be one that nobody reaches. */
+  async #fetchCertificate(member: Membership): Promise<Membership> {
+    const { clock, clusterId, version } = this.#world;
+    const { signal } = this.#closing;
     const { epoch } = this.#role;
-    const [address] = addressesOf(this.#role);
-    if (address === undefined || !isRenewalDue(member.expires, clock.now())) return;
-    const link = linkTo(address, member, this.#world);
-    try {
-      await link.open({ clusterId: clusterId(), version, epoch: epoch.number });
-      const next = await fetchCertificate(link, member, epoch.number, clock);
-      await view.write((tx) => putMembership(tx, next), { essential: true });
-      this.#upstream = { ...this.#upstream, member: next };
-      this.#world.renewed(next);
-    } finally {
-      await link.close();
+    let failed: unknown = noAddress();
+    let isAnswer = false;
+    for (const address of addressesOf(this.#role)) {
+      let link: PeerLink | null = null;
+      try {
+        link = linkTo(address, member, this.#world);
+        await link.open({ clusterId: clusterId(), version, epoch: epoch.number }, signal);
+        return await fetchCertificate(link, member, epoch.number, clock);
+      } catch (error) {
+        signal.throwIfAborted();
+        // What one address has answered says more than that nobody is at another.
+        if (!isAnswer) failed = error;
+        isAnswer ||= link?.hasMet === true;
+      } finally {
+        await link?.close();
+      }
     }
+    throw failed;
   }
 
   get status(): ReceiverStatus {

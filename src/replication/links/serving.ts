@@ -43,6 +43,7 @@ import type { MemberStatus } from "../stream/members.ts";
 import { type Sibling, SIBLING_ADDRESSES, TOLD_REVOKED } from "../stream/messages.ts";
 import { knownBefore, storedSiblings } from "./upstream.ts";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
 
 /** What a primary needs of the port. */
 export type ServingPort = Pick<ClusterPort, "serve" | "revoke" | "refuseOnly" | "forget">;
@@ -219,7 +220,14 @@ export class Serving {
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of the cluster port",
       run: async () => {
-        if ((await this.#secondaries.renewServer()) !== null) this.open();
+        const issued = await this.#secondaries.renewServer();
+        if (issued === null) return;
+        this.open();
+        const fields = { event: "replication.certificate-renewed", kind };
+        log.info("the cluster port has another certificate of the set", {
+          ...fields,
+          expires: showTime(issued.expires),
+        });
       },
       period: 12n * HOUR,
       timers,

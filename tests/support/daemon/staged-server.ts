@@ -1,5 +1,5 @@
-// The server program, but for what a file says: what time it is there, that it is older than it is, or that a page of its trees is
-// wrong in memory. Arguments: that file, then those of the program. It is read at the start, and again whenever it has changed.
+// The server program, but for what a file says: what time it is there, that it is older than it is, that a page of its trees is
+// wrong in memory, or when it is gone. Arguments: that file, then those of the program. It is read at the start, and again whenever it has changed.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { hello } from "../../../src/cluster/hello.ts";
 import { runServer } from "../../../src/daemon/server-command.ts";
 import type { ServerModule } from "../../../src/daemon/server-part.ts";
 import { SystemHost } from "../../../src/daemon/system-host.ts";
+import { renewCertificate } from "../../../src/replication/joining/calls.ts";
 import * as server from "../../../src/server/server.ts";
 import { slotOf } from "../../../src/storage/rows/merkle.ts";
 import type { Store } from "../../../src/storage/store.ts";
@@ -26,6 +27,8 @@ export interface Stage {
   readonly isOlder?: boolean;
   /** The hash of a page of the shared tree that has a row is changed in memory, once. */
   readonly damagesPage?: boolean;
+  /** As a secondary it is killed when its primary has given it another certificate, before it has read or written that. */
+  readonly diesRenewing?: boolean;
 }
 
 const LOOK_MS = 20;
@@ -79,6 +82,18 @@ function sayOlder(): void {
   Object.assign(hello, { request: older });
 }
 
+function dieRenewing(): void {
+  const { response } = renewCertificate;
+  const fatal: typeof response = {
+    ...response,
+    decode: (bytes) => {
+      if (stage.diesRenewing === true) process.kill(process.pid, "SIGKILL");
+      return response.decode(bytes);
+    },
+  };
+  Object.assign(renewCertificate, { response: fatal });
+}
+
 function damagePage(store: Store): void {
   const [first] = store.rows("shared/", { limit: 1 });
   const slot = slotOf("shared", first!.key)!;
@@ -98,6 +113,7 @@ async function perform([file = "", , ...args]: readonly string[]): Promise<numbe
   look();
   setInterval(look, LOOK_MS).unref();
   sayOlder();
+  dieRenewing();
   const random = new SystemRandom();
   const world = {
     clock: new StagedClock(),

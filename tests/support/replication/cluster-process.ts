@@ -97,6 +97,11 @@ export class ClusterProcess {
     return this.#server.log;
   }
 
+  /** Resolves when the process of now is gone, whoever has ended it. */
+  get ended(): Promise<unknown> {
+    return this.#server.ended;
+  }
+
   async unseal(shares: readonly string[] = this.shares): Promise<void> {
     for (const key of shares) {
       const answer = await this.call("POST", "/v1/sys/unseal", { body: { key } });
