@@ -172,6 +172,9 @@ export class FiveResting {
       const isSet = role?.mode === "secondary" && role.set === sharedSet(leader);
       if (!isSet) return this.#beginAnew(one);
       if (!this.#knows(leader, role.id, "performance")) {
+        // Whoever stood in for a cluster has its region: one of the two is of the set.
+        const same = members.find((other) => other !== one && other.regionName === one.regionName);
+        if (same !== undefined) return this.#beginAnew(same === leader ? one : same);
         return this.#follow(one, leader, "performance");
       }
     }
@@ -450,7 +453,8 @@ function isUsed(cluster: SimCluster, id: string, kind: "dr" | "performance"): bo
 }
 
 function hasToScrub({ unsealed }: SimCluster): boolean {
-  const { scrub } = storedStand(unsealed.barrier.view(PERFORMANCE));
+  const { isDue, scrub } = storedStand(unsealed.barrier.view(PERFORMANCE));
+  if (isDue) return true;
   return scrub !== undefined && unsealed.store.tail!.first <= BigInt(scrub.index);
 }
 

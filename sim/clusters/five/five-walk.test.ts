@@ -32,6 +32,8 @@ const FOUND: readonly (readonly [
     100,
     "a cluster that has left has no place in the set while another one goes by the name of its region",
   ],
+  [286, 100, "what is due to be scrubbed yet is not at rest"],
+  [343, 100, "a cluster and who stood in for it have one region: one of the two is of the set"],
   [
     1_000_048,
     45,
