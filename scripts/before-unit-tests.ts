@@ -14,6 +14,9 @@ process.exit = () => {
 
 // The runner keeps what it was to call after a test until the last test has ended, and with it the server
 // of that test: ten megabytes a file, which every collection of garbage looks through. Whatever was called is let go.
+// It also calls no more after one that fails, and a server that runs on keeps the process from its end: all are called.
+type Call = (t: TestContext) => Promise<void> | void;
+const kept = new WeakMap<TestContext, Call[]>();
 let prepared = false;
 beforeEach((t) => {
   if (prepared) return;
@@ -21,15 +24,24 @@ beforeEach((t) => {
   const context = Object.getPrototypeOf(t) as { after: TestContext["after"] };
   const { after } = context;
   context.after = function (this: TestContext, call, options) {
-    let kept = call;
-    after.call(
-      this,
-      (t: TestContext) => {
-        const once = kept;
-        kept = undefined;
-        return (once as ((t: TestContext) => Promise<void> | void) | undefined)?.(t);
-      },
-      options,
-    );
+    const calls = kept.get(this);
+    if (calls !== undefined) {
+      calls.push(call as Call);
+      return;
+    }
+    kept.set(this, [call as Call]);
+    after.call(this, (t) => callAll(this, t as TestContext), options);
   };
 });
+
+async function callAll(of: TestContext, t: TestContext): Promise<void> {
+  const failed: unknown[] = [];
+  for (let call; (call = kept.get(of)?.shift()) !== undefined;) {
+    try {
+      await call(t);
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  if (failed.length > 0) throw failed[0];
+}

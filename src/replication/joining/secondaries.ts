@@ -238,22 +238,24 @@ export class Secondaries {
    */
   async revoke(id: string): Promise<string[]> {
     if (!isMemberId(id)) throw failures.idInvalid();
-    const revoke = (beside: View | null) =>
+    const beside = this.#beside;
+    const revoke = (isMarked: boolean) =>
       this.#write((tx) => {
         const known = storedSecondary(tx, id);
         if (known === null) return [];
         for (const certificate of known.certificates) putRevoked(tx, id, certificate);
         putRevokedClusters(tx, [known.clusterId]);
-        if (beside !== null) putRevokedClusters(tx.on(beside), [known.clusterId]);
-        else putUnmarked(tx, [...new Set([...storedUnmarked(tx), known.clusterId])]);
+        if (beside !== null && isMarked) putRevokedClusters(tx.on(beside), [known.clusterId]);
+        else if (beside !== null)
+          putUnmarked(tx, [...new Set([...storedUnmarked(tx), known.clusterId])]);
         deleteSecondary(tx, id);
         deleteExpired(tx, this.#now());
         return known.certificates.map(({ serial }) => serial);
       });
-    const serials = await revoke(this.#beside).catch((error: unknown) => {
+    const serials = await revoke(true).catch((error: unknown) => {
       // A primary that reaches nobody writes these rows alone, and may write again when whom it misses is revoked: what is to be
       // marked then is written with the revocation, for a crash in between.
-      if (isLapsed(error)) return revoke(null);
+      if (isLapsed(error)) return revoke(false);
       throw error;
     });
     this.#revoked = null;

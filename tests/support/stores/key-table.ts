@@ -136,6 +136,7 @@ const TABLE: readonly Row[] = [
   ["core/replication/dr/secondaries/:x", "none"],
   ["core/replication/dr/revoked/:x", "none"],
   ["core/replication/dr/revoked-clusters", "none"],
+  ["core/replication/dr/revoked-unmarked", "none"],
   ["core/replication/dr/refused", "none"],
   ["core/replication/dr/membership", "none"],
   ["core/replication/dr/member-key", "none"],
