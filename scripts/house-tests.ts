@@ -6,4 +6,6 @@ export const HOUSE_TESTS: readonly string[] = [
   ...["browser", "packages", "request-target", "rooms", "source", "texts"].map(
     (name) => `house/${name}`,
   ),
-].map((name) => `tests/${name}.test.ts`);
+]
+  .map((name) => `tests/${name}.test.ts`)
+  .concat("src/config/manual.test.ts");
