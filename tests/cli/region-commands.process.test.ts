@@ -207,7 +207,10 @@ test("a first copy that is stuck says that nothing is served, and is given up wi
   const stuck = await person.at(b, "status", SCREEN);
   assert.equal(stuck.code, 2, stuck.all);
   assert.match(words(stuck), /Writes none, and no reads, until the first copy is whole/);
-  assert.match(words(stuck), /`holdfast replication disable -kind performance`, with an operation/);
+  assert.match(
+    words(stuck),
+    /`holdfast replication disable -kind performance`, each with -dr-token FILE: an operation token/,
+  );
   fits(stuck);
   const read = await typed(person, b, a.token, "kv get secret/x");
   assert.match(words(read), /Next: wait until it has everything: `holdfast replication status`/);
