@@ -42,6 +42,29 @@ test("case 139, T-H05: of the server's environment few variables reach a plugin"
   assert.equal(all["PLUGIN_CLIENT_CERT"], "pem", "what is the protocol's nobody replaces");
 });
 
+test("T-H05: what loaders, shells, runtimes and OpenSSL take code from is refused, and what says where to reach and whom to trust is not", () => {
+  const refused =
+    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GCONV_PATH LOCPATH NLSPATH HOSTALIASES RES_OPTIONS TZDIR TMPDIR " +
+    "BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND BASH_FUNC_ls ZDOTDIR " +
+    "NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE NODE_COMPILE_CACHE NODE_TLS_REJECT_UNAUTHORIZED NODE_V8_COVERAGE " +
+    "BUN_OPTIONS DENO_DIR PYTHONPATH PYTHONSTARTUP PYTHONINSPECT PYTHONUSERBASE PYTHONBREAKPOINT PYTHONWARNINGS " +
+    "PERLLIB PERL5LIB PERL5OPT PERL5DB RUBYLIB RUBYOPT GEM_PATH BUNDLE_GEMFILE " +
+    "JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS JAVA_HOME CLASSPATH " +
+    "DOTNET_STARTUP_HOOKS DOTNET_ROOT CORECLR_PROFILER_PATH COR_PROFILER COMPlus_ReadyToRun MONO_PATH " +
+    "PHPRC LUA_INIT LUA_CPATH_5_4 ERL_FLAGS TCLLIBPATH OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES";
+  for (const name of refused.split(" ")) {
+    assert.match(envProblem([`${name}=secret`]) ?? "", new RegExp(`${name} is not for plugins`));
+  }
+  for (const value of ["() { :; }; id", " () {", "()"]) {
+    assert.match(envProblem([`HTTP_HOST=${value}`]) ?? "", /a shell would run it/);
+  }
+  const taken =
+    "HTTPS_PROXY https_proxy NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS NODE_ENV PYTHONUNBUFFERED " +
+    "GODEBUG GOMEMLIMIT HOME TZ LANG LC_ALL ENVIRONMENT PATHS NODENAME JAVA LOCAL AWS_REGION VAULT_ADDR TEAM_PATH";
+  for (const name of taken.split(" ")) assert.equal(envProblem([`${name}=x`]), null, name);
+  assert.equal(envProblem(["A=f()", "B=(x)"]), null);
+});
+
 test("T-H05: what changes which code runs, is the protocol's or cannot be read is refused without its value", () => {
   assert.equal(envProblem(["A=", "B=x=y", "_c9=z"]), null);
   for (const [entry, says] of [

@@ -8,9 +8,29 @@ import { isOfProtocol } from "@holdfast/plugin-sdk/wire/handshake";
 const PASSED_ON =
   /^(?:PATH|HOME|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR|(?:HTTP|HTTPS|NO|ALL|http|https|no|all)_(?:PROXY|proxy))$/;
 
-/** They make a program load other code than what was registered, or are set here. */
-const REFUSED =
-  /^(?:LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|NODE_REPL_.*|PATH|TMPDIR|BASH_ENV|ENV|IFS|GCONV_PATH|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP|PERL5LIB|PERL5OPT|RUBYLIB|RUBYOPT|GLIBC_TUNABLES)$/;
+/**
+ * They make a program load other code than what was registered, have the names of hosts looked up elsewhere, or are set here. By
+ * whom they are read: the loader and the C library (what it passes over itself in programs that run as somebody else), shells, the
+ * runtimes of languages, OpenSSL. Where a program reaches and whom it trusts (proxies, files of certificates) is for its entry to say.
+ */
+const REFUSED = new RegExp(
+  `^(?:${[
+    "PATH|TMPDIR",
+    "LD_.*|LDR_.*|LIBPATH|SHLIB_PATH|_RLD.*|DYLD_.*",
+    "GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|MALLOC_TRACE|NIS_PATH|NLSPATH|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR",
+    "ENV|IFS|PS4|PROMPT_COMMAND|CDPATH|GLOBIGNORE|SHELLOPTS|BASHOPTS|BASH_.*|ZDOTDIR|FPATH|(?:READ)?NULLCMD|TMPPREFIX",
+    "NODE_(?!(?:ENV|NO_WARNINGS|EXTRA_CA_CERTS)$).*|BUN_.*|DENO_.*",
+    "PYTHON(?!(?:UNBUFFERED|UTF8|IOENCODING|DONTWRITEBYTECODE|HASHSEED)$).*",
+    "PERL.*|RUBY.*|GEM_.*|BUNDLE_.*",
+    "(?:.*_)?JAVA_.*|CLASSPATH",
+    "DOTNET_.*|CORECLR_.*|COR_.*|COMPlus_.*|MONO_.*|ASPNETCORE_HOSTINGSTARTUPASSEMBLIES",
+    "PHPRC|PHP_INI_SCAN_DIR|LUA_.*|ERL_.*|ELIXIR_.*|TCL.*",
+    "OPENSSL_.*",
+  ].join("|")})$`,
+);
+
+/** What shells of old ran as a function, whatever the variable was called. */
+const FUNCTION = /^\s*\(\)/;
 
 /** Tells what runs for us from everything else, in whatever a plugin starts. */
 export const RUN_MARK = "HOLDFAST_PLUGIN_RUN";
@@ -34,6 +54,9 @@ export function envProblem(env: readonly string[]): string | null {
     }
     if (entry.includes("\0")) return `env: ${name} holds a NUL`;
     if (REFUSED.test(name)) return `env: ${name} is not for plugins: it changes which code runs`;
+    if (FUNCTION.test(entry.slice(equals + 1))) {
+      return `env: ${name} is not for plugins: a shell would run it`;
+    }
     if (isOfProtocol(name) || name === RUN_MARK) return `env: ${name} is set by the server itself`;
     if (seen.has(name)) return `env: ${name} is there twice`;
     seen.add(name);
