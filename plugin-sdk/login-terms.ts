@@ -13,9 +13,9 @@ import { wire } from "@holdfast/shared/endpoint/wire";
 import { ACCEPTED_NAMES, policyName } from "@holdfast/shared/text/policy-name";
 import type { EngineOptions } from "./engine.ts";
 
-const MAX_POLICIES = 1024; // what a token may have
-const MAX_USES = 2 ** 31 - 1;
-const MAX_RANGES = 256;
+export const MAX_POLICIES = 1024; // what a token may have
+export const MAX_USES = 2 ** 31 - 1;
+export const MAX_RANGES = 256;
 
 export interface LoginTerms {
   /** Null: as the mount says. */

@@ -50,6 +50,8 @@ export interface LoginOffer {
   readonly maxTtl?: Nanos | null;
   /** Renewals give this anew, without end. Default none. */
   readonly period?: Nanos | null;
+  /** Default true. */
+  readonly renewable?: boolean;
   /** 0: as many as one likes. Default 0. */
   readonly uses?: number;
   /** Default false. */

@@ -4,7 +4,7 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import { rawNumber } from "@holdfast/shared/json/json";
 import type { Outcome } from "../core/incoming.ts";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
-import { TextBody } from "@holdfast/shared/endpoint/output";
+import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { PLAIN } from "../../tests/support/http-front.ts";
 import { answerTo, type Answer } from "./respond.ts";
@@ -95,6 +95,17 @@ test("no data and no warnings is 204 without a body; warnings alone are an envel
   const warned = answer(new Reply(undefined, { warnings: ["careful"] }));
   assert.equal(warned.status, 200);
   assert.deepEqual(JSON.parse(String(warned.body)), { ...ENVELOPE, warnings: ["careful"] });
+});
+
+test("an answer whose number says that nothing follows has no body and no type, whatever it is given", () => {
+  for (const status of [204, 304]) {
+    for (const family of ["bare", "enveloped"] as const) {
+      const sent = answer(new Reply(new TextBody(JSON_TYPE, "some words"), { status }), {
+        family,
+      });
+      assert.deepEqual([sent.status, sent.body, sent.contentType], [status, "", null]);
+    }
+  }
 });
 
 test("bare data stands for itself, and its warnings are headers", () => {

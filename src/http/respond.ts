@@ -32,9 +32,13 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "mount_type",
 ]);
 
+/** Answers that end with their headers, whatever somebody would have them hold. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
 export function answerTo(outcome: Outcome, id: string): Answer {
   const { result } = outcome;
-  const answer = result instanceof Failure ? refusal(result, id) : success(outcome, result, id);
+  const said = result instanceof Failure ? refusal(result, id) : success(outcome, result, id);
+  const answer = BODILESS.has(said.status) ? { ...said, contentType: null, body: "" } : said;
   addHeaders(answer.headers, outcome.headers);
   if (outcome.state !== null) answer.headers.push("X-Service-State", outcome.state);
   if (outcome.family === "acl" && outcome.index !== null) {

@@ -31,6 +31,7 @@ import { SystemAppendFiles } from "../system/append-file.ts";
 import { SystemSnapshotFiles } from "../system/snapshot-files.ts";
 import { SystemWorkFiles } from "../system/work-file.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
+import { renewedWithin } from "../tokens/auth/login-tokens.ts";
 import { attentionFacts } from "./attention-facts.ts";
 import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
@@ -157,7 +158,8 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         const mount = rooms.mounts.mounts.byUuid(uuid);
         if (mount === null) throw methodGone();
         const { renewLogin } = mount.type;
-        return renewLogin === undefined ? {} : await renewLogin(mount.ref.engine, owner, request);
+        if (renewLogin === undefined) return {};
+        return renewedWithin(await renewLogin(mount.ref.engine, owner, request), mount);
       },
       limits: (caller, kept) => {
         const below = rooms.namespaces.namespaces.createdBelow(caller.namespace);

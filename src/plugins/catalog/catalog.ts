@@ -119,6 +119,15 @@ export class Catalog implements PluginChoice {
 
   // --- writing ---
 
+  /** Throws what a caller would be refused with as things are now: asked before anything is started for it. */
+  checkCaller(entry: KeptEntry): void {
+    const { type, name } = entry;
+    checkPluginName(name);
+    const before = this.find(entry);
+    if (before?.declared === true) throw failures.pluginDeclared(type, name);
+    if (before === null) this.#checkRoom(this.#view, type, name);
+  }
+
   /** Registers it, or puts this one in its place. */
   async register(entry: KeptEntry, author: Author = "caller"): Promise<void> {
     const { type, name } = entry;
@@ -148,7 +157,7 @@ export class Catalog implements PluginChoice {
     });
   }
 
-  #checkRoom(tx: Tx, type: PluginType, name: string): void {
+  #checkRoom(tx: Pick<Tx, "keys">, type: PluginType, name: string): void {
     const versions = tx.keys(versionsOf(type, name), { limit: MAX_VERSIONS });
     if (versions.length >= MAX_VERSIONS) throw failures.tooManyVersions(MAX_VERSIONS);
     const all = tx.keys(CATALOG, { limit: MAX_ENTRIES });

@@ -44,6 +44,7 @@ export class Registering {
   ): Promise<Registered> {
     const { catalog } = this.#parts;
     const entry = { ...readEntry(input), reportedVersion: "", declared: false };
+    catalog.checkCaller(entry);
     await this.#checkFile(entry);
     const { finding, output, reported } = await this.#probe(entry, signal);
     if (finding !== null && verify) throw failures.notVerified(finding, output);

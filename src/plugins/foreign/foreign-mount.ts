@@ -34,6 +34,7 @@ import type { ForeignCall, ForeignEngine, HeldProcess, OwnPlugin } from "../port
 import * as failures from "./failures.ts";
 import type { Choose, ForeignHost } from "./host.ts";
 import { Instance } from "./instance.ts";
+import { loginProblem } from "../told-logins.ts";
 import { refusalOf, refusalOfWork } from "./refusals.ts";
 import type { SpecialPaths } from "./special-paths.ts";
 import {
@@ -257,6 +258,8 @@ export class ForeignMount implements ForeignEngine {
     const { kind, name } = this.#parts;
     if (kind !== "auth")
       throw failures.broken(name, "answered with a login, and is no auth method");
+    const problem = loginProblem(auth, [auth.internalData]);
+    if (problem !== null) throw failures.broken(name, `answered a login ${problem}`);
     return plain.with({ login: loginOf(auth, path) });
   }
 
@@ -360,10 +363,15 @@ export class ForeignMount implements ForeignEngine {
     };
     const response = await this.#inner("renew", kept.path, { auth });
     if (response === null || response.auth === null) return {};
-    const { ttl, maxTtl } = timesOf(response.auth);
-    const { period } = response.auth;
+    const renewed = response.auth;
+    const problem = loginProblem(renewed, [renewed.internalData]);
+    if (problem !== null) {
+      throw failures.broken(this.#parts.name, `answered the renewal of a login ${problem}`);
+    }
+    const { ttl, maxTtl } = timesOf(renewed);
+    const { period } = renewed;
     const times = { ttl, maxTtl, period: period > 0n ? period : null };
-    return { ...times, owner: ownerOf(kept, response.auth) };
+    return { ...times, owner: ownerOf(kept, renewed) };
   }
 
   // --- what is due ---

@@ -121,7 +121,8 @@ export function loginOf(auth: WireAuth, path: string): LoginOffer {
     ttl,
     maxTtl: shorter(maxTtl, orNull(explicitMaxTtl)),
     period: orNull(period),
-    uses: Number(numUses > 0n ? numUses : 0n),
+    uses: Number(numUses),
+    renewable,
     withoutDefaultPolicy: noDefaultPolicy,
     boundTo: auth.boundCidrs,
   };

@@ -15,12 +15,14 @@ import { isPermanent } from "@holdfast/plugin-sdk/failure";
 import {
   type ProtoError,
   RAW_BODY,
+  type WireAuth,
   type WireResponse,
 } from "@holdfast/plugin-sdk/wire/backend-messages";
 import { PLUGIN_JSON } from "@holdfast/plugin-sdk/wire/limits";
 import type { ResponseExtras } from "@holdfast/plugin-sdk/wire/own-extras";
 import { recordOf } from "@holdfast/plugin-sdk/wire/own-caller";
 import { failureFromWire, type WireFailure } from "@holdfast/plugin-sdk/wire/own-failure";
+import { loginProblem } from "../told-logins.ts";
 import { answerBroken } from "./failures.ts";
 import { isKey } from "./keys.ts";
 
@@ -57,7 +59,7 @@ export async function replyOf(response: WireResponse, reading: Reading): Promise
     ...(secret === null || own === null
       ? {}
       : { lease: leaseOf(secret.internalData, secret.leaseOptions, own, reading.name) }),
-    ...(auth === null || own === null ? {} : { login: loginOf(auth, own) }),
+    ...(auth === null || own === null ? {} : { login: loginOf(auth, own, reading.name) }),
     // One that the server ends is made by the server, and has its id.
     ...(own === null || own.leased === null
       ? {}
@@ -179,8 +181,11 @@ export function renewalOf({ secret, own }: WireResponse): Renewal {
   };
 }
 
-function loginOf(auth: NonNullable<WireResponse["auth"]>, { login }: ResponseExtras): LoginOffer {
+function loginOf(auth: WireAuth, { login }: ResponseExtras, name: string): LoginOffer {
   const { leaseOptions, numUses } = auth;
+  const beside = [...(login?.notes ?? []), ...(login?.owner?.metadata ?? [])].flat();
+  const problem = loginProblem(auth, [login?.identity ?? "", ...beside]);
+  if (problem !== null) throw answerBroken(name, `answered a login ${problem}`);
   return {
     displayName: auth.displayName,
     ...(login === null || login.identity === null ? {} : { identity: login.identity }),
@@ -191,7 +196,7 @@ function loginOf(auth: NonNullable<WireResponse["auth"]>, { login }: ResponseExt
     ttl: orNull(leaseOptions?.ttl ?? 0n),
     maxTtl: orNull(leaseOptions?.maxTtl ?? 0n),
     period: orNull(auth.period),
-    uses: numUses > 0n ? Number(numUses) : 0,
+    uses: Number(numUses),
     withoutDefaultPolicy: auth.noDefaultPolicy,
     global: login?.global ?? false,
     boundTo: auth.boundCidrs,

@@ -30,6 +30,7 @@ import type { ForeignCall, ForeignEngine, OwnPlugin, OwnSdk } from "../ports.ts"
 import { ownLease, refusalIn, refusalOf, renewalOf, replyOf, ungivenIn } from "./answers.ts";
 import { endpointsOf, type Handling } from "./api-described.ts";
 import { FactsFeed } from "./facts-feed.ts";
+import { timesProblem } from "../told-logins.ts";
 import { answerBroken, declarationRefused, optionsRefused } from "./failures.ts";
 import { hostServices } from "./host-services.ts";
 import { declaredMetrics } from "./metrics.ts";
@@ -436,6 +437,11 @@ async function renewedLogin(
   check(engine, { failure });
   if (renewal === null) return null;
   const { ttl, maxTtl, period, owner: next } = renewal;
+  const times = { ttl: ttl ?? 0n, maxTtl: maxTtl ?? 0n, period: period ?? 0n };
+  const problem = timesProblem({ ...times, explicitMaxTtl: 0n });
+  if (problem !== null) {
+    throw answerBroken(engine.name, `answered the renewal of a login ${problem}`);
+  }
   return {
     ...(ttl === null ? {} : { ttl }),
     ...(maxTtl === null ? {} : { maxTtl }),

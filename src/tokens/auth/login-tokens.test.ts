@@ -15,7 +15,7 @@ import {
   refused,
   TEAM,
 } from "../../../tests/support/made/made-tokens.ts";
-import { LoginTokens } from "./login-tokens.ts";
+import { LoginTokens, renewedWithin } from "./login-tokens.ts";
 import type { TokensOptions } from "../tokens.ts";
 
 const MOUNT: MountRef = {
@@ -92,6 +92,16 @@ test("it lives as long as the role says, else as the mount says, and never longe
   assert.equal(await seconds({ ttl: HOUR }), 3600);
   assert.equal(await seconds({ maxTtl: 30n * MINUTE }), 1800);
   assert.equal(await seconds({ period: 10n * MINUTE, ttl: HOUR }), 600);
+  const periodic = await login({ period: 9n * HOUR });
+  assert.equal(periodic.auth.lease_duration, 8 * 3600);
+  assert.deepEqual(periodic.warnings, [
+    "the period of 9h0m0s was cut to 8h0m0s, the longest that its mount allows",
+  ]);
+  assert.deepEqual(renewedWithin({ period: 9n * HOUR, ttl: HOUR }, { maxTtl: () => HOUR }), {
+    period: HOUR,
+    ttl: HOUR,
+  });
+  assert.equal(renewedWithin(null, { maxTtl: () => HOUR }), null);
   const cut = await login({ ttl: 9n * HOUR });
   assert.equal(cut.auth.lease_duration, 8 * 3600);
   assert.deepEqual(cut.warnings, [

@@ -6,7 +6,7 @@ import { showDuration } from "@holdfast/shared/text/duration";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
-import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
+import type { LoginOffer, LoginRenewal } from "@holdfast/shared/endpoint/lease";
 import type { RequestContext, MountRef, Origin } from "@holdfast/shared/endpoint/request";
 import { provedName } from "../origin.ts";
 import type { Tokens } from "../tokens.ts";
@@ -47,6 +47,7 @@ export class LoginTokens {
     invariant(mount !== null, "a login goes to a mount");
     const life = this.#lifeOf(offer, mount);
     const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
+    const { renewable = true } = offer;
     const { metadata = {}, notes = {} } = offer;
     const token = await tokens.writes.create(
       {
@@ -56,7 +57,7 @@ export class LoginTokens {
         policies: policies.length === 0 && !withoutDefaultPolicy ? [DEFAULT] : policies,
         global: offer.global ?? false,
         ttl: life.ttl,
-        renewable: true,
+        renewable,
         terms: {
           parent: null,
           meta: { ...notes, ...metadata },
@@ -93,16 +94,20 @@ export class LoginTokens {
 
   /** Whoever logs in is told of a cut only where the role has asked for more than there is: that the
    *  usual time is longer than the longest is nothing that it could change. With a period only what the
-   *  role says is the most: neither mount nor server ends what is renewed in time. */
+   *  role says is the most in all: neither mount nor server ends what is renewed in time. But how long it lives
+   *  without being renewed is bounded by the mount. */
   #lifeOf(offer: LoginOffer, { uuid }: MountRef) {
     const found = this.#options.mounts.byUuid(uuid);
     if (found === null) throw methodGone();
     const { max } = this.#options;
-    const period = positiveOrNull(offer.period);
+    const wanted = positiveOrNull(offer.period);
     const own = positiveOrNull(offer.maxTtl);
-    if (period !== null) {
-      const ttl = own === null ? period : shorter(period, own);
-      return { ttl, longest: own, period, warnings: [] }; // no role has a period above its maximum
+    if (wanted !== null) {
+      const period = shorter(wanted, found.maxTtl());
+      const was = `${showDuration(wanted)} was cut to ${showDuration(period)}`;
+      const warnings =
+        wanted > period ? [`the period of ${was}, the longest that its mount allows`] : [];
+      return { ttl: own === null ? period : shorter(period, own), longest: own, period, warnings };
     }
     const bound = shorter(shorter(found.maxTtl(), own ?? max), max);
     const requested = positiveOrNull(offer.ttl);
@@ -110,8 +115,19 @@ export class LoginTokens {
     const cut = requested !== null && requested > bound;
     const was = () => `${showDuration(requested ?? 0n)} was cut to ${showDuration(bound)}`;
     const warnings = cut ? [`the lifetime of ${was()}, the longest that is allowed here`] : [];
-    return { ttl, longest: bound < max ? bound : null, period, warnings };
+    return { ttl, longest: bound < max ? bound : null, period: null, warnings };
   }
+}
+
+/** What a method says of somebody whom it knows still, within the bounds of its mount as they are now. */
+export function renewedWithin(
+  said: LoginRenewal | null,
+  mount: Pick<LoginMount, "maxTtl">,
+): LoginRenewal | null {
+  const period = positiveOrNull(said?.period);
+  return said === null || period === null
+    ? said
+    : { ...said, period: shorter(period, mount.maxTtl()) };
 }
 
 /** Of method and person, for people: what policies go by is the name in the origin. */

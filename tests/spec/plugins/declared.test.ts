@@ -2,6 +2,8 @@
 // says so.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
 import type { Config, DeclaredPlugin } from "../../../src/config/config.ts";
 import { type Answer, errorsOf } from "../../support/http-client.ts";
@@ -52,9 +54,12 @@ test("what blocks say is registered at unseal and on reload, and callers do not 
   assert.ok(!log.includes("ossifrage"));
   const own = /^secret small is declared in the configuration file and can be changed only there$/;
   const sha256 = server.place.putSmall();
-  const body = { command: "small.mjs", sha256, version: "v1.2.0", args: ["--silent"] };
+  const started = join(server.place.base, "started");
+  const args = ["--silent", `--counts=${started}`];
+  const body = { command: "small.mjs", sha256, version: "v1.2.0", args };
   assert.match(refusal(await server.call("DELETE", `${AT}?version=v1.2.0`)), own);
   assert.match(refusal(await server.call("POST", AT, { body: { ...body, version: "1.2" } })), own);
+  assert.ok(!existsSync(started), "nothing is started for what is refused");
 
   const [first] = config.plugins.declared;
   assert.ok(first !== undefined);

@@ -163,6 +163,93 @@ test("a login makes a token, which the plugin is asked about before it lives on"
   assert.equal((await server.call("GET", "auth/token/lookup-self", { token })).status, 403);
 });
 
+/** With tokens of the method, by what the plugin answers to a login; times in nanoseconds. */
+async function methodOf(t: { after(call: () => Promise<void>): void }) {
+  const server = await PluginServer.start(t);
+  await server.register({ type: "auth", args: [`--log=${server.log}`, "--auth"] });
+  await server.ok("POST", "sys/auth/small", { type: "small", config: { max_lease_ttl: "1h" } });
+  const login = (says: object) =>
+    server.call("POST", "auth/small/login", {
+      token: undefined,
+      body: { user: "ada", password: "right", says: { policies: ["default"], ...says } },
+    });
+  const renew = (token: string) =>
+    server.call("POST", "auth/token/renew-self", { token, body: {} });
+  const accessors = async () =>
+    (at(await server.ok("LIST", "auth/token/accessors"), "data", "keys") as unknown[]).length;
+  return { server, login, renew, accessors };
+}
+
+test("a login that no token can be made of is refused as the plugin's fault, and none is made", async (t) => {
+  const { login, accessors, renew } = await methodOf(t);
+  const before = await accessors();
+  const wrong: readonly [says: object, why: RegExp][] = [
+    [{ ttl: "-1" }, /a lifetime below zero/],
+    [{ maxTtl: "-1" }, /a longest lifetime below zero/],
+    [{ period: "-60000000000" }, /a period below zero/],
+    [{ explicitMaxTtl: "-1" }, /an explicit longest lifetime below zero/],
+    [{ numUses: "-1" }, /a number of uses/],
+    [{ numUses: "2147483648" }, /a number of uses/],
+    [{ tokenType: 2 }, /service tokens alone/],
+    [{ tokenType: 4 }, /service tokens alone/],
+    [{ tokenType: 77 }, /service tokens alone/],
+    [{ boundCidrs: ["10.0.0.0/8", "anywhere"] }, /an address range/],
+    [{ boundCidrs: ["10.0.0.0/33"] }, /an address range/],
+    [{ boundCidrs: Array.from({ length: 257 }, () => "10.0.0.1") }, /256 address ranges/],
+    [{ policies: ["Root"] }, /"root"/],
+    [{ policies: ["a b"] }, /no name of a policy/],
+    [{ policies: Array.from({ length: 1025 }, (_, i) => `p${i}`) }, /1024 policies/],
+    [{ policies: [], noDefaultPolicy: true }, /no policy at all/],
+    [{ note: 130 * 1024 }, /bytes to be kept/],
+  ];
+  for (const [says, why] of wrong) {
+    const answer = await login(says);
+    assert.equal(answer.status, 502, `${JSON.stringify(says).slice(0, 99)}: ${answer.text}`);
+    assert.match(texts(answer), why);
+  }
+  assert.equal(await accessors(), before, "nothing was made");
+  const renewed = await login({ renewal: { period: "-1" } });
+  const token = String(at(renewed, "auth", "client_token"));
+  assert.equal((await renew(token)).status, 502);
+});
+
+test("what a plugin grants to a login is bounded by its mount, a period too, also when it is renewed", async (t) => {
+  const { server, login, renew } = await methodOf(t);
+  const [minute, day] = ["60000000000", "86400000000000"];
+  const length = async (says: object) => {
+    const answer = await login(says);
+    assert.equal(answer.status, 200, answer.text);
+    return [at(answer, "auth", "lease_duration"), at(answer, "warnings") ?? null] as const;
+  };
+  assert.deepEqual(await length({ ttl: day }), [
+    3600,
+    ["the lifetime of 24h0m0s was cut to 1h0m0s, the longest that is allowed here"],
+  ]);
+  assert.deepEqual(await length({ period: day }), [
+    3600,
+    ["the period of 24h0m0s was cut to 1h0m0s, the longest that its mount allows"],
+  ]);
+  assert.deepEqual(await length({ ttl: "9223372036854775807" }).then(([seconds]) => seconds), 3600);
+  assert.deepEqual(await length({ period: day, explicitMaxTtl: minute }).then(([s]) => s), 60);
+  const periodic = await login({ period: minute, renewal: { period: day } });
+  const token = String(at(periodic, "auth", "client_token"));
+  const renewed = await renew(token);
+  assert.equal(at(renewed, "auth", "lease_duration"), 3600, renewed.text);
+
+  const bound = await login({
+    boundCidrs: ["192.0.2.0/24"],
+    numUses: "7",
+    tokenType: 1,
+    renewable: false,
+  });
+  assert.deepEqual([at(bound, "auth", "num_uses"), at(bound, "auth", "renewable")], [7, false]);
+  const elsewhere = String(at(bound, "auth", "client_token"));
+  assert.equal((await server.call("GET", "auth/small/echo", { token: elsewhere })).status, 403);
+  const once = await login({ renewable: false });
+  const kept = String(at(once, "auth", "client_token"));
+  assert.notEqual((await renew(kept)).status, 200);
+});
+
 test("its paths are open, ordinary or for sudo as it says, also while it cannot be started", async (t) => {
   const server = await PluginServer.start(t);
   const entry = await server.register();
@@ -225,6 +312,12 @@ test("an answer that is no JSON is given as what no browser runs", async (t) => 
   assert.equal(raw.headers["content-type"], "application/octet-stream");
   assert.equal(raw.headers["x-content-type-options"], "nosniff");
   assert.match(raw.text, /<script>/);
+  for (const status of [204, 304]) {
+    const bare = await server.call("GET", `small/raw/${status}`);
+    assert.deepEqual([bare.status, bare.text], [status, ""]);
+    assert.equal(bare.headers["content-length"], undefined, "nothing follows");
+    assert.equal(bare.headers["content-type"], undefined);
+  }
   const wrapped = await server.call("GET", "small/raw", {
     headers: { "X-Service-Wrap-TTL": "60s" },
   });

@@ -14,7 +14,9 @@ import {
   handleRequestReply,
   paths,
   type ProtoError,
+  type LeaseOptions,
   response as responseCodec,
+  type WireAuth,
   type WireRequest,
   type WireResponse,
 } from "@holdfast/plugin-sdk/wire/backend-messages";
@@ -36,6 +38,8 @@ const NO_WRAPPING = {
   sealWrap: false,
 };
 const SECOND = 1_000_000_000n;
+
+const NO_TIMES = { ttl: 0n, maxTtl: 0n, renewable: true, increment: 0n, issueTime: 0n };
 
 const MAX_BEGUN = 1000;
 
@@ -143,10 +147,7 @@ export class SmallEngine {
     const [first = "", ...rest] = path.split("/");
     switch (operation) {
       case "help":
-        return data({
-          help: "a small engine",
-          openapi: { paths: { "/kv/{key}": { get: { summary: "Read a value." } } } },
-        });
+        return await documentation(this.#of(call).config.get("documents") ?? "");
       case "rollback":
         return data({});
       case "renew":
@@ -181,6 +182,14 @@ export class SmallEngine {
       case "config":
       case "root":
         return data(seen(request));
+      case "headers": {
+        const said = Object.keys(seen(request).headers);
+        const headers = new Map([
+          ["X-Answer", { header: ["one", "two"] }],
+          ["X-Kept", { header: ["for itself"] }],
+        ]);
+        return answer({ data: JSON.stringify({ said }), headers });
+      }
       case "system":
         return data(await this.#system(call));
       case "fails":
@@ -206,7 +215,7 @@ export class SmallEngine {
       case "raw":
         return data({
           http_content_type: "text/html",
-          http_status_code: 200,
+          http_status_code: Number(rest[0] ?? "200"),
           http_raw_body: "<script>alert(1)</script>",
         });
       case "large":
@@ -308,11 +317,11 @@ export class SmallEngine {
   async #endOrRenew(request: WireRequest, call: Call<null>): Promise<Answer> {
     const { operation, secret, auth, path } = request;
     if (auth !== null) {
-      const { user } = JSON.parse(auth.internalData) as { user: string };
+      const { user, renewal } = JSON.parse(auth.internalData) as { user: string; renewal: Says };
       if ((await this.#get(call, `gone/${user}`)) !== null) {
         return refusal(ErrorType.permissionDenied, "permission denied");
       }
-      return answer({ auth });
+      return answer({ auth: { ...auth, ...said(renewal, auth.leaseOptions ?? NO_TIMES) } });
     }
     const { number } = JSON.parse(secret?.internalData ?? "{}") as { number: number };
     if (operation === "renew") {
@@ -334,7 +343,7 @@ export class SmallEngine {
   }
 
   async #login(request: WireRequest): Promise<Answer> {
-    const { user = "", password = "" } = JSON.parse(request.data) as Record<string, string>;
+    const { user = "", password = "", says = {} } = JSON.parse(request.data) as LoginBody;
     if (password !== "right") return refusal(ErrorType.userError, `no such user: ${user}`);
     const auth = authCodec.decode(EMPTY);
     return answer({
@@ -343,15 +352,15 @@ export class SmallEngine {
         displayName: user,
         policies: ["reader"],
         metadata: new Map([["user", user]]),
-        internalData: JSON.stringify({ user }),
+        internalData: JSON.stringify({ user, renewal: says.renewal ?? {} }),
         alias: null,
-        leaseOptions: {
+        ...said(says, {
           ttl: 60n * SECOND,
           maxTtl: 0n,
           renewable: true,
           increment: 0n,
           issueTime: 0n,
-        },
+        }),
       },
     });
   }
@@ -404,7 +413,130 @@ export class SmallEngine {
   }
 }
 
+/** As the public library writes it: with references, and with lists as reads. */
+async function documentation(how: string): Promise<Answer> {
+  const help = "a small engine";
+  switch (how) {
+    case "never":
+      return await new Promise<never>(() => {});
+    case "nonsense":
+      return data({
+        help,
+        openapi: {
+          components: { schemas: { Loop: { $ref: "#/components/schemas/Loop" } } },
+          paths: {
+            "/ok": { get: { summary: "It is fine.", parameters: 7, responses: [] } },
+            "/kv/{a}/{a}": { get: {} },
+            "/a b": { get: {} },
+            "no/slash": { get: {} },
+            "/loop": {
+              get: { operationId: {}, description: 5 },
+              post: {
+                requestBody: {
+                  content: {
+                    "application/json": { schema: { $ref: "#/components/schemas/Loop" } },
+                  },
+                },
+              },
+            },
+            "/odd": 5,
+          },
+        },
+      });
+    default:
+      return data({
+        help,
+        openapi: {
+          openapi: "3.0.2",
+          components: {
+            schemas: {
+              KvWriteRequest: {
+                type: "object",
+                required: ["value"],
+                properties: {
+                  value: { type: "string", description: "What to keep." },
+                  colours: { type: "array", items: { type: "string", enum: ["red", "blue"] } },
+                },
+              },
+            },
+          },
+          paths: {
+            "/kv/{key}": {
+              description: "A value.",
+              parameters: [
+                { name: "key", in: "path", description: "Its name.", schema: { type: "string" } },
+              ],
+              get: { summary: "Read a value.", operationId: "kv-read" },
+              post: {
+                summary: "Keep a value.",
+                requestBody: {
+                  content: {
+                    "application/json": {
+                      schema: { $ref: "#/components/schemas/KvWriteRequest" },
+                    },
+                  },
+                },
+                responses: { "204": { description: "empty body" } },
+              },
+            },
+            "/kv/": {
+              get: {
+                summary: "List values.",
+                parameters: [
+                  { name: "list", in: "query", schema: { type: "string", enum: ["true"] } },
+                ],
+              },
+            },
+            "/config": { get: { summary: "Read how it is configured." } },
+            "/open/{what}": { get: { summary: "Read what anybody may." } },
+          },
+        },
+      });
+  }
+}
+
 class Refused extends Error {}
+
+/** What a login is to be answered with, and its renewal; numbers as texts. */
+interface Says extends Partial<
+  Pick<WireAuth, "boundCidrs" | "noDefaultPolicy" | "policies" | "tokenType">
+> {
+  readonly ttl?: string;
+  readonly maxTtl?: string;
+  readonly renewable?: boolean;
+  readonly period?: string;
+  readonly numUses?: string;
+  readonly explicitMaxTtl?: string;
+  /** How long a text it keeps with the token. */
+  readonly note?: number;
+}
+
+interface LoginBody {
+  readonly user?: string;
+  readonly password?: string;
+  readonly says?: Says & { readonly renewal?: Says };
+}
+
+function said(says: Says, times: LeaseOptions): Partial<WireAuth> {
+  const { ttl, maxTtl, renewable = times.renewable, note } = says;
+  const { boundCidrs, noDefaultPolicy, policies, tokenType } = says;
+  const plain = { boundCidrs, noDefaultPolicy, policies, tokenType };
+  const { period, numUses, explicitMaxTtl } = says;
+  const numbers = Object.entries({ period, numUses, explicitMaxTtl }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, BigInt(text)] as const],
+  );
+  return {
+    ...Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(numbers),
+    ...(note === undefined ? {} : { metadata: new Map([["note", "x".repeat(note)]]) }),
+    leaseOptions: {
+      ...times,
+      renewable,
+      ttl: ttl === undefined ? times.ttl : BigInt(ttl),
+      maxTtl: maxTtl === undefined ? times.maxTtl : BigInt(maxTtl),
+    },
+  };
+}
 
 /** Begins processes until it may not. */
 async function bomb(): Promise<object> {
