@@ -57,9 +57,12 @@ export interface EngineType<E> {
   readonly reloadPlugin?: (engine: E, place: string) => Promise<void>;
   /** Why it answers nothing now though it was opened: what runs outside for it does not start, or does not begin. At once. Default: it answers. */
   readonly trouble?: (engine: E) => string | null;
-  /** Path items of an OpenAPI document, by path below the mount, where more is known than what is declared; null where it is not. Default:
-   *  what is declared. */
-  readonly described?: (engine: E) => Promise<JsonObject | null>;
+  /** Whether an engine that could not be opened may be the next time though nobody has done anything: then it is tried again, after pauses
+   *  that grow. Default: never. */
+  readonly triesAgain?: (error: unknown) => boolean;
+  /** For documents alone, where more is known of what it answers to than what is declared; a text: why it is not known now. Default: what is
+   *  declared. */
+  readonly described?: (engine: E) => Promise<readonly Endpoint<never>[] | string>;
   /** What its engines count. Default nothing. */
   readonly metrics?: MetricDeclarations;
   /** Secrets that end. Default none. */

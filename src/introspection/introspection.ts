@@ -51,12 +51,13 @@ export interface IntrospectionOptions {
   readonly version: string;
   readonly registry: Registry;
   /** Everything that is served in the namespace, for a caller that may be told of mounts; with
-   *  `generic` mounts as their type instead of each. */
+   *  `generic` mounts as their type instead of each. `sees`: what the caller will be shown of it. */
   readonly declarations: (
     caller: Caller | null,
     namespace: NamespaceRef,
     generic: boolean,
-  ) => readonly Described[];
+    sees: (endpoint: Described) => boolean,
+  ) => readonly Described[] | Promise<readonly Described[]>;
   readonly sight: Sight;
   readonly namespaces: { childrenOf(parent: NamespaceRef): readonly NamespaceRef[] };
   /** The configuration in force, without secrets. */
@@ -99,8 +100,9 @@ export class Introspection {
     namespace: NamespaceRef,
     generic: boolean,
   ): Promise<TextBody> {
-    const all = this.options.declarations(caller, namespace, generic);
-    const seen = all.map(await this.#sees(caller, namespace));
+    const sees = await this.#sees(caller, namespace);
+    const all = await this.options.declarations(caller, namespace, generic, sees);
+    const seen = all.map(sees);
     const known = this.#documents.get(all) ?? new RecentMap<string, TextBody>();
     this.#documents.set(all, known);
     const key = seen.map(Number).join("");

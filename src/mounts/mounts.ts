@@ -6,7 +6,13 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import { type Served, serve, type WritesTo } from "@holdfast/shared/endpoint/endpoint";
+import {
+  type Endpoint,
+  type Served,
+  serve,
+  serveMounted,
+  type WritesTo,
+} from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
@@ -53,6 +59,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   readonly orphans: Orphans;
   readonly moves: Moves;
   readonly #options: MountsOptions;
+  readonly #described = new WeakMap<readonly Endpoint<never>[], readonly Served[]>();
   readonly #types: MountTypes;
   readonly #table: Table;
   readonly #fixed: FixedMounts;
@@ -309,6 +316,23 @@ export class Mounts implements PathsTaken, NamespaceContents {
       return this.#routes.opened(type, record.options, opened.ref.engine).endpoints;
     }
     return this.#routes.of(type, record.options).endpoints;
+  }
+
+  /** What is known of a mount for documents beyond what is declared, and a text where it is not known now; null where nothing is. */
+  describedOf({ uuid }: MountRecord): Promise<readonly Served[] | string> | null {
+    const mount = this.#table.byUuid(uuid);
+    const { type = null, opened = null } = mount ?? {};
+    if (type?.described === undefined) return null;
+    if (opened === null) return Promise.resolve("it does not run");
+    const found = type.described(opened.ref.engine);
+    return found.then((said) => (typeof said === "string" ? said : this.#servedOf(said)));
+  }
+
+  /** The same list for the same one: documents are kept by it. */
+  #servedOf(said: readonly Endpoint<never>[]): readonly Served[] {
+    const served = this.#described.get(said) ?? serveMounted(said);
+    this.#described.set(said, served);
+    return served;
   }
 
   get ttls(): ServerTtls {

@@ -115,8 +115,8 @@ export class House {
         opened: () => this.#opened(),
         closing: () => this.#closing(host),
       },
-      declarations: (caller, namespace, generic) =>
-        caller === null ? this.endpoints : described.in(namespace, generic),
+      declarations: async (caller, namespace, generic, sees) =>
+        caller === null ? this.endpoints : await described.in(namespace, generic, sees),
       roleSteps: this.#roleSteps,
       primary,
       followers: () => this.followers,
@@ -140,6 +140,7 @@ export class House {
     const described = new DescribedMounts({
       mounts: this.rooms.mounts.mounts,
       own: this.endpoints,
+      timers,
     });
     this.#region = new PrimaryRegion(this.rooms.replication.performance, {
       store,

@@ -1,7 +1,7 @@
 // A mount whose engine is a plugin: requests, leases, logins and what is due, by the wire that plugins of others speak.
 
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
-import type { PathHelp } from "@holdfast/shared/endpoint/endpoint";
+import type { Endpoint, PathHelp } from "@holdfast/shared/endpoint/endpoint";
 import { WrittenElsewhere } from "@holdfast/shared/endpoint/failures";
 import {
   type LoginRenewal,
@@ -31,6 +31,7 @@ import {
 import { NO_TIME } from "@holdfast/plugin-sdk/wire/known-types";
 import { READ_ONLY_STORAGE } from "@holdfast/plugin-sdk/wire/storage";
 import type { ForeignCall, ForeignEngine, HeldProcess, OwnPlugin } from "../ports.ts";
+import { describedPaths } from "./api-documented.ts";
 import * as failures from "./failures.ts";
 import type { Choose, ForeignHost } from "./host.ts";
 import { Instance } from "./instance.ts";
@@ -55,6 +56,8 @@ import { innerRequest, type Inner, type Operation, placeOf, requestOf } from "./
 const WORK_WITHIN: Nanos = MINUTE;
 const HELP_WITHIN: Nanos = 5n * SECOND;
 const MAX_HELP = 1024 * 1024;
+const DESCRIBED_AGAIN: Nanos = 30n * SECOND;
+const NOT_DESCRIBED = "it has not said so, or not in time";
 /** Of paths that have given secrets; which is forgotten is looked at when it gives the next. */
 const MAX_ISSUING = 10_000;
 const EMPTY = new Uint8Array();
@@ -95,6 +98,8 @@ export class ForeignMount implements ForeignEngine {
   readonly #parts: ForeignMountParts;
   readonly #instance: Instance;
   readonly #issuing = new Set<string>();
+  #described: readonly Endpoint<never>[] | null = null;
+  #describedAgain: Nanos = 0n;
 
   private constructor(parts: ForeignMountParts) {
     this.#parts = parts;
@@ -391,18 +396,34 @@ export class ForeignMount implements ForeignEngine {
 
   // --- help ---
 
-  async described(): Promise<JsonObject | null> {
-    const found = await this.#help("");
-    return found?.paths ?? null;
+  /** Asked once, and again after a while where it did not say: one that is slow or gone is asked by nobody in the meantime. */
+  async described(): Promise<readonly Endpoint<never>[] | string> {
+    if (this.#described !== null) return this.#described;
+    const { clock } = this.#parts.needs;
+    if (this.trouble !== null) return "it does not run";
+    if (clock.elapsed() < this.#describedAgain) return NOT_DESCRIBED;
+    this.#describedAgain = clock.elapsed() + DESCRIBED_AGAIN;
+    try {
+      const found = await this.#document("");
+      if (found === null || !isObject(found["openapi"])) return NOT_DESCRIBED;
+      this.#described = describedPaths(found["openapi"], this.special);
+      return this.#described;
+    } catch {
+      return NOT_DESCRIBED;
+    }
   }
 
-  help(context: EngineRequest): Promise<PathHelp | null> {
+  async help(context: EngineRequest): Promise<PathHelp | null> {
     const { mount, path } = context;
     const taken = mount === null ? 0 : mount.path.split("/").length - 1;
-    return this.#help(path.segments.slice(taken).join("/"), context.signal);
+    const found = await this.#document(path.segments.slice(taken).join("/"), context.signal);
+    if (found === null) return null;
+    const { help, openapi } = found;
+    const paths = isObject(openapi) && isObject(openapi["paths"]) ? openapi["paths"] : {};
+    return { text: typeof help === "string" ? help : "", paths };
   }
 
-  async #help(path: string, signal?: AbortSignal): Promise<PathHelp | null> {
+  async #document(path: string, signal?: AbortSignal): Promise<JsonObject | null> {
     const { needs } = this.#parts;
     const wire = innerRequest("help", path, { id: needs.random.uuid() });
     const { response, err } = await this.call(
@@ -411,10 +432,7 @@ export class ForeignMount implements ForeignEngine {
       { signal, timeout: HELP_WITHIN },
     );
     if (err !== null || response === null || response.data.length > MAX_HELP) return null;
-    const data = await dataOf(response, this.#reading);
-    const { help, openapi } = data ?? {};
-    const paths = isObject(openapi) && isObject(openapi["paths"]) ? openapi["paths"] : {};
-    return { text: typeof help === "string" ? help : "", paths };
+    return (await dataOf(response, this.#reading)) ?? {};
   }
 
   get #reading(): Reading {
