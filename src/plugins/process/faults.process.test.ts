@@ -79,6 +79,61 @@ test("case 132: one that never prints is ended after its time", async () => {
   }
 });
 
+test("plugins that say nothing hold up others for a moment, and the next time not at all", async () => {
+  const [givesWayAfter, startsWithin] = [1234n * SECOND, 4321n * SECOND];
+  const moments: (() => void)[] = [];
+  const ends: (() => void)[] = [];
+  const system = new SystemTimers();
+  const timers: Timers = {
+    after: (delay, call) => {
+      const kept = new Map([
+        [givesWayAfter, moments],
+        [startsWithin, ends],
+      ]).get(delay);
+      if (kept === undefined) return system.after(delay, call);
+      kept.push(call);
+      return { cancel: () => {} };
+    },
+    turn: () => system.turn(),
+  };
+  const pass = (calls: (() => void)[]) => calls.splice(0).forEach((call) => call());
+  const processes = await place.open({}, { timers, givesWayAfter, startsWithin });
+  try {
+    let over = 0;
+    const silent = () =>
+      Array.from({ length: 6 }, async (_, i) => {
+        const program = place.program({ name: `silent-${i}`, args: ["--silent"] });
+        const { message } = await refusal(hold(processes, program));
+        assert.match(message, /timeout while waiting for plugin to start/);
+        over++;
+      });
+    const good = async (name: string) =>
+      say(await hold(processes, place.program({ name })), "echo", name);
+    const allOver = async () => {
+      await until(() => {
+        pass(moments);
+        pass(ends);
+        return over === 6;
+      });
+      over = 0;
+    };
+    const all = silent();
+    const first = good("first");
+    await until(() => ends.length === 4);
+    pass(moments);
+    assert.equal(await first, "first");
+    assert.equal(over, 0, "they were waited for by nobody");
+    await allOver();
+    all.push(...silent());
+    assert.equal(await good("second"), "second");
+    assert.equal(over, 0, "nor now, though none of them has given way");
+    await allOver();
+    await Promise.all(all);
+  } finally {
+    await processes.close();
+  }
+});
+
 test("case 135: one that fails again and again is started after pauses, and who comes meanwhile is told how long", async () => {
   let passed: Nanos = 0n;
   const clock: Clock = {

@@ -48,6 +48,11 @@ import { StartedProcess } from "./started-process.ts";
 import { Turns } from "./turns.ts";
 
 const STARTS_AT_ONCE = 4;
+/** Of those that were silent the last time: they wait for each other alone. */
+const SILENT_AT_ONCE = 2;
+/** After so long what starts only waits, and others need not. */
+const GIVES_WAY_AFTER: Nanos = 2n * SECOND;
+const MAX_SILENT = 1000;
 const STARTS_WITHIN: Nanos = MINUTE;
 const PROBES_WITHIN: Nanos = 15n * SECOND;
 const ID_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -86,6 +91,8 @@ export interface ProcessParts {
   readonly containers: ContainerRunner | null;
   /** Of handshakes. Default: a minute, and 15 s for one that is only asked what it is. */
   readonly startsWithin?: Nanos;
+  /** How long a start that is not done holds up others. Default two seconds. */
+  readonly givesWayAfter?: Nanos;
 }
 
 export class PluginProcesses implements Processes, PluginFiles {
@@ -94,6 +101,9 @@ export class PluginProcesses implements Processes, PluginFiles {
   readonly #world: SessionWorld;
   readonly #copies: PrivateCopies;
   readonly #turns = new Turns(STARTS_AT_ONCE);
+  readonly #silentTurns = new Turns(SILENT_AT_ONCE);
+  /** Keys of programs whose last start gave way and came to nothing. */
+  readonly #silent = new Set<string>();
   readonly #families = new Map<string, Family>();
   /** Programs of which new processes are made beside these. */
   readonly #old = new Set<Family>();
@@ -132,7 +142,7 @@ export class PluginProcesses implements Processes, PluginFiles {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#closing.abort(processesClosed());
-    await this.#turns.idle();
+    await Promise.all([this.#turns.idle(), this.#silentTurns.idle()]);
     const families = [...this.#families.values(), ...this.#old];
     await Promise.all([
       ...families.map((family) => family.stop()),
@@ -238,8 +248,29 @@ export class PluginProcesses implements Processes, PluginFiles {
     }
   }
 
+  /** One that says nothing holds up others for a moment, and the next time those alone that were as silent. */
   #start(program: Program, isProbe: boolean): Promise<StartedProcess> {
-    return this.#turns.take(() => this.#startNow(program, isProbe));
+    const { timers, givesWayAfter = GIVES_WAY_AFTER } = this.#parts;
+    const key = keyOf(program);
+    const turns = this.#silent.has(key) ? this.#silentTurns : this.#turns;
+    return turns.take(async (give) => {
+      let isLate = false;
+      const timer = timers.after(givesWayAfter, () => {
+        isLate = true;
+        give();
+      });
+      try {
+        const started = await this.#startNow(program, isProbe);
+        this.#silent.delete(key);
+        return started;
+      } catch (error) {
+        if (isLate && this.#silent.size < MAX_SILENT) this.#silent.add(key);
+        else if (!isLate) this.#silent.delete(key);
+        throw error;
+      } finally {
+        timer.cancel();
+      }
+    });
   }
 
   async #startNow(program: Program, isProbe: boolean): Promise<StartedProcess> {
