@@ -75,3 +75,56 @@ test("a region registers, pins and deletes at its primary, keeps its own process
   await ask(b, "DELETE", `${AT}?version=v1.2.3`);
   assert.equal((await a.call("GET", AT, { token })).status, 404);
 });
+
+test("a mount of a plugin that two regions share: one storage, keys of its own in each, and leases where they were given", async (t) => {
+  const place = new PluginPlace();
+  const settings = {
+    plugin_directory: place.directory,
+    plugin_tmpdir: place.temporary,
+    plugin_isolation: "none",
+  };
+  const { a, b, root: token } = await twoRegions(t, { a: { settings }, b: { settings } });
+  t.after(() => place.remove());
+  const call = (server: TestServer, method: string, path: string, body?: object) =>
+    server.call(method, `/v1/${path}`, { token, ...(body === undefined ? {} : { body }) });
+  const ok = async (server: TestServer, method: string, path: string, body?: object) => {
+    const answer = await call(server, method, path, body);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer;
+  };
+  await ok(a, "POST", "sys/plugins/catalog/secret/small", {
+    sha256: place.putSmall(),
+    command: "small.mjs",
+  });
+  await ok(b, "POST", "sys/mounts/both", { type: "small" });
+  for (const server of [a, b]) {
+    await until(async () => (await call(server, "GET", "both/pid")).status === 200);
+  }
+  const pids = await Promise.all([a, b].map((server) => ok(server, "GET", "both/pid")));
+  assert.notEqual(at(pids[0]!, "data", "pid"), at(pids[1]!, "data", "pid"), "each runs its own");
+
+  // Written in the second, by the first, and read in both.
+  await ok(b, "POST", "both/kv/a", { by: "b" });
+  for (const server of [a, b]) {
+    assert.deepEqual(at(await ok(server, "GET", "both/kv/a"), "data"), { by: "b" });
+  }
+  await ok(a, "POST", "both/kv/a", { by: "a" });
+  await until(async () => at(await ok(b, "GET", "both/kv/a"), "data", "by") === "a");
+
+  // What it says to be local stays where it was written.
+  await ok(a, "POST", "both/store/here/x", { value: "of a" });
+  assert.equal(at(await ok(a, "GET", "both/store/here/x"), "data", "value"), "of a");
+  assert.equal(at(await ok(b, "GET", "both/store/here/x"), "data", "value"), null);
+
+  const issued = await ok(b, "GET", "both/creds/usual");
+  const lease = { lease_id: String(at(issued, "lease_id")), sync: true };
+  await ok(b, "POST", "sys/leases/revoke", lease);
+  const number = String(at(issued, "data", "object"));
+  await until(
+    async () => at(await ok(a, "GET", `both/store/objects/${number}`), "data", "value") === "ended",
+  );
+  await ok(b, "DELETE", "sys/mounts/both");
+  for (const server of [a, b]) {
+    await until(async () => (await call(server, "GET", "both/kv/a")).status === 404);
+  }
+});
