@@ -38,7 +38,8 @@ export interface Facts {
   readonly stuckLeases: () => readonly MountFact[];
   readonly orphans: () => readonly MountFact[];
   /** Of plugins that are missing or do not start. */
-  readonly unloadedMounts: () => readonly MountFact[];
+  /** Tried again: by itself, and not by whoever mends it. */
+  readonly unloadedMounts: () => readonly (MountFact & { readonly isTriedAgain: boolean })[];
   /** Of credentials that engines rotate by themselves. The path is the one that shows how it stands. */
   readonly failedRotations: () => readonly MountFact[];
   readonly overdueRotations: () => readonly MountFact[];
@@ -272,10 +273,15 @@ export const CHECKS: readonly Check[] = [
     severity: "act",
     remedy: "holdfast secrets list; holdfast plugin reload -mounts SUBJECT when it is mended",
     find: (facts) =>
-      mounts(
-        facts.unloadedMounts(),
-        () => "the plugin of the mount is missing or does not start: its requests are refused",
-      ),
+      facts
+        .unloadedMounts()
+        .flatMap(({ isTriedAgain, ...mount }) =>
+          mounts([mount], () =>
+            isTriedAgain
+              ? "the plugin of the mount does not start and is tried again by itself: until then its requests are refused"
+              : "the plugin of the mount is missing or does not start: its requests are refused",
+          ),
+        ),
   },
   {
     code: "disk.reserve",

@@ -422,7 +422,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     await mount?.settled();
     if (mount !== null && mount.opened === null) {
       // Nothing has been in it: it goes as it came.
-      const cause = mount.trouble ?? "";
+      const cause = mount.cause ?? "";
       const texts = mount.troubleTexts ?? undefined;
       await this.rows.viewOf(record).write((tx) => this.rows.remove(tx, record));
       throw record.plugin === undefined
@@ -457,7 +457,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
 
   /** A plugin has refused them: it goes on with those that it had. */
   async #takeBackOptions(mount: Mount, { options }: MountRecord): Promise<never> {
-    const refused = failures.pluginNotStarted(mount.trouble ?? "", mount.troubleTexts ?? undefined);
+    const refused = failures.pluginNotStarted(mount.cause ?? "", mount.troubleTexts ?? undefined);
     await this.#options.shared.write((tx) => {
       const record = this.rows.current(tx, mount.record);
       if (record !== null) this.rows.put(tx, { ...record, options });
@@ -510,10 +510,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   /** Of plugins that are missing or do not start. */
-  unloaded(): MountRecord[] {
-    return [...this.#table.all()].flatMap(({ record, trouble }) => {
+  unloaded(): { readonly record: MountRecord; readonly isTriedAgain: boolean }[] {
+    return [...this.#table.all()].flatMap(({ record, trouble, isTriedAgain }) => {
       const isAtRest = record.state.kind === "active" && trouble !== null;
-      return isAtRest && record.plugin !== undefined ? [record] : [];
+      return isAtRest && record.plugin !== undefined ? [{ record, isTriedAgain }] : [];
     });
   }
 

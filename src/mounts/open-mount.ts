@@ -5,7 +5,8 @@ import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Instant, Nanos, Random, Timers } from "@holdfast/shared/world";
+import { MINUTE, SECOND, showSeconds } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
 import { unlessDamaged } from "../base/damage.ts";
 import { mountScope } from "../barrier/scope.ts";
 import type { Tx, View } from "../barrier/view.ts";
@@ -83,6 +84,16 @@ interface NewEngine {
  *  anew. */
 const MAX_MISSED = 10_000;
 
+/** Between tries to open an engine: a second, then twice as long each time. */
+const LONGEST_PAUSE: Nanos = 5n * MINUTE;
+const MAX_DOUBLINGS = 10;
+
+/** The next try to open an engine that is not there. */
+interface NextTry {
+  readonly timer: Timer;
+  readonly due: Nanos;
+}
+
 export class Mount {
   readonly #world: MountWorld;
   #type: EngineType<unknown> | null;
@@ -108,6 +119,10 @@ export class Mount {
   #trouble: string | null = "it is being opened";
   /** What whoever asks for it is told. */
   #troubleTexts: readonly string[] | null = null;
+  #tries = 0;
+  #nextTry: NextTry | null = null;
+  /** What is under way is such a try: nobody waits for it. */
+  #isTrying = false;
 
   constructor(
     world: MountWorld,
@@ -140,8 +155,20 @@ export class Mount {
 
   /** Also of one that is opened, and answers nothing though it is. */
   get trouble(): string | null {
-    if (this.#trouble !== null || this.#engine === null) return this.#trouble;
+    if (this.#trouble !== null || this.#engine === null) {
+      return this.#trouble === null ? null : `${this.#trouble}${this.#nextTryInWords()}`;
+    }
     return this.#type?.trouble?.(this.#engine.value) ?? null;
+  }
+
+  /** The same of one that is not opened, without what is done about it. */
+  get cause(): string | null {
+    return this.#trouble;
+  }
+
+  /** Nobody need do anything for it to be opened, if what kept it from that has passed. */
+  get isTriedAgain(): boolean {
+    return this.#nextTry !== null || this.#isTrying;
   }
 
   get troubleTexts(): readonly string[] | null {
@@ -171,6 +198,7 @@ export class Mount {
 
   /** Begins to open the engine. */
   open(): Promise<void> {
+    this.#beginAnew();
     return this.#next(() => this.#opening());
   }
 
@@ -187,6 +215,7 @@ export class Mount {
     commit: () => Promise<void>,
   ): Promise<void> {
     let trouble: unknown = null;
+    this.#beginAnew();
     await this.#next(async () => {
       try {
         await this.#replacement(type, version, commit);
@@ -217,7 +246,11 @@ export class Mount {
 
   /** The engine stops what it has begun; nothing of it reaches storage any more. */
   close(): Promise<void> {
-    return this.#next(() => this.#closing());
+    this.#beginAnew();
+    return this.#next(async () => {
+      this.#beginAnew(); // what was under way may have left one
+      await this.#closing();
+    });
   }
 
   /** Its record has changed. `type`: what it is of by now. */
@@ -311,8 +344,13 @@ export class Mount {
     const missed = this.#watched();
     try {
       await this.#install(await this.#opened(type));
+      if (this.#isTrying) {
+        const { path, accessor } = this.#record;
+        this.#world.log.info("a mount that could not be opened is open", { path, accessor });
+      }
     } catch (error) {
       this.#tellNotOpened(error);
+      this.#tryLater(error);
     }
     this.#missed = null;
     this.#show();
@@ -345,7 +383,10 @@ export class Mount {
       this.#type = type;
       await this.#install(next);
     } catch (error) {
-      if (this.#engine === null) this.#tellNotOpened(error);
+      if (this.#engine === null) {
+        this.#tellNotOpened(error);
+        this.#tryLater(error);
+      }
       throw error;
     } finally {
       this.#missed = null;
@@ -382,6 +423,7 @@ export class Mount {
     this.#life = life;
     this.#engine = { value };
     this.#trouble = null;
+    this.#beginAnew();
   }
 
   async #end({ type, value, life }: NewEngine): Promise<void> {
@@ -395,12 +437,49 @@ export class Mount {
   }
 
   #tellNotOpened(error: unknown): void {
+    const before = this.#trouble;
     // Only a Failure is known to hold no secret.
     this.#trouble = error instanceof Failure ? describe(error) : "its engine could not be opened";
     this.#troubleTexts = error instanceof Failure ? error.texts : null;
     const { path, accessor } = this.#record;
     const cause = this.#trouble;
-    this.#world.log.error("a mount could not be opened", { path, accessor, cause });
+    const level = this.#isTrying && cause === before ? "debug" : "error";
+    this.#world.log[level]("a mount could not be opened", { path, accessor, cause });
+  }
+
+  #tryLater(error: unknown): void {
+    const seconds = error instanceof Failure ? (error.retryAfter ?? 0) : 0;
+    if (this.#type?.triesAgain?.(error) !== true || !Number.isFinite(seconds)) return;
+    const doubled = SECOND << BigInt(Math.min(this.#tries, MAX_DOUBLINGS));
+    const atLeast = BigInt(Math.ceil(seconds)) * SECOND;
+    const grown = doubled < LONGEST_PAUSE ? doubled : LONGEST_PAUSE;
+    const pause = grown > atLeast ? grown : atLeast;
+    const { clock, timers } = this.#world;
+    this.#nextTry?.timer.cancel();
+    const timer = timers.after(pause, () => {
+      this.#nextTry = null;
+      this.#tries++;
+      this.#isTrying = true;
+      void this.#next(() => this.#opening()).finally(() => {
+        this.#isTrying = false;
+        this.#found = undefined;
+      });
+    });
+    this.#nextTry = { timer, due: clock.elapsed() + pause };
+  }
+
+  /** Somebody opens or closes it: the pauses are short again. */
+  #beginAnew(): void {
+    this.#nextTry?.timer.cancel();
+    this.#nextTry = null;
+    this.#tries = 0;
+  }
+
+  #nextTryInWords(): string {
+    if (this.#isTrying) return "; it is tried again just now";
+    if (this.#nextTry === null) return "";
+    const left = this.#nextTry.due - this.#world.clock.elapsed();
+    return `; it is tried again in ${showSeconds(left > SECOND ? left : SECOND)}`;
   }
 
   /** Kept for the time when it cannot be opened. */
@@ -515,9 +594,10 @@ export class Mount {
     const engine = this.#engine;
     const disabling = state.kind === "disabling";
     if (disabling && engine === null) return null; // it is as good as gone
-    const cause = this.#trouble ?? "it is closed";
-    const refusal = () =>
-      plugin === undefined ? failures.notReady(cause) : failures.notLoaded(path, cause);
+    const refusal = () => {
+      const cause = this.trouble ?? "it is closed";
+      return plugin === undefined ? failures.notReady(cause) : failures.notLoaded(path, cause);
+    };
     const kept = () => (type.closed === undefined ? null : local.get(seenKey(uuid), seenCodec));
     const endpoints =
       engine === null
@@ -525,7 +605,8 @@ export class Mount {
         : disabling
           ? routes.leaving(type, options, engine.value)
           : routes.opened(type, options, engine.value);
-    const waits = engine === null && plugin !== undefined && this.#underWay > 0;
+    const isOpening = this.#underWay > 0 && !this.#isTrying;
+    const waits = engine === null && plugin !== undefined && isOpening;
     const opening = waits ? this.#last : null;
     return { ref: this.#ref, taken: segmentsOf(path).length, opening, endpoints };
   }

@@ -45,7 +45,9 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     },
     unloadedMounts: () => {
       const unloaded = isOpen() ? rooms.mounts.mounts.unloaded() : [];
-      return unloaded.flatMap(({ uuid }) => mountFact(uuid, 1));
+      return unloaded.flatMap(({ record, isTriedAgain }) =>
+        mountFact(record.uuid, 1).map((fact) => ({ ...fact, isTriedAgain })),
+      );
     },
     failedRotations: () => concerns("rotation-failed"),
     overdueRotations: () => concerns("rotation-overdue"),

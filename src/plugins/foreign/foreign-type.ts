@@ -9,6 +9,7 @@ import type {
 } from "@holdfast/plugin-sdk/engine";
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { Nanos } from "@holdfast/shared/world";
+import { passes } from "../passing.ts";
 import type { OwnPlugin } from "../ports.ts";
 import { SETS } from "./api.ts";
 import type { ForeignMount } from "./foreign-mount.ts";
@@ -66,6 +67,7 @@ export function foreignType({ kind, name, open }: ForeignTypeOptions): Type {
     },
     running: (mount): RunningProgram => mount.running,
     trouble: (mount) => mount.trouble,
+    triesAgain: passes,
     lead: (mount) => mount.lead(),
     close: (mount) => mount.close(),
     ...othersOf(kind),

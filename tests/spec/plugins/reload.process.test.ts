@@ -225,3 +225,42 @@ test("a mount whose plugin is gone when the server is unsealed is what needs att
   await server.pid();
   assert.deepEqual(await codes(), []);
 });
+
+test("a mount whose plugin lacked something that passes is opened by itself, and says that it is tried; one with another file is not", async (t) => {
+  const server = await PluginServer.start(t);
+  const flag = join(server.place.base, "flag");
+  const args = [`--log=${server.log}`, `--fails-while=${flag}`];
+  await server.register({ args });
+  await server.register({ name: "other", command: "other.mjs" });
+  assert.equal((await server.mount("small")).status, 204);
+  assert.equal((await server.mount("other", { type: "other" })).status, 204);
+  await server.ok("POST", "sys/seal");
+  writeFileSync(flag, "");
+  server.place.putSmall("other.mjs", "another file");
+  await server.test.unseal(server.opened.shares);
+  const troubles = async () => {
+    const { items } = await server.data("sys/attention");
+    const found = items as { code: string; subject: string; text: string }[];
+    return new Map(
+      found.flatMap(({ code, subject, text }) =>
+        code === "mount.not-loaded" ? [[subject, text] as const] : [],
+      ),
+    );
+  };
+  const isRetried = async () =>
+    /is tried again by itself/.test((await troubles()).get("small/") ?? "");
+  await until(isRetried);
+  const texts = await troubles();
+  assert.doesNotMatch(texts.get("other/") ?? "", /tried again/);
+  const mount = await server.data("sys/mounts/small");
+  assert.equal(mount["state"], "unloaded");
+  assert.match(String(mount["trouble"]), /exited with code 3.*; it is tried again/);
+  const other = await server.data("sys/mounts/other");
+  assert.match(String(other["trouble"]), /checksums did not match/);
+  assert.doesNotMatch(String(other["trouble"]), /tried again/);
+  const refused = await server.call("GET", "small/pid");
+  assert.equal(refused.status, 503, "nobody waits for the next try");
+  rmSync(flag);
+  await until(async () => (await server.call("GET", "small/pid")).status === 200);
+  assert.deepEqual([...(await troubles()).keys()], ["other/"]);
+});
