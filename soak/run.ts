@@ -23,6 +23,7 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./disk/powerloss.ts";
 import { failover, failoverPlant } from "./replication/failover.ts";
+import { replicationLines } from "./replication/lines.ts";
 import { filterChanges } from "./regions/filter-changes.ts";
 import { five } from "./regions/five.ts";
 import { regionClocks } from "./regions/region-clocks.ts";
@@ -70,6 +71,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   replication    walks of clusters: simulated, then on processes  --n N (50)  --rounds N (200)
   failover       histories of clients over failovers  --rounds N (20)  --clients N (16)
   replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
+  replication-lines  kills, slow and one-way lines between two clusters  --n N (20 kills)  --only TEXT (all)
   replication-port   strangers at the cluster port of a primary   --n N (100000)
   regions        the authoritative region cut off   --rounds N (50)  --n N (20 tokens)
   region-credentials  credentials of two regions, the link up and down  --n N (600 s)
@@ -115,6 +117,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   replication: ["n", "rounds", "seed", "plant"],
   failover: ["rounds", "clients", "seed", "plant"],
   "replication-kills": ["stride", "only"],
+  "replication-lines": ["n", "only", "seed"],
   "replication-port": ["n"],
   regions: ["rounds", "n", "plant"],
   "region-credentials": ["n", "seed", "plant"],
@@ -247,6 +250,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   failover: ({ rounds = 20, clients }, plant) =>
     failover({ rounds, clients, seed, say, ...(plant ? { plant: failoverPlant(seed) } : {}) }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
+  "replication-lines": ({ n = 20, only }) => replicationLines({ kills: n, only, seed, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),
   regions: ({ rounds = 50, n = 20 }, plant) =>
     regions({ rounds, n, say, ...(plant ? { plant: "late-dialling" } : {}) }),
