@@ -64,7 +64,7 @@ export class Actions {
         return;
       case "trim":
         return scene.begin(`trim of ${cluster.name}`, [cluster], () =>
-          cluster.trim(prng.fork("trim")),
+          this.#trim(cluster, prng.fork("trim")),
         );
       case "join":
         return this.#join(prng);
@@ -217,6 +217,17 @@ export class Actions {
       scene.tails.set(cluster.name, [...(scene.tails.get(cluster.name) ?? []), tail]);
     }
     await cluster.follow(primary, scene.newId(cluster, primary));
+  }
+
+  async #trim(cluster: SimCluster, prng: Prng): Promise<void> {
+    const { ledger, tails } = this.#scene;
+    await cluster.trim(prng);
+    const { spot } = cluster.seen;
+    const first = cluster.running?.store.tail?.first;
+    if (first === undefined || spot === null) return;
+    for (const tail of tails.get(cluster.name) ?? []) {
+      if (tail.first < first && ledger.isBefore(tail.spot, spot)) tail.first = first;
+    }
   }
 
   #revoke(prng: Prng): void {

@@ -24,7 +24,8 @@ const SECONDARIES = "core/replication/dr/secondaries/";
 /** The log of a cluster when it was told to give it up. */
 export interface Tail {
   readonly spot: Spot;
-  readonly first: bigint;
+  /** What is trimmed before it is given up is kept nowhere. */
+  first: bigint;
 }
 
 export interface Admitted {

@@ -42,6 +42,13 @@ const FOUND: readonly (readonly [
     {},
     "force done",
   ],
+  [
+    87_746_272,
+    249,
+    "what is trimmed after a cluster was told to give up its log, and before it does, is kept nowhere",
+    {},
+    "force done",
+  ],
 ];
 
 test("whatever goes wrong between clusters, nothing that was answered is lost, and at rest all hold the same", async () => {
