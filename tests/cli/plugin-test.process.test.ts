@@ -69,7 +69,7 @@ test("a plugin of another SDK is tried by what it answers, and what it does badl
   const good = await findings([small, "-args", "--multiplexes"], 0);
   const found = new Map(good.all.map(({ check, found: what }) => [check, what]));
   assert.equal(found.get("declares its paths"), "any path; 3 without a token, 2 with sudo");
-  assert.equal(found.get("documents itself"), "an OpenAPI document of 1 paths");
+  assert.equal(found.get("documents itself"), "an OpenAPI document of 4 paths");
   assert.match(found.get("read where nothing is") ?? "", /unsupportedPath/);
   const checksOf = async (...args: string[]) => {
     const { wrong, stderr } = await findings([small, ...args], 1);
