@@ -1,31 +1,18 @@
 // A secondary at work: it finds its primary, follows its log, takes over rows where that is not enough, and fetches keys.
-// What it has to remember lies in rows of this cluster alone. Loaded when a cluster first has something to do with others.
+// What it has to remember lies in rows of this cluster alone; whom it follows, and what that tells of others, is beside
+// (`whom-followed.ts`, `set-learned.ts`). Loaded when a cluster first has something to do with others.
 
-import { X509Certificate } from "node:crypto";
-import { base64 } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
-import type { Log } from "@holdfast/shared/log";
 import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
-import type { Instant, Nanos, Random } from "@holdfast/shared/world";
+import type { Instant, Random } from "@holdfast/shared/world";
 import type { Barrier } from "../../barrier/barrier.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 import { Recurring } from "../../base/recurring.ts";
-import type { HelloAnswer } from "../../cluster/hello.ts";
-import { isClusterId, isRegionName, isSerial, type ReplicationKind } from "../../cluster/names.ts";
 import type { PeerLink } from "../../cluster/peer-link.ts";
-import type { Store } from "../../storage/store.ts";
-import {
-  clusterAddressText,
-  isCalled,
-  parseClusterAddress,
-  usableAddresses,
-  usableApiAddress,
-} from "../addresses.ts";
 import { placesIn } from "../applied/applied-place.ts";
 import { SurplusRows } from "../cascades/surplus-rows.ts";
 import { logStand } from "../cascades/log-stand.ts";
-import { TellingFormer } from "../cascades/telling-former.ts";
 import { isCopying } from "../data/shared-data.ts";
 import { peerUnproven } from "../failures.ts";
 import type { ReplicationFigures } from "../figures.ts";
@@ -33,27 +20,10 @@ import type { Heard } from "../heard.ts";
 import { fetchCertificate, fetchKeys, sendOrphans } from "../joining/calls.ts";
 import { showKeysVersion } from "../joining/key-bundle.ts";
 import { type Membership, putMembership, storedMembership } from "../joining/membership.ts";
-import {
-  isRevoked,
-  putRevokedClusters,
-  putRevokedThere,
-  storedRevokedThere,
-} from "../joining/primary-rows.ts";
 import { isRenewalDue } from "../joining/secondaries.ts";
-import { provesEpoch } from "../joining/proofs.ts";
 import type { ReplicationOptions } from "../options.ts";
 import { putMark, storedMark } from "../stream/mark.ts";
-import {
-  addressesOf,
-  after,
-  type Epoch,
-  isNext,
-  isOlder,
-  type Secondary,
-  surplusOf,
-} from "../roles/role.ts";
-import type { StoredRole } from "../roles/stored-role.ts";
-import { readDecision } from "../stream/decision.ts";
+import { addressesOf, type Secondary, surplusOf } from "../roles/role.ts";
 import { noAddress } from "../stream/failures.ts";
 import {
   logReceiver,
@@ -61,7 +31,7 @@ import {
   type ReceiverStatus,
   sharedReceiver,
 } from "../stream/receiver.ts";
-import { ADDRESSES, MAX_EVACUATIONS, type SetMember, type Sibling } from "../stream/messages.ts";
+import { MAX_EVACUATIONS } from "../stream/messages.ts";
 import {
   type CallOutcome,
   type Connection,
@@ -70,24 +40,12 @@ import {
   type ReceiverPorts,
 } from "../stream/receiving.ts";
 import type { SetFromAbove } from "../topology/set-members.ts";
-import { type DialingWorld, linkTo } from "./dialing.ts";
+import { linkTo } from "./dialing.ts";
 import type { Divergent } from "./divergent.ts";
-import { type Answered, exchange, tellDisowned, tellSuperseded, tellUnclaimed } from "./fencing.ts";
 import type { Orphans } from "./orphans.ts";
-import { readable } from "./siblings.ts";
-import {
-  putSiblings,
-  putSiblingsRevoked,
-  storedSiblings,
-  storedSiblingsRevoked,
-  type Upstream,
-} from "./upstream.ts";
-
-/** The other secondaries, and the certificates of those that are none any more. */
-interface Siblings {
-  readonly siblings: readonly Sibling[];
-  readonly revoked: readonly string[];
-}
+import { SetLearned, type SetLearnedWorld } from "./set-learned.ts";
+import type { Upstream } from "./upstream.ts";
+import { secondaryIn, WhomFollowed, type WhomFollowedWorld } from "./whom-followed.ts";
 
 const UNREACHED = "the primary was not reached";
 
@@ -96,29 +54,18 @@ export interface LinkFailure {
   readonly message: string;
 }
 
-export interface ReceivingWorld extends DialingWorld {
-  readonly kind: ReplicationKind;
-  readonly store: Store;
+export interface ReceivingWorld extends WhomFollowedWorld, SetLearnedWorld {
   readonly barrier: Barrier;
-  readonly signedEpoch?: (epoch: Epoch) => Uint8Array;
-  /** Of the rows of that kind. */
-  readonly view: View;
   /** Of those that are of this cluster alone. */
   readonly own: View;
-  readonly role: StoredRole;
   readonly divergent: Divergent;
   readonly orphans: Orphans;
   readonly heard: Heard;
   readonly random: Random;
-  readonly log: Log;
   readonly figures: ReplicationFigures;
-  readonly version: string;
-  readonly clusterId: () => string;
   readonly apiAddress: () => string;
-  readonly clusterAddress: () => string;
   readonly region: () => string;
   readonly takeKeys: ReplicationOptions["takeKeys"];
-  readonly takeTicketsFrom: ReplicationOptions["takeTicketsFrom"];
   readonly followers?: ReplicationOptions["followers"];
   readonly evacuations?: ReplicationOptions["evacuations"];
   readonly countLeases?: ReplicationOptions["countLeases"];
@@ -126,8 +73,6 @@ export interface ReceivingWorld extends DialingWorld {
   readonly around?: ReplicationOptions["around"];
   /** It has another certificate from here on. */
   readonly renewed: (member: Membership) => void;
-  /** The primary has told whom it has revoked, and it is stored. */
-  readonly revoked: () => void;
 }
 
 export class Receiving {
@@ -136,18 +81,14 @@ export class Receiving {
   readonly #receiver: Receiver;
   readonly #renewing: Recurring;
   readonly #handing: Recurring;
-  readonly #asking: Recurring;
-  readonly #telling: TellingFormer;
+  readonly #whom: WhomFollowed;
+  readonly #learned: SetLearned;
   readonly #ahead: SurplusRows | null = null;
   readonly #closing = new AbortController();
   readonly #closed = Promise.withResolvers<never>();
   #mark: bigint | null;
-  #apiAddress = "";
   #lastFailure: LinkFailure | null = null;
-  #siblings: Siblings;
   #connection: Connection | null = null;
-  #isLogged = false;
-  #fromAbove: (Omit<SetFromAbove, "ago"> & { readonly at: Nanos }) | null = null;
 
   constructor(world: ReceivingWorld, upstream: Upstream) {
     this.#world = world;
@@ -155,7 +96,6 @@ export class Receiving {
     const { store, clock, timers, log, random, barrier, view, own } = world;
     this.#closed.promise.catch(() => {}); // who waits for it hears of it
     this.#mark = storedMark(own);
-    this.#siblings = { siblings: storedSiblings(view), revoked: storedSiblingsRevoked(view) };
     this.#renewing = new Recurring({
       trouble: "could not renew the certificate of this secondary",
       run: () =>
@@ -173,20 +113,17 @@ export class Receiving {
       timers,
       log,
     });
-    this.#asking = new Recurring({
-      trouble: "could not find out who leads the set",
-      run: () => this.#askWhoLeads(),
-      atOnce: false,
-      timers,
-      log,
-    });
-    this.#telling = new TellingFormer({
-      timers,
-      log,
-      exchange: (addresses) =>
-        exchange(addresses, this.#upstream.member, this.#role.epoch, world, {
-          signal: this.#closing.signal,
-        }),
+    this.#learned = new SetLearned(world);
+    this.#whom = new WhomFollowed(world, {
+      member: () => this.#upstream.member,
+      ahead: () => this.#ahead,
+      goBack: (last) => {
+        this.#receiver.goBack(last);
+        world.heard.goBack(last);
+      },
+      nameOf: (cluster) => this.#learned.nameOf(cluster),
+      expect: () => this.expect(),
+      closing: this.#closing.signal,
     });
     const ports: LinkPorts = {
       open: (address) => linkTo(address, this.#upstream.member, world),
@@ -201,7 +138,7 @@ export class Receiving {
         ...(world.kind === "performance" ? logStand(store) : {}),
       }),
       epoch: () => this.#role.epoch.number,
-      accept: (answer) => this.#accept(answer),
+      accept: (answer) => this.#whom.accept(answer),
       keys: (link) => this.#fetchKeys(link),
       // Who stands in for the primary may have made others of the same number.
       keysVersion: () => (this.#role.keysDue ? "" : showKeysVersion(barrier.keysVersion)),
@@ -215,7 +152,7 @@ export class Receiving {
       called: (outcome) => {
         world.heard.called(outcome);
         if (outcome.kind !== "takes") this.#note(outcome);
-        if (outcome.kind === "refuses") this.#asking.wake();
+        if (outcome.kind === "refuses") this.#whom.ask();
       },
       compared: (isEqual) => {
         world.heard.compared(isEqual);
@@ -226,14 +163,12 @@ export class Receiving {
         if (connection !== null) this.#handing.wake();
       },
       ended: (final) => this.#end(final.index),
-      learned: (apiAddress, clusterAddresses, others) => {
-        this.#learn(apiAddress, clusterAddresses, others.failover);
-        this.#learnSiblings(others);
-        this.#learnRevoked(others.revokedClusters);
-      },
+      learned: this.#learned.learn,
       ...(world.around === undefined
         ? {}
-        : { around: { ...world.around, learned: (members) => this.#learnMembers(members) } }),
+        : {
+            around: { ...world.around, learned: (members) => this.#learned.learnMembers(members) },
+          }),
     };
     const parts = {
       store,
@@ -265,15 +200,9 @@ export class Receiving {
     });
   }
 
-  #learnMembers(members: readonly SetMember[]): void {
-    this.#fromAbove = { by: this.#role.epoch.cluster, at: this.#world.clock.elapsed(), members };
-  }
-
   /** Of whom the primary has told, and how long ago; null where it has not. */
   get fromAbove(): SetFromAbove | null {
-    const from = this.#fromAbove;
-    if (from === null) return null;
-    return { ...from, ago: this.#world.clock.elapsed() - from.at };
+    return this.#learned.fromAbove;
   }
 
   #settle(): void {
@@ -440,15 +369,14 @@ export class Receiving {
 
   /** Of the primary, as it says itself. */
   get apiAddress(): string {
-    return this.#apiAddress;
+    return this.#learned.apiAddress;
   }
 
   open(): void {
     this.#receiver.open();
     this.#renewing.open();
     this.#handing.open();
-    this.#asking.open();
-    this.#telling.open();
+    this.#whom.open();
   }
 
   async close(): Promise<void> {
@@ -456,8 +384,7 @@ export class Receiving {
     this.#closing.abort(reason);
     this.#closed.reject(reason);
     await this.#renewing.close();
-    await this.#asking.close();
-    await this.#telling.close();
+    await this.#whom.close();
     const handing = this.#handing.close(); // what it waits for ends with the receiver
     await this.#receiver.close();
     await handing;
@@ -484,134 +411,7 @@ export class Receiving {
   }
 
   get #role(): Secondary {
-    const { now } = this.#world.role;
-    if (now.mode !== "secondary") throw peerUnproven("this cluster is no secondary any more");
-    return now;
-  }
-
-  /** A later epoch of the same authority is proved by it; an earlier one is a primary that was superseded. */
-  async #accept(answer: HelloAnswer): Promise<void> {
-    const known = this.#role.epoch;
-    const epoch = epochOf(answer);
-    // One that refuses sends nothing, and its reason says more.
-    if (isOlder(epoch, known) && readDecision(answer.decision)?.kind === "refuse") return;
-    const heard = { do: "heard", epoch, known: this.#role.known ?? [] } as const;
-    after(this.#role, heard, this.#upstream.member.kind); // throws where it is older
-    if (isOlder(known, epoch)) await this.#hearEpoch(answer, epoch);
-    else if (this.#world.kind === "performance" && this.#role.superseded === true) {
-      await this.#hearFollowed(answer, epoch);
-    }
-    await this.#hearRegion(answer.region);
-  }
-
-  /** Of performance replication another cluster may have begun it, which stands in for the one that was followed: by the same authority. */
-  async #hearEpoch(answer: HelloAnswer, epoch: Epoch): Promise<void> {
-    const { role, kind } = this.#world;
-    const proof = this.#proofOf(answer, epoch);
-    const now = this.#role;
-    const { cluster: before } = now.epoch;
-    const step = { do: "heard", epoch, known: now.known ?? [] } as const;
-    if (kind === "dr") return void (await role.step(step));
-    await role.step({ ...step, proof }, (tx) => this.#giveUp(tx, epoch));
-    this.#goBack(epoch);
-    if (before !== epoch.cluster) this.#tellMoved(now, epoch);
-  }
-
-  /** It was heard of before it was reached. */
-  async #hearFollowed(answer: HelloAnswer, epoch: Epoch): Promise<void> {
-    const { role } = this.#world;
-    const proof = this.#proofOf(answer, epoch);
-    const now = this.#role;
-    await role.step({ do: "followed", epoch, proof }, (tx) => this.#giveUp(tx, epoch));
-    this.#goBack(epoch);
-    this.#tellMoved(now, epoch);
-  }
-
-  #giveUp(tx: Tx, epoch: Epoch): void {
-    const { log } = this.#world;
-    if (this.#ahead?.beginIn(tx, epoch) !== true) return;
-    log.warn("the new primary lacks entries that are here: they are given up, and kept apart", {
-      event: "replication.gone-back",
-      epoch: epoch.number,
-      last_in_common: String(BigInt(epoch.first) - 1n),
-    });
-  }
-
-  /** What the one of before has told of beyond is missing nowhere. */
-  #goBack({ first }: Epoch): void {
-    const last = BigInt(first) - 1n;
-    this.#receiver.goBack(last);
-    this.#world.heard.goBack(last);
-  }
-
-  /** Throws unless the authority that is trusted here has signed for it. */
-  #proofOf({ epochProof }: HelloAnswer, epoch: Epoch): string {
-    const { set, kind, authority } = this.#upstream.member;
-    if (kind === "performance" && isRevoked(this.#world.view, epoch.cluster)) {
-      throw peerUnproven(
-        "the primary that was followed has revoked the cluster that leads in its place",
-      );
-    }
-    if (!provesEpoch(epochProof, new X509Certificate(authority), { set, kind, epoch })) {
-      throw peerUnproven("the primary names a later epoch, and no proof of it");
-    }
-    return base64(epochProof);
-  }
-
-  /** The one of before may be there still, and is to hear of it. */
-  #tellMoved({ known, address }: Secondary, { number: epoch, cluster }: Epoch): void {
-    this.#world.log.info("another cluster leads in the place of the primary, and is followed", {
-      event: "replication.primary-moved",
-      epoch,
-      cluster,
-    });
-    this.#telling.tell([...new Set([...(known ?? []), address])].filter((one) => one !== ""));
-  }
-
-  /** Kept: who names it while the primary is out of reach is told that, and not that there is no such region. */
-  async #hearRegion(region: string): Promise<void> {
-    const { role, store } = this.#world;
-    if (!isRegionName(region) || region === this.#role.region || store.locked) return;
-    await role.step({ do: "named", region });
-  }
-
-  /** One that refuses may know of a later primary; or there is one known here, which it is to hear of. */
-  async #askWhoLeads(): Promise<void> {
-    const { role, view, log } = this.#world;
-    const now = this.#role;
-    const { member } = this.#upstream;
-    const answer = await exchange(addressesOf(now), member, now.epoch, this.#world);
-    if (answer === null) return;
-    const { leading } = answer;
-    if (isRefuted(now, answer)) {
-      // Both say to lead. Whoever took over has said that the other one is not to be believed: operators decide.
-      if (isRevoked(view, leading.cluster)) return this.#tellDisowned(now.epoch, leading);
-      await this.#refute(now.epoch, leading);
-    }
-    if (!isNext(this.#role.epoch, leading)) return;
-    if (isRevoked(view, leading.cluster)) return; // the one that refuses has not heard of that
-    await role.step({ do: "superseded", epoch: leading });
-    const named = this.#siblings.siblings.find((one) => one.cluster === leading.cluster);
-    tellSuperseded(log, leading, named?.id ?? "");
-  }
-
-  /** Said once. */
-  #tellDisowned({ number: epoch, cluster }: Epoch, former: Epoch): void {
-    if (this.#isLogged) return;
-    this.#isLogged = true;
-    tellDisowned(this.#world.log, { epoch, cluster }, former);
-  }
-
-  /** One that the primary has revoked has said that it leads, while this cluster heard nothing else. */
-  async #refute(claimed: Epoch, leading: Epoch): Promise<void> {
-    const { role, view, log, takeTicketsFrom } = this.#world;
-    if (this.#role.epoch !== claimed) return;
-    await role.step({ do: "refuted", epoch: leading }, (tx) => {
-      takeTicketsFrom(tx.on(view), leading.number);
-      putRevokedClusters(tx.on(view), [claimed.cluster]);
-    });
-    tellUnclaimed(log, claimed, leading);
-    this.expect();
+    return secondaryIn(this.#world.role);
   }
 
   async #fetchKeys(link: PeerLink): Promise<void> {
@@ -642,94 +442,4 @@ export class Receiving {
     if (store.locked || this.#role.final === final) return;
     await role.step({ do: "ended", final });
   }
-
-  #learn(apiAddress: string, addresses: readonly string[], standIns: readonly string[]): void {
-    const { role, log } = this.#world;
-    this.#apiAddress = usableApiAddress(apiAddress);
-    const { known, epoch, failover: before = [] } = this.#role;
-    const clusterAddresses = addresses.filter((one) => parseClusterAddress(one) !== null);
-    const failover = this.#callable(standIns);
-    const isSame = known !== null && known.join() === clusterAddresses.join();
-    if (isSame && failover.join() === before.join()) return;
-    const where = failover.length + before.length === 0 ? {} : { failover };
-    const step = { do: "heard", epoch, known: [...clusterAddresses], ...where } as const;
-    role.step(step).catch((error: unknown) => {
-      log.warn("could not write down where the primary is", { cause: describe(error) });
-    });
-  }
-
-  /** Those that may be dialled, each once, and not this cluster itself. */
-  #callable(addresses: readonly string[]): readonly string[] {
-    const { kind, clusterAddress } = this.#world;
-    if (kind === "dr") return []; // whoever follows the log hears of the others by name
-    const own = clusterAddressText(clusterAddress());
-    const all = new Set(usableAddresses(addresses.slice(0, ADDRESSES)));
-    return [...all].filter((one) => one !== own && isCalled(one));
-  }
-
-  /** Who stood in for the primary has the authority still, which is trusted here. */
-  #learnRevoked(ids: readonly string[]): void {
-    const { view, store, log, kind } = this.#world;
-    const all = ids.filter(isClusterId);
-    if (kind !== "performance" || store.locked) return;
-    if (all.join() === storedRevokedThere(view).join()) return;
-    view
-      .write((tx) => putRevokedThere(tx, all), { essential: true })
-      .catch((error: unknown) => {
-        log.warn("could not write down who is not to be believed", { cause: describe(error) });
-      });
-  }
-
-  /** They outlive whoever has named them: they are for when it is gone. */
-  #learnSiblings({ siblings, revoked: serials }: Siblings): void {
-    const { view, store, log } = this.#world;
-    const before = this.#siblings;
-    const all = siblings.map((one) => withAddresses(readable(one), before.siblings));
-    const revoked = serials.filter(isSerial);
-    const named = { siblings: all, revoked };
-    if (store.locked || JSON.stringify(named) === JSON.stringify(before)) return;
-    this.#siblings = named;
-    const isGone = (one: Sibling) => one.serials.some((serial) => revoked.includes(serial));
-    const gone = clustersOf(before.siblings.filter(isGone));
-    view
-      .write(
-        (tx) => {
-          putSiblings(tx, all);
-          putSiblingsRevoked(tx, revoked);
-          putRevokedClusters(tx, gone, clustersOf(all));
-        },
-        { essential: true },
-      )
-      .then(() => this.#world.revoked())
-      .catch((error: unknown) => {
-        this.#siblings = before;
-        log.warn("could not write down who else follows", { cause: describe(error) });
-      });
-  }
-}
-
-/** Whether the primary that is followed, which has proved to be it, leads still and has revoked the one that was taken for its
- *  successor. */
-function isRefuted({ superseded, epoch }: Secondary, answer: Answered): boolean {
-  const { leading, leads, cluster, isRevoked: isGone } = answer;
-  const isLed = leads && cluster === leading.cluster && isOlder(leading, epoch);
-  return superseded === true && isGone && isLed;
-}
-
-function clustersOf(siblings: readonly Sibling[]): readonly string[] {
-  return siblings.map(({ cluster }) => cluster);
-}
-
-/** Where it was, if the primary has not met it since it began. */
-function withAddresses(one: Sibling, before: readonly Sibling[]): Sibling {
-  if (one.addresses.length > 0) return one;
-  const same = before.find(({ serials }) => serials.some((serial) => one.serials.includes(serial)));
-  return { ...one, addresses: same?.addresses ?? [] };
-}
-
-function epochOf({ epoch, clusterId, epochFirst: first }: HelloAnswer): Epoch {
-  if (!/^\d{1,20}$/.test(first))
-    throw peerUnproven("the primary does not say where its epoch began");
-  if (!isClusterId(clusterId)) throw peerUnproven("the primary does not say which cluster it is");
-  return { number: epoch, cluster: clusterId, first };
 }
