@@ -4,8 +4,18 @@ import { EMPTY, utf8 } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Incoming, Outcome } from "../core/incoming.ts";
-import { answerForwarded, type ForwardedRequests } from "./answering.ts";
-import { type ForwardedRequest, MAX_SENT_BODY } from "./messages.ts";
+import type { Peer } from "../cluster/verify.ts";
+import type { Method } from "@holdfast/shared/grpc/method";
+import { Status, type StatusError } from "@holdfast/shared/grpc/status";
+import { answerForwarded, type ForwardedRequests, forwardServices } from "./answering.ts";
+import {
+  ask,
+  findToken,
+  forward,
+  type ForwardedRequest,
+  MAX_SENT_BODY,
+  takeUse,
+} from "./messages.ts";
 
 const { signal } = new AbortController();
 const REQUEST: ForwardedRequest = {
@@ -144,6 +154,8 @@ test("what no secondary sends is malformed, and passes no pipeline", async () =>
     { attested },
     { wrapsItself: false },
     { address: "somewhere" },
+    { address: "fe80::1%\u001b[2J" },
+    { address: "192.0.2.7\n" },
     { clusterId: "c" },
   ]) {
     await assert.rejects(answer(change), /malformed/);
@@ -166,4 +178,98 @@ test("an answer says as of which index it is, its own before that of the pipelin
   assert.equal(await index(new Reply({}, {}), null), 0n);
   const { refused } = await stage(new Failure("denied", "x", "no")).answer();
   assert.equal(refused?.kind, "denied");
+});
+
+/** What the primary says to a call of a member of the set. */
+function serving(change: Partial<ForwardedRequests> = {}) {
+  const reached: unknown[] = [];
+  const requests: ForwardedRequests = {
+    core: {
+      handle: async () => {
+        reached.push("core");
+        return { result: new Reply({ x: 1 }, {}), index: 7n } as Partial<Outcome> as Outcome;
+      },
+    },
+    shared: () => 5n,
+    attests: () => null,
+    clusterOf: () => "b",
+    takeUse: async (...use) => {
+      reached.push(use);
+      return true;
+    },
+    knows: (hash) => {
+      reached.push(hash);
+      return true;
+    },
+    ...change,
+  };
+  const call = async <Q, A>(of: Method<"unary", Q, A>, request: Q, over = signal): Promise<A> => {
+    const served = forwardServices(requests).find(({ shape }) => shape.path === of.path)!;
+    const sent = async function* () {
+      yield of.request.encode(request);
+    };
+    const peer = { id: "region-b" } as Peer;
+    for await (const bytes of served.run(sent(), { peer, signal: over, metadata: () => undefined }))
+      return of.response.decode(bytes);
+    return assert.fail();
+  };
+  return { call, reached };
+}
+
+const HASH = "a4".repeat(32);
+const USE = { mount: "m", what: '{"id":"r"}' };
+
+function says(status: number) {
+  return (error: StatusError) => error.status === status;
+}
+
+test("a member is answered by each method, as whom its certificate proves", async () => {
+  const { call, reached } = serving();
+  assert.notEqual((await call(forward, REQUEST)).done, null);
+  const asked = { ...REQUEST, wrapsItself: false };
+  assert.notEqual((await call(ask, asked)).done, null);
+  assert.deepEqual(await call(takeUse, USE), { isTaken: true });
+  assert.deepEqual(await call(findToken, { hash: HASH }), { isKnown: true, shared: 5n });
+  const sender = { member: "region-b", clusterId: "b" };
+  assert.deepEqual(reached, ["core", "core", ["m", { id: "r" }, sender], HASH]);
+  const without = serving({ clusterOf: () => null });
+  await without.call(takeUse, USE);
+  assert.deepEqual(without.reached, [["m", { id: "r" }, { ...sender, clusterId: "" }]]);
+});
+
+test("one that was revoked, also between its call and its turn, is answered by none of them", async () => {
+  const gone = AbortSignal.abort();
+  const revoked = serving({ clusterOf: () => "" });
+  const cut = serving();
+  for (const [{ call }, over] of [
+    [revoked, signal],
+    [cut, gone],
+  ] as const) {
+    const denied = says(Status.permissionDenied);
+    // It may say that it is no cluster, as which it is known by then.
+    for (const clusterId of ["b", ""]) {
+      await assert.rejects(call(forward, { ...REQUEST, clusterId }, over), denied);
+      await assert.rejects(call(ask, { ...REQUEST, clusterId, wrapsItself: false }, over), denied);
+    }
+    await assert.rejects(call(takeUse, USE, over), denied);
+    await assert.rejects(call(findToken, { hash: HASH }, over), denied);
+  }
+  assert.deepEqual([revoked.reached, cut.reached], [[], []]);
+});
+
+test("what is no use or no hash, and what others count or know, is refused before anything is done", async () => {
+  const { call, reached } = serving();
+  const invalid = says(Status.invalidArgument);
+  await assert.rejects(call(takeUse, { ...USE, what: "[" }), invalid);
+  for (const hash of ["", HASH.slice(1), `${HASH}0`, HASH.toUpperCase(), `${HASH}\n`]) {
+    await assert.rejects(call(findToken, { hash }), invalid);
+  }
+  assert.deepEqual(reached, []);
+  const elsewhere = serving({ takeUse: async () => null, knows: () => null });
+  const notHere = says(Status.failedPrecondition);
+  await assert.rejects(elsewhere.call(takeUse, USE), notHere);
+  await assert.rejects(elsewhere.call(findToken, { hash: HASH }), notHere);
+  const none = serving({ takeUse: async () => false, knows: () => false });
+  assert.deepEqual(await none.call(takeUse, USE), { isTaken: false });
+  assert.deepEqual(await none.call(findToken, { hash: HASH }), { isKnown: false, shared: 5n });
 });

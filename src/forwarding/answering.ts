@@ -58,9 +58,12 @@ export interface UseSender {
 /** For the table of a set of performance secondaries. */
 export function forwardServices(requests: ForwardedRequests): readonly Served<Peer>[] {
   const whole: Served<Peer>[] = [forward, ask].map((method) =>
-    serveUnary(method, (request, { peer, signal }) =>
-      answerForwarded(requests, request, { member: peer.id, signal, namedRegion: method === ask }),
-    ),
+    serveUnary(method, async (request, call) => {
+      memberOf(requests, call);
+      const { peer, signal } = call;
+      const sender = { member: peer.id, signal, namedRegion: method === ask };
+      return await answerForwarded(requests, request, sender);
+    }),
   );
   return [
     ...whole,

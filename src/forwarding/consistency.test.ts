@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { fakeWorld } from "../../tests/support/fake-world.ts";
+import { fakeWorld, nextTurn } from "../../tests/support/fake-world.ts";
 import type { Head, Timeline } from "../storage/rows/head.ts";
 import { type SharingSet, StateMarks } from "./consistency.ts";
 import type { Primary } from "./primary.ts";
@@ -84,7 +84,14 @@ function staged(stage: Partial<Stage> = {}, key = KEY) {
     at.index = index;
     for (const look of waiting) look();
   };
-  return { at, marks, world, write, mark: (written = 0n) => marks.mark(written) ?? assert.fail() };
+  return {
+    at,
+    marks,
+    world,
+    write,
+    waiting,
+    mark: (written = 0n) => marks.mark(written) ?? assert.fail(),
+  };
 }
 
 test("what was seen of a cluster is reached there when its own log is so far", () => {
@@ -104,6 +111,28 @@ test("a mark is the same until something is written", () => {
   assert.equal(mark(), first);
   at.index = 11n;
   assert.notEqual(mark(), first);
+});
+
+test("a mark is another one where the set or its primary is, or the key, though nothing was written", () => {
+  const { at, marks, mark } = staged({ set: setOf(1) });
+  const first = mark();
+  at.set = setOf(2, 11n);
+  const second = mark();
+  assert.notEqual(second, first);
+  at.set = { ...setOf(2, 11n), id: "another set" };
+  assert.notEqual(mark(), second);
+  at.set = setOf(1);
+  marks.open(createSecretKey(Buffer.alloc(32, 8)));
+  assert.equal(marks.judge(mark()), "reached");
+  assert.equal(marks.judge(first), "unknown");
+});
+
+test("what a later primary has shared is reached nowhere before that one is heard of, whatever the index is", () => {
+  const taken = staged({ lineage: 2, index: 8n, set: setOf(2, 6n) });
+  const third = staged({ lineage: 3, index: 1n, applied: 20n, set: setOf(1) });
+  assert.equal(third.marks.judge(taken.mark()), "behind");
+  third.at.set = setOf(2, 6n);
+  assert.equal(third.marks.judge(taken.mark()), "reached");
 });
 
 test("what was seen of the primary is reached elsewhere when that is applied, whatever the index is there", () => {
@@ -229,14 +258,34 @@ test("who waits is answered when it is reached, and not after its time", async (
   const inVain = marks.reaches(seen, 2n * SECOND, none);
   await world.timers.advance(2n * SECOND);
   assert.equal(await inVain, false);
+  assert.equal(world.timers.armed, 0);
+});
+
+test("who waits for what was written here waits for the own log, and who has seen it elsewhere does not", async () => {
+  const second = staged({ lineage: 2, index: 10n, applied: 20n });
+  const own = second.mark();
+  second.at.index = 9n;
+  let isOver = false;
+  const waiting = second.marks.reaches(own, 2n * SECOND, none).finally(() => (isOver = true));
+  for (let i = 0; i < 5; i++) await nextTurn();
+  assert.equal(isOver, false, "the primary's is here, and its own is not");
+  second.write(10n);
+  assert.equal(await waiting, true);
+  const third = staged({ lineage: 3, index: 900n, applied: 20n });
+  const elsewhere = second.marks.reaches(third.mark(), 2n * SECOND, none);
+  for (let i = 0; i < 5; i++) await nextTurn();
+  assert.equal(second.waiting.size, 0, "an index of that log says nothing of this one");
+  assert.equal(await elsewhere, true);
 });
 
 test("who goes away while it waits is not waited for", async () => {
-  const { at, marks, mark } = staged();
+  const { at, marks, mark, world, waiting: watchers } = staged();
   const seen = mark();
   at.index = 9n;
   const leaving = new AbortController();
   const waiting = marks.reaches(seen, 2n * SECOND, leaving.signal);
   leaving.abort();
   assert.equal(await waiting, false);
+  assert.equal(world.timers.armed, 0);
+  assert.equal(watchers.size, 0, "nobody looks for it any more");
 });

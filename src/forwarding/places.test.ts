@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, test } from "node:test";
 import { EMPTY } from "@holdfast/shared/bytes";
 import type { Incoming } from "../core/incoming.ts";
@@ -78,6 +79,21 @@ describe("what is sent on", () => {
     assert.deepEqual(sent.refused, ["gone"]);
     while (sent.open > 0) await sent.end();
     assert.equal(sent.done, 110);
+  });
+
+  test("stands in no line where whoever has sent it is gone already, and keeps nothing of who had to wait", async () => {
+    const sent = new Sent();
+    const { signal } = new AbortController();
+    for (let n = 0; n < 20; n++) sent.begin(WRITES, { signal });
+    await nextTurn();
+    assert.equal(sent.open, 18);
+    assert.equal(getEventListeners(signal, "abort").length, 2);
+    sent.begin(WRITES, { signal: AbortSignal.abort(new Error("gone")) });
+    await nextTurn();
+    assert.deepEqual(sent.refused, ["gone"]);
+    while (sent.open > 0) await sent.end();
+    assert.equal(sent.done, 20);
+    assert.equal(getEventListeners(signal, "abort").length, 0);
   });
 
   test("is refused where the line is full", async () => {

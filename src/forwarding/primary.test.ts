@@ -110,3 +110,17 @@ test("nobody who shows tokens that nobody knows has all the places of those ques
   resolve({ isKnown: false, shared: 1n });
   assert.deepEqual(await Promise.all(all), [null, null, null, null, null]);
 });
+
+test("who leaves the line of those questions hears its own reason at once, and nothing is asked for it", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const { knows, called } = over(() => promise);
+  const places = [1, 2, 3].map((n) => knows(`h${n}`, "192.0.2.7", signal));
+  const leaving = new AbortController();
+  const waiting = knows("h4", "192.0.2.7", leaving.signal);
+  leaving.abort(new Error("gone"));
+  await assert.rejects(waiting, /^Error: gone$/);
+  resolve({ isKnown: false, shared: 1n });
+  await Promise.all(places);
+  await new Promise(setImmediate);
+  assert.equal(called.length, 3);
+});

@@ -38,10 +38,12 @@ const REQUEST: SentRequest = {
 
 function stage({ isSeen = true } = {}) {
   const sent: ForwardedRequest[] = [];
+  const signals: AbortSignal[] = [];
   const waited: unknown[] = [];
   const primary = {
-    call: async (request: ForwardedRequest) => {
+    call: async (request: ForwardedRequest, over: AbortSignal) => {
       sent.push(request);
+      signals.push(over);
       return await sentAnswer(new Reply({ done: true }, { warnings: ["of there"] }), () => 9n);
     },
     appliedUpTo: async (...how: unknown[]) => {
@@ -49,7 +51,7 @@ function stage({ isSeen = true } = {}) {
       return isSeen;
     },
   } as unknown as Primary;
-  return { sent, waited, sending: new SendingToPrimary(primary, () => "cluster b", WAIT) };
+  return { sent, waited, signals, sending: new SendingToPrimary(primary, () => "cluster b", WAIT) };
 }
 
 test("a request goes as it came: from whom, from where, with the headers that somebody there looks at, and how its answer is wanted", async () => {
@@ -99,6 +101,21 @@ test("its answer waits until what was written there is here, and says where it d
   assert.equal(late.reply.warnings[0], "of there");
   assert.match(late.reply.warnings[1] ?? "", /done by the primary.*not to be seen here yet/);
   assert.equal(late.written, 9n);
+});
+
+test("who waits less long than the client is waited for by its own signal, there and here", async () => {
+  const { waited, signals, sending } = stage();
+  const { signal: own } = new AbortController();
+  await sending.send({ ...REQUEST, signal: own });
+  await sending.send(REQUEST);
+  assert.deepEqual(
+    signals.map((one) => [one === own, one === signal]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  );
+  assert.equal((waited[0] as unknown[])[2], own);
 });
 
 test("a body that is longer than what can be sent is refused, and nothing goes", async () => {

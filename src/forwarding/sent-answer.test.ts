@@ -147,11 +147,13 @@ test("a kind that is not known here is a fault of the other side's", () => {
     headers: [],
     isOfNoUse: false,
   };
-  const sent = { done: null, refused: { ...refused, kind: "astonished" }, shared: 0n };
-  assert.throws(
-    () => replyIn(sent),
-    (error: Failure) => error.kind === "internal",
-  );
+  for (const kind of ["astonished", "toString", "constructor", ""]) {
+    const sent = { done: null, refused: { ...refused, kind }, shared: 0n };
+    assert.throws(
+      () => replyIn(sent),
+      (error: Failure) => error.kind === "internal",
+    );
+  }
 });
 
 test("an answer with neither is one that was lost", () => {
