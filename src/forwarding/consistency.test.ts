@@ -122,6 +122,7 @@ test("a mark is another one where the set or its primary is, or the key, though 
   at.set = { ...setOf(2, 11n), id: "another set" };
   assert.notEqual(mark(), second);
   at.set = setOf(1);
+  assert.equal(mark(), first);
   marks.open(createSecretKey(Buffer.alloc(32, 8)));
   assert.equal(marks.judge(mark()), "reached");
   assert.equal(marks.judge(first), "unknown");
