@@ -3,8 +3,8 @@ import test from "node:test";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import type { LinkedOptions } from "../options.ts";
 import type { Secondary } from "../roles/role.ts";
-import { type AppliedPlace, placesIn } from "./applied-place.ts";
-import { nextFirst } from "./how-far.ts";
+import { type AppliedPlace, placesIn, wasTorn } from "./applied-place.ts";
+import { appliedHere, isTorn, isWhole, nextFirst } from "./how-far.ts";
 
 const ROLE: Secondary = {
   mode: "secondary",
@@ -21,16 +21,53 @@ const ROLE: Secondary = {
 };
 const LED = { since: "1", until: "120", at: "2030-01-01T00:00:00Z" };
 
-test("the next epoch begins behind what is here of the log of the last one, and where that parted from the log that is here", async () => {
+async function made() {
   const { barrier, store } = await madeBarrier();
   const below = "replication/performance/";
   const views = { own: barrier.view(`core/${below}`), view: barrier.view(`local/${below}`) };
   const options = { ...views, store, kind: "performance" } as unknown as LinkedOptions;
   const { lineage, epoch, chain } = store.head!;
-  const stored = async (place: Pick<AppliedPlace, "of" | "index">) => {
-    const whole = { lineage, epoch, chain, half: null, part: 0, until: null, ...place };
-    await store.write((tx) => placesIn(views).put(tx, whole, null));
-  };
+  const whole = { lineage, epoch, chain, of: 1, index: 7n, half: null, part: 0, until: null };
+  const put = (place: AppliedPlace, before: AppliedPlace | null) =>
+    store.write((tx) => placesIn(views).put(tx, place, before));
+  return { views, options, store, whole, put };
+}
+
+test("how far the primary's log is here says the place, unless the log here is its own or was", async () => {
+  const { options, store, whole, put } = await made();
+  assert.equal(appliedHere(options, ROLE), 0n, "nothing was applied yet");
+  await put(whole, null);
+  assert.equal(appliedHere(options, ROLE), 7n);
+  assert.equal(appliedHere(options, { ...ROLE, led: true }), 7n, "it follows again");
+  assert.equal(appliedHere(options, { ...ROLE, led: true, id: "" }), store.index);
+  assert.equal(appliedHere(options, { ...ROLE, id: "" }), 7n, "it has only lost its primary");
+  assert.equal(appliedHere({ ...options, kind: "dr" }, ROLE), store.index);
+});
+
+test("that rows are of different indexes is known here, and to whoever takes the place with the data and not with that row", async () => {
+  const { views, options, store, whole, put } = await made();
+  const torn = { ...whole, half: { kind: "diff" } } as const;
+  const later = { ...whole, until: 9n };
+  const found = () => [isTorn(views), isWhole(views), wasTorn(views)];
+  assert.deepEqual(found(), [false, false, false]);
+  await put(torn, null);
+  assert.deepEqual(found(), [true, false, true]);
+  await put(later, torn);
+  assert.deepEqual(found(), [true, false, true]);
+  await put(whole, later);
+  assert.deepEqual(found(), [false, true, false]);
+  await put(torn, whole);
+  // Who stands in for this cluster has its rows, and not its place.
+  await store.write((tx) => options.own.within(tx).delete("applied"));
+  assert.deepEqual(found(), [true, false, true]);
+  // Its first place makes up for what the one of before has left.
+  await put(whole, null);
+  assert.deepEqual(found(), [false, true, false]);
+});
+
+test("the next epoch begins behind what is here of the log of the last one, and where that parted from the log that is here", async () => {
+  const { options, store, whole, put } = await made();
+  const stored = (place: Pick<AppliedPlace, "of" | "index">) => put({ ...whole, ...place }, null);
   const cases: readonly [of: number, index: bigint, role: Secondary, first: bigint][] = [
     [3, 150n, ROLE, 151n], // it follows the last one
     [3, 100n, ROLE, 101n],

@@ -5,6 +5,7 @@ import test from "node:test";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
 import { peerOther, peerSealed } from "../../cluster/failures.ts";
 import { PrimaryCalls } from "./calling.ts";
+import type { HelloAnswer } from "../../cluster/hello.ts";
 import type { CallOutcome, LinkParts } from "./receiving.ts";
 
 const AT: Readonly<Record<string, () => Error>> = {
@@ -52,3 +53,43 @@ for (const how of ["look", "dial"] as const) {
     assert.equal(await kindOf("nobody"), null);
   });
 }
+
+/** Links by their addresses, and those that were not closed. */
+function stage(addresses: readonly string[]) {
+  const left = new Set<string>();
+  const open = (address: string) => ({
+    hasMet: true,
+    came: 0,
+    ping: () => {},
+    isReached: true,
+    open: async () => {
+      left.add(address);
+      const failure = AT[address];
+      if (failure !== undefined) throw failure();
+      const isRefused = address.startsWith("refuses");
+      const decision = { kind: "refuse", fork: 0n, chain: new Uint8Array(0), reason: "no" };
+      return { decision: isRefused ? decision : null } as unknown as HelloAnswer;
+    },
+    close: async () => void left.delete(address),
+  });
+  const ports = { open, addresses: () => addresses };
+  const parts = { ...fakeWorld(), ports } as unknown as LinkParts;
+  const calls = new PrimaryCalls(parts, () => ({ clusterId: "", version: "" }));
+  return { calls, left, signal: new AbortController().signal };
+}
+
+test("nothing stays open to whom was called, but to the one that is gone on with", async () => {
+  const some = ["nobody", "refuses 1", "refuses 2", "other"];
+  const looking = stage([...some, "takes"]);
+  assert.equal(await looking.calls.look(looking.signal), true);
+  assert.deepEqual([...looking.left], []);
+  const dialling = stage([...some, "takes"]);
+  assert.equal((await dialling.calls.dial(dialling.signal)).address, "takes");
+  assert.deepEqual([...dialling.left], ["takes"]);
+  const refused = stage(some);
+  assert.equal((await refused.calls.dial(refused.signal)).address, "refuses 1");
+  assert.deepEqual([...refused.left], ["refuses 1"]);
+  const missed = stage(["nobody", "other"]);
+  await assert.rejects(missed.calls.dial(missed.signal));
+  assert.deepEqual([...missed.left], []);
+});
