@@ -16,6 +16,7 @@ import { trimLog } from "../../storage/trimming.ts";
 import {
   type CopiedChunk,
   copyScope,
+  fetchKeys,
   NO_WORDS,
   streamLog,
   type ToReceiver,
@@ -124,6 +125,32 @@ describe("shared rows that are taken over", BOUND, () => {
       assert.equal(pair.receiver.status.isConsistent, false);
     });
   }
+
+  test("nor is one that a comparison fetches; and those who read go on with the rows of one index", async () => {
+    pair = await filled();
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.receiver.close();
+    await pair.put("shared/7", "new");
+    await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+    pair.instead.set("FetchKeys", (real) => ({
+      shape: real.shape,
+      async *run(requests, call) {
+        for await (const bytes of real.run(requests, call)) {
+          const { rows, index } = fetchKeys.response.decode(bytes);
+          const without = rows.map((row) => ({ ...row, scope: Buffer.alloc(3) }));
+          yield fetchKeys.response.encode({ rows: without, index });
+        }
+      },
+    }));
+    const before = Buffer.from(pair.secondary.store.get("shared/7")!);
+    pair.receive();
+    pair.receiver.open();
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /rows that are not shared/);
+    assert.equal(pair.receiver.status.isConsistent, true);
+    assert.deepEqual(Buffer.from(pair.secondary.store.get("shared/7")!), before);
+  });
 
   test("keys that were made before the place that they are taken from are fetched before the first row", async () => {
     pair = await filled();
