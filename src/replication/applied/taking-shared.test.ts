@@ -17,6 +17,7 @@ import {
   type CopiedChunk,
   copyScope,
   fetchKeys,
+  leaves,
   NO_WORDS,
   streamLog,
   type ToReceiver,
@@ -150,6 +151,69 @@ describe("shared rows that are taken over", BOUND, () => {
     assert.match(pair.receiver.status.lastSyncError!, /rows that are not shared/);
     assert.equal(pair.receiver.status.isConsistent, true);
     assert.deepEqual(Buffer.from(pair.secondary.store.get("shared/7")!), before);
+  });
+
+  for (const name of ["Leaves", "FetchKeys"] as const) {
+    test(`what a comparison is told of a later index by ${name} is of no index until the log has come there`, async () => {
+      pair = await filled();
+      pair.receiver.open();
+      await pair.atRest();
+      await pair.receiver.close();
+      assert.equal(pair.receiver.status.isConsistent, true);
+      await pair.put("shared/7", "new");
+      await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+      pair.instead.set(name, (real) => ({
+        shape: real.shape,
+        async *run(requests, call) {
+          const codec: { encode(value: object): Uint8Array; decode(bytes: Uint8Array): object } =
+            name === "Leaves" ? leaves.response : fetchKeys.response;
+          for await (const bytes of real.run(requests, call)) {
+            const sent = codec.decode(bytes) as { readonly index: bigint };
+            yield codec.encode({ ...sent, index: sent.index + 2n });
+          }
+        },
+      }));
+      pair.receive();
+      pair.receiver.open();
+      await until(() => pair.receiver.status.state === "stream-wals");
+      assert.equal(pair.receiver.status.isConsistent, false);
+      pair.instead.clear();
+      for (const key of ["shared/8", "shared/9"]) await pair.put(key, "later");
+      await pair.atRest();
+      assert.equal(pair.receiver.status.isConsistent, true);
+    });
+  }
+
+  test("so many rows are one transaction, and so many bytes: nobody else has a turn meanwhile", async (t) => {
+    pair = await filled();
+    await pair.primary.store.write((tx) => {
+      for (let i = 60; i < 200; i++) tx.put(`shared/${i}`, Buffer.from("x"));
+      for (let i = 0; i < 4; i++) tx.put(`shared/large/${i}`, Buffer.alloc(100 * 1024, i));
+    });
+    const taken: { rows: number; bytes: number }[] = [];
+    const { store } = pair.secondary;
+    const write = store.writeApplied.bind(store);
+    t.mock.method(store, "writeApplied", ((run, options) => {
+      const one = { rows: 0, bytes: 0 };
+      taken.push(one);
+      return write((tx) => {
+        const put = tx.put.bind(tx);
+        t.mock.method(tx, "put", ((key, value, ...more) => {
+          one.rows++;
+          one.bytes += value.length;
+          put(key, value, ...more);
+        }) satisfies typeof tx.put);
+        return run(tx);
+      }, options);
+    }) satisfies typeof store.writeApplied);
+    pair.receiver.open();
+    await pair.atRest();
+    const rows = taken.reduce((sum, one) => sum + one.rows, 0);
+    assert.ok(rows >= 204, `${rows} rows`);
+    // A row follows from each, and the place after them.
+    assert.ok(Math.max(...taken.map((one) => one.rows)) <= 2 * 64 + 1, JSON.stringify(taken));
+    const most = Math.max(...taken.map((one) => one.bytes));
+    assert.ok(most <= 2 * 256 * 1024 + 1024, JSON.stringify(taken));
   });
 
   test("keys that were made before the place that they are taken from are fetched before the first row", async () => {
