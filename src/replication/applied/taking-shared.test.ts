@@ -9,7 +9,7 @@ import {
   ReplicatedPair,
 } from "../../../tests/support/replication/replicated-pair.ts";
 import { until } from "../../../tests/support/until.ts";
-import { serveBidirectional } from "@holdfast/shared/grpc/method";
+import { serveBidirectional, serveUnary } from "@holdfast/shared/grpc/method";
 import { sharedPart } from "../../storage/rows/log-entry.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import { trimLog } from "../../storage/trimming.ts";
@@ -21,7 +21,9 @@ import {
   NO_WORDS,
   streamLog,
   type ToReceiver,
+  withheld as withheldThere,
 } from "../stream/messages.ts";
+import type { WithheldHere } from "../filters/withheld-here.ts";
 
 const BOUND = { timeout: 300_000 };
 
@@ -181,6 +183,43 @@ describe("shared rows that are taken over", BOUND, () => {
       for (const key of ["shared/8", "shared/9"]) await pair.put(key, "later");
       await pair.atRest();
       assert.equal(pair.receiver.status.isConsistent, true);
+    });
+  }
+
+  for (const isSame of [true, false]) {
+    test(`what a comparison finds gone ${isSame ? "goes when that is told of" : "stays where something else is withheld by now"}`, async () => {
+      const going: (Uint8Array | null)[] = [];
+      const withheld = {
+        version: "",
+        isDue: false,
+        going: async () => void going.push(pair.secondary.store.get("shared/7")),
+      } as unknown as WithheldHere;
+      pair = await filled({ withheld: () => withheld });
+      pair.receiver.open();
+      await pair.atRest();
+      await pair.receiver.close();
+      await pair.primary.store.write((tx) => tx.delete("shared/7"));
+      await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
+      let asked = 0;
+      pair.instead.set("Withheld", () =>
+        serveUnary(withheldThere, async ({ version }) => {
+          const isFirst = asked++ === 0; // before anything is compared
+          return { version, isSame: isFirst || isSame, mounts: [], namespaces: [] };
+        }),
+      );
+      pair.receive();
+      pair.receiver.open();
+      if (isSame) {
+        await pair.atRest();
+        assert.equal(going.length, 1);
+        assert.notEqual(going[0], null, "before the row goes");
+        assert.equal(pair.secondary.store.get("shared/7"), null);
+        return;
+      }
+      await until(() => pair.receiver.status.lastSyncError !== null);
+      assert.match(pair.receiver.status.lastSyncError!, /something else is withheld/);
+      assert.notEqual(pair.secondary.store.get("shared/7"), null);
+      assert.deepEqual(going, []);
     });
   }
 
