@@ -226,8 +226,8 @@ function says(status: number) {
 test("a member is answered by each method, as whom its certificate proves", async () => {
   const { call, reached } = serving();
   assert.notEqual((await call(forward, REQUEST)).done, null);
-  const asked = { ...REQUEST, wrapsItself: false };
-  assert.notEqual((await call(ask, asked)).done, null);
+  const request = { ...REQUEST, wrapsItself: false };
+  assert.notEqual((await call(ask, request)).done, null);
   assert.deepEqual(await call(takeUse, USE), { isTaken: true });
   assert.deepEqual(await call(findToken, { hash: HASH }), { isKnown: true, shared: 5n });
   const sender = { member: "region-b", clusterId: "b" };

@@ -78,8 +78,8 @@ function stage(stored: AppliedPlace | null = PLACE, hasLed: boolean | null = nul
   };
   const about = { store, places, followers, ports, ...(hasLed === null ? {} : { surplus }) };
   const log = new AppliedLog({ ...fakeWorld(), ...about } as unknown as AppliedParts);
-  const asked = new Error("rows are compared");
-  const link = { call: () => Promise.reject(asked), stream: () => assert.fail("no rows yet") };
+  const compared = new Error("rows are compared");
+  const link = { call: () => Promise.reject(compared), stream: () => assert.fail("no rows yet") };
   const { signal } = new AbortController();
   const connection = { link, epoch: EPOCH, signal } as unknown as Connection;
   const progress = new Progress();

@@ -200,10 +200,10 @@ describe("shared rows that are taken over", BOUND, () => {
       await pair.receiver.close();
       await pair.primary.store.write((tx) => tx.delete("shared/7"));
       await trimLog(pair.primary.store, pair.world, { minEntries: 0n });
-      let asked = 0;
+      let questions = 0;
       pair.instead.set("Withheld", () =>
         serveUnary(withheldThere, async ({ version }) => {
-          const isFirst = asked++ === 0; // before anything is compared
+          const isFirst = questions++ === 0; // before anything is compared
           return { version, isSame: isFirst || isSame, mounts: [], namespaces: [] };
         }),
       );
