@@ -2,6 +2,7 @@
 // the fact is in src/server/attention-facts.ts. Facts are counters and settings in memory: a check never searches.
 // Texts and remedies name nothing: who may not see the subject is told the rest.
 
+import { counted } from "@holdfast/shared/text/counted";
 import { DAY } from "@holdfast/shared/text/duration";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { Instant, Nanos } from "@holdfast/shared/world";
@@ -236,7 +237,7 @@ export const CHECKS: readonly Check[] = [
       "holdfast replication divergent list, then holdfast replication divergent export TAIL for each (on a disaster-recovery secondary with -dr-token FILE); after 30 days it goes by itself",
     find: (facts) =>
       facts.replication().flatMap(({ kind, divergent }) => {
-        const text = `${divergent} entries that only this cluster had were given up for another primary`;
+        const text = `${counted(divergent, "entry", "entries")} that only this cluster had ${divergent === 1 ? "was" : "were"} given up for another primary`;
         return divergent > 0 ? [{ ...amongOthers(kind), text }] : [];
       }),
   },

@@ -205,11 +205,14 @@ async function showTrial(
   const { ready = false, steps = [] } = trial;
   const last = steps.at(-1)?.step ?? "";
   const token = `another token of the primary, by \`holdfast replication token${WITH_KIND[kind]} -public-key KEY ID\` there`;
-  const isOtherKind = /is not one for \w+ replication/.test(steps.at(-1)?.cause ?? "");
-  const next = isOtherKind
+  const cause = steps.at(-1)?.cause ?? "";
+  const byToken = /token has expired/.test(cause)
+    ? token
+    : `the whole token, one line as it was printed, and nothing else; or ${token}`;
+  const next = /is not one for \w+ replication/.test(cause)
     ? otherKindAdvice(kind === "performance")
     : last === "token"
-      ? `the whole token, one line as it was printed, and nothing else; or ${token}`
+      ? byToken
       : (TRIAL_NEXT.get(last) ?? REASON);
   await out.show(trial, {
     columns: ["Step", "Address", "Result"],

@@ -1,5 +1,6 @@
 // Every way this folder refuses.
 
+import { counted } from "@holdfast/shared/text/counted";
 import { ACCEPTED_NAMES } from "@holdfast/shared/text/policy-name";
 import { Failure } from "@holdfast/shared/failure";
 import { REPLACED } from "../../cluster/hello.ts";
@@ -236,7 +237,7 @@ export function tokenExpired(seconds: number): Failure {
   return new Failure(
     "invalid",
     "joining-token-expired",
-    `the activation token has expired, ${seconds} seconds ago by the clock of this server: make another one, or set this clock ` +
+    `the activation token has expired, ${counted(seconds, "second")} ago by the clock of this server: make another one, or set this clock ` +
       "right if it is ahead of the primary's",
   );
 }
