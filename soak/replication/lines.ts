@@ -5,6 +5,7 @@ import { Prng } from "../../sim/prng.ts";
 import { errorText } from "../../tests/support/error-text.ts";
 import {
   ClusterProcess,
+  equalProcesses,
   joinProcess,
   startPrimaryProcess,
 } from "../../tests/support/replication/cluster-process.ts";
@@ -76,7 +77,10 @@ function withPair(run: Case, name: string): Promise<string> {
       ? undefined
       : () => `replication { wal_retention_bytes = ${lines.KEPT} }`;
     const [a, b] = await Promise.all([startPrimaryProcess(t, kept), ClusterProcess.start(t)]);
-    if (!name.includes("copies")) await joinProcess(a, b);
+    if (!name.includes("copies")) {
+      await joinProcess(a, b);
+      await equalProcesses(a, b);
+    }
     return await run({ a, b });
   });
 }
