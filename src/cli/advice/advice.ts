@@ -154,7 +154,7 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ],
   [
     "policy_not_attested",
-    "use a global token (`holdfast acl token create -global` with a management token, or a login of a role with token_scope=global); or have the operators of the primary let this region vouch " +
+    "use a global token (`holdfast acl token create -global` with a management token, or a login at an auth method that was enabled with -option token_scope=global); or have the operators of the primary let this region vouch " +
       "for the policy: -attest-policies of `holdfast replication token -kind performance` on the primary, after a revocation there",
   ],
   [

@@ -45,8 +45,8 @@ function onUnconfigured(path: string): string {
 function onWrapping(error: ApiError): string | null {
   if (!error.says("wrapping token is not valid or does not exist")) return null;
   return (
-    "it was used already, has expired, or never was one. If nobody of yours has used it, somebody " +
-    "else has: tell those who sent it, and have what it wrapped replaced"
+    "among regions it is unwrapped in the one that made it. Else it was used already, has expired, or never was one. If nobody of yours has " +
+    "used it, somebody else has: tell those who sent it, and have what it wrapped replaced"
   );
 }
 

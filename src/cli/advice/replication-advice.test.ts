@@ -78,7 +78,10 @@ test("who comes with a token of an earlier epoch is told whose to take, and how 
 
 test("who is refused for what a region may not vouch for is told of a global token, and of no policy", () => {
   const attested = nextAfter(403, "policy_not_attested", "the token has a policy", "secret/data/x");
-  assert.match(attested, /^use a global token .*-attest-policies/);
+  assert.match(
+    attested,
+    /^use a global token .*enabled with -option token_scope=.*-attest-policies/,
+  );
   const management = nextAfter(
     403,
     "local_management",

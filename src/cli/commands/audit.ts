@@ -51,7 +51,7 @@ export const auditEnable = command({
   flags: {
     path: flag.string("Where it is listed (its type)", "PATH"),
     description: flag.string("What it is for"),
-    local: flag.switch("Not on replicas"),
+    local: flag.switch("Of this region alone, and of who stands in for it"),
     skipTest: flag.switch("Do not write a test record first"),
   },
   args: {

@@ -115,7 +115,7 @@ function mountEnable(kind: MountKind, description: string, examples: readonly st
     flags: {
       path: flag.string("Where it is mounted (its type)", "PATH"),
       ...MOUNT_FLAGS,
-      local: flag.switch("Not on replicas"),
+      local: flag.switch("Of this region alone, and of who stands in for it"),
     },
     args: { type: argument.required(kind.typesHelp, { choices: kind.types }) },
     async run(

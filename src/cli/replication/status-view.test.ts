@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { bothView, statusView } from "./status-view.ts";
 
-function pairsOf(status: Parameters<typeof statusView>[0]): Map<string, unknown> {
-  const { view } = statusView(status, 0n);
+function pairsOf(
+  status: Parameters<typeof statusView>[0],
+  kind: "dr" | "performance" = "dr",
+): Map<string, unknown> {
+  const { view } = statusView(status, 0n, kind);
   const [first] = "parts" in view ? view.parts : [view];
   assert.ok(first !== undefined && "pairs" in first);
   return new Map(first.pairs.map(([name, value]) => [name, value]));
@@ -107,6 +110,25 @@ test("what was made outside and is not taken over is shown, and nothing where th
   assert.match(String(pairsOf({ ...primary, orphans_left: 2 }).get("Left Outside")), /^2 leases/);
   assert.ok(!pairsOf({ ...secondary, orphans_waiting: 0 }).has("Outside"));
   assert.ok(!pairsOf({ ...primary, orphans_left: 0 }).has("Left Outside"));
+});
+
+test("writes are refused since the primary is not reached, or since it was and does not take this cluster", () => {
+  const status = { mode: "secondary", secondary_id: "a", state: "idle", primary_region: "x" };
+  const writes = (error: string) => {
+    const rows = pairsOf(
+      { ...status, forwards_writes: false, last_sync_error: error },
+      "performance",
+    );
+    return String(rows.get("Writes"));
+  };
+  for (const error of ["", "x.example cannot be reached: connection refused"])
+    assert.match(writes(error), /REFUSED .* region x is not reached/);
+  for (const error of [
+    "the primary refuses: this cluster was demoted",
+    "the primary has revoked this secondary",
+    "the primary has disabled replication and goes on by itself",
+  ])
+    assert.match(writes(error), /REFUSED .* region x does not take this cluster/, error);
 });
 
 test("where the primary is away and this cluster can take over, it says so before it speaks of networks", () => {

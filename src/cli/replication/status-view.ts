@@ -449,6 +449,9 @@ function regionRow(status: JsonObject, kind: Kind): (readonly [string, string])[
   return kind === "dr" ? [] : [["Region", textOf(status["region"]) || NONE]];
 }
 
+/** It was reached, and has said no. */
+const REFUSED = /^the primary (?:refuses|has revoked|has disabled)/;
+
 /** What becomes of who writes here what is shared. */
 function writesText(status: JsonObject): string {
   if (isCopying(status)) return "none, and no reads, until the first copy is whole";
@@ -457,8 +460,11 @@ function writesText(status: JsonObject): string {
   const there = textOf(status["primary_region"]);
   const where = there === "" ? "the primary" : `region ${there}`;
   if (status["forwards_writes"] === true) return `what is shared is sent on to ${where}`;
+  const isRefused = REFUSED.test(textOf(status["last_sync_error"]));
   const why =
-    textOf(status["secondary_id"]) === "" ? "it follows nobody" : `${where} is not reached`;
+    textOf(status["secondary_id"]) === ""
+      ? "it follows nobody"
+      : `${where} ${isRefused ? "does not take this cluster" : "is not reached"}`;
   return `what is shared is REFUSED (503), as ${why}; the rest goes on`;
 }
 
