@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import type { Fields, Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import type { View, ViewReads } from "../../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../../barrier/view.ts";
 import { isClusterId, isMemberId } from "../../cluster/names.ts";
 import type { Store } from "../../storage/store.ts";
 import type { KnownSecondary } from "../joining/primary-rows.ts";
@@ -199,7 +199,11 @@ export class Filters implements MemberFilters {
     const isElsewhere = known().some((one) => one.clusterId === clusterId);
     const cluster = isElsewhere ? "" : clusterId;
     if (filterOfMember(view, id, cluster) === null) return;
-    await view.write((tx) => deleteFilterOfMember(tx, id, cluster));
+    const forget = (tx: Tx) => {
+      // By now somebody else may be to come by it, with a filter that was made for that.
+      if (known(tx).every((one) => one.id !== id)) deleteFilterOfMember(tx, id, cluster);
+    };
+    await view.write(forget, { essential: true });
     this.#changed();
     this.#log(id, "purged");
   }

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { Failure } from "@holdfast/shared/failure";
 import type { Clock } from "@holdfast/shared/world";
 import { FakeTimers } from "../../../tests/support/fake-world.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
@@ -12,9 +13,11 @@ import { CarriedLink } from "../../cluster/peer-link.ts";
 import type { SetToServe } from "../../cluster/port-set.ts";
 import type { Peer } from "../../cluster/verify.ts";
 import { ReplicationFigures } from "../figures.ts";
+import { filterOfMember, putFilter } from "../filters/stored-filters.ts";
 import { readActivation } from "../joining/activation.ts";
 import { makeToken } from "../joining/activation-token.ts";
 import { putSecondary, storedSecondary } from "../joining/primary-rows.ts";
+import { enablePrimary, makePrimary } from "../joining/secondaries.ts";
 import type { Primary } from "../roles/role.ts";
 import { echo, type Sibling } from "../stream/messages.ts";
 import { Serving } from "./serving.ts";
@@ -181,4 +184,69 @@ test("one that only tries has not come; a transaction has what all can take that
   assert.equal(serving.transactionBytes, 2 << 20);
   await link(rome, ROME, { limits: limits(16n) });
   assert.equal(serving.transactionBytes, 8 << 20);
+});
+
+test("one that is revoked is cut off before its filter goes, and also where that cannot go", async (t) => {
+  const { made, clock } = await SetStage.start();
+  const world = { ...made.world, clock, timers: new FakeTimers(clock) };
+  const view = made.barrier.view("local/replication/performance/");
+  const material = await makePrimary({ set: SET, kind: "performance" }, world);
+  await view.write((tx) => enablePrimary(tx, material));
+  const seen: string[] = [];
+  const hasFilter = () => filterOfMember(view, "berlin", "") !== null;
+  const nothing = { mountOf: () => null, isNamespace: () => false, mount: () => null };
+  const serving = new Serving(
+    {
+      ...world,
+      store: made.store,
+      barrier: made.barrier,
+      kind: "performance",
+      region: () => "global",
+      view,
+      figures: new ReplicationFigures(),
+      version: "0.1.0",
+      clusterId: () => PRIMARY,
+      leads: () => true,
+      revokeFormer: async () => false,
+      apiAddress: () => "",
+      clusterAddress: () => ADDRESS,
+      superseded: () => {},
+      fenced: async () => EPOCH,
+      adopted: null as never, // nothing is handed over
+      lease: { reached: () => {}, release: async () => {} },
+      filtering: {
+        source: { ...nothing, namespace: () => null, mountKeys: () => [], namespaceKeys: () => [] },
+        beside: null as never, // no filter is made
+      },
+    },
+    {
+      serve: () => {},
+      revoke: () => seen.push(hasFilter() ? "cut, with its filter" : "cut, without its filter"),
+      refuseOnly: () => {},
+      forget: () => {},
+    },
+    () => ({ mode: "primary", set: SET, epoch: EPOCH, address: ADDRESS, fenced: null }),
+  );
+  t.after(() => serving.close("the test is over"));
+  const isFull = () => Promise.reject(new Failure("unavailable", "storage-full", "no room"));
+  const write = view.write.bind(view);
+  const comes = async () => {
+    seen.length = 0;
+    await serving.secondaries.admit("berlin");
+    await write((tx) => putFilter(tx, "berlin", { mode: "deny", paths: [] }));
+  };
+  await comes();
+  // The disk is nearly full: what is essential goes on.
+  view.write = (fn, options) => (options?.essential === true ? write(fn, options) : isFull());
+  await serving.revoke("berlin");
+  assert.deepEqual([seen, hasFilter()], [["cut, with its filter"], false]);
+  view.write = write;
+  await comes();
+  let writes = 0;
+  view.write = (fn, options) => (writes++ === 0 ? write(fn, options) : isFull());
+  await assert.rejects(serving.revoke("berlin"), { code: "storage-full" });
+  assert.deepEqual([seen, hasFilter()], [["cut, with its filter"], true]);
+  view.write = write;
+  await serving.revoke("berlin");
+  assert.equal(hasFilter(), false);
 });

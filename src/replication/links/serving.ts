@@ -379,10 +379,10 @@ export class Serving {
     const known = this.#secondaries.known();
     const isMeant = meantBy(named, id, known);
     const revoked: string[] = [];
-    for (const one of [...idsBefore(id, known), id]) {
+    const ids = [...idsBefore(id, known), id];
+    for (const one of ids) {
       const serials = await this.#secondaries.revoke(one);
       if (serials.length > 0) revoked.push(one);
-      await this.#filters?.forget(one, known.find((other) => other.id === one)?.clusterId ?? "");
       await this.#sender.drop(one, "revoked");
       this.#elsewhere.forget(one);
       for (const serial of serials) this.#port.revoke(this.#name, serial);
@@ -393,6 +393,10 @@ export class Serving {
       await this.markRevoked();
     }
     const isFormer = await this.#world.revokeFormer(isMeant);
+    // Last: what it withholds does not leave because it goes, and nobody stays connected because it cannot.
+    for (const one of ids) {
+      await this.#filters?.forget(one, known.find((other) => other.id === one)?.clusterId ?? "");
+    }
     return revoked.length === 0 && isFormer ? [id] : revoked;
   }
 
