@@ -11,6 +11,8 @@ test("addresses have one form, however they are written", () => {
     ["https://a.example:443/", "https://a.example:443"],
     ["[::1]:8201", "https://[::1]:8201"],
     ["https://10.0.0.1:1", "https://10.0.0.1:1"],
+    ["10.0.0.1.example.:8201", "https://10.0.0.1.example.:8201"],
+    ["a.x0:8201", "https://a.x0:8201"],
   ] as const) {
     assert.equal(clusterAddressText(text), one, text);
   }
@@ -30,6 +32,13 @@ test("what is none is refused", () => {
     "a.example:65536",
     "a b:1",
     "x".repeat(400) + ":1",
+    "0:8201",
+    "0x0:8201",
+    "2852039166:8201",
+    "1.2.3:8201",
+    "0x7f.1:8201",
+    "0.0.0.0.:8201",
+    "127.0.0.1.:8201",
   ]) {
     assert.equal(clusterAddressText(text), null, text);
   }

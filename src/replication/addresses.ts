@@ -1,5 +1,6 @@
 // Addresses of cluster ports as people write them: https://host:port, or host:port alone.
 
+import { readAddress } from "@holdfast/shared/text/addresses";
 import type { Address } from "@holdfast/shared/world";
 import { placeOf } from "../outbound/address-kinds.ts";
 import { ClusterAddresses } from "../outbound/allowed-addresses.ts";
@@ -9,9 +10,13 @@ const FORM =
   /^(?:https:\/\/)?(?:\[(?<v6>[0-9A-Fa-f:.]{2,45})\]|(?<name>[A-Za-z0-9._-]{1,253})):(?<port>[1-9]\d{0,4})\/?$/;
 const MAX_PORT = 65_535;
 
+// Who looks names up takes 2130706433, 0x7f.1 and 127.0.0.1. for addresses: those that refuse some of them read it in its one form.
+const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/i;
+
 /** Null for what is none. */
 export function parseClusterAddress(text: string): Address | null {
   const { v6, name, port = "" } = FORM.exec(text)?.groups ?? {};
+  if (name !== undefined && ENDS_IN_NUMBER.test(name) && readAddress(name) === null) return null;
   const host = v6 ?? name;
   return host === undefined || Number(port) > MAX_PORT ? null : { host, port: Number(port) };
 }
