@@ -266,8 +266,9 @@ export class Admission {
     try {
       const opened = await this.#opened(token);
       if (opened.form === "wrapped") {
+        const { address } = opened;
+        at = { step: "api", address: apiAddressOf({ address, primaryApiAddress: how.apiAddress }) };
         const request = this.#unwrapRequest(opened, how, signal);
-        at = { step: "api", address: apiAddressOf(request) };
         await lookAt(request, { calls: await calls(), fs });
         return { ...at, cause: null }; // what comes next would use it up
       }

@@ -67,7 +67,10 @@ export async function lookAt(
 }
 
 /** Where the API of the primary is. */
-export function apiAddressOf({ address, primaryApiAddress = "" }: UnwrapRequest): string {
+export function apiAddressOf({
+  address,
+  primaryApiAddress = "",
+}: Pick<UnwrapRequest, "address" | "primaryApiAddress">): string {
   return primaryApiAddress === "" ? address : primaryApiAddress;
 }
 

@@ -125,6 +125,10 @@ test("a wrapped token is looked up at the API of the primary, and can be used af
     [nobody.ready, nobody.steps[0]?.step, nobody.steps[0]?.address],
     [false, "api", "https://127.0.0.1:1"],
   );
+  const [own = ""] = b.server.server.addresses;
+  const itself = trialIn(await b.dr("secondary/enable", { ...named, primary_api_addr: own }));
+  assert.deepEqual([itself.steps[0]?.step, itself.steps[0]?.address], ["api", own]);
+  assert.match(itself.steps[0]?.cause ?? "", /of this cluster itself/);
   const how = { token, primary_api_addr: api, ca_pem: authority.pem };
   const found = await b.dr("secondary/enable", { ...how, ...DRY });
   assert.deepEqual(trialIn(found), {
