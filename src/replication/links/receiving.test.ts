@@ -2,7 +2,11 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { networkFailed } from "@holdfast/shared/failures";
+import { DAY, MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { View } from "../../barrier/view.ts";
+import { renewMember } from "../../cluster/authority.ts";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { ADDRESS, EPOCH, SET, SetStage } from "../../../tests/support/replication/set-stage.ts";
@@ -10,13 +14,15 @@ import { until } from "../../../tests/support/until.ts";
 import type { Greeting, Hello } from "../../cluster/hello.ts";
 import { MemoryCarrier, STRAIGHT, type Way } from "../../cluster/memory-carrier.ts";
 import { makeHpkeKeys } from "../../crypto/hpke.ts";
-import { serviceTable } from "@holdfast/shared/grpc/method";
+import { serveUnary, serviceTable } from "@holdfast/shared/grpc/method";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { SystemNet } from "../../system/net.ts";
 import { ReplicationFigures } from "../figures.ts";
 import { Heard } from "../heard.ts";
 import { readActivation } from "../joining/activation.ts";
-import { fenceCall } from "../joining/calls.ts";
+import { fenceCall, renewCertificate } from "../joining/calls.ts";
 import { makeToken } from "../joining/activation-token.ts";
+import { putMembership, storedMembership } from "../joining/membership.ts";
 import { isRevoked, putRevokedClusters } from "../joining/primary-rows.ts";
 import { epochProof } from "../joining/proofs.ts";
 import type { Epoch } from "../roles/role.ts";
@@ -47,6 +53,14 @@ interface Primary {
   /** Clusters of which this one has heard that they were revoked. */
   readonly revoked?: readonly string[];
   readonly way?: Way;
+  /** To each of its addresses. Default: `way`. */
+  readonly wayTo?: (host: string) => Way;
+  /** Where else it has said to be. */
+  readonly known?: readonly string[];
+  /** How long ago it has given the certificate. Default: a moment. */
+  readonly ago?: Nanos;
+  /** Makes another one. Default: nobody is asked. */
+  readonly renews?: (publicKey: Uint8Array, stage: SetStage, view: View) => Promise<Uint8Array>;
 }
 
 /** A secondary whose primary answers a hello with this. */
@@ -60,6 +74,10 @@ async function secondary(
     successor,
     revoked = [],
     way = STRAIGHT,
+    wayTo = () => way,
+    known,
+    ago,
+    renews = async () => Buffer.alloc(0),
   }: Primary = {},
 ) {
   const stage = await SetStage.start();
@@ -68,7 +86,9 @@ async function secondary(
   const token = await makeToken(stage.secondaries, { id: "berlin" }, place, random);
   assert.ok(token.form === "wrapped");
   const member = readActivation(token.wrap, "dr", { now: stage.clock.now() });
-  const { barrier, store, world } = await madeBarrier();
+  const { barrier, store, world: made } = await madeBarrier();
+  const world = ago === undefined ? made : { ...made, clock: stage.clock };
+  if (ago !== undefined) stage.clock.pass(ago);
   await store.follow();
   const view = barrier.view("core/replication/dr/");
   const role = new StoredRole(view, "dr");
@@ -76,7 +96,10 @@ async function secondary(
   await role.step({ do: "join", joined });
   if (successor !== undefined) await role.step({ do: "superseded", epoch: successor });
   await view.write((tx) => putRevokedClusters(tx, revoked));
+  await view.write((tx) => putMembership(tx, member));
+  if (known !== undefined) await role.step({ do: "heard", epoch, known });
   const tickets: number[] = [];
+  const certificates: string[] = [];
   let hellos = 0;
   const peer = stage.peer(member);
   const greet = async (hello: Hello): Promise<Greeting> => {
@@ -105,7 +128,10 @@ async function secondary(
             },
           ),
         ];
-  const served = { table: serviceTable(calls), greet, isRevoked: () => false };
+  const renewal = serveUnary(renewCertificate, async ({ publicKey }) => ({
+    certificate: await renews(publicKey, stage, view),
+  }));
+  const served = { table: serviceTable([...calls, renewal]), greet, isRevoked: () => false };
   const heard = new Heard({ ...world, view, store });
   const receiving = new Receiving(
     {
@@ -135,11 +161,11 @@ async function secondary(
       clusterId: () => NOBODY,
       apiAddress: () => "",
       clusterAddress: () => "",
-      renewed: () => {},
+      renewed: (next) => void certificates.push(next.serial),
       revoked: () => {},
       takeKeys: async () => {},
       takeTicketsFrom: (_, number) => void tickets.push(number),
-      carrierTo: () => new MemoryCarrier(served, peer, world, way),
+      carrierTo: ({ host }) => new MemoryCarrier(served, peer, world, wayTo(host)),
     },
     { member, keysKey: makeHpkeKeys(random).privateKey },
   );
@@ -149,7 +175,8 @@ async function secondary(
     later.load();
     return later;
   };
-  const seen = { tickets, hellos: () => hellos };
+  const stored = () => storedMembership(view, "dr")?.serial;
+  const seen = { tickets, certificates, stored, member, hellos: () => hellos };
   return { receiving, role, world, view, heard, started, ...seen };
 }
 
@@ -338,5 +365,78 @@ test("a primary across the world is heard by who looks for it; one where nobody 
       await nextTurn();
     }
     assert.ok(isOver);
+  }
+});
+
+const NOWHERE = "https://nowhere.example:8201";
+
+/** Of a primary that is at the second of two addresses, when two thirds of the certificate's life are over. */
+function renewing(renews: NonNullable<Primary["renews"]>, known = [NOWHERE, ADDRESS]) {
+  const place = { clusterId: EPOCH.cluster, epoch: EPOCH.number, epochFirst: EPOCH.first };
+  const decision = sentDecision({ kind: "refuse", reason: "not now" });
+  const nobody: Way = { ...STRAIGHT, connect: () => Promise.reject(networkFailed("nobody there")) };
+  return secondary(() => ({ ...place, decision }), {
+    leading: () => EPOCH,
+    ago: 250n * DAY,
+    known,
+    renews,
+    wayTo: (host) => (NOWHERE.includes(host) ? nobody : STRAIGHT),
+  });
+}
+
+const another = async (publicKey: Uint8Array, stage: SetStage) => {
+  const { authority } = stage.secondaries.material;
+  const world = { clock: stage.clock, random: stage.made.world.random };
+  return (await renewMember(authority, "berlin", publicKey, world)).certificate;
+};
+
+test("another certificate is taken at whichever address the primary is, stored, and shown from then on", async () => {
+  const { receiving, certificates, stored, member, world } = await renewing(another);
+  await until(() => certificates.length > 0);
+  assert.notEqual(certificates[0], member.serial);
+  assert.equal(stored(), certificates[0]);
+  assert.match(world.lines.join("\n"), /replication\.certificate-renewed/);
+  await receiving.close();
+});
+
+test("another certificate of a primary that is followed no more is not taken", async () => {
+  let other = "";
+  let isMade = false;
+  const { receiving, certificates, stored } = await renewing(async (publicKey, stage, view) => {
+    const place = { address: ADDRESS, epoch: EPOCH };
+    const token = await makeToken(
+      stage.secondaries,
+      { id: "rome" },
+      place,
+      stage.made.world.random,
+    );
+    assert.ok(token.form === "wrapped");
+    const next = readActivation(token.wrap, "dr", { now: stage.clock.now() });
+    await view.write((tx) => putMembership(tx, next)); // it has come with another token
+    other = next.serial;
+    const made = await another(publicKey, stage);
+    isMade = true;
+    return made;
+  });
+  await until(() => isMade);
+  await receiving.close(); // which waits for what has begun
+  assert.equal(stored(), other);
+  assert.deepEqual(certificates, []);
+});
+
+test("where nobody gives another certificate, what a primary has answered is told, and not that nobody is at another address", async () => {
+  for (const known of [
+    [ADDRESS, NOWHERE],
+    [NOWHERE, ADDRESS],
+  ]) {
+    const refuses = () => {
+      throw new StatusError(Status.resourceExhausted, "not so often");
+    };
+    const { receiving, world, certificates } = await renewing(async () => refuses(), known);
+    const trouble = () => world.lines.find((line) => line.includes("could not renew"));
+    await until(() => trouble() !== undefined);
+    assert.match(trouble()!, /not so often/);
+    assert.deepEqual(certificates, []);
+    await receiving.close();
   }
 });
