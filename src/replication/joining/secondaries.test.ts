@@ -22,6 +22,7 @@ import {
   putRevokedThere,
   storedRefused,
   storedRevokedClusters,
+  storedUnmarked,
 } from "./primary-rows.ts";
 import { Secondaries } from "./secondaries.ts";
 
@@ -263,6 +264,14 @@ test("who is revoked is refused for good, also when its id is used again", async
   stage.clock.pass(366n * DAY);
   await stage.secondaries.revoke("berlin");
   assert.deepEqual(stage.secondaries.revokedSerials(), []);
+});
+
+test("where there is no other kind of replication nobody waits to be marked in it", async () => {
+  const stage = await SetStage.start();
+  const { pair } = await stage.secondaries.admit("berlin");
+  await stage.secondaries.confirm(stage.peer(pair), CLUSTER);
+  await stage.secondaries.revoke("berlin");
+  assert.deepEqual([isRevoked(stage.view, CLUSTER), storedUnmarked(stage.view)], [true, []]);
 });
 
 test("a revocation is stored before anybody hears of it", async () => {

@@ -219,6 +219,41 @@ test("a primary whose cluster has no id is not followed, with whichever proof", 
   await receiving.close();
 });
 
+test("of a primary of an earlier epoch that refuses its reason is told, and of one that does not that it is superseded", async () => {
+  const before = { ...EPOCH, number: EPOCH.number - 1 };
+  const hello = { clusterId: EPOCH.cluster, epoch: before.number, epochFirst: EPOCH.first };
+  for (const [decision, reason] of [
+    [sentDecision({ kind: "refuse", reason: "not now" }), /not now/],
+    [sentDecision({ kind: "resume" }), /that primary is superseded/],
+  ] as const) {
+    const { receiving, role } = await secondary(() => ({ ...hello, decision }), {
+      leading: () => EPOCH,
+    });
+    await until(() => receiving.lastFailure !== null);
+    assert.match(receiving.lastFailure!.message, reason);
+    assert.ok(role.now.mode === "secondary");
+    assert.deepEqual(role.now.epoch, EPOCH);
+    await receiving.close();
+  }
+});
+
+test("the region of a primary is kept where that is the name of one", async () => {
+  const place = { clusterId: EPOCH.cluster, epoch: EPOCH.number, epochFirst: EPOCH.first };
+  const decision = sentDecision({ kind: "refuse", reason: "not now" });
+  for (const [region, kept] of [
+    ["rome", "rome"],
+    ["rome\n\u001b[31m", undefined],
+  ] as const) {
+    const { receiving, role } = await secondary(() => ({ ...place, region, decision }), {
+      leading: () => EPOCH,
+    });
+    await until(() => receiving.status.lastSyncError !== null); // it has heard all of that
+    assert.ok(role.now.mode === "secondary");
+    assert.equal(role.now.region, kept);
+    await receiving.close();
+  }
+});
+
 test("a primary that refuses is called to hear who leads: a later one is believed, and no other, nor one that nobody can have come to or that was revoked", async () => {
   const own = { number: 3, cluster: "0b8e2f3e-0000-4000-8000-00000000000a", first: "41" };
   const other = { number: 4, cluster: "0b8e2f3e-0000-4000-8000-00000000000b", first: "50" };
