@@ -223,6 +223,68 @@ describe("shared rows that are taken over", BOUND, () => {
     });
   }
 
+  test("a copy that does not add up since something else is withheld by now is no damage, and is not compared for it", async () => {
+    const withheld = { version: "", isDue: false } as unknown as WithheldHere;
+    pair = await filled({ withheld: () => withheld });
+    copying(pair, (chunk) => ({
+      ...chunk,
+      rows: chunk.rows.filter(({ key }) => key !== "shared/7"),
+    }));
+    let questions = 0;
+    pair.instead.set("Withheld", () =>
+      serveUnary(withheldThere, async ({ version }) => {
+        const isFirst = questions++ === 0; // before anything is copied
+        return { version, isSame: isFirst, mounts: [], namespaces: [] };
+      }),
+    );
+    pair.receiver.open();
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.match(pair.receiver.status.lastSyncError!, /something else is withheld/);
+    assert.deepEqual(lines("do not add up"), []);
+    assert.equal(pair.receiver.status.isConsistent, false);
+  });
+
+  test("what a cluster wrote while it led is over when the rows here are the primary's: not before, and not where a comparison was cut off", async () => {
+    let hasLed = false;
+    const over: string[] = [];
+    const { secondary } = (pair = await filled({
+      surplus: {
+        keep: async () => hasLed,
+        over: async () => {
+          over.push(String(Buffer.from(secondary.store.get("shared/7")!)));
+          hasLed = false;
+        },
+      },
+    }));
+    const again = async () => {
+      await pair.receiver.close();
+      pair.receive();
+      pair.receiver.open();
+    };
+    pair.receiver.open();
+    await pair.atRest();
+    await secondary.store.writeApplied((tx) => tx.put("shared/7", Buffer.from("own")));
+    hasLed = true;
+    let isCut = true;
+    pair.instead.set("FetchKeys", (real) => ({
+      shape: real.shape,
+      async *run(requests, call) {
+        if (isCut) pair.cut();
+        yield* real.run(requests, call);
+      },
+    }));
+    await again();
+    await until(() => pair.receiver.status.lastSyncError !== null);
+    assert.deepEqual(over, []);
+    isCut = false;
+    await pair.atRest();
+    assert.deepEqual(over, ["value 7"]);
+    const compared = pair.calls.get("BeginDiff");
+    await again();
+    await pair.atRest();
+    assert.deepEqual([over.length, pair.calls.get("BeginDiff")], [1, compared]);
+  });
+
   test("so many rows are one transaction, and so many bytes: nobody else has a turn meanwhile", async (t) => {
     pair = await filled();
     await pair.primary.store.write((tx) => {

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import type { Followers } from "../../../src/barrier/followers.ts";
 import type { Hello } from "../../../src/cluster/hello.ts";
+import type { AppliedParts } from "../../../src/replication/applied/applied-log.ts";
 import type { MemberFilters } from "../../../src/replication/filters/filters.ts";
 import type { WithheldHere } from "../../../src/replication/filters/withheld-here.ts";
 import { MemoryCarrier, type Way } from "../../../src/cluster/memory-carrier.ts";
@@ -82,6 +83,8 @@ export interface PairOptions {
   /** Of the same: what it is not sent, at the primary, and as it knows it. Default: nothing is withheld. */
   readonly filters?: (pair: ReplicatedPair) => MemberFilters;
   readonly withheld?: (pair: ReplicatedPair) => WithheldHere;
+  /** Of the same: what it has written of what is shared, while it led. Default: nothing. */
+  readonly surplus?: AppliedParts["surplus"];
   /** How far the primary's clock is ahead. */
   readonly ahead?: bigint;
 }
@@ -166,10 +169,11 @@ export class ReplicatedPair {
 
   receive(): void {
     const { store } = this.secondary;
-    const { followers = FOLLOWERS, stagedBytes, withheld } = this.#options;
+    const { followers = FOLLOWERS, stagedBytes, withheld, surplus } = this.#options;
     const staged = {
       ...(stagedBytes === undefined ? {} : { stagedBytes }),
       ...(withheld === undefined ? {} : { withheld: withheld(this) }),
+      ...(surplus === undefined ? {} : { surplus }),
     };
     const parts = { store, ...this.world, ports: this.#receiving(store) };
     this.receiver =
