@@ -121,3 +121,95 @@ test("what was put in from a snapshot that is loaded here goes in the place of w
   await send();
   assert.deepEqual(sent[0]?.body, utf8('{"data":{"n":1}}'));
 });
+
+const NOT_HERE = (error: Failure) => error.code === "not-in-region";
+
+/** What is withheld: of whom this primary is asked by, or here, where another cluster writes. */
+function withholding(
+  { mounts = [], namespaces = [] }: { mounts?: string[]; namespaces?: string[] },
+  isPrimary: boolean,
+) {
+  const sent: SentRequest[] = [];
+  const places = {
+    mounts: new Map(mounts.map((path) => [`id of ${path}`, path])),
+    namespaces: new Map(namespaces.map((path) => [`id of ${path}`, path])),
+  };
+  const primary = {
+    region: "a",
+    send: async (request: SentRequest) => {
+      sent.push(request);
+      return { reply: reply({}), written: 1n };
+    },
+  };
+  const elsewhere = isPrimary
+    ? { primary: null, withheldFrom: async () => places }
+    : { primary, withheld: places };
+  const parts = { elsewhere, governance: { headers: () => [] }, node: { index: 7n } };
+  const sending = new SendingOn(parts as unknown as ConstructorParameters<typeof SendingOn>[0]);
+  const leaving = new AbortController();
+  const forwarded = { member: "b", attested: null, attests: null, namedRegion: false };
+  const context = { namespace: ROOT_NAMESPACE, mount: null } as unknown as Parameters<
+    SendingOn["send"]
+  >[3];
+  const stateOf = (method: string) =>
+    ({
+      incoming: { forwarded: isPrimary ? forwarded : null, signal: leaving.signal, target: "/x" },
+      caller: { ...CALLER, global: true },
+      query: new Map(),
+      meant: { method },
+      endpoint: endpointAt("kv"),
+    }) as unknown as RequestState;
+  const endpointAt = (path: string) =>
+    ({ belongs: () => "shared", places: () => [path] }) as unknown as Parameters<
+      SendingOn["to"]
+    >[1];
+  const to = (path: string) => sending.to(stateOf("POST"), endpointAt(path), {}, context);
+  const after = (method: string, path: string) =>
+    sending.after(stateOf(method), endpointAt(path), {}, context);
+  const sendAfterAll = (path: string, error: unknown) => {
+    const state = Object.assign(stateOf("GET"), { endpoint: endpointAt(path) });
+    return sending.sendAfterAll(state, {}, context, error);
+  };
+  return { to, after, sendAfterAll, sent, leave: () => leaving.abort() };
+}
+
+test("a place is withheld by its own path, and by that of a namespace above it", async () => {
+  const { to } = withholding({ mounts: ["kv/"], namespaces: ["team/"] }, true);
+  for (const path of ["kv", "team", "team/kv"]) await assert.rejects(to(path)!, NOT_HERE, path);
+  for (const path of ["kv2", "kv/below", "teams"]) assert.equal(await to(path), null, path);
+});
+
+test("whose sender has left, or is no member any more, is not begun", async () => {
+  const { to, leave } = withholding({}, true);
+  assert.equal(await to("kv"), null);
+  leave();
+  await assert.rejects(to("kv")!, (error: Failure) => error.code === "place-changed");
+});
+
+test("what was read for another cluster is looked at again before it goes; what was written is done", async () => {
+  const { after } = withholding({ mounts: ["kv/"] }, true);
+  for (const method of ["GET", "LIST"]) await assert.rejects(after(method, "kv"), NOT_HERE, method);
+  for (const method of ["POST", "DELETE"]) await after(method, "kv");
+  await after("GET", "other");
+});
+
+test("a read that turns out to write goes to the primary, unless it is withheld here, or nobody else writes", async () => {
+  const here = new Error("written elsewhere");
+  const { sendAfterAll, sent } = withholding({ mounts: ["kv/"] }, false);
+  await assert.rejects(sendAfterAll("kv", here), NOT_HERE);
+  assert.equal(sent.length, 0);
+  await sendAfterAll("other", here);
+  assert.equal(sent.length, 1);
+  await assert.rejects(withholding({}, true).sendAfterAll("other", here), here);
+});
+
+test("what one cluster has sent on another one does not", () => {
+  const parts = { elsewhere: { primary: { region: "a" } } };
+  const sending = new SendingOn(parts as unknown as ConstructorParameters<typeof SendingOn>[0]);
+  const incoming = { forwarded: { namedRegion: false } };
+  const state = { incoming, endpoint: null } as unknown as RequestState;
+  assert.throws(
+    () => sending.check(state),
+    (error: Failure) => error.code === "forwarded-twice",
+  );
+});
