@@ -105,6 +105,15 @@ describe("what waits at a secondary", BOUND, () => {
     assert.equal(others.length, 2);
   });
 
+  test("counts as behind what was told with entries that went to the disk with others", async () => {
+    await apart();
+    for (let i = 0; i < 3; i++) await pair.put(`shared/${i}`);
+    const [first, second, third] = each();
+    assert.deepEqual(await written([first!, second!, { ...third!, head: 20n }]), [1, 2]);
+    await until(() => pair.receiver.status.lastRemoteIndex === 4n);
+    assert.equal(pair.receiver.status.highestAnnounced, 20n);
+  });
+
   test("goes together up to the bytes that a message may have", async () => {
     await apart();
     const large = new Uint8Array(300 * KIB);

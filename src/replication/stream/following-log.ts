@@ -163,7 +163,7 @@ export class LogFollower {
       if (entries.length + next.entries.length > BATCH_ENTRIES || bytes > CHUNK_BYTES) break;
       if (!isBehind(entries.at(-1), next.entries[0])) break; // judged by itself
       entries.push(...next.entries);
-      this.#next();
+      this.#progress.announce(this.#next()!.head);
     }
     return entries.length === batch.entries.length ? message : { ...message, batch: { entries } };
   }
