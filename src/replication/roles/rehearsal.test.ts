@@ -41,13 +41,16 @@ test("a primary that is there is demoted first; one that is silent cannot be, an
   assert.equal(gone.next[0], "here: holdfast replication promote -dr-token FILE");
 });
 
-test("who is to follow makes its key first, with an operation token, before a token is made for it", () => {
+test("who is to follow makes its key first, with a ticket of whoever leads then, before a token is made for it", () => {
   const { next } = rehearsed({ ...FACTS, final: 90n }, API, "dr");
   assert.deepEqual(next.slice(1), [
+    "here: holdfast replication ticket -field ticket generate-public-key update-primary > FILE",
     "there, on each cluster that is to follow: holdfast replication public-key -dr-token FILE",
     "here: holdfast replication token -public-key KEY ID",
     "there: holdfast replication update-primary -dr-token FILE @TOKEN",
   ]);
+  const region = rehearsed({ ...FACTS, final: 90n }, API, "performance").next;
+  assert.doesNotMatch(region.join(), /ticket|FILE/);
 });
 
 test("one second is a second", () => {

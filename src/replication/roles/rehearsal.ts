@@ -82,12 +82,17 @@ interface Commands {
   readonly there: string;
   readonly primary: string;
   readonly any: string;
+  /** What those that are to follow are shown, and whoever takes over makes first. */
+  readonly ticket: readonly string[];
 }
+
+/** The one of before ends with the change. */
+const TICKET = `${HERE} ticket -field ticket generate-public-key update-primary > FILE`;
 
 function commandsOf(kind: ReplicationKind): Commands {
   return kind === "dr"
-    ? { there: " -dr-token FILE", primary: "", any: " -dr-token FILE" }
-    : { there: " -kind performance", primary: " -kind performance", any: "" };
+    ? { there: " -dr-token FILE", primary: "", any: " -dr-token FILE", ticket: [TICKET] }
+    : { there: " -kind performance", primary: " -kind performance", any: "", ticket: [] };
 }
 
 /** What mends a check that does not hold, in the order in which it is done. */
@@ -121,13 +126,14 @@ function nextCommands(
   },
 ): string[] {
   const failed = new Set(checks.flatMap(({ name, ok }) => (ok ? [] : [name])));
-  const { there, primary } = commands;
+  const { there, primary, ticket } = commands;
   const promote = `${HERE} promote${there}`;
   const mending = new Set(
     mendingBy(commands).flatMap(([name, line]) => (failed.has(name) ? [line] : [])),
   );
   const where = primaryApi === "" ? "" : ` (${primaryApi})`;
   const afterwards = [
+    ...ticket,
     `there, on each cluster that is to follow: holdfast replication public-key${there}`,
     `${HERE} token${primary} -public-key KEY ID`,
     `there: holdfast replication update-primary${there} @TOKEN`,
