@@ -141,11 +141,12 @@ export class Admission {
     const { log } = this.#options;
     if (isFenced(this.#replication.role)) throw failures.fencedRevocation();
     const serving = await this.#replication.primary();
+    const unused = serving.secondaries.unused();
     for (const secondary of await serving.revoke(named)) {
-      log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", {
-        event: "replication.secondary-revoked",
-        secondary,
-      });
+      const fields = { event: "replication.secondary-revoked", secondary };
+      if (unused.includes(secondary)) {
+        log.info("a token for a secondary was revoked before anybody came with it", fields);
+      } else log.warn("a secondary was revoked; it still holds the keys: rotate and rekey", fields);
     }
   }
 

@@ -156,8 +156,30 @@ test("who is revoked is said only where somebody was", async (t) => {
   const nobody = await person.must(primary, "revoke -yes site-x");
   assert.doesNotMatch(nobody.all, /Success/);
   assert.match(words(nobody), /no secondary here has the name site-x \(those are site-b\)/);
+  const lineOf = (id: string) =>
+    primary.server.lines.find((one) => one.includes("secondary-revoked") && one.includes(id));
+  await person.must(primary, `token -public-key ${Buffer.alloc(32, 9).toString("base64")} site-y`);
+  const unused = await person.must(primary, "revoke -yes site-y");
+  assert.match(words(unused), /Where it has ever come, it still holds data and keys/);
+  assert.match(lineOf("site-y") ?? "", /\[INFO\].*before anybody came with it/);
   const found = await person.must(primary, "revoke -yes site-b");
   assert.match(found.stdout, /Success! Revoked the secondary site-b/);
+  assert.match(lineOf("site-b") ?? "", /\[WARN\].*still holds the keys/);
+});
+
+test("a token with an address that nobody has says where it comes from", async (t) => {
+  const [primary, b] = [await startCluster(t), await startCluster(t)];
+  const person = new Person(t);
+  await person.must(primary, "enable -cluster-address https://127.0.0.1:9");
+  const key = (await person.must(b, "public-key")).stdout.trim();
+  const { stdout: token } = await person.must(primary, `token -public-key ${key} site-b`);
+  const tried = await person.at(b, "join -dry-run -", { stdin: token });
+  assert.match(
+    words(tried),
+    /^.*connect https:\/\/127\.0\.0\.1:9 .*Next: .*mend the Cluster Address .*`cluster_addr`/,
+  );
+  const refused = await person.at(b, "join -yes -", { stdin: token });
+  assert.match(words(refused), /Next: .*mend the Cluster Address .*-dry-run shows the address/);
 });
 
 test("a forced promotion without anybody to ask is refused, and says by which flag it is meant", async (t) => {

@@ -45,6 +45,16 @@ test("who has a token that is not taken is told how another one is made", () => 
   }
 });
 
+test("who reaches no primary is told that its configuration may name another address", () => {
+  const [code, path] = ["replication_primary_unreachable", "sys/replication/dr/secondary/enable"];
+  const next = nextAfter(502, code, "x", path);
+  assert.match(
+    next,
+    /^look whether the primary runs.*mend the Cluster Address .*`cluster_addr`.*another token/,
+  );
+  assert.match(next, /-dry-run shows the address/);
+});
+
 test("who unseals a cluster that has joined with its own shares is told whose open it", () => {
   const next = nextAfter(400, "seal_key_invalid", "invalid key", "sys/unseal");
   assert.match(next, /joined as a secondary is opened by the shares of its primary/);

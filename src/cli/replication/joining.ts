@@ -30,7 +30,7 @@ import {
 } from "./kinds.ts";
 import { confirmed } from "./primary.ts";
 import { NONE } from "../terminal/value.ts";
-import { isCopying } from "./secondary-advice.ts";
+import { isCopying, UNREACHED } from "./secondary-advice.ts";
 import { stateText, STREAMING } from "./status-fields.ts";
 import { copyText } from "./status-view.ts";
 
@@ -194,7 +194,7 @@ const TRIAL_NEXT: ReadonlyMap<string, string> = new Map([
   ],
   ["role", "`holdfast replication status` here says what this cluster is"],
   ["address", "name the cluster port of the primary as https://host:port"],
-  ["connect", "look whether the primary runs, and at the network to its cluster port"],
+  ["connect", UNREACHED],
 ]);
 
 async function showTrial(

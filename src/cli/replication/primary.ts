@@ -143,7 +143,7 @@ export const replicationRevoke = command({
     }
     out.done(`Success! Revoked the secondary ${id}.`);
     out.hint(
-      "It still holds data and keys. Next, where it is not in good hands: `holdfast operator rotate`, `holdfast operator rekey`",
+      "Where it has ever come, it still holds data and keys. Next, where it is not in good hands then: `holdfast operator rotate`, `holdfast operator rekey`",
     );
     return 0;
   },

@@ -17,6 +17,11 @@ export const FOLLOW =
 export const WHOLE_TOKEN =
   "give the whole of it, one line as `holdfast replication token` on the primary has printed it, and nothing else: `-field token` prints it alone, @FILE and - (standard input) take it from there";
 
+/** A primary that was called; a token names where it says to be reached. */
+export const UNREACHED =
+  "look whether the primary runs, and at the network to its cluster port; where a token names another address than that, " +
+  "mend the Cluster Address that `holdfast replication status` shows there (`cluster_addr` of its configuration, where `enable` and `promote` were given none), and make another token there";
+
 /** `how`: what its commands take here besides. */
 export function surplusAdvice(how: "" | " -dr-token FILE"): string {
   return (

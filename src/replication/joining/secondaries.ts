@@ -173,11 +173,15 @@ export class Secondaries {
     return storedSecondaries(reads).filter((secondary) => !isForgotten(secondary, now));
   }
 
+  /** With whose token nobody has come: nothing of the set is there. */
+  unused(): string[] {
+    return idsOf(this.known().filter(({ used }) => used === null));
+  }
+
   /** Whose token has ended before anybody came with it. */
   expired(): string[] {
     const now = this.#now();
-    const unused = this.known().filter(({ used, activateBy }) => used === null && activateBy < now);
-    return unused.map(({ id }) => id);
+    return idsOf(this.known().filter(({ used, activateBy }) => used === null && activateBy < now));
   }
 
   /** What the port is to refuse, and others are told. Those that end last, which were the last to be issued, are last. */
@@ -565,6 +569,10 @@ function assertStandsIn(
   const next = { number: said.epoch, first: said.first, cluster: comes };
   if (said.epoch > 1 && isNext(known, next)) return; // in the first epoch nobody stands in for anybody
   throw number > 1 ? failures.placeTaken() : failures.otherCluster();
+}
+
+function idsOf(secondaries: readonly KnownSecondary[]): string[] {
+  return secondaries.map(({ id }) => id);
 }
 
 function isForgotten({ used, activateBy }: KnownSecondary, now: Instant): boolean {
