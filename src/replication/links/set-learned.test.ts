@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import { ADDRESS, EPOCH, SET } from "../../../tests/support/replication/set-stage.ts";
 import { until } from "../../../tests/support/until.ts";
@@ -101,6 +102,17 @@ test("where a sibling was stays known when the primary has not met it since it b
     storedSiblings(view).map(({ addresses }) => addresses),
     [["https://rome.example:8201"], []],
   );
+});
+
+test("who could not be written down is, when the primary tells it again", async (t) => {
+  const { learned, view } = await secondary(t);
+  const failing = t.mock.method(view, "write", () => Promise.reject(new Error("no room")));
+  learned.learn("", [], { ...NOBODY, siblings: [rome()] });
+  for (let i = 0; i < 5; i++) await nextTurn();
+  failing.mock.restore();
+  learned.learn("", [], { ...NOBODY, siblings: [rome()] });
+  for (let i = 0; i < 20 && storedSiblings(view).length === 0; i++) await nextTurn();
+  assert.deepEqual(storedSiblings(view), [rome()]);
 });
 
 test("clusters that are not to be believed are kept of those that share data, and of ids alone", async (t) => {
