@@ -1,5 +1,5 @@
 // Section K about activation: tokens that are used twice, late, by others or after a revocation; keys that are none; and
-// addresses that lead inside. The members come over TLS to a port that asks the stored secondaries.
+// addresses that lead inside, and very many of them. The members come over TLS to a port that asks the stored secondaries.
 
 import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
@@ -16,7 +16,9 @@ import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { Failure } from "@holdfast/shared/failure";
 import { FakeClock, FakeTimers } from "../../support/fake-world.ts";
+import { at } from "../../support/http-client.ts";
 import { madeBarrier } from "../../support/made/made-barrier.ts";
+import { startPrimary } from "../../support/replication/clusters.ts";
 import { ADDRESS, EPOCH } from "../../support/replication/set-stage.ts";
 import { askWho, ClusterStage, SELF } from "../../support/servers/cluster-stage.ts";
 
@@ -184,4 +186,31 @@ test("T-K10: a name that leads to where no cluster is, is judged before it is co
   }
   assert.equal(clock.elapsed(), 500n * SECOND);
   assert.equal(timers.armed, 0);
+});
+
+test("T-K04: activations of one address that no token stands for come to an end, and those of others are opened", async (t) => {
+  // Time stands still: what an address may do comes back with it.
+  const clock = new FakeClock();
+  const primary = await startPrimary(t, {
+    listener: { forwardedForFrom: ["127.0.0.1"] },
+    world: { clock },
+  });
+  const { server } = primary;
+  const unwrap = async (address: string, token: string) => {
+    const headers = { "X-Forwarded-For": address };
+    return (await server.call("POST", "/v1/sys/wrapping/unwrap", { token, headers })).status;
+  };
+  const made = await server.call("POST", "/v1/sys/wrapping/wrap", {
+    token: primary.token,
+    body: { some: "thing" },
+    headers: { "X-Service-Wrap-TTL": "60" },
+  });
+  const good = String(at(made, "wrap_info", "token"));
+  const statuses: number[] = [];
+  for (let i = 0; i < 60; i++) statuses.push(await unwrap("192.0.2.1", `wrapped-by-nobody-${i}`));
+  assert.deepEqual(new Set(statuses.slice(0, 50)), new Set([400]));
+  assert.deepEqual(new Set(statuses.slice(50)), new Set([429]));
+  assert.equal(await unwrap("192.0.2.2", "wrapped-by-nobody"), 400);
+  // Whoever has one is not slowed down by who has none, also behind the same address.
+  assert.equal(await unwrap("192.0.2.1", good), 200);
 });
