@@ -114,6 +114,14 @@ describe("what waits at a secondary", BOUND, () => {
     assert.equal(pair.receiver.status.highestAnnounced, 20n);
   });
 
+  test("what says more than its entries goes by itself: nothing of that is lost", async () => {
+    await apart();
+    for (let i = 0; i < 5; i++) await pair.put(`shared/${i}`);
+    const leases = { id: 1n, mount: "m", place: "p", isRevoked: false };
+    const said: ToReceiver[] = each().map((one, i) => (i === 2 ? { ...one, leases } : one));
+    assert.deepEqual(await written(said), [1, 1, 1, 2]);
+  });
+
   test("goes together up to the bytes that a message may have", async () => {
     await apart();
     const large = new Uint8Array(300 * KIB);

@@ -16,6 +16,7 @@ import {
   creditOf,
   countedLeases,
   type LeasesWanted,
+  NO_WORDS,
   type Place,
   streamLog,
   type ToReceiver,
@@ -154,7 +155,7 @@ export class LogFollower {
 
   /** What has come behind it meanwhile is one write to the disk with it, and one answer. */
   #withNext(message: ToReceiver): ToReceiver {
-    const { batch } = message;
+    const batch = entriesOf(message);
     if (batch === null) return message;
     const entries = [...batch.entries];
     let bytes = sizeOf(batch);
@@ -253,12 +254,19 @@ function isLegalPlace({ mount, place }: Pick<LeasesWanted, "mount" | "place">): 
   return isUuid(mount) && place.length <= MAX_PLACE && isLegalKey(`local/${place}`);
 }
 
-/** Null where something else is said, or nothing. */
+/** Whatever a message may say but its entries, and `head`, which is heard of each that is joined with others. */
+const OTHER_WORDS = (Object.keys(NO_WORDS) as (keyof ToReceiver)[]).filter(
+  (name) => name !== "batch" && name !== "head",
+);
+
+/** Null where anything else is said, or nothing: it would be lost where entries go together. */
 function entriesOf(message: ToReceiver | undefined): Batch | null {
-  if (message === undefined || message.goodbye !== "") return null;
-  if (message.skipped.length > 0 || message.skip !== null) return null;
-  const { trimmed, isDiverged, isFiltered, hasNews, batch } = message;
-  return trimmed > 0n || isDiverged || isFiltered || hasNews ? null : batch;
+  if (message === undefined || OTHER_WORDS.some((name) => isSaid(message[name]))) return null;
+  return message.batch;
+}
+
+function isSaid(word: ToReceiver[keyof ToReceiver]): boolean {
+  return word instanceof Uint8Array ? word.length > 0 : Boolean(word);
 }
 
 function isBehind(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
