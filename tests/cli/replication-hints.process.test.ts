@@ -24,13 +24,17 @@ test("on a disaster-recovery secondary attention takes an operation token, and s
   assert.equal(answered.code, 0, answered.all);
   assert.match(words(answered), /replication\.no-port/);
   assert.doesNotMatch(answered.all, /-address/);
+  // What would mend these is refused here: the primary tells of them.
+  assert.doesNotMatch(answered.all, /audit\.none|snapshot\.none/);
   const named = await typed(`attention -address ${b.server.url} -dr-token ${file}`);
   assert.match(words(named), /are for this server: with -address http/);
   const planned = await person.at(b, `failover -plan -address ${b.server.url} -dr-token ${file}`);
   assert.match(words(planned), /typed with -address http/);
   // One that serves goes by the token of whoever asks, whatever the environment has besides.
   const env = { HOLDFAST_ADDR: a.server.url, HOLDFAST_DR_OPERATION_TOKEN: "none" };
-  assert.equal((await typed("attention", { env })).code, 0);
+  const ofPrimary = await typed("attention", { env });
+  assert.equal(ofPrimary.code, 0);
+  assert.match(words(ofPrimary), /audit\.none/);
 });
 
 test("who pastes a token wrongly is told how it is given", async (t) => {
