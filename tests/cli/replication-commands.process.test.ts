@@ -273,6 +273,13 @@ test("an operation token comes from a file, a pipe, the environment or a prompt,
   const encoded = (await person.must(secondary, last, { stdin: share })).stdout;
   const decode = `operation-token decode -otp - -field token ${encoded}`;
   const token = (await person.must(secondary, decode, { stdin: otp })).stdout;
+  const withHint = await person.must(secondary, `operation-token decode -otp - ${encoded}`, {
+    stdin: otp,
+  });
+  assert.match(
+    words(withHint),
+    /`holdfast replication operation-token delete -dr-token FILE` ends it/,
+  );
   const recover = "recover";
   const clear = await person.at(secondary, `recover -dr-token ${token}`);
   assert.equal(clear.code, 2, clear.all);

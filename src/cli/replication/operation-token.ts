@@ -211,7 +211,7 @@ async function ended(context: Ceremony, attempt: Attempt, otp: string): Promise<
   await showAttempt(context, attempt);
   if (!complete) {
     context.out.hint(
-      `Next: \`holdfast ${NAME} share\` with more shares; \`cancel\` ends the attempt`,
+      `Next: \`holdfast ${NAME} share\` with more shares; \`holdfast ${NAME} cancel -nonce ${attempt.nonce}\` ends the attempt`,
     );
   }
   return 0;
@@ -292,7 +292,7 @@ async function showToken({ out }: Ceremony, encoded: string, otp: Secret<string>
   const token = uncover(encoded, otp).reveal();
   await out.show({ token }, { pairs: [["Operation Token", token]] });
   out.hint(
-    "Next: keep it in a file for -dr-token, or in HOLDFAST_DR_OPERATION_TOKEN; `delete` ends it",
+    `Next: keep it in a file for -dr-token, or in HOLDFAST_DR_OPERATION_TOKEN; \`holdfast ${NAME} delete -dr-token FILE\` ends it`,
   );
   return 0;
 }
