@@ -140,6 +140,11 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
     "replication_not_secondary",
     "send it to the secondary; `holdfast replication status` says what a cluster is",
   ],
+  // Also typed again after it was promoted.
+  [
+    "not_dr_secondary",
+    "`holdfast replication status` here says what this cluster is: one that was promoted is the primary, and has nothing left to do here",
+  ],
   ["missing_operation_token", OPERATION_TOKEN],
   ["invalid_operation_token", OPERATION_TOKEN],
   [
@@ -286,6 +291,7 @@ const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
 
 /** Where one is the other kind of replication is not named by a flag. */
 const OTHER_KIND: ReadonlySet<string> = new Set([
+  "not_dr_secondary",
   "replication_not_primary",
   "replication_not_secondary",
 ]);

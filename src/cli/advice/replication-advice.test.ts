@@ -77,6 +77,13 @@ test("who sends it to a cluster of another role is told to which it goes", () =>
   );
 });
 
+test("who promotes a cluster again is told where it stands, and what the other kind takes", () => {
+  const path = "sys/replication/dr/secondary/promote";
+  const text = "this cluster is not a disaster-recovery secondary";
+  const next = nextAfter(400, "not_dr_secondary", text, path, "replication promote");
+  assert.match(next, /^`holdfast replication status` here .* promoted .* Add -kind performance/);
+});
+
 test("who comes with a token of an earlier epoch is told whose to take, and how a later one is given up", () => {
   const path = "sys/replication/dr/secondary/update-primary";
   const next = nextAfter(400, "replication_epoch_superseded", "that primary is superseded", path);
