@@ -225,7 +225,7 @@ export function tokenUnreadable(token = ""): Failure {
   return new Failure(
     "invalid",
     "joining-token-unreadable",
-    `${what}: give all that secondary-token has answered on the primary, as one line; where that is lost, ${ANOTHER}`,
+    `${what}: give the whole of the token that the primary has answered, as one line; where that is lost, ${ANOTHER}`,
   );
 }
 
@@ -258,7 +258,7 @@ export function tokenOfOtherKind(kind: ReplicationKind): Failure {
  */
 export function tokenOfOtherKey(): Failure {
   const message =
-    "the activation token does not open: it was changed, or made for another key than the last of this cluster; call generate-public-key here, and make another token on the primary for what it answers";
+    "the activation token does not open: it was changed, or made for another key than the last of this cluster; make another public key here, and another token on the primary for it";
   return new Failure("invalid", "joining-token-other-key", message);
 }
 
@@ -268,7 +268,7 @@ export function tokenOfOtherKey(): Failure {
  */
 export function noActivationKey(): Failure {
   const message =
-    "this cluster has no key for the activation token: call generate-public-key here, and make another token on the primary for what it answers";
+    "this cluster has no key for the activation token: make a public key here, and another token on the primary for it";
   return new Failure("invalid", "joining-no-activation-key", message);
 }
 

@@ -77,7 +77,7 @@ test("whatever is wrong with a token that was pasted, it is refused with what is
   const elsewhere = await startCluster(t);
   const ofElsewhere = await sealedToken(primary, elsewhere, "elsewhere");
   const tokens: [text: string, code: string, next: RegExp][] = [
-    [ofElsewhere, "joining_no_activation_key", /generate-public-key here, and make another token/],
+    [ofElsewhere, "joining_no_activation_key", /make a public key here, and another token/],
   ];
   const refused = async ([token, code, next]: (typeof tokens)[number]) => {
     for (const input of [{ token }, { token, dry_run: true }]) {
@@ -91,7 +91,7 @@ test("whatever is wrong with a token that was pasted, it is refused with what is
   for (const one of tokens) await refused(one);
   const token = await sealedToken(primary, other);
   const half = token.length >> 1;
-  const whole = /give all that secondary-token has answered on the primary, as one line/;
+  const whole = /give the whole of the token that the primary has answered, as one line/;
   tokens.splice(
     0,
     1,
@@ -100,7 +100,7 @@ test("whatever is wrong with a token that was pasted, it is refused with what is
     [`"${token}"`, "joining_token_unreadable", whole],
     [`${token}\n`, "joining_token_unreadable", /spaces or line breaks/],
     [`${token.slice(0, half)}\n${token.slice(half)}`, "joining_token_unreadable", /spaces or line/],
-    [ofElsewhere, "joining_token_other_key", /generate-public-key here, and make another token/],
+    [ofElsewhere, "joining_token_other_key", /make another public key here, and another token/],
   );
   for (const one of tokens) await refused(one);
   const wrong = await other.server.call(
