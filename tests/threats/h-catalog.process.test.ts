@@ -208,8 +208,12 @@ test("T-H08: what is left out of a runtime, null or empty is the safe default", 
   };
   for (const body of [{}, nulls, empty]) {
     await server.ok("POST", path, body);
-    const { oci_runtime, cgroup_parent } = await server.data(path);
-    assert.deepEqual([oci_runtime, cgroup_parent], ["runsc", ""]);
+    const { rootless, oci_runtime, cgroup_parent, cpu_nanos, memory_bytes } =
+      await server.data(path);
+    assert.deepEqual(
+      [rootless, oci_runtime, cgroup_parent, cpu_nanos, memory_bytes],
+      [false, "runsc", "", 0, 0],
+    );
   }
   await server.ok("POST", AT, {
     sha256: server.place.putSmall(),

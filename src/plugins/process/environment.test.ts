@@ -42,6 +42,19 @@ test("case 139, T-H05: of the server's environment few variables reach a plugin"
   assert.equal(all["PLUGIN_CLIENT_CERT"], "pem", "what is the protocol's nobody replaces");
 });
 
+test("T-H05: what is the protocol's is as the server says, whatever the server's own environment or an entry has", () => {
+  const theirs = { PLUGIN_CLIENT_CERT: "theirs", HOLDFAST_PLUGIN_RUN: "theirs" };
+  const protocol = { PLUGIN_CLIENT_CERT: "pem", HOLDFAST_PLUGIN_RUN: "run" };
+  const entry = Object.entries(theirs).map((pair) => pair.join("="));
+  for (const told of [
+    { ...parts, protocol, inherits: true, ours: theirs },
+    { ...parts, protocol, entry },
+  ]) {
+    const { PLUGIN_CLIENT_CERT, HOLDFAST_PLUGIN_RUN } = environmentOf(told);
+    assert.deepEqual({ PLUGIN_CLIENT_CERT, HOLDFAST_PLUGIN_RUN }, protocol);
+  }
+});
+
 test("T-H05: what loaders, shells, runtimes and OpenSSL take code from is refused, and what says where to reach and whom to trust is not", () => {
   const refused =
     "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GCONV_PATH LOCPATH NLSPATH HOSTALIASES RES_OPTIONS TZDIR TMPDIR " +

@@ -19,6 +19,7 @@ import {
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
+import type { ProgramFile } from "@holdfast/shared/world";
 import { PluginPlace } from "../../../tests/support/plugins/plugin-place.ts";
 import { SystemProgramFiles } from "../../system/program-files.ts";
 import { type CopySettings, PrivateCopies } from "./private-copies.ts";
@@ -26,7 +27,11 @@ import { type CopySettings, PrivateCopies } from "./private-copies.ts";
 const GOOD = "#!/bin/sh\necho good\n";
 const OTHER = "#!/bin/sh\necho evil\n";
 
-function opened(t: TestContext, changes: Partial<CopySettings> = {}) {
+function opened(
+  t: TestContext,
+  changes: Partial<CopySettings> = {},
+  files = new SystemProgramFiles(),
+) {
   const place = new PluginPlace();
   t.after(() => place.remove());
   const settings = {
@@ -38,7 +43,7 @@ function opened(t: TestContext, changes: Partial<CopySettings> = {}) {
     ...changes,
   };
   const machine = { platform: "linux", arch: "x64" };
-  const copies = new PrivateCopies(new SystemProgramFiles(), settings, machine);
+  const copies = new PrivateCopies(files, settings, machine);
   return { place, copies };
 }
 
@@ -85,6 +90,32 @@ test("T-H03: swapped by rename and in place a hundred starts never run other byt
   assert.ok(ran > 0 && refused > 0, `${ran} ran, ${refused} were refused: nothing was swapped`);
 });
 
+/** Calls between the look at a file and the writing of its copy. */
+class FilesWithPause extends SystemProgramFiles {
+  pause = () => {};
+
+  override async write(
+    path: string,
+    bytes: AsyncIterable<Uint8Array>,
+    mode: number,
+  ): Promise<void> {
+    this.pause();
+    await super.write(path, bytes, mode);
+  }
+}
+
+test("T-H03: what is written to the copy is what is hashed, and not what was read before", async (t) => {
+  const files = new FilesWithPause();
+  const { place, copies } = opened(t, {}, files);
+  const [good, other] = [place.put("p", GOOD), place.put("q", OTHER)];
+  place.put("p", GOOD);
+  files.pause = () => writeFileSync(join(place.directory, "p"), OTHER); // in place: the open file changes
+  const said = await refusal(copies.take("p", good));
+  assert.match(said, /^plugin-sum-mismatch/);
+  assert.ok(said.includes(other));
+  assert.deepEqual(readdirSync(place.copies), []);
+});
+
 test("a copy is made once, is for nobody else, and is made anew when the file is another one", async (t) => {
   const { place, copies } = opened(t);
   const sum = place.put("p", GOOD);
@@ -125,6 +156,104 @@ test("T-H04: one with another sum is never run, and is named with both", async (
   assert.deepEqual(readdirSync(place.copies), []);
   place.put("p", GOOD);
   await (await copies.take("p", good)).release();
+});
+
+test("T-H04: one that runs by its own sum is not given to whoever names another", async (t) => {
+  const { place, copies } = opened(t);
+  const [good, other] = [place.put("p", GOOD), place.put("q", OTHER)];
+  const running = await copies.take("p", good);
+  const said = await refusal(copies.take("p", other));
+  assert.match(said, /^plugin-sum-mismatch/);
+  assert.ok(said.includes(good) && said.includes(other));
+  await (await copies.take("p", good)).release();
+  await running.release();
+});
+
+/** What it opens belongs to others. */
+class FilesOf extends SystemProgramFiles {
+  readonly #file: number;
+  readonly #directory: number;
+
+  constructor(file: number, directory: number) {
+    super();
+    this.#file = file;
+    this.#directory = directory;
+  }
+
+  override async open(directory: string, name: string): Promise<ProgramFile | null> {
+    const file = await super.open(directory, name);
+    if (file === null) return null;
+    return {
+      facts: async () => ({ ...(await file.facts()), user: this.#file }),
+      directory: { ...file.directory, user: this.#directory },
+      read: (...from) => file.read(...from),
+      close: () => file.close(),
+    };
+  }
+}
+
+test("T-H02: a file or a directory of another user is refused, unless it is the one who was named", async (t) => {
+  const us = new SystemProgramFiles().us;
+  const [foreign, named] = [us + 1, us + 2];
+  for (const [file, directory, says] of [
+    [foreign, us, /: it belongs to user \d+, who is neither/],
+    [us, foreign, /: the plugin directory belongs to user \d+, who is neither/],
+    [0, 0, null],
+    [us, us, null],
+    [named, named, null],
+  ] as const) {
+    const files = new FilesOf(file, directory);
+    const { place, copies } = opened(t, { fileOwner: named }, files);
+    const sum = place.put("p", GOOD);
+    if (says === null) await (await copies.take("p", sum)).release();
+    else assert.match(await refusal(copies.take("p", sum)), says);
+  }
+});
+
+test("T-H02: a file comes from the directory that was looked at, whatever has its name meanwhile", async (t) => {
+  const files = new SystemProgramFiles();
+  const { place } = opened(t);
+  const [tight, loose] = [place.directory, join(place.base, "loose")];
+  place.put("p", GOOD);
+  mkdirSync(loose);
+  writeFileSync(join(loose, "p"), OTHER, { mode: 0o755 });
+  chmodSync(loose, 0o777);
+  const aside = join(place.base, "aside");
+  let isOver = false;
+  const swapping = (async () => {
+    while (!isOver) {
+      renameSync(tight, aside);
+      renameSync(loose, tight);
+      renameSync(aside, loose);
+      await new Promise(setImmediate);
+    }
+  })();
+  const seen = new Set<string>();
+  try {
+    for (let i = 0; i < 400 || (seen.size < 2 && i < 10_000); i++) {
+      const file = await files.open(tight, "p");
+      if (file === null) continue; // neither is there just now
+      for await (const piece of file.read()) {
+        seen.add(`${file.directory.mode.toString(8)} ${Buffer.from(piece).toString()}`);
+      }
+      await file.close();
+    }
+  } finally {
+    isOver = true;
+    await swapping;
+  }
+  assert.deepEqual([...seen].toSorted(), [`755 ${GOOD}`, `777 ${OTHER}`]);
+});
+
+test("T-H01: a name that leads below the directory or out of it opens nothing", async (t) => {
+  const { place, copies } = opened(t);
+  mkdirSync(join(place.directory, "below"));
+  const sum = place.put(join("below", "p"), GOOD);
+  place.put("p", GOOD);
+  for (const name of ["below/p", "./p", "below/../p", "../plugins/p", "/bin/sh", ".", ".."]) {
+    const said = await refusal(copies.take(name, sum));
+    assert.match(said, /^plugin-file-refused: plugin file .*: .*is no name of a file$/, name);
+  }
 });
 
 test("T-H02: links, other names, rights of others and what is no program are refused by name", async (t) => {
