@@ -46,11 +46,11 @@ test("T-H05: what is the protocol's is as the server says, whatever the server's
   const theirs = { PLUGIN_CLIENT_CERT: "theirs", HOLDFAST_PLUGIN_RUN: "theirs" };
   const protocol = { PLUGIN_CLIENT_CERT: "pem", HOLDFAST_PLUGIN_RUN: "run" };
   const entry = Object.entries(theirs).map((pair) => pair.join("="));
-  for (const told of [
+  for (const variant of [
     { ...parts, protocol, inherits: true, ours: theirs },
     { ...parts, protocol, entry },
   ]) {
-    const { PLUGIN_CLIENT_CERT, HOLDFAST_PLUGIN_RUN } = environmentOf(told);
+    const { PLUGIN_CLIENT_CERT, HOLDFAST_PLUGIN_RUN } = environmentOf(variant);
     assert.deepEqual({ PLUGIN_CLIENT_CERT, HOLDFAST_PLUGIN_RUN }, protocol);
   }
 });

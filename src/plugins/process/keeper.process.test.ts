@@ -101,6 +101,18 @@ test("T-H13: a number that another process has by now is left alone", async (t) 
   await processes.close();
 });
 
+test("T-H13: a group that has ended is not signalled again, whoever has its number by then", async (t) => {
+  const child = await children.start({ file: "/bin/sleep", args: ["600"], env: {} });
+  const kill = t.mock.method(process, "kill");
+  const signalled = () => kill.mock.calls.map((call) => call.arguments[0]);
+  child.killGroup();
+  assert.deepEqual(signalled(), [-child.pid], "while it is there it is");
+  await child.exited;
+  const before = signalled().length;
+  child.killGroup();
+  assert.equal(signalled().length, before);
+});
+
 test("starts and stops leave no descriptor, socket or process", async (t) => {
   const place = placeOf(t);
   const processes = await place.open();

@@ -41,6 +41,12 @@ async function service(t: TestContext, handshakeWithin = AN_HOUR) {
     accepted,
     close: () => listener.close(),
     dial: () => dialPlugin(path, { own: theirs, theirs: ours.certificate }, NEVER),
+    /** Somebody else, who may open the socket. */
+    dialAsAnother: () =>
+      dialPlugin(path, { own: makeCertificate(world), theirs: ours.certificate }, NEVER),
+    /** Of one who wants somebody else than who answers. */
+    dialAnother: () =>
+      dialPlugin(path, { own: theirs, theirs: makeCertificate(world).certificate }, NEVER),
     /** Somebody who connects and says nothing. */
     silent: () => {
       const socket = connect({ path }).on("error", () => {});
@@ -61,6 +67,23 @@ test("T-H13: a service has two connections of its plugin at a time, and one that
   await until(() => accepted[0]?.closed === true || accepted[1]?.closed === true);
   await dial();
   await until(() => accepted.length === 3);
+});
+
+test("T-H13: who has another certificate than the plugin's is sent away, and takes no place of the plugin's", async (t) => {
+  const { dial, dialAsAnother, accepted } = await service(t);
+  for (let i = 0; i < 3; i++) {
+    const foreign = await dialAsAnother();
+    foreign.resume();
+    await until(() => foreign.closed);
+  }
+  assert.equal(accepted.length, 0);
+  await dial();
+  await until(() => accepted.length === 1);
+});
+
+test("T-H13: who answers with another certificate than the plugin's is not spoken to", async (t) => {
+  const { dialAnother } = await service(t);
+  await assert.rejects(dialAnother(), /is not the plugin that was started/);
 });
 
 test("T-H13: who connects and says nothing is one of a few, and holds up nothing that closes", async (t) => {

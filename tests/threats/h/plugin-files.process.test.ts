@@ -15,7 +15,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { makeCertificate } from "@holdfast/plugin-sdk/wire/certificate";
 import { SystemChildProcesses } from "../../../src/system/child-processes.ts";
+import { SystemClock } from "../../../src/system/clock.ts";
+import { SystemRandom } from "../../../src/system/random.ts";
 import { errorsOf } from "../../support/http-client.ts";
 import { putPlugin } from "../../support/databases/postgresql-plugin.ts";
 import { putImage } from "../../support/plugins/image-place.ts";
@@ -39,6 +42,10 @@ function oddFiles(t: TestContext): { readonly place: string; readonly files: rea
   mkdirSync(at("folder"));
   execFileSync("mkfifo", [at("pipe.pem")]);
   symlinkSync(at("secret.pem"), at("link.pem"));
+  // What a link leads to is not taken, also where it would do.
+  const world = { clock: new SystemClock(), random: new SystemRandom() };
+  writeFileSync(at("real"), makeCertificate(world).certificatePem);
+  symlinkSync(at("real"), at("link-to-real.pem"));
   const own = [
     "secret.pem",
     "half.pem",
@@ -46,6 +53,7 @@ function oddFiles(t: TestContext): { readonly place: string; readonly files: rea
     "empty.pem",
     "pipe.pem",
     "link.pem",
+    "link-to-real.pem",
     "folder",
   ];
   const everywhere = ["/etc/shadow", "/proc/self/environ", "/dev/zero", "/nowhere/at/all"];
