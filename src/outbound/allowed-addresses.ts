@@ -27,11 +27,13 @@ export interface AddressRules {
   /** Why an address that `to.host` stands for may not be called; null when it may. */
   refusal(address: string, to: Destination): string | null;
   /** Ends the sentence that says so. */
-  readonly cure: string;
+  cure(refusal: string): string;
 }
 
+const UNLISTED = "which outbound_allow of the server's configuration does not list";
+const UNCALLED = "where no other cluster is called";
+
 export class AllowedAddresses implements AddressRules {
-  readonly cure = "which outbound_allow of the server's configuration does not list";
   readonly #dev: boolean;
   readonly #ranges: readonly AddressRange[];
   readonly #hosts: ReadonlySet<string>;
@@ -41,6 +43,10 @@ export class AllowedAddresses implements AddressRules {
     this.#dev = dev;
     this.#ranges = allow.flatMap((text) => readRange(text) ?? []);
     this.#hosts = new Set(allow.filter((text) => readRange(text) === null).map(nameOf));
+  }
+
+  cure(): string {
+    return UNLISTED;
   }
 
   refusal(address: string, to: Destination): string | null {
@@ -93,7 +99,6 @@ export class AllowedAddresses implements AddressRules {
  * only in dev mode or where it is listed; where a machine learns of its own identity never.
  */
 export class PeerAddresses implements AddressRules {
-  readonly cure = "where no other cluster is called";
   readonly #others: AllowedAddresses;
 
   constructor(options: { readonly allow: readonly string[]; readonly dev: boolean }) {
@@ -104,15 +109,16 @@ export class PeerAddresses implements AddressRules {
     const kind = placeOf(address)?.kind ?? "unusable";
     if (kind === "public" || kind === "private") return null;
     if (kind !== "loopback") return WORDS[kind];
-    const why = this.#others.refusal(address, to);
-    return why === WORDS.loopback ? `${why} that outbound_allow does not list` : why;
+    return this.#others.refusal(address, to);
+  }
+
+  cure(refusal: string): string {
+    return refusal === WORDS.loopback ? UNLISTED : UNCALLED;
   }
 }
 
 /** For their cluster ports, which prove by a certificate of the set whose they are: wherever machines are, also on this one. */
 export class ClusterAddresses implements AddressRules {
-  readonly cure = "where no other cluster is called";
-
   refusal(address: string): string | null {
     const placed = placeOf(address);
     if (placed === null || placed.kind === "unusable") return WORDS.unusable;
@@ -120,6 +126,10 @@ export class ClusterAddresses implements AddressRules {
     if (placed.kind !== "translated") return null;
     const inside = insideOf(placed);
     return inside !== null && this.refusal(inside) === null ? null : WORDS.translated;
+  }
+
+  cure(): string {
+    return UNCALLED;
   }
 }
 

@@ -131,7 +131,7 @@ export async function judgedAddresses(
     const reason = isIP(host) === 0 ? "its name stands for" : "it is";
     throw new OutboundError(
       "forbidden",
-      `${host}:${to.port} may not be called: ${reason} ${why}, ${allowed.cure}`,
+      `${host}:${to.port} may not be called: ${reason} ${why}, ${allowed.cure(why)}`,
     );
   }
   return found.slice(0, MAX_ATTEMPTS);

@@ -85,7 +85,7 @@ export class OutboundCalls {
     const why = this.#allowed.refusal(to.host, to);
     if (why === null) return;
     const message = `${to.host}:${to.port} may not be called: it is ${why}`;
-    throw endpointInvalid(field, `${message}, ${this.#allowed.cure}`);
+    throw endpointInvalid(field, `${message}, ${this.#allowed.cure()}`);
   }
 
   #connectionsFor(mountUuid: string, request: OutboundRequest): Connections {

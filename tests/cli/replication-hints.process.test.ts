@@ -37,6 +37,27 @@ test("on a disaster-recovery secondary attention takes an operation token, and s
   assert.match(words(ofPrimary), /audit\.none/);
 });
 
+test("who names an address of the server's machine is told what opens it, also by a dry run", async (t) => {
+  const a = await startPrimary(t);
+  const b = await joined(t, a, "site-b");
+  await inSync(a, b);
+  const person = new Person(t);
+  const file = await person.operate(b, a.opened.shares[0] ?? "");
+  const { primary_cluster_addr: at } = await b.status();
+  assert.ok(typeof at === "string");
+  for (const more of ["", " -dry-run"]) {
+    const line = `update-primary -dr-token ${file} -at ${at}${more}`;
+    const refused = await person.at(b, line, { env: { COLUMNS: "400" } });
+    assert.notEqual(refused.code, 0, refused.all);
+    assert.match(words(refused), /a loopback address, which outbound_allow of the/, line);
+    assert.match(
+      words(refused),
+      /Next: .*outbound_allow = \["127\.0\.0\.1"\].*followed already/,
+      line,
+    );
+  }
+});
+
 test("who pastes a token wrongly is told how it is given", async (t) => {
   const [a, b] = [await startPrimary(t), await startCluster(t)];
   const person = new Person(t);

@@ -8,7 +8,7 @@ import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { ofKind, UNREACHED, WHOLE_TOKEN } from "../replication/secondary-advice.ts";
+import { NOT_CALLED, ofKind, UNREACHED, WHOLE_TOKEN } from "../replication/secondary-advice.ts";
 
 /** How the server begins where a snapshot is named that is not loaded. */
 const NOT_LOADED = "no snapshot with that id is loaded";
@@ -215,6 +215,7 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
     `${UNREACHED}; -dry-run shows the address, and how far it comes`,
   ],
   ["joining_token_expired", `${ANOTHER_TOKEN}; and look at the clocks of both machines`],
+  ["joining_address_forbidden", NOT_CALLED],
   ["joining_token_refused", ANOTHER_TOKEN],
   ["joining_token_other_key", ANOTHER_TOKEN],
   ["joining_token_unreadable", WHOLE_OR_ANOTHER],

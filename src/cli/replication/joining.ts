@@ -30,7 +30,7 @@ import {
 } from "./kinds.ts";
 import { confirmed } from "./primary.ts";
 import { NONE } from "../terminal/value.ts";
-import { isCopying, UNREACHED } from "./secondary-advice.ts";
+import { isCopying, NOT_CALLED, UNREACHED } from "./secondary-advice.ts";
 import { stateText, STREAMING } from "./status-fields.ts";
 import { copyText } from "./status-view.ts";
 
@@ -213,7 +213,9 @@ async function showTrial(
     ? otherKindAdvice(kind === "performance")
     : last === "token"
       ? byToken
-      : (TRIAL_NEXT.get(last) ?? REASON);
+      : /may not be called/.test(cause)
+        ? NOT_CALLED
+        : (TRIAL_NEXT.get(last) ?? REASON);
   await out.show(trial, {
     columns: ["Step", "Address", "Result"],
     rows: steps.map(({ step, address, ok, cause }) => [step, address || NONE, ok ? "ok" : cause]),

@@ -22,6 +22,11 @@ export const UNREACHED =
   "look whether the primary runs, and at the network to its cluster port; where a token names another address than that, " +
   "mend the Cluster Address that `holdfast replication status` shows there (`cluster_addr` of its configuration, where `enable` and `promote` were given none), and make another token there";
 
+/** Of an address that other clusters are not called at. */
+export const NOT_CALLED =
+  "name the address at which other machines reach the primary; where it is on the machine of this server, that is opened in the configuration here, followed by a restart: " +
+  'outbound_allow = ["127.0.0.1"], with the address or name that was given. An address that is followed already (`holdfast replication status`) needs nothing';
+
 /** `how`: what its commands take here besides. */
 export function surplusAdvice(how: "" | " -dr-token FILE"): string {
   return (
