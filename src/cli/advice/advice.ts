@@ -118,9 +118,13 @@ const WHOLE_OR_ANOTHER = `${WHOLE_TOKEN}. Where that is lost, ${ANOTHER_TOKEN}`;
 const WHERE_UNWRAPPED =
   "look whether the primary runs, and at the network to its API: -primary-address URL names where that is reached from the server here, -primary-ca-cert FILE whom to trust there. A token for a key needs no such call: ";
 
+/** The API is known from the primary itself; the cluster port to whoever follows it. */
+const WHERE_PRIMARY =
+  "`holdfast replication status` here says where that is, by its cluster port alone until it was heard of";
+
 /** By the code that the server names: what a cluster among others refuses. */
 const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
-  ["dr_secondary", "send it to the primary; `holdfast replication status` here says where that is"],
+  ["dr_secondary", `send it to the primary; ${WHERE_PRIMARY}`],
   ["replication_secondary_already", "`holdfast replication status` here says where its primary is"],
   ["replication_role_changing", "try again in a second"],
   [
@@ -252,11 +256,11 @@ const ON_CLUSTERS: ReadonlyMap<string, string> = new Map([
   ],
   [
     "primary_unreachable",
-    "nothing was done: try again when the primary is reached, or send it there; `holdfast replication status` here says where that is",
+    `nothing was done: try again when the primary is reached, or send it there; ${WHERE_PRIMARY}`,
   ],
   [
     "primary_lost",
-    "look at the primary whether it was done before you send it again; `holdfast replication status` here says where that is",
+    `look at the primary whether it was done before you send it again; ${WHERE_PRIMARY}`,
   ],
   [
     "replication_divergent_unknown",

@@ -84,6 +84,13 @@ test("who promotes a cluster again is told where it stands, and what the other k
   assert.match(next, /^`holdfast replication status` here .* promoted .* Add -kind performance/);
 });
 
+test("who is sent to the primary is told that its API is known when it was heard of", () => {
+  for (const code of ["dr_secondary", "primary_unreachable", "primary_lost"]) {
+    const next = nextAfter(503, code, "x", "secret/data/x");
+    assert.match(next, /says where that is, by its cluster port alone until it was heard of/, code);
+  }
+});
+
 test("who comes with a token of an earlier epoch is told whose to take, and how a later one is given up", () => {
   const path = "sys/replication/dr/secondary/update-primary";
   const next = nextAfter(400, "replication_epoch_superseded", "that primary is superseded", path);

@@ -27,7 +27,10 @@ test("where the primary is, is where clients go, and its cluster port beside it"
   const port = { cluster_address: "https://a.example:8201" };
   const rowOf = (primary: object) =>
     pairsOf({ ...status, primaries: [{ ...primary }] }).get("Primary");
-  assert.equal(rowOf(port), "https://a.example:8201");
+  assert.equal(rowOf(port), "https://a.example:8201 (cluster port)");
+  // Nothing was heard of it since the following began anew.
+  const unheard = { ...status, primaries: [], primary_cluster_addr: port.cluster_address };
+  assert.equal(pairsOf(unheard).get("Primary"), "https://a.example:8201 (cluster port)");
   const api = { api_address: "https://a.example:8200" };
   assert.equal(
     rowOf({ ...port, ...api }),

@@ -476,7 +476,7 @@ function primaryRows(
 ): (readonly [string, JsonValue | undefined])[] {
   return [
     ["Behind", primary === undefined ? NONE : behindPrimary(status, primary, now)],
-    ["Primary", primary === undefined ? NONE : addressText(primary, status)],
+    ["Primary", addressText(primary ?? {}, status)],
     ["Connection", connectionText(status, primary)],
     ["Last Heartbeat", shortTime(primary?.["last_heartbeat"], now)],
     ...(primary === undefined
@@ -504,8 +504,8 @@ function connectionText(status: JsonObject, primary: JsonObject | undefined): st
 function addressText(primary: JsonObject, status: JsonObject): string {
   const port = textOf(primary["cluster_address"]) || textOf(status["primary_cluster_addr"]);
   const api = textOf(primary["api_address"]); // where clients go
-  const whole = api === "" || port === "" ? api || port : `${api} (cluster port ${port})`;
-  return whole || NONE;
+  if (port === "") return api || NONE;
+  return api === "" ? `${port} (cluster port)` : `${api} (cluster port ${port})`;
 }
 
 // --- both ---
