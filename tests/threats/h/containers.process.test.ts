@@ -108,6 +108,9 @@ test("T-H07: a container of which nothing is said has no rights, nothing of the 
     }
     assert.ok(ofOurs.get("/tmp/holdfast/ours")?.options.includes("ro"));
     assert.ok(ofOurs.get("/proc/sys")?.options.includes("ro"));
+    for (const hidden of ["/proc/kcore", "/proc/keys", "/proc/timer_list"]) {
+      if (existsSync(hidden)) assert.ok(ofOurs.has(hidden), `${hidden} is the machine's`);
+    }
     assert.ok(
       readdirSync(`/proc/${pid}/root/dev`).every(
         (name) => !/^(?:sd|vd|nvme|kvm|mem|kmsg)/.test(name),

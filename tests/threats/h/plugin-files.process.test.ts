@@ -127,6 +127,7 @@ test("T-H12: what lies in the place of an image's own documents is not read, wha
       body: { ...body, oci_image },
     });
     assert.equal(answer.status, 400, oci_image);
+    assert.match(answer.text, /oci_image must be the name of an image/, oci_image);
   }
 });
 
