@@ -28,20 +28,23 @@ type Case = (pair: lines.Pair) => Promise<string>;
 
 export async function replicationLines({ kills, only, seed, say }: LinesOptions): Promise<Result> {
   const random = new Prng(seed);
-  // The first bytes tell who comes, then come sums, and what differs is most of what there is. One that was killed while it mended mends
-  // from then on, and does not come to compare before it.
+  // The first bytes tell who comes, then come sums, up to 9 KiB for each value that differs, and what differs is most of what there is. One
+  // that was killed begins with sums again.
   const points: readonly lines.KillPoint[] = [
     { bytes: 8 * KIB, state: "merkle-diff" },
     ...Array.from({ length: kills }, () => ({
+      bytes: Math.floor(4 * KIB * 2 ** (random.next() * 9)),
+    })),
+    { bytes: 3 * MIB, state: "merkle-sync" },
+    ...Array.from({ length: kills / 2 }, () => ({
       bytes: Math.floor(4 * KIB * 2 ** (random.next() * 7)),
     })),
-    { bytes: MIB, state: "merkle-sync" },
   ];
   const cases: Readonly<Record<string, Case>> = {
     "R-92: killed while it copies": (pair) =>
       lines.killedWhileCopying(pair, { kills, bytes: (kills + 2) * 2 * MIB }),
     "R-92, R-97: killed while it compares, then written to as fast as it follows": async (pair) => {
-      await lines.leftBehind(pair, 2 * kills + 64);
+      await lines.leftBehind(pair, 8 * kills + 64);
       const killed = await lines.killedWhileComparing(pair, points);
       const busy = await lines.busyPrimary(pair, { isAbove: false, more: 1000 });
       return `${killed}; ${busy}`;
