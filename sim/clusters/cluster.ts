@@ -705,6 +705,7 @@ const NO_NET: Net = {
 async function rest({ leases, requests, kinds, replication }: Running): Promise<void> {
   await leases.close();
   await Promise.allSettled(requests);
+  await replication.settle(); // as a house does: of both kinds
   await (kinds ?? replication).rest();
 }
 
