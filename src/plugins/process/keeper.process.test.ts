@@ -10,6 +10,7 @@ import { keepersOf, PluginPlace, runs } from "../../../tests/support/plugins/plu
 import { hold } from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
 import { SystemChildProcesses } from "../../system/child-processes.ts";
+import { KEEPER_SCRIPT } from "./keeper-script.ts";
 
 const SERVER = join(import.meta.dirname, "../../../tests/support/plugins/plugin-server.ts");
 const children = new SystemChildProcesses();
@@ -99,6 +100,26 @@ test("T-H13: a number that another process has by now is left alone", async (t) 
     "a command has all its words, also empty ones",
   );
   await processes.close();
+});
+
+test("T-H13: the keeper, too, leaves a number alone that another process has by now", async (t) => {
+  const place = placeOf(t);
+  const start = () => spawn("/bin/sleep", ["600"], { detached: true, stdio: "ignore" });
+  const [innocent, leftover] = [start(), start()];
+  await Promise.all([once(innocent, "spawn"), once(leftover, "spawn")]);
+  t.after(() => void innocent.kill("SIGKILL"));
+  const began = (child: ChildProcess) => children.look(child.pid ?? 0)?.began ?? "";
+  const run = join(place.temporary, "holdfast-0123456789ab");
+  mkdirSync(run, { mode: 0o700 });
+  writeFileSync(join(run, "1.group"), `${innocent.pid} ${Number(began(innocent)) + 1}\n`);
+  writeFileSync(join(run, "2.group"), `${leftover.pid} ${began(leftover)}\n`);
+  const gone = once(leftover, "exit");
+  const words = ["-c", KEEPER_SCRIPT, "holdfast-keeper", run, `HOLDFAST_PLUGIN_RUN=${place.base}`];
+  const keeper = spawn("/bin/sh", words, { stdio: ["pipe", "ignore", "ignore"] });
+  keeper.stdin.end(); // the server is gone
+  await Promise.all([gone, once(keeper, "exit")]);
+  assert.ok(runs(innocent.pid ?? 0));
+  assert.deepEqual(place.runs(), []);
 });
 
 test("T-H13: a group that has ended is not signalled again, whoever has its number by then", async (t) => {
