@@ -17,7 +17,7 @@ const PLACE = { address: ADDRESS, epoch: EPOCH };
 const damaged = failure("invalid", /what the activation token holds/);
 const unreadable = failure(
   "invalid",
-  /^token is no activation token, or not the whole of one: give all .* as one line; where that is lost, make another/,
+  /^token is no activation token, or not the whole of one: give the whole of .* as one line; where that is lost, make another/,
 );
 
 function tokenFrom(stage: SetStage, request: TokenRequest) {
@@ -221,7 +221,7 @@ test("the encrypted form opens with the key that it was made for, as often as it
   const reader = { kind: "dr", key: kept, clock: stage.clock } as const;
   assert.equal(openToken(token.text, reader).form, "encrypted");
   await kept.forget();
-  assert.throws(() => openToken(token.text, reader), failure("invalid", /generate-public-key/));
+  assert.throws(() => openToken(token.text, reader), failure("invalid", /make a public key here/));
 });
 
 test("only the last key of the cluster counts, and it is written nowhere in clear", async () => {
