@@ -8,7 +8,6 @@ import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { Slices } from "../../storage/commit/slices.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Tree } from "../../storage/rows/merkle.ts";
-import type { TightPeriod } from "../../storage/following/tight-heap.ts";
 import type { Store } from "../../storage/store.ts";
 import type { MemberFilter } from "../filters/filters.ts";
 import type { Total } from "../filters/shared-view.ts";
@@ -32,8 +31,6 @@ export interface RowServiceParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly sent: SentPart;
-  /** As long as somebody copies. */
-  readonly heap: TightPeriod;
   readonly keysVersion: () => string;
   /** Throws where the epoch is not that of the set, or nobody is known by that name. */
   readonly admit: (epoch: number, call: Call<Peer>) => Member;
@@ -51,7 +48,7 @@ interface Sight {
 }
 
 export function servedRows(parts: RowServiceParts): Served<Peer>[] {
-  const { store, sent, heap, admit, filterOf } = parts;
+  const { store, sent, admit, filterOf } = parts;
   const { trees } = sent;
   const pageCount = trees.length * PAGES_OF_TREE;
   // Asked of every row: what is withheld since a call began does not leave by it.
@@ -60,7 +57,6 @@ export function servedRows(parts: RowServiceParts): Served<Peer>[] {
     serveUnary(messages.beginDiff, (request, call) => begin(request, call, parts)),
     serveUnary(messages.copyScope, async ({ epoch, after }, call) => {
       const member = admit(epoch, call);
-      heap.extend();
       if (filterOf(member) === null) return readChunk(store, after, trees);
       return await readAllowed(store, after, letsOf(member), new Slices(parts, call.signal));
     }),

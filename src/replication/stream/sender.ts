@@ -17,7 +17,6 @@ import {
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { mountScope } from "../../barrier/scope.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
-import { TightPeriod } from "../../storage/following/tight-heap.ts";
 import type { Replica } from "../../storage/repair/heal.ts";
 import type { Store } from "../../storage/store.ts";
 import type { ReplicationFigures } from "../figures.ts";
@@ -116,7 +115,6 @@ export class Sender {
   readonly #isShared: boolean;
   readonly #tail: LogTail;
   readonly #times: CommitTimes;
-  readonly #heap: TightPeriod;
   readonly #members = new Map<string, Member>();
   readonly #waiting = new Set<() => void>(); // for acknowledgements
   readonly #questions: Questions;
@@ -143,7 +141,6 @@ export class Sender {
     this.#counting = new CountingLeases(parts.timers);
     this.#lines = new PerMinute(parts.clock, 1);
     this.#times = new CommitTimes(parts.store, parts.clock);
-    this.#heap = new TightPeriod(parts.timers);
     this.evacuations = new Evacuations(() => this.#heard(), parts.timers);
     this.table = this.#served();
     this.#unwatch = parts.filters?.onChange(() => this.#wakeAll()) ?? (() => {});
@@ -387,7 +384,6 @@ export class Sender {
     this.#unwatch();
     this.#tail.close();
     this.#times.close();
-    this.#heap.end();
     await this.#end(this.#members.values(), reason);
   }
 
@@ -407,7 +403,6 @@ export class Sender {
       ...servedRows({
         ...this.#parts,
         sent: this.#sent,
-        heap: this.#heap,
         keysVersion: this.#ports.keysVersion,
         admit: (epoch, call) => this.#admit(epoch, call),
         filterOf: ({ id }) => this.#filterOf(id),

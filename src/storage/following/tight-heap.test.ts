@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SECOND } from "@holdfast/shared/text/duration";
-import { fakeWorld } from "../../../tests/support/fake-world.ts";
-import { TightHeap, TightPeriod } from "./tight-heap.ts";
+import { TightHeap } from "./tight-heap.ts";
 
 const [TIGHT, USUAL] = ["--heap-growing-percent=50", "--heap-growing-percent=0"];
 
@@ -20,27 +18,4 @@ test("old objects grow less while anything runs, and as usual afterwards, also w
   assert.deepEqual(flags, [TIGHT, USUAL]);
   await heap.during(async () => {});
   assert.deepEqual(flags, [TIGHT, USUAL, TIGHT, USUAL]);
-});
-
-test("where another copies it is as long as somebody asks, and a while longer", async () => {
-  const { timers } = fakeWorld();
-  const flags: string[] = [];
-  const period = new TightPeriod(timers, new TightHeap((flag) => flags.push(flag)));
-  period.extend();
-  assert.deepEqual(flags, [TIGHT]);
-  for (let i = 0; i < 3; i++) {
-    await timers.advance(8n * SECOND);
-    period.extend();
-  }
-  assert.deepEqual(flags, [TIGHT]);
-  await timers.advance(8n * SECOND);
-  assert.deepEqual(flags, [TIGHT]);
-  await timers.advance(3n * SECOND);
-  assert.deepEqual(flags, [TIGHT, USUAL]);
-  period.extend();
-  assert.deepEqual(flags, [TIGHT, USUAL, TIGHT]);
-  period.end();
-  await timers.advance(0n);
-  assert.deepEqual(flags, [TIGHT, USUAL, TIGHT, USUAL]);
-  assert.equal(timers.armed, 0);
 });

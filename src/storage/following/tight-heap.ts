@@ -3,11 +3,7 @@
 // What it comes to is measured by `npm run bench -- replication/first-copy`.
 
 import { setFlagsFromString } from "node:v8";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 
-/** From one call to the next of one who copies, behind a slow line too. */
-const NEXT_WITHIN: Nanos = 10n * SECOND;
 /** By how much they may grow meanwhile. */
 const PERCENT = 50;
 const AS_USUAL = 0;
@@ -40,33 +36,4 @@ const ours = new TightHeap(setFlagsFromString);
 
 export function withTightHeap<T>(run: () => Promise<T>): Promise<T> {
   return ours.during(run);
-}
-
-/** The same where others copy, and ask for one part after the other: from the first until nobody has asked for a while. */
-export class TightPeriod {
-  readonly #timers: Pick<Timers, "after">;
-  readonly #heap: TightHeap;
-  #over: PromiseWithResolvers<void> | null = null;
-  #timer: Timer | null = null;
-
-  constructor(timers: Pick<Timers, "after">, heap: TightHeap = ours) {
-    this.#timers = timers;
-    this.#heap = heap;
-  }
-
-  extend(): void {
-    if (this.#over === null) {
-      const over = Promise.withResolvers<void>();
-      this.#over = over;
-      void this.#heap.during(() => over.promise);
-    }
-    this.#timer?.cancel();
-    this.#timer = this.#timers.after(NEXT_WITHIN, () => this.end());
-  }
-
-  end(): void {
-    this.#timer?.cancel();
-    this.#over?.resolve();
-    this.#over = this.#timer = null;
-  }
 }
