@@ -31,8 +31,9 @@ export interface AuditFact {
 
 /** Null: it cannot be told here, and the checks that need it are passed over. */
 export interface Facts {
-  /** Null where they are of another cluster, and none is open here: as the snapshots, and the key of the data. */
-  readonly audit: () => readonly AuditFact[] | null;
+  readonly audit: () => readonly AuditFact[];
+  /** Whether another cluster writes whatever is configured here, so that what should be is told and mended there. */
+  readonly isConfiguredElsewhere: () => boolean;
   /** How many shares open the server, or make a root token where it opens by itself. Null where they are those of another
    *  cluster, which alone makes others. */
   readonly sharesNeeded: () => number | null;
@@ -55,13 +56,13 @@ export interface Facts {
   readonly disk: () => { readonly free: number; readonly reserve: number } | null;
   /** When the certificates of the listeners end. */
   readonly certificates: () => readonly { readonly listener: string; readonly ends: Instant }[];
-  readonly dataKeyInstalled: () => Instant | null;
+  readonly dataKeyInstalled: () => Instant;
   /** Whether operators have put another policy in the place of the console's. */
   readonly consolePolicySet: () => boolean;
   readonly dev: () => boolean;
-  /** Automated ones: how many are configured (null where another cluster does that), and which of them are late. */
+  /** Automated ones: how many are configured, and which of them are late. */
   readonly snapshots: () => {
-    readonly configured: number | null;
+    readonly configured: number;
     readonly late: readonly { readonly name: string; readonly phase: string | null }[];
     /** Those whose last attempt failed: how many in a row, and what the last one met. */
     readonly failing: readonly {
@@ -142,7 +143,7 @@ export const CHECKS: readonly Check[] = [
     remedy: "holdfast audit enable file file_path=PATH",
     find: (facts) => {
       const devices = facts.audit();
-      if (devices === null) return null;
+      if (facts.isConfiguredElsewhere()) return null;
       const which = devices.length === 0 ? "is enabled" : "of the primary opens here";
       const isNone = devices.every(({ elsewhere }) => elsewhere);
       return server(isNone, `no audit device ${which}: requests leave no trail`);
@@ -154,7 +155,7 @@ export const CHECKS: readonly Check[] = [
     remedy: "see the server's log, mend the place that the device writes to, and reload the server",
     find: (facts) =>
       devices(
-        (facts.audit() ?? []).filter(({ healthy }) => !healthy),
+        facts.audit().filter(({ healthy }) => !healthy),
         () => "an audit device does not take records",
       ),
   },
@@ -164,7 +165,7 @@ export const CHECKS: readonly Check[] = [
     remedy: "holdfast audit verify -keys KEYS FILE, and compare with copies elsewhere",
     find: (facts) =>
       devices(
-        (facts.audit() ?? []).filter(({ broken }) => broken !== null),
+        facts.audit().filter(({ broken }) => broken !== null),
         ({ broken }) => `the chain of an audit file was broken when the server went on: ${broken}`,
       ),
   },
@@ -375,25 +376,21 @@ export const CHECKS: readonly Check[] = [
     code: "key.old",
     severity: "soon",
     remedy: "holdfast operator rotate",
-    find: (facts, now) => {
-      const installed = facts.dataKeyInstalled();
-      if (installed === null) return null;
-      const isOld = now - installed >= KEY_OLD;
-      return server(isOld, "the key that data is encrypted with is older than a year");
-    },
+    find: (facts, now) =>
+      server(
+        !facts.isConfiguredElsewhere() && now - facts.dataKeyInstalled() >= KEY_OLD,
+        "the key that data is encrypted with is older than a year",
+      ),
   },
   {
     code: "snapshot.none",
     severity: "soon",
     remedy: "holdfast write sys/storage/raft/snapshot-auto/config/NAME storage_type=local ...",
-    find: (facts) => {
-      const { configured } = facts.snapshots();
-      if (configured === null) return null;
-      return server(
-        configured === 0 && !facts.dev(),
+    find: (facts) =>
+      server(
+        facts.snapshots().configured === 0 && !facts.dev() && !facts.isConfiguredElsewhere(),
         "no automated snapshots are configured: what is lost with the disk is lost",
-      );
-    },
+      ),
   },
   {
     code: "snapshot.failing",
@@ -527,7 +524,7 @@ export const CHECKS: readonly Check[] = [
     remedy: "holdfast audit enable -path second file file_path=PATH, on another disk",
     find: (facts) =>
       server(
-        facts.audit()?.length === 1,
+        facts.audit().length === 1 && !facts.isConfiguredElsewhere(),
         "there is one audit device: when it fails, all requests do",
       ),
   },
@@ -556,7 +553,7 @@ export const CHECKS: readonly Check[] = [
     remedy: "holdfast audit disable SUBJECT, and enable it again without log_raw",
     find: (facts) =>
       devices(
-        (facts.audit() ?? []).filter(({ raw }) => raw),
+        facts.audit().filter(({ raw }) => raw),
         () => "an audit device records values in clear",
       ),
   },

@@ -27,11 +27,12 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
       ({ record, concern: { place, count } }) =>
         mountFact(record.uuid, count).map((fact) => ({ ...fact, path: fact.path + place })),
     );
-  // A secondary has nothing open that would know of these, and mends nothing of what its primary writes: that one tells of it.
+  // A secondary has nothing open that would know of these.
   const isOpen = () =>
     rooms.replication.replication.mode !== "secondary" && !rooms.replication.kinds.isCopying;
   return {
-    audit: () => (isOpen() ? rooms.audit.audit.facts() : null),
+    audit: () => rooms.audit.audit.facts(),
+    isConfiguredElsewhere: () => !isOpen(),
     sharesNeeded: () =>
       store.following || store.leavesShared ? null : rooms.seal.keeper.status().t,
     bootstrapOpen: () => isOpen() && rooms.tokens.tokens.bootstrapOpen,
@@ -66,13 +67,10 @@ export function attentionFacts(rooms: Rooms, { host, store, barrier }: Ground): 
     disk: () => store.room,
     certificates: () => certificates.now(),
     // Of the barrier: it is open before the seal says so, when the first look is taken.
-    dataKeyInstalled: () => (isOpen() ? barrier.keyStatus.installed : null),
+    dataKeyInstalled: () => barrier.keyStatus.installed,
     consolePolicySet: () => isOpen() && rooms.browser.browser.policyIsSet,
     dev: () => dev !== undefined,
-    snapshots: () => {
-      const found = rooms.snapshots.auto.facts;
-      return isOpen() ? found : { ...found, configured: null };
-    },
+    snapshots: () => rooms.snapshots.auto.facts,
     leftByRestores: () => rooms.snapshots.left.asOf(world.clock.now()),
     drills: () => rooms.snapshots.drills.facts,
   };

@@ -1,6 +1,7 @@
 // What is said next to whoever types a command against clusters among others: it can be typed as it stands.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import test from "node:test";
 import { inSync, joined, startCluster, startPrimary } from "../support/replication/clusters.ts";
 import { run, type Ran, type RunOptions } from "./harness.ts";
@@ -35,6 +36,20 @@ test("on a disaster-recovery secondary attention takes an operation token, and s
   const ofPrimary = await typed("attention", { env });
   assert.equal(ofPrimary.code, 0);
   assert.match(words(ofPrimary), /audit\.none/);
+});
+
+test("on a disaster-recovery secondary attention tells of the audit device that its own configuration declares", async (t) => {
+  const a = await startPrimary(t);
+  const person = new Person(t);
+  const options = { file_path: join(person.home, "trail.log"), log_raw: "true" };
+  const settings = { audit: { file: { trail: { options } } } };
+  const b = await joined(t, a, "site-b", { clusterPort: null, settings });
+  await inSync(a, b);
+  const file = await person.operate(b, a.opened.shares[0] ?? "");
+  const env = { HOLDFAST_ADDR: b.server.url, HOME: person.home };
+  const answered = await run(["attention", "-dr-token", file], { env });
+  assert.match(words(answered), /log-raw trail/);
+  assert.doesNotMatch(answered.all, /audit\.single/);
 });
 
 test("who names an address of the server's machine is told what opens it, also by a dry run", async (t) => {

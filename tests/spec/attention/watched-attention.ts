@@ -55,6 +55,7 @@ export async function watched(t: TestContext, options = {}): Promise<Watched> {
 export function facts(change: Partial<Facts> = {}): Facts {
   return {
     audit: () => [],
+    isConfiguredElsewhere: () => false,
     sharesNeeded: () => 3,
     bootstrapOpen: () => false,
     stuckLeases: () => [],
