@@ -161,6 +161,30 @@ test("a device that another cluster has made for all and that was never open her
   assert.equal((await refusal(() => other().open())).code, NONE_OPENS);
 });
 
+test("a device that another cluster makes for all is open here, or known not to be, before anything is answered", async (t) => {
+  const made = await madeAudit(t);
+  await made.audit.open();
+  const node = made.barrier.view("core/other/");
+  const views = { ...made.options.views, node };
+  const region = (change: Partial<MadeAudit["options"]>) => {
+    const audit = new Audit({ ...made.options, views, sharedElsewhere: () => true, ...change });
+    t.after(() => audit.close());
+    return audit;
+  };
+  const [can, cannot] = [
+    region({}),
+    region({ places: { roots: [join(made.root, "elsewhere")], forbidden: [] } }),
+  ];
+  await can.open();
+  await cannot.open();
+  const file = await enableFile(made);
+  const before = wholeRecords(file);
+  await Promise.all([can.request(aRequest(), ""), can.response(aRequest(), ANSWER)]);
+  await until(() => wholeRecords(file) === before + 2);
+  await cannot.request(aRequest(), "");
+  assert.equal(cannot.request(aRequest(), ""), undefined);
+});
+
 test("devices are listed, found again after a restart, and gone when disabled", async (t) => {
   const made = await madeAudit(t);
   await made.audit.open();

@@ -51,6 +51,8 @@ export interface AuditOptions extends Omit<
   readonly metrics?: AuditMetrics;
 }
 
+/** A file opens in a moment; what has to be called and does not answer is not waited for. */
+const OPENS_WITHIN: Nanos = 2n * SECOND;
 const NO_METRICS: AuditMetrics = { wrote: () => {}, healthy: () => {} };
 
 export class Audit {
@@ -66,6 +68,8 @@ export class Audit {
   /** Ids of stored devices that this cluster has had open once. */
   #met: ReadonlySet<string> = new Set();
   #unwatch: () => void = () => {};
+  /** While devices that another cluster has made are opened here for the first time: whether they can be is not known. */
+  #opening: Promise<void> | null = null;
   #rested: readonly Device[] = []; // when it was closed
   #lostRecords = 0;
   #lossLogged: Nanos | null = null;
@@ -162,9 +166,26 @@ export class Audit {
 
   #follow(): void {
     const { added, removed } = this.#set.adoptStored();
-    for (const device of added) void device.start().then(() => this.#healthChanged());
+    if (added.length > 0) {
+      const opening = this.#opened(added, this.#opening).finally(() => {
+        if (this.#opening === opening) this.#opening = null;
+      });
+      this.#opening = opening;
+    }
     void closeAll(removed);
     this.#healthChanged();
+  }
+
+  /** Resolves when each is open, or is known not to be, or has had its time. */
+  async #opened(added: readonly Device[], before: Promise<void> | null): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = this.#parts.timers.after(OPENS_WITHIN, late.resolve);
+    const opening = Promise.all(
+      added.map((device) => device.start().then(() => this.#healthChanged())),
+    );
+    await Promise.race([opening, late.promise]);
+    timer.cancel();
+    await before;
   }
 
   /**
@@ -205,13 +226,19 @@ export class Audit {
 
   /** Nothing to wait for where no device is enabled. */
   request(request: AuditedRequest, error: string): Promise<void> | void {
-    if (!this.#counts) return undefined;
-    return this.#audit(request, (device, attempt) => device.request(request, error, attempt));
+    return this.#recorded(request, (device, attempt) => device.request(request, error, attempt));
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer): Promise<void> | void {
-    if (!this.#counts) return undefined;
-    return this.#audit(request, (device, attempt) => device.response(request, answer, attempt));
+    return this.#recorded(request, (device, attempt) => device.response(request, answer, attempt));
+  }
+
+  #recorded(
+    request: AuditedRequest,
+    write: (device: Device, attempt: Attempt) => void,
+  ): Promise<void> | void {
+    if (this.#counts) return this.#audit(request, write);
+    return this.#opening?.then(() => (this.#counts ? this.#audit(request, write) : undefined));
   }
 
   #audit(
