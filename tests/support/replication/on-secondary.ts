@@ -170,8 +170,13 @@ function withShared(server: Server, regions: TwoRegions): Server {
     draft.global === true
       ? through(first.tokens.writes.create.bind(first.tokens.writes))(draft)
       : tokens.writes.create(draft);
+  type Delete = typeof tokens.writes.delete;
+  const remove: Delete = (namespaceId, accessor, cas) =>
+    tokens.byAccessor(namespaceId, accessor)?.global === true
+      ? through(first.tokens.writes.delete.bind(first.tokens.writes))(namespaceId, accessor, cas)
+      : tokens.writes.delete(namespaceId, accessor, cas);
   return of(server, {
     policies: of(policies, { write: through(first.policies.write.bind(first.policies)) }),
-    tokens: of(tokens, { writes: of(tokens.writes, { create }) }),
+    tokens: of(tokens, { writes: of(tokens.writes, { create, delete: remove }) }),
   });
 }
