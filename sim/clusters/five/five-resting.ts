@@ -452,9 +452,11 @@ function isUsed(cluster: SimCluster, id: string, kind: "dr" | "performance"): bo
   return role?.mode === "secondary" && role.id === id;
 }
 
-function hasToScrub({ unsealed }: SimCluster): boolean {
+function hasToScrub(one: SimCluster): boolean {
+  const { unsealed } = one;
   const { isDue, scrub } = storedStand(unsealed.barrier.view(PERFORMANCE));
-  if (isDue) return true;
+  // From one that leads nothing is withheld, whatever was to go when it followed.
+  if (isDue && !leadsShared(one)) return true;
   return scrub !== undefined && unsealed.store.tail!.first <= BigInt(scrub.index);
 }
 
