@@ -278,7 +278,9 @@ contained("rootless: root inside is nobody outside, by a namespace of users", as
   running.stdout.on("data", (bytes: Buffer) => (said += bytes.toString()));
   await until(() => said.split("\n").length > 2);
   assert.match(said, /^0\n\s+0 1879048192\s+65536\n/);
+  // The runtime writes it when the container has begun, so what runs there may speak before.
   const path = join(place.base, running.id, "aside", "pid");
+  await until(() => existsSync(path));
   const status = readFileSync(`/proc/${readFileSync(path, "utf8").trim()}/status`, "utf8");
   assert.match(status, /^Uid:\s+1879048192\s/m);
   running.kill();
@@ -337,7 +339,9 @@ contained(
     const [line] = (await once(server.stdout, "data")) as [Buffer];
     const [pid = 0] = JSON.parse(line.toString()) as number[];
     const [run = ""] = inner.runs();
-    const first = Number(readFileSync(join(inner.temporary, run, "1", "aside", "pid"), "utf8"));
+    const path = join(inner.temporary, run, "1", "aside", "pid");
+    await until(() => existsSync(path));
+    const first = Number(readFileSync(path, "utf8"));
     assert.ok(runs(pid) && runs(first));
     server.kill("SIGKILL");
     await once(server, "exit");
