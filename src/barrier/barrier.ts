@@ -117,6 +117,7 @@ export class Barrier {
       seal: (path, plaintext) => this.#seal(path, plaintext),
       open: (path, sealed) => this.#open(path, sealed),
       read: (path) => this.#read(path),
+      kept: (path, codec) => this.#cache.valueOf(path, codec),
       hasKeyOf: (sealed) => this.#unsealed().hasKeyOf(sealed),
       holds: (path) => this.#cache.has(path),
       assertUnsealed: () => void this.#unsealed(),
@@ -195,6 +196,7 @@ export class Barrier {
         return stored === null ? null : open(path, stored);
       },
       hasKeyOf: () => true,
+      kept: () => undefined,
       holds: () => false,
       assertUnsealed: () => void this.#unsealed(),
     };

@@ -3,12 +3,20 @@
 // wiped, since a key may be among them.
 
 import { wipe } from "@holdfast/shared/bytes";
+import type { Codec } from "@holdfast/shared/codec";
 import { RecentMap } from "@holdfast/shared/recent-map";
 
 const ENTRY_COST = 1024; // of buffer, map and path, as measured in resident memory
 
+interface Value {
+  readonly codec: Codec<unknown>;
+  readonly value: unknown;
+}
+
 export class EntryCache {
   readonly #entries = new RecentMap<string, Uint8Array>();
+  /** What was made of the bytes of an entry: it goes with them. */
+  readonly #values = new WeakMap<Uint8Array, Value>();
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -38,6 +46,17 @@ export class EntryCache {
       if (this.#bytes <= this.#maxBytes) break;
       this.drop(oldest);
     }
+  }
+
+  /** What an entry says, made of its bytes once; undefined where there is no such entry. Not wiped: no secret may be in it. */
+  valueOf<T>(path: string, codec: Codec<T>): T | undefined {
+    const bytes = this.#entries.get(path);
+    if (bytes === undefined) return undefined;
+    const known = this.#values.get(bytes);
+    if (known?.codec === codec) return known.value as T; // that codec has made it
+    const value = codec.decode(new Uint8Array(bytes)); // it may keep what it is given
+    this.#values.set(bytes, { codec, value });
+    return value;
   }
 
   has(path: string): boolean {

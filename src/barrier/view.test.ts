@@ -112,6 +112,33 @@ test("a transaction sees every write before it, also those on their way, cached 
   ]);
 });
 
+test("what is kept is the same value until something else is stored there, and is gone when the barrier is sealed", async () => {
+  const { barrier } = await madeBarrier();
+  const view = barrier.view("shared/room/");
+  await view.write((tx) => tx.put("a", { name: "first" }, codec));
+  assert.equal(view.getKept("none", codec), null);
+  view.getKept("a", codec); // read, and from now on in the cache
+  const first = view.getKept("a", codec);
+  assert.deepEqual(first, { name: "first" });
+  assert.equal(view.getKept("a", codec), first);
+  assert.notEqual(view.get("a", codec), first, "whoever gets it otherwise may change it");
+  assert.equal(view.getKept("a", { ...codec }) === first, false, "another codec has made none");
+
+  const changing = view.write((tx) => tx.put("a", { name: "second" }, codec));
+  assert.deepEqual(view.getKept("a", codec), { name: "first" }, "that is not durable yet");
+  await changing;
+  assert.deepEqual(view.getKept("a", codec), { name: "second" });
+  assert.deepEqual(first, { name: "first" });
+  await view.write((tx) => tx.delete("a"));
+  assert.equal(view.getKept("a", codec), null);
+
+  await view.write((tx) => tx.put("a", { name: "third" }, codec));
+  view.getKept("a", codec);
+  view.getKept("a", codec);
+  barrier.seal();
+  assert.throws(() => view.getKept("a", codec), { code: "barrier-sealed" });
+});
+
 test("one transaction across two views is one entry, and is undone as one", async () => {
   const { barrier, store } = await madeBarrier();
   const scope = Buffer.alloc(16, 1);

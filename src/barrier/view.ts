@@ -47,6 +47,8 @@ export interface Sealer {
   open(path: string, sealed: Uint8Array): Uint8Array;
   /** A durable entry through the cache of decrypted ones; the bytes belong to the caller. */
   read(path: string): Uint8Array | null;
+  /** What such an entry says: the same value each time, for as long as the cache has it; undefined where it does not. */
+  kept<T>(path: string, codec: Codec<T>): T | undefined;
   /** Whether the key is here that it says it is sealed under. */
   hasKeyOf(sealed: Uint8Array): boolean;
   /** Whether the cache has an entry that a commit should bring up to date. */
@@ -97,6 +99,13 @@ export class View implements ViewReads {
   get<T>(key: string, codec: Codec<T>): T | null {
     const plaintext = this.#sealer.read(this.prefix + key);
     return plaintext === null ? null : codec.decode(plaintext);
+  }
+
+  /** The same, for what is looked at with every request: decoded once, and the same value is given until something else is stored. Nobody changes it, and
+   *  no secret is in it. */
+  getKept<T>(key: string, codec: Codec<T>): T | null {
+    this.#sealer.assertUnsealed(); // what is kept goes after the keys
+    return this.#sealer.kept(this.prefix + key, codec) ?? this.get(key, codec);
   }
 
   records<T>(prefix: string, codec: Codec<T>, page: Page): StoredRecord<T>[] {

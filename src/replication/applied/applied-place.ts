@@ -95,7 +95,7 @@ export interface PlaceViews {
 
 export function placesIn({ own, view }: PlaceViews): AppliedPlaces {
   return {
-    read: () => own.get(PLACE, placeCodec),
+    read: () => own.getKept(PLACE, placeCodec),
     readIn: (raw) => own.within(raw).get(PLACE, placeCodec),
     put: (raw, place, before) => {
       own.within(raw).put(PLACE, place, placeCodec);

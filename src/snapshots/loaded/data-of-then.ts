@@ -35,6 +35,7 @@ export function openedData(store: Store, opening: StoredKeys): OpenedData {
       invariant(false, "nothing is written to a snapshot");
     },
     hasKeyOf: () => true,
+    kept: () => undefined,
     holds: () => false,
     assertUnsealed: () => void current(),
   };
