@@ -1,56 +1,39 @@
 // A way to a port of loopback that counts the bytes which go through it, both ways.
 
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+
+const PROGRAM = join(import.meta.dirname, "counted-way-process.ts");
 
 export class CountedWay {
   readonly port: number;
-  /** Since the last look. */
-  #bytes = 0;
-  readonly #server: Server;
-  readonly #sockets: Set<Socket>;
+  readonly #child: ChildProcess;
 
-  private constructor(server: Server, port: number, sockets: Set<Socket>) {
-    this.#server = server;
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
     this.port = port;
-    this.#sockets = sockets;
   }
 
   static async to(port: number): Promise<CountedWay> {
-    const sockets = new Set<Socket>();
-    const server = createServer((socket) => {
-      const there = connect(port, "127.0.0.1");
-      for (const [from, to] of [
-        [socket, there],
-        [there, socket],
-      ] as const) {
-        sockets.add(from);
-        from.setNoDelay(true);
-        from.on("data", (piece) => (way.#bytes += piece.length));
-        from.on("error", () => to.destroy());
-        from.on("close", () => {
-          sockets.delete(from);
-          to.destroy();
-        });
-        from.pipe(to);
-      }
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port was given");
-    const way = new CountedWay(server, address.port, sockets);
-    return way;
+    const child = spawn(process.execPath, [...process.execArgv, PROGRAM, String(port)], {
+      stdio: ["ignore", 2, 2, "ipc"],
+    });
+    const [said] = (await once(child, "message")) as [{ port: number }];
+    return new CountedWay(child, said.port);
   }
 
-  take(): number {
-    const bytes = this.#bytes;
-    this.#bytes = 0;
+  /** How many since the last look. */
+  async take(): Promise<number> {
+    const answered = once(this.#child, "message");
+    this.#child.send({});
+    const [{ bytes }] = (await answered) as [{ bytes: number }];
     return bytes;
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, "close");
+    const exit = once(this.#child, "exit");
+    this.#child.disconnect();
+    await exit;
   }
 }

@@ -232,10 +232,10 @@ async function changedApart(context: Context, pair: Pair) {
     await pair.away();
     await pair.writes(CHANGED);
     await trimmed(pair.server.store);
-    pair.way?.take();
+    await pair.way?.take();
     const began = await pair.back();
     const done = await pair.equal();
-    return { seconds: (done - began) / 1000, megabytes: (pair.way?.take() ?? 0) / 1e6 };
+    return { seconds: (done - began) / 1000, megabytes: ((await pair.way?.take()) ?? 0) / 1e6 };
   });
 }
 
