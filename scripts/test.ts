@@ -41,7 +41,7 @@ if (files.length === 0) {
 
 const isProcessTest = (file: string) => file.endsWith(".process.test.ts");
 const all = parts.length === 0;
-const PIECES = 6; // of the unit tests
+const PIECES = 4; // of the unit tests
 const CORE = 3;
 const cores = Math.min(2, availableParallelism());
 

@@ -22,16 +22,16 @@ interface Short {
 
 /** The longest first, so that no lane ends long after the others. */
 export const SHORT: Readonly<Record<string, Short>> = {
-  "cloud-crash": { green: ["--stride", "47"], red: "tested" },
+  "cloud-crash": { green: ["--stride", "97"], red: "tested" },
   snapshots: {
-    green: ["--images", "2", "--stride", "401"],
+    green: ["--images", "2", "--stride", "797"],
     red: ["--images", "20"],
   },
   exchange: {
-    green: ["--images", "2", "--stride", "501"],
+    green: ["--images", "2", "--stride", "997"],
     red: ["--images", "40"],
   },
-  "api-kill9": { green: ["--cycles", "6"], red: "tested" },
+  "api-kill9": { green: ["--cycles", "4"], red: "tested" },
   failover: {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],
@@ -45,15 +45,15 @@ export const SHORT: Readonly<Record<string, Short>> = {
   },
   "filter-changes": { green: ["--n", "15"], red: ["--n", "400"] },
   fsyncfail: { green: ["--stride", "61"], red: ["--stride", "12"] },
-  powerloss: { green: ["--images", "35"], red: ["--images", "60"] },
+  powerloss: { green: ["--images", "25"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "8"], red: "tested" },
   "cloud-throttle": { green: ["--n", "8"], red: ["--n", "4"] },
   "cloud-rate": { green: ["--n", "24"], red: ["--n", "8"] },
   bitflip: { green: ["--images", "30"], red: "tested" },
-  "engine-kill9": { green: ["--rounds", "10"], red: "tested" },
-  "plugin-kill9": { green: ["--rounds", "8"], red: ["--rounds", "12"] },
+  "engine-kill9": { green: ["--rounds", "7"], red: "tested" },
+  "plugin-kill9": { green: ["--rounds", "5"], red: ["--rounds", "12"] },
   "static-catchup": { green: ["--n", "20"], red: "tested" },
-  "api-powerloss": { green: ["--images", "12"], red: ["--images", "20"] },
+  "api-powerloss": { green: ["--images", "8"], red: ["--images", "20"] },
   "one-time": { green: ["--rounds", "10", "--cycles", "3"], red: "tested" },
   plugins: {
     green: ["--n", "1", "--only", "swaps,leftovers,floods"],
