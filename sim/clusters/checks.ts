@@ -4,7 +4,7 @@
 import type { DivergentTail } from "../../src/replication/links/divergent.ts";
 import { isFenced } from "../../src/replication/roles/role.ts";
 import { Violation } from "../state.ts";
-import type { SimCluster } from "./cluster.ts";
+import { listedBy, type SimCluster } from "./cluster.ts";
 import { assertRows, type Spot } from "./ledger.ts";
 import type { Scene } from "./scene.ts";
 
@@ -112,16 +112,8 @@ function checkTail(
 /** What clients were answered for is there, or some cluster keeps it and says so. */
 function checkAnswers({ ledger, clusters, allTails, counts }: Scene, head: Spot): void {
   const lost = ledger.answered.filter((one) => !ledger.isBefore(one, head));
-  const kept = new Set<string>();
-  if (lost.length > 0) {
-    for (const { unsealed } of clusters) {
-      const { divergent } = unsealed.replication;
-      for (const { id } of divergent.tails()) {
-        for (const { index, time } of divergent.entries(id, { after: 0n, max: 100_000 }))
-          kept.add(`${index} ${time}`);
-      }
-    }
-  }
+  const listing = lost.length > 0 ? clusters : [];
+  const kept = new Set(listing.flatMap(({ unsealed }) => [...listedBy(unsealed)]));
   const isTrimmed = (one: Spot) =>
     allTails.some(({ spot, first }) => one.index < first && ledger.isBefore(one, spot));
   const gone = lost.find(

@@ -75,6 +75,8 @@ export interface ClusterOptions {
   readonly committed?: (cluster: SimCluster, keys: Iterable<string> | null) => void;
   /** Its disk has failed, and its store has said so. */
   readonly failed: (cluster: SimCluster) => void;
+  /** It joins: its log goes, and what it had listed, and no list tells of either. */
+  readonly leavesBehind: (cluster: SimCluster, listed: readonly string[]) => void;
   readonly report: (violation: unknown) => void;
 }
 
@@ -503,8 +505,10 @@ export class SimCluster implements Host {
       throw error;
     }
     rested?.();
+    const listed = [...listedBy(running)];
     await close(running);
     this.disk = disk;
+    if (rested === null) this.#options.leavesBehind(this, listed);
     this.seen.spot = null; // another log begins
     this.logs++;
     this.seen.mayGoBack = true;
@@ -701,6 +705,15 @@ const NO_NET: Net = {
     throw new Violation("there is no network but the simulated one");
   },
 } as unknown as Net;
+
+/** What it has given up and keeps yet, by index and time. */
+export function* listedBy({ replication: { divergent } }: Running): Generator<string> {
+  for (const { id } of divergent.tails()) {
+    for (const { index, time } of divergent.entries(id, { after: 0n, max: 100_000 })) {
+      yield `${index} ${time}`;
+    }
+  }
+}
 
 async function rest({ leases, requests, kinds, replication }: Running): Promise<void> {
   await leases.close();

@@ -11,7 +11,13 @@ import { Violation } from "../state.ts";
 import { Trace } from "../trace.ts";
 import { type Life, MILLISECOND, SECOND, SimWorld, type Tick } from "../world.ts";
 import { Cloud } from "./cloud.ts";
-import { type ClusterOptions, type ClusterPlant, NotThere, SimCluster } from "./cluster.ts";
+import {
+  type ClusterOptions,
+  type ClusterPlant,
+  listedBy,
+  NotThere,
+  SimCluster,
+} from "./cluster.ts";
 import { Ledger, type Spot } from "./ledger.ts";
 import { LookingOn } from "./five/looking-on.ts";
 import { type PortWatch, SimNetwork } from "./network.ts";
@@ -78,8 +84,11 @@ export class Scene {
   readonly tails = new Map<string, readonly Tail[]>();
   /** All of them, and where what was left of their logs began. */
   readonly allTails: Tail[] = [];
-  /** Logs whose data was given up as a whole, by their first place: another was restored, or joined. */
+  /** Logs whose data was given up as a whole, by their first place: another was restored. */
   readonly ended = new Set<string>();
+  /** Entries that only a cluster had, in its log or its list, that began anew or joined others: by chain. What somebody else has then is
+   *  not among them. */
+  readonly leftBehind = new Set<string>();
   /** Which primaries each cluster that was promoted has had before. */
   readonly formers = new Map<string, Former>();
   /** Who looks on at what is sent, and withheld. */
@@ -123,6 +132,7 @@ export class Scene {
             else this.lookingOn.committed(cluster, keys);
           },
           failed: (cluster) => this.#diskFailed(cluster),
+          leavesBehind: (cluster, listed) => this.leavesBehind(cluster, listed),
           report: (violation) => this.report(violation),
         }),
     );
@@ -257,6 +267,26 @@ export class Scene {
   #diskFailed(cluster: SimCluster): void {
     this.count("sync failed");
     this.crash(cluster, "kill", 2000);
+  }
+
+  /** All that it has goes, with what it had `listed`, by a word of an operator. */
+  leavesBehind(cluster: SimCluster, listed: Iterable<string>): void {
+    const has = this.#holder(cluster, listed);
+    const others = this.clusters
+      .filter((one) => one !== cluster)
+      .map((one) => this.#holder(one, one.running === null ? [] : listedBy(one.running)));
+    for (const one of this.ledger.answered) {
+      if (has(one) && !others.some((have) => have(one))) this.leftBehind.add(one.chain);
+    }
+  }
+
+  /** Whether it has an entry: in its log, or among those that it has given up and listed. */
+  #holder({ seen: { spot } }: SimCluster, listed: Iterable<string>): (one: Spot) => boolean {
+    const { ledger } = this;
+    const places = spot === null ? null : ledger.lineOf(spot).places;
+    const keys = new Set(listed);
+    return (one) =>
+      places?.has(one.chain) === true || keys.has(`${one.index} ${ledger.timeOf(one)}`);
   }
 
   /** A new one for somebody whom a primary admits. */

@@ -13,7 +13,7 @@ import type { Prng } from "../../prng.ts";
 import { Violation } from "../../state.ts";
 import { SECOND } from "../../world.ts";
 import { isEqual } from "../checks.ts";
-import type { SimCluster } from "../cluster.ts";
+import { listedBy, type SimCluster } from "../cluster.ts";
 import { allEnds, allWell } from "../faults.ts";
 import { assertRows } from "../ledger.ts";
 import { epochOf, isCopied, isRefusal, type Scene } from "../scene.ts";
@@ -199,9 +199,9 @@ export class FiveResting {
     return {
       name: `anew of ${one.name}`,
       work: async () => {
-        const { seen } = one;
+        const listed = [...listedBy(one.unsealed)];
         one.crash("kill");
-        if (seen.spot !== null) this.#scene.ended.add(this.#scene.ledger.lineOf(seen.spot).root);
+        this.#scene.leavesBehind(one, listed);
         one.begin();
         await one.boot();
       },
@@ -237,11 +237,9 @@ export class FiveResting {
     return {
       name: `join-${kind} of ${one.name} to ${primary.name}`,
       work: async () => {
-        const { spot } = one.seen;
         if (kind === "dr") await enableDr(primary);
         await this.#revokeAt(primary, one, kind);
         await one.join(primary, scene.newId(one, primary), kind);
-        if (spot !== null) scene.ended.add(scene.ledger.lineOf(spot).root);
       },
     };
   }
@@ -400,24 +398,17 @@ export class FiveResting {
 
   /** What clients were answered for is there, or some cluster keeps it and says so. */
   #checkAnswers(): void {
-    const { ledger, clusters, ended, allTails, counts } = this.#scene;
+    const { ledger, clusters, ended, leftBehind, allTails, counts } = this.#scene;
     const lines = clusters.filter(({ leads }) => leads).map((one) => ledger.lineOf(one.seen.spot!));
     const lost = ledger.answered.filter(
       ({ chain }) => !lines.some(({ places }) => places.has(chain)),
     );
     counts["lost"] = lost.length;
     if (lost.length === 0) return;
-    const kept = new Set<string>();
-    for (const { unsealed } of clusters) {
-      const { divergent } = unsealed.replication;
-      for (const { id } of divergent.tails()) {
-        for (const { index, time } of divergent.entries(id, { after: 0n, max: 100_000 }))
-          kept.add(`${index} ${time}`);
-      }
-    }
+    const kept = new Set(clusters.flatMap(({ unsealed }) => [...listedBy(unsealed)]));
     for (const one of lost) {
       if (kept.has(`${one.index} ${ledger.timeOf(one)}`)) this.#listed.add(one.chain);
-      if (this.#listed.has(one.chain)) continue;
+      if (this.#listed.has(one.chain) || leftBehind.has(one.chain)) continue;
       const { root } = ledger.lineOf(one);
       if (ended.has(root)) continue;
       const isTrimmed = allTails.some(

@@ -50,6 +50,11 @@ const FOUND: readonly (readonly [
     "what a filter takes away goes from the log as well where the line breaks before all is compared",
     FILTERING,
   ],
+  [
+    108_133_009,
+    125,
+    "who leaves its set and joins another one leaves behind what nobody else had of the first",
+  ],
 ];
 
 test("R-130: whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
