@@ -135,7 +135,7 @@ test("what is kept is the same value until something else is stored there, and i
   await view.write((tx) => tx.put("a", { name: "third" }, codec));
   view.getKept("a", codec);
   view.getKept("a", codec);
-  barrier.seal();
+  await barrier.seal();
   assert.throws(() => view.getKept("a", codec), { code: "barrier-sealed" });
 });
 
