@@ -114,6 +114,7 @@ export class SimCluster implements Host {
   life: Life | null = null;
   port: SimPort | null = null;
   running: Running | null = null;
+  #latest: Running | null = null;
   sealed = false;
   /** So many times another log has begun here. */
   logs = 0;
@@ -132,11 +133,16 @@ export class SimCluster implements Host {
     this.clock = new SimClock(world, prng.fork("clock"));
     const skew = BigInt(prng.fork("skew").int(10 * SECOND));
     this.clock.jump(BEGINS + skew - this.clock.now());
-    this.seen = { name, spot: null, mayGoBack: false };
+    this.seen = { name, spot: null, mayGoBack: false, mayLeave: new Set() };
   }
 
   get role(): Role | null {
     return this.running?.replication.role ?? null;
+  }
+
+  /** The same, or what it was when it last ran. */
+  get lastRole(): Role | null {
+    return this.#latest?.replication.role ?? null;
   }
 
   get #kind(): ReplicationKind | "both" {
@@ -215,6 +221,7 @@ export class SimCluster implements Host {
   /** An empty disk: it is another cluster from now on, which has only its name from the one before. */
   begin(): void {
     this.disk = new PowerDisk();
+    this.#latest = null;
     this.seen.spot = null;
     this.seen.mayGoBack = true;
     this.reported = null;
@@ -367,7 +374,7 @@ export class SimCluster implements Host {
       region,
     };
     if (life.ended) return;
-    this.running = running;
+    this.running = this.#latest = running;
     await lead();
     if (!following && !this.#leaves(replication.role)) {
       await region.lead();
@@ -553,8 +560,8 @@ export class SimCluster implements Host {
   #checkReported(): void {
     const { ledger, report } = this.#options;
     const { reported, seen } = this;
-    if (reported === null || seen.spot === null || seen.mayGoBack) return;
-    if (ledger.isBefore(reported, seen.spot)) return;
+    if (reported === null || seen.spot === null) return;
+    if (ledger.isBefore(reported, seen.spot) || ledger.mayPart(seen, reported, seen.spot)) return;
     report(
       new Violation(
         `${this.name} has said that entry ${reported.index} is durable, and has ${seen.spot.index}`,

@@ -25,6 +25,8 @@ export interface Seen {
   spot: Spot | null;
   /** Whether a token has said that it may give up what it has. */
   mayGoBack: boolean;
+  /** Logs that its primary has given up as a whole, by their first places: it leaves them for another one, and nobody tells it so. */
+  readonly mayLeave: Set<string>;
 }
 
 export class Ledger {
@@ -55,7 +57,7 @@ export class Ledger {
     else if (before === null) this.#first(seen.name, store);
     const isKnown = this.#known.has(now.chain);
     if (!isKnown) throw new Violation(`${seen.name} has a head that nobody has written`);
-    if (before !== null && !this.isBefore(before, now) && !seen.mayGoBack) {
+    if (before !== null && !this.isBefore(before, now) && !this.mayPart(seen, before, now)) {
       throw new Violation(
         `${seen.name} gave up entries of its own without a token: ${before.index} to ${now.index}`,
       );
@@ -66,6 +68,13 @@ export class Ledger {
   /** Whether the log that ends at `end` has this entry. */
   isBefore(spot: Spot, end: Spot): boolean {
     return this.at(end, spot.index)?.chain === spot.chain;
+  }
+
+  /** Whether a token has said that it may, or its primary has another log since: then it leaves its own, and goes back in neither. */
+  mayPart({ mayGoBack, mayLeave }: Seen, from: Spot, to: Spot): boolean {
+    if (mayGoBack || mayLeave.size === 0) return mayGoBack;
+    const { root } = this.lineOf(from);
+    return mayLeave.has(root) && this.lineOf(to).root !== root;
   }
 
   /** The place with that index in the log that ends there. */

@@ -83,10 +83,12 @@ export class Archives {
       const { seen } = cluster;
       const before = seen.spot!;
       await cluster.exchange(data, life, own, () => {
-        scene.ended.add(scene.ledger.lineOf(seen.spot ?? before).root);
+        const { root } = scene.ledger.lineOf(seen.spot ?? before);
+        scene.ended.add(root);
+        const set = setOf(cluster); // it does not run at this moment, and others may be down
         for (const one of scene.clusters) {
-          if (one === cluster || setOf(one) !== setOf(cluster)) continue;
-          one.seen.mayGoBack = true; // its primary has another log
+          if (one === cluster || set === null || setOf(one) !== set) continue;
+          one.seen.mayLeave.add(root); // its primary has another log
           one.reported = null;
         }
       });
@@ -99,8 +101,8 @@ const BOOK = { tell: () => {}, left: () => {} } as unknown as RestoreBook;
 const quiet = () => {};
 const QUIET = { debug: quiet, info: quiet, warn: quiet, error: quiet, child: () => QUIET };
 
-function setOf({ role }: SimCluster): string {
-  return role === null || role.mode === "disabled" ? (role?.mode ?? "") : role.set;
+function setOf({ lastRole: role }: SimCluster): string | null {
+  return role === null || role.mode === "disabled" ? null : role.set;
 }
 
 function rowsOf(store: Store): StateRecord[] {

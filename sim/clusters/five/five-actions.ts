@@ -60,6 +60,12 @@ export const FILTERING: Readonly<Partial<Record<StepName, number>>> = {
   restore: 0,
 };
 
+/** For walks in which snapshots take the place of what clusters have, mostly under the eyes of who follows them. */
+export const RESTORING: Readonly<Partial<Record<StepName, number>>> = {
+  snapshot: 20,
+  restore: 20,
+};
+
 /** So that short walks have something to walk over. */
 const FIRST: Readonly<Record<number, StepName>> = {
   0: "mount",

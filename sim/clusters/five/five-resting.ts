@@ -375,6 +375,7 @@ export class FiveResting {
       }
       records.check(one.name);
       one.seen.mayGoBack = false;
+      one.seen.mayLeave.clear();
     }
     this.#checkAnswers();
     scene.tails.clear();

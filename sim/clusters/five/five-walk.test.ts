@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runWalk } from "../walk.ts";
-import { FILTERING } from "./five-actions.ts";
+import { FILTERING, RESTORING } from "./five-actions.ts";
 
 const MIN_SEEDS = 2;
 const MAX_SEEDS = 10;
 const STEPS = 60;
 /** Walks go on until each was: what never comes to its end is not tested. */
 const WANTED = ["place done", "join done", "stand-in done", "filter done", "looked at", "rests"];
-/** Where something was found once, with the steps that it took; `often`: of the walks of the soak that changes filters. */
+/** Where something was found once, with the steps that it took; `often`: of the walks of the soak that changes filters, or of restores. */
 const FOUND: readonly (readonly [
   seed: number,
   steps: number,
@@ -21,6 +21,12 @@ const FOUND: readonly (readonly [
     4,
     40,
     "who stands in for a member has the keys that this was handed, before anything is sealed with them",
+  ],
+  [
+    7,
+    130,
+    "who stands in for a cluster that has restored a snapshot leaves its log, which has ended, without a token",
+    RESTORING,
   ],
   [
     179,
