@@ -722,10 +722,11 @@ export function* listedBy({ replication: { divergent } }: Running): Generator<st
   }
 }
 
+/** In the order of a house: a change of the role that is under way, of either kind, opens rooms, and would open one behind whoever has closed it. */
 async function rest({ leases, requests, kinds, replication }: Running): Promise<void> {
-  await leases.close();
   await Promise.allSettled(requests);
-  await replication.settle(); // as a house does: of both kinds
+  await replication.settle();
+  await leases.close();
   await (kinds ?? replication).rest();
 }
 
