@@ -341,7 +341,7 @@ export class FiveResting {
   /** What has gone leaves their logs as soon as nobody needs it. */
   async #scrubbed(): Promise<void> {
     const scene = this.#scene;
-    const isLeft = () => scene.clusters.filter((one) => hasToScrub(one));
+    const isLeft = () => scene.clusters.filter((one) => this.#hasToScrub(one));
     const end = scene.world.now + 600 * SECOND;
     while (isLeft().length > 0) {
       if (scene.world.now > end) {
@@ -354,6 +354,15 @@ export class FiveResting {
       for (const one of isLeft()) await one.trim(scene.prng.fork(`scrub ${scene.world.now}`));
       await scene.sleep(1000);
     }
+  }
+
+  #hasToScrub(one: SimCluster): boolean {
+    const { unsealed, role } = one;
+    const { isDue, scrub } = storedStand(unsealed.barrier.view(PERFORMANCE));
+    // From one that leads nothing is withheld, whatever was to go when it followed, and nothing from who stands in for it and has that row of it.
+    const member = role?.mode === "secondary" ? this.#leaderOf(one) : one;
+    if (isDue && (member === null || !leadsShared(member))) return true;
+    return scrub !== undefined && unsealed.store.tail!.first <= BigInt(scrub.index);
   }
 
   // --- what must be so ---
@@ -442,14 +451,6 @@ function sharedSet({ sharedRole }: SimCluster): string {
 function isUsed(cluster: SimCluster, id: string, kind: "dr" | "performance"): boolean {
   const role = kind === "dr" ? cluster.role : cluster.leads ? cluster.sharedRole : null;
   return role?.mode === "secondary" && role.id === id;
-}
-
-function hasToScrub(one: SimCluster): boolean {
-  const { unsealed } = one;
-  const { isDue, scrub } = storedStand(unsealed.barrier.view(PERFORMANCE));
-  // From one that leads nothing is withheld, whatever was to go when it followed.
-  if (isDue && !leadsShared(one)) return true;
-  return scrub !== undefined && unsealed.store.tail!.first <= BigInt(scrub.index);
 }
 
 /** Null where it has the shared rows of its primary but for what is withheld, and nothing else. */

@@ -61,6 +61,11 @@ const FOUND: readonly (readonly [
     125,
     "who leaves its set and joins another one leaves behind what nobody else had of the first",
   ],
+  [
+    108_133_005,
+    480,
+    "who stands in for a cluster that leads has its row of what was to go when it followed: nothing is due there either",
+  ],
 ];
 
 test("R-130: whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
