@@ -1,7 +1,7 @@
 // One seed: two or three clusters, the clients of whoever leads, operators who change roles, and everything that goes wrong
 // between and under them. Now and then all is brought to rest, and there everybody must hold what was written.
 
-import { loadX509 } from "../../src/base/x509.ts";
+import { loadAll } from "./loading.ts";
 import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
 import { SECOND, type Tick } from "../world.ts";
@@ -15,9 +15,6 @@ import { Resting } from "./resting.ts";
 import { FiveActions } from "./five/five-actions.ts";
 import { checkShared, FiveResting } from "./five/five-resting.ts";
 import { Scene, type WalkKind } from "./scene.ts";
-import "../../src/replication/links/links.ts";
-import "../../src/replication/links/join.ts";
-import "../../src/replication/joining/activation-token.ts";
 
 export interface WalkOptions {
   /** Of the set that the clusters are in. Default: disaster recovery, or as the planted bug wants it. */
@@ -47,7 +44,7 @@ const REST_EVERY = 125; // steps
 
 export async function runWalk(seed: number, options: WalkOptions = {}): Promise<WalkResult> {
   countRealWork();
-  await loadX509();
+  await loadAll();
   const { steps = 1000, plant, print = null } = options;
   const bug = plant === undefined ? undefined : CLUSTER_PLANTS[plant];
   const kind = options.kind ?? bug?.kind ?? "dr";
