@@ -6,7 +6,7 @@ import test from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import { SECOND } from "@holdfast/shared/text/duration";
-import { catchUp as applyAll } from "../../tests/support/stores/followed-store.ts";
+import { catchUp as applyAll, sent } from "../../tests/support/stores/followed-store.ts";
 import { adoptRest, anchorOf } from "../../tests/support/stores/adopted-store.ts";
 import {
   type MadeBarrier,
@@ -326,6 +326,87 @@ test("a log whose leader gave up a key of its own is followed from before that, 
     await follower.store.settled();
     assert.deepEqual(follower.store.differsFrom(leader.engine.meta(HEAD_ROW)!), []);
   }
+});
+
+test("who stands in for a leader that gave up keys of its own takes over what that has instead, however many of them it had, and goes on", async () => {
+  const leader = await madeBarrier();
+  const before = await joined(leader); // has its keys before its log
+  const streaming = await joined(leader);
+  const sealed = await joined(leader);
+  const beside = await joined(leader); // has followed the other
+  const other = await joined(leader);
+  await other.store.lead();
+  await other.barrier.rotate();
+  await leader.barrier.rotate();
+  await put(leader, "a", "1");
+  await leader.barrier.rotate();
+  await put(leader, "b", "2");
+  const old = handed(leader);
+  await before.barrier.takeOver(old, nothing);
+  await catchUp(streaming, leader);
+  await beside.barrier.takeOver(handed(other), nothing);
+  await leader.barrier.takeOver(handed(other), nothing, { mayGiveUp: true });
+  await put(leader, "c", "3");
+  const all = [before, streaming, sealed, beside];
+  for (const follower of all) {
+    assert.equal(await follower.barrier.takeOver(handed(leader), nothing), true);
+    assert.equal(await follower.barrier.takeOver(handed(leader), nothing), false);
+  }
+  await sealed.barrier.seal();
+  for (const follower of all) await catchUp(follower, leader);
+  assert.ok(sealed.barrier.unseal(ROOT_KEY));
+  sealed.barrier.activate();
+  for (const follower of all) {
+    assert.deepEqual(follower.barrier.keysVersion, { generation: 1, term: 2 });
+    assert.ok(follower.barrier.handOver().keyring.goesBy(other.barrier.handOver().keyring));
+    assert.deepEqual(
+      ["a", "b", "c"].map((key) => get(follower, key)),
+      ["1", "2", "3"],
+    );
+    await follower.store.settled();
+    assert.equal(follower.store.keys(UNREAD_CONTROLS, { limit: 9 }).length, 0);
+    assert.deepEqual(follower.store.differsFrom(leader.engine.meta(HEAD_ROW)!), []);
+    // Those of before it gave them up are older than what is here now.
+    await assert.rejects(follower.barrier.takeOver(old, nothing), refused("barrier-keys-apart"));
+  }
+});
+
+test("a key that was given up is not learned anew from the log where nothing has its place", async () => {
+  const leader = await madeBarrier();
+  const other = await joined(leader);
+  await other.store.lead();
+  await other.barrier.rotate();
+  const follower = await joined(leader);
+  const { index } = follower.store;
+  for (const name of ["a", "b"]) {
+    await leader.barrier.rotate();
+    await put(leader, name, name);
+  }
+  await leader.barrier.takeOver(handed(other), nothing, { mayGiveUp: true });
+  await follower.barrier.takeOver(handed(leader), nothing);
+  // As far as the second key, and not to where it is given up.
+  await follower.store.apply(sent(leader.engine, index + 1n, 4));
+  assert.equal(get(follower, "b"), "b");
+  assert.deepEqual(follower.barrier.keysVersion, { generation: 1, term: 2 });
+  assert.equal(await follower.barrier.takeOver(handed(leader), nothing), false);
+});
+
+test("a key that was given up is known from the log also where the root key was replaced since", async () => {
+  const leader = await madeBarrier();
+  const [follower, other] = [await joined(leader), await joined(leader)];
+  await other.store.lead();
+  await other.barrier.rotate();
+  await leader.barrier.rotate();
+  await leader.barrier.rotate();
+  await put(leader, "a", "1");
+  await leader.barrier.takeOver(handed(other), nothing, { mayGiveUp: true });
+  await rekey(leader);
+  await follower.barrier.takeOver(handed(leader), nothing);
+  await catchUp(follower, leader);
+  assert.equal(get(follower, "a"), "1");
+  assert.deepEqual(follower.barrier.keysVersion, { generation: 2, term: 2 });
+  await follower.store.settled();
+  assert.equal(follower.store.keys(UNREAD_CONTROLS, { limit: 9 }).length, 0);
 });
 
 test("a key of its own that the other has not yet is given up, too, and keys of another set never are taken", async () => {

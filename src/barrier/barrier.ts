@@ -17,7 +17,7 @@ import { Recurring } from "../base/recurring.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
 import {
-  holdsKeyOf,
+  isKnown,
   KEYRING_TAKEN,
   KEYRING_UPDATE,
   NONCE_BYTES,
@@ -521,7 +521,7 @@ export class Barrier {
     const isReadable = (keyring: Keyring) => {
       const update = openUpdate(keyring.rootKey, body);
       // Who was handed newer keys has it already, and the root key that it is sealed under may be gone.
-      if (update === null) return holdsKeyOf(keyring, body);
+      if (update === null) return isKnown(keyring, body);
       // Otherwise a key of our own would be in its place. One that was given up since is known too: the log goes on to what replaced it.
       return keyring.key(update.term) === null || keyring.holds(update);
     };
@@ -530,7 +530,7 @@ export class Barrier {
       // Sealed or unsealed meanwhile: what it was when the record came says nothing.
       const keyring = this.#keyring;
       if (keyring === null || !isReadable(keyring)) return;
-      const update = holdsKeyOf(keyring, body) ? null : openUpdate(keyring.rootKey, body);
+      const update = isKnown(keyring, body) ? null : openUpdate(keyring.rootKey, body);
       if (update !== null) this.#install(keyring.withTerm(update, time));
       if (this.#active) this.#persistCount(); // and the record goes
     };

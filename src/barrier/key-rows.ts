@@ -64,7 +64,7 @@ export function withUpdates(
       if (taken === null) unread();
       else after = taken;
     }
-    if (record.type !== KEYRING_UPDATE || holdsKeyOf(after, record.body)) continue;
+    if (record.type !== KEYRING_UPDATE || isKnown(after, record.body)) continue;
     const update = openUpdate(after.rootKey, record.body);
     if (update === null) unread();
     else after = after.withTerm(update, now);
@@ -138,10 +138,15 @@ export function openUpdate(rootKey: KeyObject, body: Uint8Array): NewTerm | null
   return raw === null ? null : { term, key: secretKey(raw) };
 }
 
-/** Whether an update brings nothing new. */
-export function holdsKeyOf(keyring: Keyring, body: Uint8Array): boolean {
+/** Whether an update brings nothing new. A key that was given up since is known: were it installed where none has its place, it would
+ *  seal again, and be newer than those of the cluster that has given it up. */
+export function isKnown(keyring: Keyring, body: Uint8Array): boolean {
   const term = entryTerm(body);
-  return term !== null && keyring.key(term) !== null;
+  if (term === null || keyring.key(term) !== null) return term !== null;
+  const update = openUpdate(keyring.rootKey, body);
+  if (update !== null) return keyring.holds(update);
+  // Where the root key was replaced since it was given up, its term alone tells.
+  return keyring.generation > 1 && keyring.hasKeyOf(body);
 }
 
 /** All keys, for those who stand in for this cluster: it has not made them, and no other record tells of them. */
@@ -178,7 +183,7 @@ export function removeRead(raw: StoreTx, keyring: Keyring): void {
   );
   for (const [i, { key, record }] of all.entries()) {
     const { type, body } = record;
-    const isRead = type === KEYRING_UPDATE ? holdsKeyOf(keyring, body) : i <= last;
+    const isRead = type === KEYRING_UPDATE ? isKnown(keyring, body) : i <= last;
     if (isRead && (type === KEYRING_UPDATE || type === KEYRING_TAKEN)) raw.delete(key);
   }
 }

@@ -41,7 +41,7 @@ export interface Term {
 /** How the keys of another member of the set stand to these. */
 export type Standing =
   | "same"
-  | "ahead"
+  | "ahead" // every key that seals here opens there, also one that was given up there since
   | "behind" // a key is missing there, or its root key was replaced since
   | "apart"; // one place in both is taken by two keys: they have a common past at most
 
@@ -116,7 +116,10 @@ export class Keyring {
 
   /** To seal with or to open what it has sealed. */
   holds({ term, key }: NewTerm): boolean {
-    if (this.key(term)?.equals(key) === true) return true;
+    return this.key(term)?.equals(key) === true || this.#gaveUp({ term, key });
+  }
+
+  #gaveUp({ term, key }: NewTerm): boolean {
     return this.#retired.some((one) => one.term === term && one.key.equals(key));
   }
 
@@ -165,18 +168,21 @@ export class Keyring {
     const { generation } = other;
     const sameRoot = this.rootKey.equals(other.rootKey);
     if (sameRoot !== (generation === this.generation)) return "apart";
-    const both = this.#terms.values().filter(({ term }) => other.#terms.has(term));
-    if (both.some(({ term, key }) => !key.equals(other.key(term)!))) return "apart";
-    const lacks = this.#terms.keys().some((term) => !other.#terms.has(term));
-    if (generation < this.generation || lacks) return "behind";
-    return generation > this.generation || other.size > this.size ? "ahead" : "same";
+    const own = [...this.#terms.values()];
+    const isSealing = ({ term, key }: Term) => other.key(term)?.equals(key) === true;
+    if (generation >= this.generation && own.every((term) => other.holds(term))) {
+      const isSame =
+        generation === this.generation && other.size === this.size && own.every(isSealing);
+      return isSame && this.covers(other) ? "same" : "ahead";
+    }
+    return own.some((term) => other.#terms.has(term.term) && !isSealing(term)) ? "apart" : "behind";
   }
 
   /** Whether it seals as the other one does, or with what came after it. */
   goesBy(other: Keyring): boolean {
     const { term: newest } = other.#newest;
-    const isOthers = ({ term, key }: Term) =>
-      term > newest || other.key(term)?.equals(key) === true;
+    const isOthers = (own: Term) =>
+      own.term > newest ? !other.#gaveUp(own) : other.key(own.term)?.equals(own.key) === true;
     return this.covers(other) && this.#terms.values().every(isOthers);
   }
 

@@ -41,6 +41,11 @@ const FOUND: readonly (readonly [
   [286, 100, "what is due to be scrubbed yet is not at rest"],
   [343, 100, "a cluster and who stood in for it have one region: one of the two is of the set"],
   [
+    700_009,
+    100,
+    "who stands in for a cluster that gave up keys of its own takes over those that it has instead, wherever it is in its log",
+  ],
+  [
     1_000_048,
     45,
     "what a primary took before it was told that another one leads it writes yet, and that is nobody else's entry",
