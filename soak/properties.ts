@@ -10,7 +10,7 @@ import type { Result } from "./result.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 export function filesWithProperties(): string[] {
-  const found = globSync("{src,shared,engines,tests}/**/*.test.ts", { cwd: ROOT });
+  const found = globSync("{src,shared,engines,sim,tests}/**/*.test.ts", { cwd: ROOT });
   return found
     .filter((file) => /\/often\.ts"/.test(readFileSync(join(ROOT, file), "utf8")))
     .toSorted();

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { someOf } from "../../tests/support/often.ts";
 import { runWalk } from "./walk.ts";
 
 const FIRST = 6;
@@ -19,7 +20,7 @@ const WANTED = [
   "rests",
 ];
 
-/** Where something was found once, with the steps that it took. A seed that was red in a long run comes here with its mending; what was
+/** Where something was found once, with the steps that it took: one of them in each run, and all by `npm run soak -- properties`. A seed that was red in a long run comes here with its mending; what was
  *  found before there was this list is tested where it was mended. `wanted`: what must have happened for it to be tried. */
 const FOUND: readonly (readonly [
   seed: number,
@@ -94,7 +95,7 @@ test("the same seed gives the same trace, and another seed another one", async (
   assert.notEqual(one.hash, other.hash);
 });
 
-for (const [seed, steps, what, often = {}, wanted = "write done"] of FOUND) {
+for (const [seed, steps, what, often = {}, wanted = "write done"] of someOf(FOUND, 1)) {
   test(`seed ${seed}: ${what}`, async () => {
     const { violation, counts } = await runWalk(seed, { steps, often });
     assert.equal(violation, null);
