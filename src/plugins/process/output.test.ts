@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { makeLog } from "@holdfast/shared/log";
 import { SECOND } from "@holdfast/shared/text/duration";
 import {
@@ -55,6 +57,30 @@ test("T-H14: a line without an end is cut, and costs no more than is kept of it"
     [MAX_LINE, 6, 5],
   );
   assert.deepEqual(lines.slice(1), ["second", "third"]);
+});
+
+test("T-H14: of a line without an end that comes a byte at a time nothing is kept once it is as long as it may be", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const lines: string[] = [];
+  const reader = new Lines({
+    line: (line) => lines.push(line),
+    isSpent: false,
+    passedOver: () => assert.fail("it is logged as fast as it comes"),
+  });
+  const byte = Buffer.from("x");
+  for (let i = 0; i < MAX_LINE; i++) reader.add(byte);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 300_000; i++) reader.add(byte);
+  collect();
+  const more = process.memoryUsage().heapUsed - before;
+  assert.ok(more < 2 ** 22, `${more} bytes for what is passed over`);
+  reader.add(Buffer.from("\nsecond\n"));
+  assert.deepEqual(
+    lines.map((line) => line.length),
+    [MAX_LINE, 6],
+  );
 });
 
 test("T-H14: what floods is read by its pace and left in the pipe, and everything comes in the end", async () => {
