@@ -113,7 +113,7 @@ class AppliedSession implements ReceivedSession {
     if (decision.kind === "refuse") throw refusedByPrimary(decision.reason);
     this.#of = this.#parts.ports.epoch();
     const hasLed = (await surplus?.keep()) ?? false;
-    const isDue = await this.#sift(decision.kind !== "resume" || hasLed);
+    const isDue = await this.#sift({ isOtherLog: decision.kind !== "resume" || hasLed, hasLed });
     // Since it led, the rows here are not those of the place that it had reached before.
     if (decision.kind === "resume" && !hasLed && !isDue) return;
     const isCopied = decision.kind === "copy" && (await this.#taker.copy());
@@ -123,12 +123,13 @@ class AppliedSession implements ReceivedSession {
   }
 
   /** What is withheld, before anything else is taken: whether rows have to be compared for it. */
-  async #sift(isOtherLog: boolean): Promise<boolean> {
+  async #sift({ isOtherLog = false, hasLed = false } = {}): Promise<boolean> {
     const { withheld, log } = this.#parts;
     if (withheld === undefined) return false;
     const answer = await this.#taker.withheld(withheld.version);
-    if (answer.isSame && !withheld.isDue) return false;
     if (!answer.isSame) await withheld.install(answer, isOtherLog);
+    if (hasLed) await withheld.sinceItLed();
+    if (answer.isSame && !withheld.isDue) return false;
     this.#progress.rounds = 0; // rows differ by what is withheld: that is no damage which comparisons have not mended
     const { mounts, namespaces } = answer;
     const count = mounts.length + namespaces.length;
@@ -150,7 +151,7 @@ class AppliedSession implements ReceivedSession {
   async after(end: StreamEnd): Promise<void> {
     const { log, figures } = this.#parts;
     assertGoesOn(end);
-    if (end.kind === "filtered") await this.#sift(false);
+    if (end.kind === "filtered") await this.#sift();
     else if (end.kind === "trimmed") figures?.resumed("trimmed");
     else {
       figures?.damaged();

@@ -66,11 +66,13 @@ async function stage(t: TestContext) {
   const view = barrier.view("local/replication/performance/");
   const denying = new Denying();
   const kept = { isThere: false };
+  const led = { isSo: false };
   const evacuated: boolean[] = []; // whether the mount was here
   let here!: WithheldHere;
   const pair = await ReplicatedPair.make({
     kind: "performance",
     ...(denying.filters === undefined ? {} : { filters: denying.filters }),
+    surplus: { keep: async () => led.isSo, over: async () => void (led.isSo = false) },
     withheld: ({ secondary: { store }, world }) =>
       (here = new WithheldHere({
         ...world,
@@ -103,6 +105,7 @@ async function stage(t: TestContext) {
     world,
     denying,
     kept,
+    led,
     evacuated,
     mount,
     scrub: () => scrubOf(view, world.clock.now()),
@@ -242,6 +245,40 @@ test("what had gone at the primary, and is withheld when it is back there, leave
   assert.deepEqual(evacuated, []);
   assert.deepEqual(await inLog(), []);
 });
+
+const BROUGHT_BACK = {
+  "and is here": false,
+  "and has gone again": true,
+};
+
+for (const [name, hasGone] of Object.entries(BROUGHT_BACK)) {
+  test(`what a cluster brought back while it led, ${name}, goes where the same is withheld from it as before it led`, async (t) => {
+    const { pair, secondary, denying, kept, led, evacuated, sifted, inLog } = await stage(t);
+    denying.change(true);
+    await sifted();
+    assert.deepEqual(await inLog(), []);
+    await pair.receiver.close();
+    const { store } = secondary;
+    await store.writeApplied((tx) => {
+      tx.put(ENTRY, Buffer.from("2"), mountScope(EU));
+      tx.put(VALUE, Buffer.from("2"), mountScope(EU));
+    });
+    if (hasGone) {
+      await store.writeApplied((tx) => {
+        tx.delete(ENTRY, mountScope(EU));
+        tx.delete(VALUE, mountScope(EU));
+      });
+    }
+    led.isSo = true;
+    kept.isThere = true;
+    pair.receive();
+    pair.receiver.open();
+    await sifted();
+    assert.deepEqual([led.isSo, kept.isThere], [false, false]);
+    assert.deepEqual(evacuated, hasGone ? [true] : [true, true]);
+    assert.deepEqual(await inLog(), []);
+  });
+}
 
 test("it is in the log for an hour at most where own secondaries are away, whatever goes meanwhile", async (t) => {
   const { secondary, denying, world, here, sifted, scrub } = await stage(t);

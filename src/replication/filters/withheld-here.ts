@@ -136,6 +136,17 @@ export class WithheldHere {
     this.#parts.changed([...new Set([...Object.keys(before.mounts), ...Object.keys(next.mounts)])]);
   }
 
+  /** This cluster has led since it was told: a restore brought back what is withheld, and it may be here, in copies, or in the own log alone. It goes
+   *  as if it were told now, also where the primary tells the same. */
+  async sinceItLed(): Promise<void> {
+    if (this.count === 0) return;
+    const next = { ...this.#stored, isDue: true, hasGone: true } as const;
+    await this.#parts.view.write((tx) => putStand(tx, next), { essential: true });
+    this.#now = next;
+    this.#parts.anew();
+    this.#parts.changed(Object.keys(next.mounts));
+  }
+
   /** Something is about to go that may be withheld, by now or soon: when it is settled next the own log goes up to there. */
   async going(): Promise<void> {
     if (this.#stored.hasGone === true) return;
