@@ -18,6 +18,11 @@ export interface EngineAnswer {
   readonly data: JsonObject;
 }
 
+export interface EngineBytes {
+  readonly status: number;
+  readonly bytes: Buffer;
+}
+
 export interface EngineStreams {
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -31,21 +36,20 @@ export class DockerEngine {
   }
 
   /** Throws where it is not there, or is none. `waits`: it may be silent for as long as it likes. */
-  call(method: string, path: string, body?: object, waits = false): Promise<EngineAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
-    const text = body === undefined ? "" : JSON.stringify(body);
-    const sent = this.#request(method, path, {
-      "content-length": String(Buffer.byteLength(text)),
-      ...(body !== undefined && { "content-type": "application/json" }),
-    });
-    if (!waits)
-      sent.setTimeout(ANSWERS_WITHIN, () => sent.destroy(new OwnError("it does not answer")));
-    sent.once("error", (cause) => reject(unreached(cause)));
-    sent.once("response", (answer) => {
-      readAnswer(answer).then(resolve, reject);
-    });
-    sent.end(text);
-    return promise;
+  async call(method: string, path: string, body?: object, waits = false): Promise<EngineAnswer> {
+    const { status, bytes } = await this.#exchange(method, path, body, waits);
+    let data: unknown = {};
+    try {
+      if (bytes.length > 0) data = JSON.parse(bytes.toString("utf8"));
+    } catch {
+      throw new OwnError("it answers with something else than JSON: it is no container engine");
+    }
+    return { status, data: isObject(data) ? data : {} };
+  }
+
+  /** As it comes. */
+  read(path: string): Promise<EngineBytes> {
+    return this.#exchange("GET", path, undefined, false);
   }
 
   /** What the container prints from now on. */
@@ -66,6 +70,28 @@ export class DockerEngine {
     return promise;
   }
 
+  #exchange(
+    method: string,
+    path: string,
+    body: object | undefined,
+    waits: boolean,
+  ): Promise<EngineBytes> {
+    const { promise, resolve, reject } = Promise.withResolvers<EngineBytes>();
+    const text = body === undefined ? "" : JSON.stringify(body);
+    const sent = this.#request(method, path, {
+      "content-length": String(Buffer.byteLength(text)),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    });
+    if (!waits)
+      sent.setTimeout(ANSWERS_WITHIN, () => sent.destroy(new OwnError("it does not answer")));
+    sent.once("error", (cause) => reject(unreached(cause)));
+    sent.once("response", (answer) => {
+      readAnswer(answer).then(resolve, reject);
+    });
+    sent.end(text);
+    return promise;
+  }
+
   #request(method: string, path: string, headers: Readonly<Record<string, string>>) {
     return request({
       socketPath: this.#socket,
@@ -76,19 +102,13 @@ export class DockerEngine {
   }
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<EngineAnswer> {
+async function readAnswer(answer: IncomingMessage): Promise<EngineBytes> {
   const all = new GrowingBytes();
   for await (const piece of answer as AsyncIterable<Buffer>) {
     all.add(piece);
     if (all.length > MAX_ANSWER) throw new OwnError("it answers with more than is read of it");
   }
-  let data: unknown = {};
-  try {
-    if (all.length > 0) data = JSON.parse(all.bytes.toString("utf8"));
-  } catch {
-    throw new OwnError("it answers with something else than JSON: it is no container engine");
-  }
-  return { status: answer.statusCode ?? 0, data: isObject(data) ? data : {} };
+  return { status: answer.statusCode ?? 0, bytes: all.bytes };
 }
 
 /** Both streams come as one, in pieces that say whose they are. One that nobody reads holds up the other. */

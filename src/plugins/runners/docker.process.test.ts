@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { test, type TestContext } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { busyboxImage, smallPluginImage } from "../../../tests/support/plugins/image-place.ts";
@@ -95,6 +96,10 @@ interface FakeEngine {
   runtime: string | null;
   id: string;
   user: string;
+  /** Of the image: what the engine packs into an archive; null: there is none. */
+  passwd: Buffer | null;
+  /** Why it creates nothing. */
+  refuses: string | null;
   /** Ends the container. */
   end(code: number): void;
   print(stream: 1 | 2, text: string): void;
@@ -118,6 +123,8 @@ async function fakeEngine(t: TestContext, place: PluginPlace): Promise<FakeEngin
     runtime: null,
     id: `sha256:${ID}`,
     user: "",
+    passwd: null,
+    refuses: null,
     end: (code) => ended.resolve(code),
     print: (stream, text) => {
       // In pieces as they may come.
@@ -136,6 +143,7 @@ async function fakeEngine(t: TestContext, place: PluginPlace): Promise<FakeEngin
     if (method === "POST" && where === "/containers/create") {
       assert.match(query, /^name=holdfast-t\d+x\d+$/);
       assert.equal(asks.headers["content-type"], "application/json");
+      if (engine.refuses !== null) return [500, { message: engine.refuses }] as const;
       engine.created = JSON.parse(body) as Record<string, unknown>;
       return [201, { Id: "c1", Warnings: [] }] as const;
     }
@@ -147,6 +155,11 @@ async function fakeEngine(t: TestContext, place: PluginPlace): Promise<FakeEngin
           200,
           { HostConfig: { ...host, Runtime: engine.runtime ?? host["Runtime"] } },
         ] as const;
+      case "GET /archive":
+        assert.equal(query, "path=/etc/passwd");
+        return engine.passwd === null
+          ? ([404, { message: "no such file" }] as const)
+          : ([200, engine.passwd] as const);
       case "POST /start":
         return [204, null] as const;
       case "POST /wait":
@@ -163,7 +176,10 @@ async function fakeEngine(t: TestContext, place: PluginPlace): Promise<FakeEngin
   const server: Server = createServer((asks, answer) => {
     engine.calls.push(`${asks.method} ${asks.url?.replace(/t\d+x\d+/, "ID")}`);
     void answers(asks.method ?? "", asks.url ?? "", asks).then(
-      ([status, data]) => answer.writeHead(status).end(data === null ? "" : JSON.stringify(data)),
+      ([status, data]) =>
+        answer
+          .writeHead(status)
+          .end(data === null ? "" : Buffer.isBuffer(data) ? data : JSON.stringify(data)),
       (error: unknown) => answer.writeHead(500).end(JSON.stringify({ message: String(error) })),
     );
   });
@@ -238,6 +254,7 @@ test("an engine is told what to run, from the image that is registered, with eve
       RestartPolicy: { Name: "" },
     },
   });
+  if (isRoot) assert.equal(statSync(launch.folders.own).uid, 65532);
   const said = outcome(running);
   engine.print(1, "line of ");
   engine.print(2, "trouble");
@@ -277,12 +294,103 @@ test("another image, another runtime, or an engine that is not there: nothing is
   assert.match(usual, /^plugin-runtime-unfit: .* would run it by runc and not by runsc/);
   assert.ok(!engine.calls.some((call) => call.endsWith("/start")));
   assert.equal(engine.calls.at(-1), "DELETE /containers/holdfast-ID?force=1&v=1");
+  assert.ok(!engine.calls.some((call) => call.includes("..")), "no name leads elsewhere");
+  engine.runtime = "runc \u001b[31m";
+  assert.match(await refusal(start()), /would run it by another one and not by runc/);
+  engine.refuses = `no \u001b[31m\n${"x".repeat(1000)}`;
+  const refused = await refusal(start());
+  assert.match(refused, /did not create it: no \[31m x+$/);
+  assert.ok(refused.length < 500, refused);
+  engine.refuses = "x".repeat(5 * 2 ** 20);
+  assert.match(await refusal(start()), /it answers with more than is read of it/);
   const nobody = runnerAt(join(place.base, "nobody.sock"));
   const launch = launchOf(place, programOf({}));
   assert.match(
     await refusal(nobody.start(launch)),
     /^plugin-runtime-unfit: .*cannot be reached by its socket/,
   );
+});
+
+test("T-H14: what a container prints and nobody reads is left to its engine", async (t) => {
+  const place = placeOf(t);
+  const engine = await fakeEngine(t, place);
+  const running = await runnerAt(engine.socket).start(launchOf(place, programOf({})));
+  const piece = "x".repeat(2 ** 16);
+  for (let i = 0; i < 128; i++) engine.print(1, piece);
+  const { stdout } = running as unknown as { readonly stdout: Duplex };
+  const kept = () => stdout.readableLength + stdout.writableLength;
+  for (let still = 0, before = -1; still < 200; still++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (kept() !== before) [still, before] = [0, kept()];
+  }
+  assert.ok(kept() > 0 && kept() < 2 ** 19, `${kept()} bytes of 8 MiB`);
+  let bytes = 0;
+  stdout.on("data", (more: Buffer) => (bytes += more.length));
+  engine.end(0);
+  await once(stdout, "end");
+  assert.equal(bytes, 2 ** 23);
+  await running.exited;
+});
+
+test("T-H07: whatever an image calls it, root is not who it runs as, and nobody else takes its place", async (t) => {
+  const place = placeOf(t);
+  const engine = await fakeEngine(t, place);
+  const archive = (text: string) => tarOf([{ path: "passwd", content: Buffer.from(text) }]);
+  const rows = "root:x:0:0::/:/bin/sh\ntoor:x:0:0::/:/bin/sh\nodd:x:+00:0::/:/bin/sh\n";
+  engine.passwd = archive(`${rows}app:x:1234:1234::/:/bin/sh\n`);
+  const userOf = async (user: string, rootless = false) => {
+    engine.user = user;
+    const launch = launchOf(place, programOf({}, { rootless }));
+    const running = await runnerAt(engine.socket).start(launch);
+    running.kill();
+    await running.exited;
+    return engine.created["User"];
+  };
+  for (const root of [
+    "",
+    "root",
+    "root:app",
+    "0",
+    "0:7",
+    "000",
+    "+0",
+    "-0:0",
+    ":0",
+    "toor",
+    "odd:1",
+  ]) {
+    assert.equal(await userOf(root), "65532:65532", root);
+    assert.equal(await userOf(root, true), undefined, `${root}, which is nobody outside`);
+  }
+  for (const other of ["1", "10:0", "+7", "app", "app:root", "roots"]) {
+    assert.equal(await userOf(other), undefined, other);
+  }
+  engine.calls.length = 0;
+  await userOf("toor");
+  const begun = engine.calls.indexOf("GET /images/box:1.0.0/json");
+  assert.deepEqual(engine.calls.slice(begun + 1, begun + 6), [
+    "POST /containers/create?name=holdfast-ID",
+    "GET /containers/holdfast-ID/archive?path=/etc/passwd",
+    "DELETE /containers/holdfast-ID?force=1&v=1",
+    "POST /containers/create?name=holdfast-ID",
+    "GET /containers/holdfast-ID/json",
+  ]);
+  const link = archive("");
+  link[156] = 0x32;
+  for (const passwd of [
+    Buffer.alloc(0),
+    Buffer.alloc(4096, "x"),
+    link,
+    archive("x".repeat(4096)).subarray(0, 1024),
+  ]) {
+    engine.passwd = passwd;
+    const calls = engine.calls.length;
+    assert.match(await refusal(userOf("app")), /does not show \/etc\/passwd of the image/);
+    assert.ok(!engine.calls.slice(calls).some((call) => call.endsWith("/start")));
+    assert.equal(engine.calls.at(-1), "DELETE /containers/holdfast-ID?force=1&v=1");
+  }
+  engine.passwd = null;
+  assert.equal(await userOf("app"), undefined, "the engine itself knows nobody then");
 });
 
 test("one that is killed is removed, and an image's own user is left as it is", async (t) => {

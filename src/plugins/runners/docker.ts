@@ -1,6 +1,8 @@
 // Plugins in containers of an engine that runs on this machine, by its socket: it has the images, and starts and ends what it
 // is told. What it makes of that is looked at before anything is started.
 
+import { Readable } from "node:stream";
+import { concat } from "@holdfast/shared/bytes";
 import { describe, OwnError } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
@@ -8,6 +10,7 @@ import type { ChildProcesses, ProgramFiles } from "@holdfast/shared/world";
 import { Variable } from "@holdfast/plugin-sdk/wire/handshake";
 import { imageMissing, imageOther } from "../images/failures.ts";
 import { isImageName } from "../images/images.ts";
+import { TarError, TarReader } from "../images/tar.ts";
 import type { Program, RuntimeEntry } from "../ports.ts";
 import { DockerEngine, type EngineAnswer, type EngineStreams } from "./docker-engine.ts";
 import { runtimeNotAllowed, runtimeUnfit } from "./failures.ts";
@@ -19,7 +22,10 @@ import type { ContainerRunner, Exit, Launch, Running, Translation } from "./runn
 const FOR_OUR_GROUP = 0o770;
 const MAX_WORDS = 300;
 const KILLED = 137;
-const ROOT = /^(?:root|0+)?(?::|$)/;
+/** As engines read numbers, which may have a sign. */
+const ROOT = /^(?:root|[+-]?0+)?(?::|$)/;
+const NUMBER = /^[+-]?\d+(?::|$)/;
+const PASSWD = "/etc/passwd";
 
 /** For whoever ends it when we are gone: what Node needs to say one thing to a socket. */
 const REMOVE =
@@ -63,17 +69,26 @@ export class DockerRunner implements ContainerRunner {
     invariant(container !== null, "what has an image has a runtime");
     const { files, children, socket } = this.#parts;
     const runtime = this.#runtimeOf(container);
-    const user = await this.#imageOf(program, container);
-    // Where we may and know whom, it is his; else he is in our group, as servers that are not root need it.
-    const isHis = files.us === 0 && user !== "";
-    if (isHis) await files.giveFolder(folders.own, NOBODY.user, NOBODY.group);
-    else await files.makeFolder(folders.own, FOR_OUR_GROUP);
-    const group = isHis ? null : String(files.ourGroup);
+    const named = await this.#imageOf(program);
     const name = `holdfast-${id}`;
     await kept.command([children.runtime, "-e", REMOVE, socket, name]);
-    const body = this.#bodyOf(launch, container, runtime, { user, group });
-    await this.#said(program, "create it", "POST", `/containers/create?name=${name}`, body);
+    const create = async (isNobody: boolean) => {
+      // Where we may and know whom, it is his; else he is in our group, as servers that are not root need it.
+      const isHis = files.us === 0 && isNobody;
+      if (isHis) await files.giveFolder(folders.own, NOBODY.user, NOBODY.group);
+      else await files.makeFolder(folders.own, FOR_OUR_GROUP);
+      const user = isNobody ? `${NOBODY.user}:${NOBODY.group}` : "";
+      const group = isHis ? null : String(files.ourGroup);
+      const body = this.#bodyOf(launch, container, runtime, { user, group });
+      await this.#said(program, "create it", "POST", `/containers/create?name=${name}`, body);
+    };
+    const isRoot = !container.rootless && ROOT.test(named);
+    await create(isRoot);
     try {
+      if (!container.rootless && !isRoot && (await this.#isRootInside(program, name, named))) {
+        await remove(this.#engine, name);
+        await create(true);
+      }
       await this.#checkRuntime(program, name, runtime);
       const streams = await this.#orUnfit(program, this.#engine.attach(name));
       const waited = this.#engine.call(
@@ -103,11 +118,8 @@ export class DockerRunner implements ContainerRunner {
     return name;
   }
 
-  /** Checks that it is the registered one; gives who it runs as, empty where the image says. */
-  async #imageOf(
-    { name, ociImage, version, sha256 }: Program,
-    container: RuntimeEntry,
-  ): Promise<string> {
+  /** Checks that it is the registered one; gives whom it names as its user. */
+  async #imageOf({ name, ociImage, version, sha256 }: Program): Promise<string> {
     const tag = version === "" ? "latest" : version.replace(/^v/, "");
     const reference = `${ociImage}:${tag}`;
     const missing = imageMissing(reference, `${this.#parts.socket}, in the container engine`);
@@ -120,8 +132,24 @@ export class DockerRunner implements ContainerRunner {
     const id = typeof data["Id"] === "string" ? data["Id"].replace(/^sha256:/, "") : "";
     if (id !== sha256) throw imageOther(reference, sha256, [`sha256:${id}`]);
     const config = isObject(data["Config"]) ? data["Config"] : {};
-    const user = typeof config["User"] === "string" ? config["User"] : "";
-    return ROOT.test(user) && !container.rootless ? `${NOBODY.user}:${NOBODY.group}` : "";
+    return typeof config["User"] === "string" ? config["User"] : "";
+  }
+
+  /** Whether root has that name, too, in the image: its own list of users is looked at before anything runs. */
+  async #isRootInside(program: Program, name: string, named: string): Promise<boolean> {
+    if (NUMBER.test(named)) return false;
+    const path = `/containers/${name}/archive?path=${PASSWD}`;
+    const { status, bytes } = await this.#orUnfit(program, this.#engine.read(path));
+    if (status === 404) return false; // whoever has no list knows nobody, and nothing is started
+    const passwd = status === 200 ? await firstFile(bytes) : null;
+    if (passwd === null) {
+      throw runtimeUnfit(program.name, `the container engine does not show ${PASSWD} of the image`);
+    }
+    const [user] = named.split(":");
+    return passwd.split("\n").some((row) => {
+      const [known, , number = ""] = row.split(":");
+      return known === user && ROOT.test(number.trim());
+    });
   }
 
   #bodyOf(
@@ -299,6 +327,20 @@ class EngineContainer implements Running {
 /** Whatever becomes of that: the record of it stays until the run is over. */
 async function remove(engine: DockerEngine, name: string): Promise<void> {
   await engine.call("DELETE", `/containers/${name}?force=1&v=1`).catch(() => {});
+}
+
+/** The text of what an archive begins with; null where that is no plain file. */
+async function firstFile(archive: Buffer): Promise<string | null> {
+  const reader = new TarReader(Readable.from([archive]));
+  try {
+    if ((await reader.next())?.kind !== "file") return null;
+    const pieces: Uint8Array[] = [];
+    for await (const piece of reader.content()) pieces.push(piece);
+    return concat(...pieces).toString("utf8");
+  } catch (error) {
+    if (error instanceof TarError) return null;
+    throw error;
+  }
 }
 
 function saidOf(data: JsonObject): string {
