@@ -128,3 +128,27 @@ test("a change that ends in its middle seals the cluster, and whoever began it h
   );
   assert.equal(seals, 1);
 });
+
+test("whoever rests waits for the change that is under way, and none begins after it, whatever that has opened", async () => {
+  const begins = {
+    alone: (both: Changes, work: () => Promise<void>) => both.alone(work),
+    own: (both: Changes, work: () => Promise<void>) => both.own(work),
+  };
+  for (const begin of Object.values(begins)) {
+    const both = changes();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const changed = begin(both, async () => {
+      await promise;
+      both.open(); // as a promotion does of both kinds
+    });
+    const rested = both.close();
+    resolve();
+    await Promise.all([changed, rested]);
+    await assert.rejects(
+      both.own(async () => {}),
+      CHANGING,
+    );
+    both.open();
+    await both.own(async () => {});
+  }
+});

@@ -34,8 +34,9 @@ export class Changes {
     return this.#running !== null || this.#isShut;
   }
 
-  /** They may begin. */
+  /** They may begin. Not by one that is under way, which opens all that works in the new role: whoever rests waits for it, and none begins after it. */
   open(): void {
+    if (this.#running !== null || this.#own !== null) return;
     if (this.#resting.signal.aborted) this.#resting = new AbortController();
   }
 
