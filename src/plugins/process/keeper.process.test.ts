@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { keepersOf, PluginPlace, runs } from "../../../tests/support/plugins/plugin-place.ts";
@@ -15,19 +15,23 @@ import { KEEPER_SCRIPT } from "./keeper-script.ts";
 const SERVER = join(import.meta.dirname, "../../../tests/support/plugins/plugin-server.ts");
 const children = new SystemChildProcesses();
 
-async function startServer(place: PluginPlace, count: number) {
-  const grandchildren = Array.from({ length: count }, (_, i) => join(place.base, `child${i}`));
-  const programs = grandchildren.map((file, i) =>
-    JSON.stringify(place.program({ name: `small${i}`, args: [`--child-of=${file}`] })),
+async function startServer(place: PluginPlace, count: number, ...options: readonly string[]) {
+  // In the sandbox nobody writes down what he has started.
+  const grandchildren = Array.from({ length: options.length > 0 ? 0 : count }, (_, i) =>
+    join(place.base, `child${i}`),
   );
-  const server = spawn(process.execPath, [SERVER, place.base, ...programs], {
+  const programs = Array.from({ length: count }, (_, i) => {
+    const args = grandchildren.slice(i, i + 1).map((file) => `--child-of=${file}`);
+    return JSON.stringify(place.program({ name: `small${i}`, args }));
+  });
+  const server = spawn(process.execPath, [SERVER, place.base, ...options, ...programs], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [line] = (await once(server.stdout, "data")) as [Buffer];
   const pids = JSON.parse(line.toString()) as number[];
   const others = grandchildren.map((file) => Number(readFileSync(file, "utf8")));
   assert.ok([...pids, ...others].every(runs));
-  return { server, all: [...pids, ...others] };
+  return { server, pids, all: [...pids, ...others] };
 }
 
 async function killed(server: ChildProcess): Promise<void> {
@@ -39,6 +43,14 @@ function keeperOf(place: PluginPlace): number {
   const [found] = keepersOf(place);
   assert.ok(found !== undefined);
   return found;
+}
+
+function inGroupOf(group: number): number[] {
+  return children.all().filter((pid) => children.look(pid)?.group === group);
+}
+
+function isPlugin(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(".mjs");
 }
 
 function placeOf(t: TestContext): PluginPlace {
@@ -72,6 +84,23 @@ test("what a killed keeper could not end the next start ends, and what goes on i
   await other.close();
   await beside.close();
 });
+
+for (const [where, ...options] of [["as it is"], ["in the sandbox", "--sandbox"]] as const) {
+  test(`a plugin that runs ${where} ends with its server, also where no keeper is left to end it`, async (t) => {
+    if (options.length > 0 && !existsSync("/usr/bin/bwrap")) {
+      assert.equal(process.env["HOLDFAST_NO_CONTAINERS"], "1", "it needs bwrap");
+      return;
+    }
+    const place = placeOf(t);
+    const { server, pids } = await startServer(place, 1, ...options);
+    const plugins = pids.flatMap((pid) => inGroupOf(pid).filter((one) => isPlugin(one)));
+    assert.ok(plugins.length > 0);
+    process.kill(keeperOf(place), "SIGKILL");
+    await killed(server);
+    await until(() => !plugins.some(runs));
+    await (await place.open()).close(); // what it has started itself
+  });
+}
 
 test("T-H13: a number that another process has by now is left alone", async (t) => {
   const place = placeOf(t);

@@ -1,14 +1,22 @@
 // Plugins in the sandbox of this machine, by bubblewrap itself.
 
 import assert from "node:assert/strict";
-import { globSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { hold, PluginPlace, runs, say } from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
 import { SystemChildProcesses } from "../../system/child-processes.ts";
 import { SystemProgramFiles } from "../../system/program-files.ts";
 import { BwrapRunner } from "./bwrap.ts";
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // it has ended
+  }
+}
 
 test("in the sandbox nothing of the server is seen, nothing can be written, and nothing is left", async (t) => {
   const parts = {
@@ -46,6 +54,34 @@ test("in the sandbox nothing of the server is seen, nothing can be written, and 
     assert.match(status, /^NoNewPrivs:\s+1$/m);
     const seen = JSON.parse(await say(held, "environment")) as Record<string, string>;
     assert.equal(seen["SECRET"], undefined);
+    assert.equal(await say(held, "read", "/proc/1/environ"), "", "what wraps it has none");
+    const own = seen["TMPDIR"] ?? "";
+    assert.equal(await say(held, "writes", join(dirname(own), "ours", "x")), "EROFS");
+    const mounts = (await say(held, "read", "/proc/self/mountinfo")).trim().split("\n");
+    for (const mount of mounts) {
+      const [, , , , at = "", options = ""] = mount.split(" ");
+      if (at === own || /^\/(?:proc|dev)(?:\/|$)/.test(at)) continue;
+      assert.ok(options.split(",").includes("ro") || at === data, `${at} can be written to`);
+    }
+    await assert.rejects(say(held, "read", "/dev/kmsg"), /ENOENT/);
+    const spaces = ["pid", "ipc", "mnt"].map((space) => [
+      space,
+      readlinkSync(`/proc/self/ns/${space}`),
+    ]);
+    const inside = parts.children.all().filter((pid) => {
+      return parts.children.look(pid)?.group === held.pid && commandOf(pid).includes("/small.mjs");
+    });
+    for (const [space = "", ours] of spaces) {
+      const theirs = inside.map((pid) => readlinkSync(`/proc/${pid}/ns/${space}`));
+      assert.ok(
+        theirs.some((its) => its !== ours),
+        `the ${space} of the machine`,
+      );
+    }
+    for (const pid of inside) {
+      const line = commandOf(pid);
+      assert.ok(!line.includes("PLUGIN_CLIENT_CERT"), "what it is told everybody could read");
+    }
     assert.ok(await say(held, "writes", join(seen["TMPDIR"] ?? "", "x")), "written");
     await held.release();
     await until(() => !runs(held.pid));

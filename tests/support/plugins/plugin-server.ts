@@ -3,9 +3,11 @@
 import type { Program } from "../../../src/plugins/ports.ts";
 import { hold, PluginPlace, say } from "./plugin-place.ts";
 
-const [base = "", ...programs] = process.argv.slice(2);
+const [base = "", ...rest] = process.argv.slice(2);
+const programs = rest.filter((word) => word !== "--sandbox");
+const isolation = rest.length > programs.length ? "bwrap" : "none";
 const place = new PluginPlace(base);
-const processes = await place.open({}, { containers: place.containers() });
+const processes = await place.open({ isolation }, { containers: place.containers() });
 const held = await Promise.all(
   programs.map(async (text, i) => {
     const program = JSON.parse(text) as Program;
