@@ -84,6 +84,7 @@ export class FiveActions {
   readonly #weights: readonly (readonly [StepName, number])[];
   readonly archives: Archives;
   #numbers = 0;
+  #toCome = 0;
 
   constructor(scene: Scene, often: Readonly<Record<string, number>>) {
     this.#scene = scene;
@@ -178,6 +179,11 @@ export class FiveActions {
     }, null);
   }
 
+  /** Whether something is changed yet for the sake of who was away: clusters are at rest after it alone. */
+  get isSomethingToCome(): boolean {
+    return this.#toCome > 0;
+  }
+
   place(
     prng: Prng,
     how: "write" | "makeNamespace" | "removeNamespace" | "mount" | "unmount" | "move",
@@ -248,7 +254,9 @@ export class FiveActions {
     scene.network.block(primary, member, true);
     scene.network.block(member, primary, true);
     const later = prng.fork(`away ${++this.#numbers}`);
+    this.#toCome++;
     scene.world.after((5_000 + prng.int(40_000)) * MILLISECOND, null, () => {
+      this.#toCome--;
       for (let i = later.int(3); i >= 0; i--) this.place(later, "write");
       this.filter(later);
     });

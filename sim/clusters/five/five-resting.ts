@@ -57,6 +57,8 @@ export class FiveResting {
       for (const one of scene.clusters) if (one.leads) scene.writeOwn(one, prng);
       await scene.sleep(prng.int(150));
     }
+    // A filter that is changed after all have what they should is nobody's yet.
+    await scene.until("nothing is to come", () => !this.#actions.isSomethingToCome);
     await allEnds(scene, "writes end");
     await this.#settled();
     await this.#scrubbed();

@@ -41,6 +41,7 @@ const FOUND: readonly (readonly [
   ],
   [286, 100, "what is due to be scrubbed yet is not at rest"],
   [343, 100, "a cluster and who stood in for it have one region: one of the two is of the set"],
+  [700_244, 100, "what is changed for the sake of who was away comes before all are at rest"],
   [
     700_009,
     100,
