@@ -10,28 +10,30 @@ import { keepersOf, PluginPlace, runs } from "../../../tests/support/plugins/plu
 import { hold } from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
 import { SystemChildProcesses } from "../../system/child-processes.ts";
+import type { Program } from "../ports.ts";
 import { KEEPER_SCRIPT } from "./keeper-script.ts";
 
 const SERVER = join(import.meta.dirname, "../../../tests/support/plugins/plugin-server.ts");
 const children = new SystemChildProcesses();
 
-async function startServer(place: PluginPlace, count: number, ...options: readonly string[]) {
-  // In the sandbox nobody writes down what he has started.
-  const grandchildren = Array.from({ length: options.length > 0 ? 0 : count }, (_, i) =>
-    join(place.base, `child${i}`),
-  );
-  const programs = Array.from({ length: count }, (_, i) => {
-    const args = grandchildren.slice(i, i + 1).map((file) => `--child-of=${file}`);
-    return JSON.stringify(place.program({ name: `small${i}`, args }));
-  });
-  const server = spawn(process.execPath, [SERVER, place.base, ...options, ...programs], {
+async function serverOf(place: PluginPlace, programs: readonly Program[], ...options: string[]) {
+  const words = [...options, ...programs.map((program) => JSON.stringify(program))];
+  const server = spawn(process.execPath, [SERVER, place.base, ...words], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [line] = (await once(server.stdout, "data")) as [Buffer];
-  const pids = JSON.parse(line.toString()) as number[];
+  return { server, pids: JSON.parse(line.toString()) as number[] };
+}
+
+async function startServer(place: PluginPlace, count: number) {
+  const grandchildren = Array.from({ length: count }, (_, i) => join(place.base, `child${i}`));
+  const programs = grandchildren.map((file, i) =>
+    place.program({ name: `small${i}`, args: [`--child-of=${file}`] }),
+  );
+  const { server, pids } = await serverOf(place, programs);
   const others = grandchildren.map((file) => Number(readFileSync(file, "utf8")));
   assert.ok([...pids, ...others].every(runs));
-  return { server, pids, all: [...pids, ...others] };
+  return { server, all: [...pids, ...others] };
 }
 
 async function killed(server: ChildProcess): Promise<void> {
@@ -92,13 +94,15 @@ for (const [where, ...options] of [["as it is"], ["in the sandbox", "--sandbox"]
       return;
     }
     const place = placeOf(t);
-    const { server, pids } = await startServer(place, 1, ...options);
+    // It does not end by itself where nobody is connected any more.
+    const program = place.program({ args: ["--deaf"] });
+    const { server, pids } = await serverOf(place, [program], ...options);
     const plugins = pids.flatMap((pid) => inGroupOf(pid).filter((one) => isPlugin(one)));
     assert.ok(plugins.length > 0);
     process.kill(keeperOf(place), "SIGKILL");
     await killed(server);
     await until(() => !plugins.some(runs));
-    await (await place.open()).close(); // what it has started itself
+    await (await place.open()).close(); // what is left of its folder
   });
 }
 
