@@ -99,6 +99,9 @@ for (const [where, ...options] of [["as it is"], ["in the sandbox", "--sandbox"]
     const { server, pids } = await serverOf(place, [program], ...options);
     const plugins = pids.flatMap((pid) => inGroupOf(pid).filter((one) => isPlugin(one)));
     assert.ok(plugins.length > 0);
+    t.after(() => {
+      for (const pid of plugins.filter(runs)) process.kill(pid, "SIGKILL");
+    });
     process.kill(keeperOf(place), "SIGKILL");
     await killed(server);
     await until(() => !plugins.some(runs));

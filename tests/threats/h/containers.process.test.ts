@@ -85,6 +85,9 @@ test("T-H07: a container of which nothing is said has no rights, nothing of the 
     assert.match(status, /^Seccomp:\s+2$/m);
     assert.match(status, /^Uid:\s+65532\s+65532\s+65532\s+65532$/m);
     assert.match(status, /^Gid:\s+65532\s+65532\s+65532\s+65532$/m);
+    const limits = readFileSync(`/proc/${pid}/limits`, "utf8");
+    assert.match(limits, /^Max core file size\s+0\s+0\s/m);
+    assert.match(limits, /^Max open files\s+4096\s+4096\s/m);
     for (const space of ["pid", "ipc", "net", "uts", "mnt", "cgroup"]) {
       const [its, ours] = [pid, "self"].map((one) => readlinkSync(`/proc/${one}/ns/${space}`));
       assert.notEqual(its, ours, `the ${space} of the machine`);
