@@ -48,6 +48,23 @@ test("T-H11: no credential reaches a plugin, whatever headers its mount lets pas
   assert.ok(!echoed.text.includes(server.opened.token));
 });
 
+test("T-H11: what stands for a caller's token opens nothing, and is another one at each mount", async (t) => {
+  const server = await PluginServer.start(t);
+  await server.register();
+  for (const mount of ["small", "other"]) assert.equal((await server.mount(mount)).status, 204);
+  const stampAt = async (mount: string) =>
+    String(at(await server.ok("GET", `${mount}/echo`), "data", "client_token"));
+  const stamp = await stampAt("small");
+  assert.match(stamp, /^[0-9a-f]{40}$/);
+  assert.equal(await stampAt("small"), stamp);
+  assert.notEqual(
+    await stampAt("other"),
+    stamp,
+    "two plugins cannot tell that it was the same one",
+  );
+  assert.equal((await server.call("GET", "small/echo", { token: stamp })).status, 403);
+});
+
 test("T-H04: a plugin whose file has another sum is not mounted and not started again and again", async (t) => {
   const server = await PluginServer.start(t);
   await server.register();

@@ -7,6 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { makeCertificate } from "@holdfast/plugin-sdk/wire/certificate";
+import { SystemClock } from "../../../src/system/clock.ts";
+import { SystemRandom } from "../../../src/system/random.ts";
 import { at } from "../../support/http-client.ts";
 import { startCluster, startPrimary } from "../../support/replication/clusters.ts";
 
@@ -28,6 +31,13 @@ test("T-H12: a file that is no certificate is told of with one text, whatever it
   writeFileSync(join(file("folder"), "a.pem"), SECRET);
   execFileSync("mkfifo", [file("pipe.pem")]);
   symlinkSync(file("secret.pem"), file("link.pem"));
+  // Good ones, and more of them than anybody trusts.
+  const { certificatePem } = makeCertificate({
+    clock: new SystemClock(),
+    random: new SystemRandom(),
+  });
+  mkdirSync(file("many"));
+  for (let i = 0; i < 257; i++) writeFileSync(join(file("many"), `${i}.pem`), certificatePem);
   const primary = await startPrimary(t, { settings: { api_addr: "https://primary.example:8200" } });
   const made = await primary.dr("primary/secondary-token", { id: "site-b" });
   const token = at(made, "wrap_info", "token");
@@ -48,6 +58,7 @@ test("T-H12: a file that is no certificate is told of with one text, whatever it
     "/nowhere/at/all",
     ...["secret", "half", "large", "empty", "pipe", "link"].map((name) => file(`${name}.pem`)),
     file("folder"),
+    file("secret.pem\0"),
   ];
   const texts = new Set<string>();
   for (const ca_file of files) texts.add(await tried({ ca_file }));
@@ -60,6 +71,8 @@ test("T-H12: a file that is no certificate is told of with one text, whatever it
     "/proc/self",
     "/nowhere",
     file("secret.pem"),
+    file("many"),
+    file("folder\0"),
   ]) {
     below.add(await tried({ ca_path }));
   }
