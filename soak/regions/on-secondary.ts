@@ -21,10 +21,11 @@ export interface OnSecondaryOptions {
   readonly plant?: "no-followers";
 }
 
-/** Those that start processes have servers of their own, and those about replication both sides. */
+/** Those that start processes have servers of their own, and those about replication, or between regions, both sides. */
 export function apiTests(): string[] {
   const found = globSync("tests/{spec,threats,clients}/**/*.test.ts", { cwd: ROOT });
-  const others = /\.process\.test\.ts$|^tests\/(?:spec\/(?:replication|regions)|threats\/k)\//;
+  const others =
+    /\.process\.test\.ts$|^tests\/(?:spec\/(?:replication|regions)|threats\/k)\/|^tests\/threats\/regions\.test\.ts$/;
   return found.filter((file) => !others.test(file)).toSorted();
 }
 
