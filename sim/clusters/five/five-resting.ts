@@ -2,7 +2,7 @@
 // who is in none joins one. Then each must hold exactly what it should.
 
 import { equalBytes, hex } from "@holdfast/shared/bytes";
-import type { View } from "../../../src/barrier/view.ts";
+import type { PlaceViews } from "../../../src/replication/applied/applied-place.ts";
 import { isWhole } from "../../../src/replication/applied/how-far.ts";
 import { storedStand } from "../../../src/replication/filters/withheld-rows.ts";
 import { isFenced, isOlder } from "../../../src/replication/roles/role.ts";
@@ -151,7 +151,15 @@ export class FiveResting {
     const able = members.filter(
       ({ sharedRole }) => sharedRole?.mode === "secondary" && sharedRole.copied,
     );
-    const best = latest(able, sharedEpoch);
+    const last = latest(able, sharedEpoch);
+    // Of several that are as late, one that can: whose rows are of different indexes is not promoted, not by force either.
+    const whole = able.filter((one) => isWhole(viewsOf(one)));
+    const asLate = whole.filter((one) => !isOlder(sharedEpoch(one), sharedEpoch(last!)));
+    const replaced = members.find((one) => one.sharedRole?.mode === "primary" && !leadsShared(one));
+    if (leader === null && last !== null && asLate.length === 0 && replaced !== undefined) {
+      return this.#demotionShared(replaced); // whoever took its place is gone, and nobody has its data: this one has
+    }
+    const best = asLate[0] ?? (leader === null ? latest(whole, sharedEpoch) : null) ?? last;
     if (best !== null && (leader === null || isOlder(sharedEpoch(leader), sharedEpoch(best)))) {
       return {
         name: `lead-shared of ${best.name}`,
@@ -166,10 +174,7 @@ export class FiveResting {
       const { sharedRole: role } = one;
       if (one === leader) continue;
       if (role?.mode === "primary") {
-        return {
-          name: `demote-shared of ${one.name}`,
-          work: async () => void (await one.unsealed.kinds!.performance.demote()),
-        };
+        return this.#demotionShared(one);
       }
       const isSet = role?.mode === "secondary" && role.set === sharedSet(leader);
       if (!isSet) return this.#beginAnew(one);
@@ -184,6 +189,13 @@ export class FiveResting {
       (one) => one.leads && one.sharedRole?.mode === "disabled" && !isFree(one),
     );
     return alone === undefined ? null : this.#beginAnew(alone);
+  }
+
+  #demotionShared(one: SimCluster): Operation {
+    return {
+      name: `demote-shared of ${one.name}`,
+      work: async () => void (await one.unsealed.kinds!.performance.demote()),
+    };
   }
 
   #newSet(members: readonly SimCluster[]): Operation {
@@ -324,10 +336,7 @@ export class FiveResting {
     if (leader === null || leader.running === null) return "it has no primary";
     if (one.role?.mode === "secondary") return isEqual(one, leader) ? null : "it differs";
     const { sharedRole: role, unsealed } = one;
-    const [own, view] = ["core/replication/performance/", PERFORMANCE].map((prefix) =>
-      unsealed.barrier.view(prefix),
-    ) as [View, View];
-    if (role?.mode !== "secondary" || !role.copied || !isWhole({ own, view })) {
+    if (role?.mode !== "secondary" || !role.copied || !isWhole(viewsOf(one))) {
       return "it is not whole";
     }
     if (unsealed.kinds!.withheld.isDue) return "its filter is due";
@@ -453,6 +462,11 @@ function sharedSet({ sharedRole }: SimCluster): string {
 function isUsed(cluster: SimCluster, id: string, kind: "dr" | "performance"): boolean {
   const role = kind === "dr" ? cluster.role : cluster.leads ? cluster.sharedRole : null;
   return role?.mode === "secondary" && role.id === id;
+}
+
+/** Of what is applied there. */
+function viewsOf({ unsealed: { barrier } }: SimCluster): PlaceViews {
+  return { own: barrier.view("core/replication/performance/"), view: barrier.view(PERFORMANCE) };
 }
 
 /** Null where it has the shared rows of its primary but for what is withheld, and nothing else. */

@@ -73,6 +73,11 @@ const FOUND: readonly (readonly [
     480,
     "who stands in for a cluster that leads has its row of what was to go when it followed: nothing is due there either",
   ],
+  [
+    20_000_178,
+    100,
+    "where whoever took the place of a cluster is gone before anybody had its data, that cluster leads on by its operator's word",
+  ],
 ];
 
 test("R-130: whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
