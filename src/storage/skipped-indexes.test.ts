@@ -6,6 +6,7 @@ import test from "node:test";
 import { bytes, madeStore, openedStore, TREE_KEY } from "../../tests/support/made/made-store.ts";
 import { WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
+import { trimLog } from "./trimming.ts";
 
 test("the next entry comes behind the index that is passed over to, and the log of before is given up", async () => {
   const disk = new MemoryDisk();
@@ -32,6 +33,19 @@ test("the next entry comes behind the index that is passed over to, and the log 
   again.store.unlock(TREE_KEY);
   assert.equal(again.store.index, 101n);
   assert.equal(Buffer.from(again.store.get("shared/a")!).toString(), "1");
+});
+
+test("who trims, or scrubs, before that is durable takes nothing of it back", async () => {
+  const { store, engine, world } = await madeStore();
+  await store.write((tx) => tx.put("shared/a", bytes("1")));
+  const release = engine.hold();
+  const skipped = store.skipTo(100n);
+  const others = Promise.all([trimLog(store, world, { minEntries: 0n }), store.scrub()]);
+  release();
+  await Promise.all([skipped, others]);
+  assert.equal(store.index, 100n);
+  assert.equal(store.tail!.first, 101n);
+  assert.ok((await store.check()).ok);
 });
 
 test("an index that is behind already changes nothing", async () => {

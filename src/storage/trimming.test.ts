@@ -153,6 +153,34 @@ test("trimming goes on beside writes, and the log stays whole", async () => {
   await assertWhole(made);
 });
 
+test("two that trim at once remove what the one removes that goes further", async () => {
+  const made = await withEntries(60);
+  const { store, world, engine } = made;
+  const release = engine.hold();
+  const both = [40n, 50n, 20n].map((minEntries) => trimLog(store, world, { minEntries }));
+  release();
+  await Promise.all(both);
+  assert.equal(firstKept(made), 41n);
+  await assertWhole(made);
+});
+
+test("a scrub beside a trim has a commit of its own, which takes nothing back", async () => {
+  const made = await withEntries(60);
+  const { store, world, engine } = made;
+  const release = engine.hold();
+  const trimming = trimLog(store, world, { minEntries: 20n });
+  for (let i = 0; i < 60 && engine.batches.length === 0; i++) await nextTurn();
+  const scrubbing = store.scrub();
+  release();
+  await Promise.all([trimming, scrubbing]);
+  assert.deepEqual(
+    engine.batches.map(({ trimLogBelow }) => trimLogBelow),
+    [41n, 41n],
+  );
+  assert.equal(firstKept(made), 41n);
+  await assertWhole(made);
+});
+
 test("a new store, and one that is not created, have nothing to trim", async () => {
   const made = await madeStore();
   assert.equal(await trimLog(made.store, made.world, { minEntries: 0n }), 0);

@@ -458,12 +458,13 @@ export class Writing {
     return this.#acceptance.settleAfter(this.#acceptance.waiters.last, () => {
       this.#failStop.assert();
       if (!mayBeHalf) this.adopting.assertWhole();
-      const now = this.#acceptance.meta(heads.TAIL_ROW);
-      const first = now === null ? 0n : heads.decodeTail(now).first;
-      invariant(tail.first >= first, "the tail of the log never goes back");
+      const bytes = this.#acceptance.meta(heads.TAIL_ROW);
+      const accepted = bytes === null ? null : heads.decodeTail(bytes);
+      // Whoever asks has seen what is durable, and another one may have gone further since: the tail never goes back.
+      const next = accepted !== null && accepted.first > tail.first ? accepted : tail;
       const sequence = this.#acceptance.waiters.next();
-      const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(tail)]]);
-      this.#acceptance.push({ ...NOTHING, meta, trimLogBelow: tail.first, sequence });
+      const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(next)]]);
+      this.#acceptance.push({ ...NOTHING, meta, trimLogBelow: next.first, sequence });
       return this.#acceptance.whenDurable(sequence);
     });
   }
