@@ -117,13 +117,12 @@ export class Actions {
   /** With what must be true of each promotion. Gives what it warns of. */
   async promote(cluster: SimCluster, force: boolean): Promise<readonly string[]> {
     const { ids, formers, ledger } = this.#scene;
-    const { replication } = cluster.unsealed;
     const role = cluster.role!;
     const final = role.mode === "secondary" ? role.final : null;
     const before = cluster.seen.spot!;
     const admitted = role.mode === "secondary" ? ids.get(role.id) : undefined;
     const { reported } = cluster;
-    const { warnings } = await replication.promote({ force, address: "" });
+    const warnings = await cluster.promote(force);
     const lost = /entries (\d+) to \d+ of the primary are missing/.exec(warnings.join());
     const first = cluster.role?.mode === "primary" ? BigInt(cluster.role.epoch.first) : null;
     if (lost !== null && first !== null && BigInt(lost[1]!) > first) {

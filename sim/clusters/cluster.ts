@@ -19,6 +19,7 @@ import { storedSiblings } from "../../src/replication/links/upstream.ts";
 import type { NextData } from "../../src/replication/options.ts";
 import { Replication } from "../../src/replication/replication.ts";
 import { isFenced, type Role } from "../../src/replication/roles/role.ts";
+import { storedMark } from "../../src/replication/stream/mark.ts";
 import { custodyUnder, openRootKey, putCustody, ROOT_KEY_PATH } from "../../src/seal/custody.ts";
 import { Region } from "../../src/seal/region.ts";
 import { putCluster, storedCluster } from "../../src/seal/status.ts";
@@ -133,7 +134,8 @@ export class SimCluster implements Host {
     this.clock = new SimClock(world, prng.fork("clock"));
     const skew = BigInt(prng.fork("skew").int(10 * SECOND));
     this.clock.jump(BEGINS + skew - this.clock.now());
-    this.seen = { name, spot: null, mayGoBack: false, mayLeave: new Set() };
+    const nothing = { spot: null, newerTo: null, newerRows: 0 };
+    this.seen = { name, ...nothing, mayGoBack: false, mayLeave: new Set() };
   }
 
   get role(): Role | null {
@@ -223,6 +225,7 @@ export class SimCluster implements Host {
     this.disk = new PowerDisk();
     this.#latest = null;
     this.seen.spot = null;
+    this.seen.newerTo = null;
     this.seen.mayGoBack = true;
     this.reported = null;
     this.logs++;
@@ -349,15 +352,20 @@ export class SimCluster implements Host {
     };
     const { kinds, replication, admission, enter, lead } = this.#parts(needs, barrier);
     const { following } = await enter();
-    const { role } = replication;
-    this.observe(store, role, isFenced(role)); // what it has written before
+    const dr = barrier.view("core/replication/dr/");
+    const look = (changing: boolean) => {
+      // Kept for when it leads: by then the mark may have gone.
+      if (store.following && !barrier.sealed) this.seen.newerTo = storedMark(dr);
+      this.observe(store, replication.role, changing);
+    };
+    look(isFenced(replication.role)); // what it has written before
     const { committed = () => {} } = this.#options;
     committed(this, null);
     const isEnding = endings(store);
     store.onCommit((changed) => {
       committed(this, changed.keys());
       const ends = isFenced(replication.role) && isEnding();
-      this.observe(store, replication.role, replication.changing || ends);
+      look(replication.changing || ends);
     });
     const running: Running = {
       life,
@@ -517,6 +525,7 @@ export class SimCluster implements Host {
     this.disk = disk;
     if (rested === null) this.#options.leavesBehind(this, listed);
     this.seen.spot = null; // another log begins
+    this.seen.newerTo = null;
     this.logs++;
     this.seen.mayGoBack = true;
     this.reported = null;
@@ -635,6 +644,17 @@ export class SimCluster implements Host {
       { ...UNWRAPPING, token, addresses: [], force },
       { signal: NEVER, caller: null },
     );
+  }
+
+  /** Of the set of disaster recovery. Gives what it warns of. */
+  async promote(force: boolean): Promise<readonly string[]> {
+    const { seen, name } = this;
+    seen.newerRows = 0;
+    const { warnings } = await this.unsealed.replication.promote({ force, address: "" });
+    if (seen.newerRows > 0 && !warnings.join().includes('without the check "whole"')) {
+      throw new Violation(`${name} was promoted with rows newer than its log, and does not say so`);
+    }
+    return warnings;
   }
 
   admissionOf(kind: ReplicationKind): Admission {

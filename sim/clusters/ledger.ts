@@ -12,10 +12,17 @@ export interface Spot {
   readonly chain: string;
 }
 
+interface Change {
+  readonly key: string;
+  readonly value: Uint8Array | null;
+  /** Of which entry it is, by its chain, where that is another one. */
+  readonly of?: string;
+}
+
 interface Known extends Spot {
   readonly before: string;
   readonly time: bigint;
-  readonly changes: readonly { readonly key: string; readonly value: Uint8Array | null }[];
+  readonly changes: readonly Change[];
 }
 
 /** How the log of one cluster is seen. */
@@ -27,6 +34,11 @@ export interface Seen {
   mayGoBack: boolean;
   /** Logs that its primary has given up as a whole, by their first places: it leaves them for another one, and nobody tells it so. */
   readonly mayLeave: Set<string>;
+  /** Up to which entry of its primary there may be rows here that are newer than the log; null where there are none. Who is promoted by
+   *  force then begins with them. */
+  newerTo: bigint | null;
+  /** How many of those it began with when it led last. */
+  newerRows: number;
 }
 
 export class Ledger {
@@ -52,9 +64,8 @@ export class Ledger {
     if (before?.chain === now.chain && before.index === now.index) return;
     const from = before === null || before.index + 1n < tail.first ? tail.first : before.index + 1n;
     const isNext = before !== null && before.index < now.index && from === before.index + 1n;
-    if (isNext || (skips && before.index < now.index))
-      this.#append(seen.name, store, before, leads);
-    else if (before === null) this.#first(seen.name, store);
+    if (isNext || (skips && before.index < now.index)) this.#append(seen, store, before, leads);
+    else if (before === null) this.#first(seen, store);
     const isKnown = this.#known.has(now.chain);
     if (!isKnown) throw new Violation(`${seen.name} has a head that nobody has written`);
     if (before !== null && !this.isBefore(before, now) && !this.mayPart(seen, before, now)) {
@@ -120,12 +131,13 @@ export class Ledger {
   /** Whether a key has what the last entry of that log has made of it: the value of write `number`, or none. */
   isLast(number: number | null, key: string, end: Spot): boolean {
     let at = this.#known.get(end.chain);
-    let value: Uint8Array | null | undefined;
+    let last: Change | undefined;
     for (; at !== undefined; at = this.#known.get(at.before)) {
-      value = at.changes.findLast((change) => change.key === key)?.value;
-      if (value !== undefined) break;
+      last = at.changes.findLast((change) => change.key === key);
+      if (last !== undefined) break;
     }
-    if (at === undefined || value === undefined || value === null) return number === null;
+    if (last?.of !== undefined) at = this.#known.get(last.of);
+    if (at === undefined || last === undefined || last.value === null) return number === null;
     if (number === null || this.#indexes.get(number) !== at.index) return false;
     return (this.#numbers.get(at.chain) ?? number) === number;
   }
@@ -151,7 +163,7 @@ export class Ledger {
   }
 
   /** Of a log that was never seen: with everything that it has. */
-  #first(name: string, store: Store): void {
+  #first(seen: Seen, store: Store): void {
     const tail = store.tail!;
     const place = { index: tail.first - 1n, chain: hex(tail.chainBefore) };
     if (!this.#known.has(place.chain)) {
@@ -159,10 +171,11 @@ export class Ledger {
       const changes = place.index === 0n ? [] : leavingRows(store);
       this.#known.set(place.chain, { ...place, before: "", time: 0n, changes });
     }
-    this.#append(name, store, place, true);
+    this.#append(seen, store, place, true);
   }
 
-  #append(name: string, store: Store, after: Spot, leads: boolean): void {
+  #append(seen: Seen, store: Store, after: Spot, leads: boolean): void {
+    const { name } = seen;
     let before = after;
     for (const { index, entry: bytes } of store.logs(after.index + 1n, Infinity)) {
       const entry = decodeEntry(bytes);
@@ -176,10 +189,14 @@ export class Ledger {
         if (!followsFrom(entry, Buffer.from(before.chain, "hex"))) {
           throw new Violation(`the chain of ${name} is broken at ${index}`);
         }
-        const changes = entry.operations.map(({ key, value }) => ({
+        const own = entry.operations.map(({ key, value }) => ({
           key,
           value: value === null ? null : Uint8Array.from(value),
         }));
+        const newer = this.#newerRows(seen, store, before);
+        if (seen.newerTo !== null) seen.newerRows = newer.length;
+        seen.newerTo = null;
+        const changes = [...newer, ...own];
         this.#known.set(chain, { index, chain, before: before.chain, time: entry.time, changes });
       } else if (known.before !== before.chain) {
         throw new Violation(`the chain of ${name} is broken at ${index}`);
@@ -187,6 +204,41 @@ export class Ledger {
       before = { index, chain };
     }
   }
+
+  /** What the first entry of whoever was promoted by force comes on top of: rows of its primary that are newer than the last entry that
+   *  came. Each is what an entry has made of it that went on from there, up to the last that was read. */
+  #newerRows({ name, newerTo }: Seen, store: Store, before: Spot): Change[] {
+    if (newerTo === null || newerTo <= before.index) return [];
+    const theirs = [...this.#known.values()].filter(
+      (one) => one.index > before.index && one.index <= newerTo && this.isBefore(before, one),
+    );
+    const madeBy = new Map<string, Change[]>();
+    for (const { chain, changes } of theirs) {
+      for (const { key, value, of = chain } of changes) {
+        madeBy.set(key, [...(madeBy.get(key) ?? []), { key, value, of }]);
+      }
+    }
+    const touched = new Set(
+      [...store.logs(before.index + 1n, Infinity)].flatMap(({ entry }) =>
+        decodeEntry(entry).operations.map(({ key }) => key),
+      ),
+    );
+    const rows = this.rowsAt(before);
+    const here = new Map(leavingRows(store).map(({ key, value }) => [key, value]));
+    const found: Change[] = [];
+    for (const key of new Set([...rows.keys(), ...here.keys()])) {
+      const value = here.get(key) ?? null;
+      if (touched.has(key) || isSame(value, rows.get(key) ?? null)) continue;
+      const made = madeBy.get(key)?.findLast((one) => isSame(value, one.value));
+      if (made === undefined) throw new Violation(`${name} begins with a wrong value of ${key}`);
+      found.push({ ...made, value: value === null ? null : Uint8Array.from(value) });
+    }
+    return found;
+  }
+}
+
+function isSame(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  return one === null || other === null ? one === other : equalBytes(one, other);
 }
 
 /** Of all classes that leave a cluster. */

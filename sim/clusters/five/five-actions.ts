@@ -296,9 +296,7 @@ export class FiveActions {
     if (secondaries.length === 0) return;
     const cluster = prng.pick(secondaries);
     const name = `${force ? "forced " : ""}promotion of ${cluster.name}`;
-    this.#scene.begin(name, [cluster], async () => {
-      await cluster.unsealed.replication.promote({ force, address: "" });
-    });
+    this.#scene.begin(name, [cluster], async () => void (await cluster.promote(force)));
   }
 
   /** Planned: the primary gives up its place, and one that stands in for it takes it. */
@@ -314,7 +312,7 @@ export class FiveActions {
     const name = `failover of ${primary.name} to ${cluster.name}`;
     scene.begin(name, [primary, cluster], async () => {
       await primary.unsealed.replication.demote();
-      await cluster.unsealed.replication.promote({ force: false, address: "" });
+      await cluster.promote(false);
       await primary.follow(cluster, scene.newId(primary, cluster), "dr");
     });
   }

@@ -123,9 +123,7 @@ export class FiveResting {
     if (best !== null && (leader === null || isOlder(epochOf(leader), epochOf(best)))) {
       return {
         name: `promotion of ${best.name}`,
-        work: async () => {
-          await best.unsealed.replication.promote({ force: true, address: "" });
-        },
+        work: async () => void (await best.promote(true)),
       };
     }
     if (leader === null) return this.#beginAnew(set[0]!);
