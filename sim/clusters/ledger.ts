@@ -2,6 +2,7 @@
 // for. Two logs that part have one beginning here and two ends. No code of replication is used.
 
 import { equalBytes, hex } from "@holdfast/shared/bytes";
+import type { Tail } from "../../src/storage/rows/head.ts";
 import { decodeEntry, followsFrom } from "../../src/storage/rows/log-entry.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { Violation } from "../state.ts";
@@ -79,6 +80,18 @@ export class Ledger {
   /** Whether the log that ends at `end` has this entry. */
   isBefore(spot: Spot, end: Spot): boolean {
     return this.at(end, spot.index)?.chain === spot.chain;
+  }
+
+  /** Whether a log that was let go up to its tail has passed over indexes behind that one: nobody has written these, and with them it was
+   *  given up as a whole. */
+  passesOver(index: bigint, { first, chainBefore }: Tail): boolean {
+    let next = first;
+    let at = this.#known.get(hex(chainBefore));
+    for (; at !== undefined && next > index + 1n; at = this.#known.get(at.before)) {
+      if (at.index + 1n !== next) return true;
+      next = at.index;
+    }
+    return false;
   }
 
   /** Whether a token has said that it may, or its primary has another log since: then it leaves its own, and goes back in neither. */
