@@ -1,5 +1,6 @@
 // The paths that a filter is made with: each names a whole mount that is shared, or a namespace.
 
+import { withoutLastSlashes } from "@holdfast/shared/text/slashes";
 import * as failures from "./failures.ts";
 import type { FilterPath } from "./filter.ts";
 import type { KnownPlaces } from "./places.ts";
@@ -63,6 +64,6 @@ function byPath(
 
 /** Without a slash before it, and with one at its end; empty where nothing is named. */
 export function normalPath(path: string): string {
-  const inner = path.replace(/^\/+|\/+$/g, "");
+  const inner = withoutLastSlashes(path).replace(/^\/+/, "");
   return inner === "" ? "" : `${inner}/`;
 }
