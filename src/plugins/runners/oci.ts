@@ -23,8 +23,12 @@ const PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const MAX_WORDS = 300;
 const KILLED = 137;
 
-/** `$1` are groups to remove, the lower ones first; then what ends the container. */
-const END = `set -f; groups=$1; shift; "$@" >/dev/null 2>&1; for one in $groups; do rmdir "$one" 2>/dev/null; done; true`;
+/** `$1` are groups to remove, the lower ones first; then what ends the container, its id last. Its own groups are busy until its processes have gone, which
+ *  takes a while on a busy machine; those above may be of others, too. */
+const END =
+  `set -f; groups=$1; shift; for id; do :; done; "$@" >/dev/null 2>&1; left=30; for one in $groups; do ` +
+  `until rmdir "$one" 2>/dev/null; do case $one in */"holdfast-$id") ;; *) break ;; esac; ` +
+  `[ -d "$one" ] && [ $left -gt 0 ] || break; left=$((left - 1)); sleep 0.1; done; done; true`; // a line: the keeper reads it as one
 
 export interface OciParts {
   readonly files: ProgramFiles;
