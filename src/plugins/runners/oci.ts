@@ -13,7 +13,7 @@ import { type Ids, userOf } from "./image-user.ts";
 import { insidePaths } from "./inside.ts";
 import { findRuntime, isAllowed, type OciRuntime } from "./oci-runtimes.ts";
 import { type IdRange, ociSpec, wordsOf } from "./oci-spec.ts";
-import { CGROUPS, groupsToRemove, isCgroup } from "./limited.ts";
+import { CGROUPS, groupsToRemove, isCgroup, REMOVE_GROUPS } from "./limited.ts";
 import type { ContainerRunner, Exit, Launch, Running, Translation } from "./runner.ts";
 
 /** First of those that nobody else is given on this machine: above users, and above what systemd gives to containers. */
@@ -23,12 +23,8 @@ const PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const MAX_WORDS = 300;
 const KILLED = 137;
 
-/** `$1` are groups to remove, the lower ones first; then what ends the container, its id last. Its own groups are busy until its processes have gone, which
- *  takes a while on a busy machine; those above may be of others, too. */
-const END =
-  `set -f; groups=$1; shift; for id; do :; done; "$@" >/dev/null 2>&1; left=30; for one in $groups; do ` +
-  `until rmdir "$one" 2>/dev/null; do case $one in */"holdfast-$id") ;; *) break ;; esac; ` +
-  `[ -d "$one" ] && [ $left -gt 0 ] || break; left=$((left - 1)); sleep 0.1; done; done; true`; // a line: the keeper reads it as one
+/** `$1` are groups to remove, the lower ones first; then what ends the container. */
+const END = `set -f; groups=$1; shift; "$@" >/dev/null 2>&1; ${REMOVE_GROUPS}`;
 
 export interface OciParts {
   readonly files: ProgramFiles;
