@@ -36,12 +36,14 @@ export class Witness {
   }
 
   watch(primary: SimCluster): PortWatch {
-    this.#promised.clear(); // what a process has promised ends with it
-    const { life } = primary;
+    const { life, name } = primary;
+    for (const place of this.#promised.keys()) {
+      if (place.startsWith(`${name} `)) this.#promised.delete(place); // what a process has promised ends with it
+    }
     const look = (id: string) => {
       // What is on its way to a process that has ended arrives nowhere.
-      if (!this.#revoked.has(`${primary.name} ${id}`) || life?.ended !== false) return;
-      this.#options.report(new Violation(`${primary.name} serves ${id}, which is revoked`));
+      if (!this.#revoked.has(`${name} ${id}`) || life?.ended !== false) return;
+      this.#options.report(new Violation(`${name} serves ${id}, which is revoked`));
     };
     return {
       greet: (greet) => (hello, peer) => {
@@ -51,7 +53,7 @@ export class Witness {
       serve: (served) => ({
         shape: served.shape,
         run: (requests, call) => {
-          const place = `${primary.name} ${call.peer.id}`;
+          const place = `${name} ${call.peer.id}`;
           look(call.peer.id);
           const { path } = served.shape;
           if (path === beginDiff.path) return this.#begun(served, requests, call, place);
