@@ -301,6 +301,18 @@ export function halfCopied(): Failure {
 }
 
 /**
+ * @code replication-rows-ahead A secondary with rows that are newer than its log cannot stand on its own unasked.
+ * @remedy Wait until it streams, or let it follow a primary of the set (update-primary). Where none is left, promote it with force, which names what is skipped, and disable it then.
+ */
+export function rowsAhead(): Failure {
+  return new Failure(
+    "invalid",
+    "replication-rows-ahead",
+    "rows here are newer than the log, and some that belong to them may be missing: wait until it streams, or name a primary of the set (update-primary); where none is left, promote it with force, and disable it as a primary",
+  );
+}
+
+/**
  * @code replication-former-unreachable The primary of before was not reached to hear that another cluster leads.
  * @remedy Nothing needs to be done: it is tried again. Keep that cluster off the network until it has heard.
  */

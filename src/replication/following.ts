@@ -323,7 +323,7 @@ export class Following {
     const status = this.#receiving?.status ?? null;
     const connected = status?.connectionState === "ready";
     const finalPlace = status?.final?.index ?? null;
-    const isOfOneIndex = options.kind === "dr" ? this.#isOfOneIndex : !isTorn(options);
+    const isOfOneIndex = options.kind === "dr" ? this.isOfOneIndex : !isTorn(options);
     return {
       opens: opens(),
       copied: role.copied,
@@ -352,8 +352,8 @@ export class Following {
     };
   }
 
-  /** Of the whole log, also where nobody is followed any more. */
-  get #isOfOneIndex(): boolean {
+  /** Whether no row of the whole log is newer than the log, also where nobody is followed any more. */
+  get isOfOneIndex(): boolean {
     return this.#receiving?.status.isConsistent ?? storedMark(this.#parts.options.own) === null;
   }
 

@@ -115,11 +115,17 @@ class AppliedSession implements ReceivedSession {
     const hasLed = (await surplus?.keep()) ?? false;
     const isDue = await this.#sift({ isOtherLog: decision.kind !== "resume" || hasLed, hasLed });
     // Since it led, the rows here are not those of the place that it had reached before.
-    if (decision.kind === "resume" && !hasLed && !isDue) return;
+    if (decision.kind === "resume" && !hasLed && !isDue && !this.#hasRowsFromBefore) return;
     const isCopied = decision.kind === "copy" && (await this.#taker.copy());
     if (!isCopied || isDue) await this.#diff();
     if (hasLed) await surplus!.over();
     await this.#sifted();
+  }
+
+  /** Whether rows that are newer than the place may be such as this primary never had: they came from an earlier one. */
+  get #hasRowsFromBefore(): boolean {
+    const { place } = this.#writes;
+    return place !== null && !isOfOneIndex(place) && place.of !== this.#of;
   }
 
   /** What is withheld, before anything else is taken: whether rows have to be compared for it. */

@@ -57,6 +57,7 @@ export class WholeData implements DataSteps {
     const { options, role, changes, following } = this.#parts;
     const { store, clusterId } = options;
     const begin = async () => {
+      if (what.leaves === true) this.#assertWhole(); // nobody is followed now: it does not come about any more
       const logEpoch = store.timeline?.epochs.at(-1)?.epoch ?? 0;
       await role.step({ do: "promoting", promoting: { ...what, logEpoch } });
       const time = following.timeOfLog();
@@ -73,6 +74,12 @@ export class WholeData implements DataSteps {
       }
     };
     return await following.apart(begin, { isHeard: what.leaves !== true });
+  }
+
+  /** For whoever has not said to go on in spite of it, as a forced promotion has. */
+  #assertWhole(): void {
+    if (this.isHalf) throw failures.halfCopied();
+    if (!this.#parts.following.isOfOneIndex) throw failures.rowsAhead();
   }
 
   begun() {

@@ -34,8 +34,10 @@ export class CatchingUp {
   async begin(decision: Decision, timeline: Uint8Array): Promise<void> {
     const { store } = this.#parts;
     switch (decision.kind) {
-      case "resume":
-        return;
+      case "resume": {
+        const { epochs } = timelineOf(timeline);
+        return this.#hasRowsFromBefore(epochs) ? await this.#diff() : undefined;
+      }
       case "refuse":
         throw refusedByPrimary(decision.reason);
       case "copy":
@@ -51,11 +53,27 @@ export class CatchingUp {
       case "rewind": {
         const { fork, chain } = decision;
         const isKept = store.tail!.first <= fork + 1n;
+        // The entries here do not name all rows that the primary before has changed.
+        const isMixed = store.adopting?.kind !== "rewind" && this.#mark !== null;
         return await this.#goBack(fork, () =>
-          isKept ? this.#taker.rewind(fork, chain) : this.#compareAll(fork),
+          isKept && !isMixed ? this.#taker.rewind(fork, chain) : this.#compareAll(fork),
         );
       }
     }
+  }
+
+  /** Up to which index rows may be newer than the log; null where none are. */
+  get #mark(): bigint | null {
+    return this.#parts.ports.marks.read();
+  }
+
+  /** Whether rows that are newer than the log may be such as this primary never had: they were read at one whose place somebody has
+   *  taken before the log came to there. */
+  #hasRowsFromBefore(epochs: Timeline["epochs"]): boolean {
+    const { index } = this.#parts.store;
+    const mark = this.#mark;
+    if (mark === null) return false;
+    return epochs.some(({ first }) => BigInt(first) > index && BigInt(first) <= mark);
   }
 
   /** Before a log of another lineage takes the place of this one: what was written here since this cluster led last is handed over, as

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
-import { ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
+import { diskAsOf, ReplicatedPair } from "../../../tests/support/replication/replicated-pair.ts";
 import { until } from "../../../tests/support/until.ts";
 import { serveBidirectional } from "@holdfast/shared/grpc/method";
 import { trimLog } from "../../storage/trimming.ts";
@@ -130,6 +130,77 @@ describe("rows that are newer than the log", BOUND, () => {
     assert.equal(pair.calls.get("BeginDiff"), 1, "no comparison was needed");
   });
 });
+
+describe(
+  "rows that are newer than the log when another cluster takes the place of the primary",
+  BOUND,
+  () => {
+    let pair: ReplicatedPair;
+    afterEach(() => pair.close());
+
+    const valueOf = (key: string) => Buffer.from(pair.secondary.store.get(key)!).toString();
+    const found = () => pair.world.lines.filter((line) => line.includes("corruption-detected"));
+
+    /** The secondary has copied these rows as of two entries that come after the place from which it goes on, and has applied so many of
+     *  them. Gives the disk of a cluster that has none. */
+    async function copiedAhead(kind: "dr" | "performance", applied: number) {
+      pair = await filled(60, { kind });
+      const disk = diskAsOf(pair.primary.disk);
+      const { store } = pair.primary;
+      const from = store.index + 1n;
+      pair.instead.set("CopyScope", (real) => ({
+        shape: real.shape,
+        async *run(requests, call) {
+          for (const n of [0, 1]) await pair.put(`shared/${n}`, "lost");
+          yield* real.run(requests, call);
+        },
+      }));
+      pair.instead.set("StreamLog", () =>
+        serveBidirectional(streamLog, async function* (requests) {
+          const entries = store.logs(from, applied).map(({ entry }) => entry);
+          if (entries.length > 0) yield { ...NO_WORDS, batch: { entries } };
+          for await (const _ of requests); // until the secondary leaves
+        }),
+      );
+      pair.receiver.open();
+      const { secondary } = pair;
+      await until(() => pair.receiver.status.state === "stream-wals");
+      if (kind === "dr") await until(() => secondary.store.index === from - 1n + BigInt(applied));
+      await turns();
+      assert.deepEqual([valueOf("shared/0"), valueOf("shared/1")], ["lost", "lost"]);
+      assert.equal(pair.receiver.status.isConsistent, false);
+      pair.instead.clear();
+      return disk;
+    }
+
+    /** Its log is longer by now than that of the primary before has been. */
+    async function replaced(disk: Awaited<ReturnType<typeof copiedAhead>>): Promise<void> {
+      await pair.replacePrimary(disk, "c");
+      for (const n of [5, 6, 7]) await pair.put(`shared/${n}`, "of the new one");
+      await until(async () => {
+        await pair.world.timers.advance(SECOND / 10n);
+        return pair.receiver.status.isConsistent;
+      });
+      assert.deepEqual([valueOf("shared/0"), valueOf("shared/1")], ["value 0", "value 1"]);
+      await pair.atRest();
+      assert.deepEqual(found(), []);
+      assert.equal(pair.calls.get("BeginDiff"), 2, "the copy's, and one");
+    }
+
+    for (const kind of ["dr", "performance"] as const) {
+      test(`they are compared before they count as of one index, though the log goes on: ${kind}`, async () => {
+        await replaced(await copiedAhead(kind, 0));
+      });
+    }
+
+    test("they are compared where entries are given up too, which do not name them", async () => {
+      const disk = await copiedAhead("dr", 1);
+      pair.mayRewind = true;
+      await replaced(disk);
+      assert.equal(pair.mayRewind, false);
+    });
+  },
+);
 
 describe("what one has made outside, and is to give up with its log", BOUND, () => {
   let pair: ReplicatedPair;

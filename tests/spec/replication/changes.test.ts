@@ -8,6 +8,7 @@ import { showTime } from "@holdfast/shared/text/time";
 import { ClusterPort } from "../../../src/cluster/port.ts";
 import type { SetToServe } from "../../../src/cluster/port-set.ts";
 import type { KeyBundle } from "../../../src/replication/joining/key-bundle.ts";
+import { putMark, storedMark } from "../../../src/replication/stream/mark.ts";
 import { storedUpstream } from "../../../src/replication/links/upstream.ts";
 import { isFenced } from "../../../src/replication/roles/role.ts";
 import { nextTurn } from "../../support/fake-world.ts";
@@ -267,6 +268,26 @@ test("one whose data is between two states does not leave its set with it", asyn
   assert.equal(b.replication.role.mode, "secondary");
   await b.replication.disableSecondary();
   assert.equal(b.replication.role.mode, "disabled");
+});
+
+test("one whose rows are newer than its log does not leave its set with them, but for who is promoted by force", async (t) => {
+  const { primary: a, way } = await startPrimaryBehind(t);
+  const b = await joined(t, a, "site-b");
+  await a.put("x", { n: "1" });
+  await inSync(a, b);
+  const { barrier, store, keeper } = b.server.server;
+  way.cut();
+  await until(async () => (await b.status())["connection_state"] === "transient_failure");
+  const own = barrier.view("core/replication/dr/");
+  await own.write((tx) => putMark(tx, store.index + 5n), { essential: true });
+  await keeper.seal();
+  await b.server.unseal(a.opened.shares); // whoever receives reads it when it begins
+  await assert.rejects(b.replication.disableSecondary(), /newer than the log/);
+  assert.equal(b.replication.role.mode, "secondary");
+  await b.replication.promote(FORCED);
+  await b.replication.disablePrimary();
+  assert.equal(b.replication.role.mode, "disabled");
+  assert.equal(storedMark(own), null);
 });
 
 test("a promotion that cannot begin its epoch leaves a secondary that follows, or where that fails a sealed one", async (t) => {

@@ -34,6 +34,11 @@ export const SET = { set: "5f3d2c10-0000-4000-8000-0000000000aa", kind: "dr" } a
 const MARK = "core/replication/mark";
 const SECOND = 1_000_000_000n;
 
+/** What is on a disk now, for one that goes on from there. */
+export function diskAsOf({ rows }: MemoryDisk): MemoryDisk {
+  return new MemoryDisk(rows.copy());
+}
+
 /** A store on a disk, and the disk without it. */
 export class TestNode {
   readonly world: FakeWorld;
@@ -91,7 +96,7 @@ export interface PairOptions {
 
 export class ReplicatedPair {
   readonly world = fakeWorld();
-  readonly primary: TestNode;
+  primary: TestNode;
   readonly secondary: TestNode;
   sender!: Sender;
   receiver!: Receiver;
@@ -297,13 +302,28 @@ export class ReplicatedPair {
   }
 
   async crashPrimary(): Promise<void> {
+    await this.#primaryGone();
+    this.primary.power();
+    this.primary.store.unlock(TREE_KEY);
+    this.serve();
+  }
+
+  /** One that has what a disk of the primary had at some time takes its place, and writes on as this cluster. */
+  async replacePrimary(disk: MemoryDisk, cluster: string): Promise<void> {
+    await this.#primaryGone();
+    this.primary = new TestNode(this.world, disk);
+    const { store } = this.primary;
+    store.unlock(TREE_KEY);
+    await store.startEpoch(cluster);
+    this.epoch.primary++;
+    this.serve();
+  }
+
+  async #primaryGone(): Promise<void> {
     const gone = this.sender;
     await this.primary.crash();
     this.cut();
     void gone.close("gone");
-    this.primary.power();
-    this.primary.store.unlock(TREE_KEY);
-    this.serve();
   }
 
   put(key: string, value = "1", scope = 0): Promise<void> {
