@@ -31,6 +31,7 @@ export async function memory(context: Context): Promise<Figures> {
     await mount(caller, "plugin-0");
     await pause(quick ? 0 : SETTLING_MS);
     const before = residentBytesOf(server.pid);
+    const atRest = residentBytesOf(await pluginPid(caller));
     for (let i = 1; i <= mounts; i++) await mount(caller, `plugin-${i}`);
     for (let i = 1; i <= mounts; i++) await call(caller, "GET", `plugin-${i}/nothing`);
     await pause(quick ? 0 : SETTLING_MS);
@@ -44,8 +45,9 @@ export async function memory(context: Context): Promise<Figures> {
       budget: { atMost },
     });
     return {
-      samples: [residentBytesOf(pid) / 1e6],
+      samples: [atRest / 1e6],
       also: [
+        { what: `with ${mounts} mounts more`, unit: "MB", samples: [residentBytesOf(pid) / 1e6] },
         megabytes(`of the server, for each of ${mounts} mounts`, each, 1),
         ...(keeper === null ? [] : [megabytes("of the keeper", residentBytesOf(keeper), 3)]),
       ],
