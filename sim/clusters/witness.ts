@@ -6,7 +6,7 @@ import type { Peer } from "../../src/cluster/verify.ts";
 import type { Messages, Served } from "@holdfast/shared/grpc/method";
 import { beginDiff, streamLog } from "../../src/replication/stream/messages.ts";
 import type { SimCluster } from "./cluster.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger, Spot } from "./ledger.ts";
 import type { PortWatch } from "./network.ts";
 import { Violation } from "../state.ts";
 
@@ -21,8 +21,8 @@ export interface WitnessOptions {
 
 export class Witness {
   readonly #options: WitnessOptions;
-  /** By the primary and the member: whoever speaks for it was revoked. */
-  readonly #revoked = new Set<string>();
+  /** By the primary and the member: whoever speaks for it was revoked, and how far the primary was by then. */
+  readonly #revoked = new Map<string, Spot | null>();
   /** Where somebody has begun to take over rows: from there on the log is kept for it. */
   readonly #promised = new Map<string, bigint>();
 
@@ -32,7 +32,7 @@ export class Witness {
 
   /** When this is called nobody may be served under that id any more. */
   revoked(primary: SimCluster, id: string): void {
-    this.#revoked.add(`${primary.name} ${id}`);
+    this.#revoked.set(`${primary.name} ${id}`, primary.seen.spot);
   }
 
   watch(primary: SimCluster): PortWatch {
@@ -41,8 +41,9 @@ export class Witness {
       if (place.startsWith(`${name} `)) this.#promised.delete(place); // what a process has promised ends with it
     }
     const look = (id: string) => {
+      const since = this.#revoked.get(`${name} ${id}`);
       // What is on its way to a process that has ended arrives nowhere.
-      if (!this.#revoked.has(`${name} ${id}`) || life?.ended !== false) return;
+      if (since === undefined || life?.ended !== false || this.#gaveUp(primary, since)) return;
       this.#options.report(new Violation(`${name} serves ${id}, which is revoked`));
     };
     return {
@@ -108,6 +109,14 @@ export class Witness {
       if (trimmed === 0n) this.#promised.delete(place);
       yield answer;
     }
+  }
+
+  /** Whether it has followed another cluster since, in whose log that entry is not: there nobody was revoked with it. A log that has another
+   *  beginning takes nothing of that back. */
+  #gaveUp({ seen: { spot } }: SimCluster, since: Spot | null): boolean {
+    const { ledger } = this.#options;
+    if (spot === null || since === null || ledger.isBefore(since, spot)) return false;
+    return ledger.lineOf(since).root === ledger.lineOf(spot).root;
   }
 
   /** Who takes over what is shared passes over indexes, and its log of before would have a hole: whoever was promised that compares anew. */

@@ -3,7 +3,7 @@
 
 import { equalBytes, hex } from "@holdfast/shared/bytes";
 import type { PlaceViews } from "../../../src/replication/applied/applied-place.ts";
-import { isWhole } from "../../../src/replication/applied/how-far.ts";
+import { isTorn, isWhole } from "../../../src/replication/applied/how-far.ts";
 import { storedStand } from "../../../src/replication/filters/withheld-rows.ts";
 import { isFenced, isOlder } from "../../../src/replication/roles/role.ts";
 import type { ScopeRow } from "../../../src/storage/engines/engine.ts";
@@ -151,7 +151,7 @@ export class FiveResting {
     );
     const last = latest(able, sharedEpoch);
     // Of several that are as late, one that can: whose rows are of different indexes is not promoted, not by force either.
-    const whole = able.filter((one) => isWhole(viewsOf(one)));
+    const whole = able.filter((one) => !isTorn(viewsOf(one))); // who has led has no place in another's log
     const asLate = whole.filter((one) => !isOlder(sharedEpoch(one), sharedEpoch(last!)));
     const replaced = members.find((one) => one.sharedRole?.mode === "primary" && !leadsShared(one));
     if (leader === null && last !== null && asLate.length === 0 && replaced !== undefined) {
