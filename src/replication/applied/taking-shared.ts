@@ -172,9 +172,9 @@ export class SharedTaker {
   async #begin(isCopy: boolean): Promise<{ anchor: SharedHead; pages: Uint8Array }> {
     const { ports } = this.#parts;
     const filter = this.#parts.withheld?.version ?? "";
-    const { shared: anchor, pages, keysVersion } = await this.#theirs.begin(isCopy, filter);
+    const { shared: anchor, pages } = await this.#theirs.begin(isCopy, filter);
     if (anchor === null) throw protocolBroken("no place that rows are taken over from");
-    if (keysVersion !== ports.keysVersion()) await ports.keys(this.#connection.link);
+    await ports.keys(this.#connection.link); // as for the whole log
     this.#progress.announce(anchor.index);
     return { anchor, pages };
   }

@@ -127,9 +127,8 @@ export class RowTaker {
   async #begin(copy: boolean): Promise<Begun> {
     const { store, ports } = this.#parts;
     const { link } = this.#connection;
-    const { head, timeline, pages, keysVersion } = await this.#theirs.begin(copy);
-    // What the log says of keys before the anchor is not going to be read.
-    if (keysVersion !== ports.keysVersion()) await ports.keys(link);
+    const { head, timeline, pages } = await this.#theirs.begin(copy);
+    await ports.keys(link); // what the log says of them before the anchor is not read, and another key may have the place of one of these
     const anchor = { head, timeline: readTimeline(timeline) };
     await store.beginAdopting(anchor);
     const decoded = decodeHead(head); // authentic by now

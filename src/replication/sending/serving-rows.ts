@@ -31,7 +31,6 @@ export interface RowServiceParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly sent: SentPart;
-  readonly keysVersion: () => string;
   /** Throws where the epoch is not that of the set, or nobody is known by that name. */
   readonly admit: (epoch: number, call: Call<Peer>) => Member;
   /** What a member is not sent; null: nothing is withheld. */
@@ -94,7 +93,7 @@ async function begin(
   parts: RowServiceParts,
 ): Promise<messages.Begun> {
   const { epoch, isCopy, filter } = request;
-  const { store, clock, timers, sent, keysVersion, admit, filterOf } = parts;
+  const { store, clock, timers, sent, admit, filterOf } = parts;
   const member = admit(epoch, call);
   const { trees } = sent;
   const { tree, total, version } = await sightOf(member, parts);
@@ -109,7 +108,6 @@ async function begin(
     head: isWhole ? store.headBytes! : EMPTY,
     timeline: encodeTimeline(store.timeline!),
     pages,
-    keysVersion: keysVersion(),
     shared: isWhole ? null : sharedHeadOf(store.head!, total()),
   };
 }

@@ -83,7 +83,6 @@ export const beginDiff = method(
     head: bytes(1),
     timeline: bytes(2),
     pages: bytes(3),
-    keysVersion: text(4),
     shared: part(5, sharedHead),
   }),
   { maxRequest: KIB, maxResponse: 2 * MIB, atOnce: 2 },

@@ -403,7 +403,6 @@ export class Sender {
       ...servedRows({
         ...this.#parts,
         sent: this.#sent,
-        keysVersion: this.#ports.keysVersion,
         admit: (epoch, call) => this.#admit(epoch, call),
         filterOf: ({ id }) => this.#filterOf(id),
       }),

@@ -505,7 +505,6 @@ describe("a secondary and its primary", BOUND, () => {
         head: Buffer.alloc(197, 1),
         timeline: Buffer.from('{"lineage":"x","epochs":[]}'),
         pages: Buffer.alloc(0),
-        keysVersion: "1",
         shared: null,
       })),
     ],

@@ -247,6 +247,7 @@ describe("the log", BOUND, () => {
         },
       },
     });
+    fetched = 0; // those of the copy
     const read: string[] = [];
     pair.secondary.store.onControl(1, ({ body }) => {
       if (fetched === 0) return null;

@@ -131,6 +131,28 @@ describe("rows that are newer than the log", BOUND, () => {
   });
 });
 
+for (const kind of ["dr", "performance"] as const) {
+  test(`keys are asked for once it is known from where rows are taken, also where there are as many here: ${kind}`, async () => {
+    const asked: (number | undefined)[] = []; // how often such a place was told by then
+    const pair: ReplicatedPair = await filled(60, {
+      kind,
+      receiver: { keys: async () => void asked.push(pair.calls.get("BeginDiff")) },
+    });
+    const { primary, keysVersion } = pair;
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.receiver.close();
+    for (const n of [0, 1, 2]) await pair.put(`shared/${n}`, "later");
+    await trimLog(primary.store, pair.world, { minEntries: 1n });
+    pair.receive();
+    pair.receiver.open();
+    await pair.atRest();
+    await pair.close();
+    assert.equal(keysVersion.primary, keysVersion.secondary);
+    assert.deepEqual(asked, [1, 2], "of the copy, and of the comparison");
+  });
+}
+
 describe(
   "rows that are newer than the log when another cluster takes the place of the primary",
   BOUND,
