@@ -3,7 +3,7 @@
 import type { Prng } from "../prng.ts";
 import { Violation } from "../state.ts";
 import { checkPlanned } from "./checks.ts";
-import type { SimCluster } from "./cluster.ts";
+import { NotThere, type SimCluster } from "./cluster.ts";
 import { FAULTS, isFault, strike, weighed } from "./faults.ts";
 import { isCopied, isRefusal, type Scene } from "./scene.ts";
 
@@ -117,7 +117,8 @@ export class Actions {
   /** With what must be true of each promotion. Gives what it warns of. */
   async promote(cluster: SimCluster, force: boolean): Promise<readonly string[]> {
     const { ids, formers, ledger } = this.#scene;
-    const role = cluster.role!;
+    const { role } = cluster;
+    if (role === null) throw new NotThere(`${cluster.name} is not there`);
     const final = role.mode === "secondary" ? role.final : null;
     const before = cluster.seen.spot!;
     const admitted = role.mode === "secondary" ? ids.get(role.id) : undefined;
