@@ -78,6 +78,16 @@ const FOUND: readonly (readonly [
     100,
     "where whoever took the place of a cluster is gone before anybody had its data, that cluster leads on by its operator's word",
   ],
+  [
+    140_133_002,
+    125,
+    "of two that led one set the one that has its data whole leads on, though it has no place in another's log",
+  ],
+  [
+    140_133_039,
+    150,
+    "whom a cluster revoked in entries that it gave up since is revoked there no more",
+  ],
 ];
 
 test("R-130: whatever goes wrong between five clusters, at rest each holds what its filter and its place say, and nothing else", async () => {
