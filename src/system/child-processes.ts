@@ -3,6 +3,7 @@
 
 import { spawn, type StdioOptions } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { PassThrough, type Readable } from "node:stream";
 import { OwnError } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type {
@@ -32,8 +33,9 @@ export class SystemChildProcesses implements ChildProcesses {
     child.once("error", reject);
     child.stdin?.on("error", () => {}); // it is gone
     const { promise: exited, resolve: exit } = Promise.withResolvers<ChildExit>();
-    const { pid, stdout, stderr } = child;
-    if (pid === undefined || stdout === null || stderr === null) return promise;
+    const { pid } = child;
+    if (pid === undefined || child.stdout === null || child.stderr === null) return promise;
+    const [stdout, stderr] = [kept(child.stdout), kept(child.stderr)];
     const began = statOf(pid)?.began ?? "";
     let isEmpty = false;
     const killGroup = () => {
@@ -52,7 +54,6 @@ export class SystemChildProcesses implements ChildProcesses {
       pipe.on("error", () => {});
       pipe.end(third);
     }
-    for (const stream of [stdout, stderr]) stream.on("error", () => {});
     child.once("spawn", () => resolve({ pid, began, stdout, stderr, exited, killGroup }));
     return promise;
   }
@@ -97,6 +98,14 @@ export class SystemChildProcesses implements ChildProcesses {
     }
     return /^\d{1,10}$/.test(name) ? { user: Number(name), group: Number(name) } : null;
   }
+}
+
+/** What was printed, also where it has ended before anybody reads: the runtime throws away what nobody has begun to read by then. */
+function kept(pipe: Readable): Readable {
+  const whole = new PassThrough();
+  whole.on("error", () => {}).once("close", () => pipe.destroy());
+  pipe.on("error", () => {}).once("close", () => whole.end());
+  return pipe.pipe(whole);
 }
 
 function sendKill(pid: number): void {

@@ -69,6 +69,22 @@ test("case 131, T-H14: what prints rubbish, too little, without end or nothing i
   assert.deepEqual(place.runs(), []);
 });
 
+test("case 131: what ends as soon as it has printed is told by what it printed, and nobody waits for more", async () => {
+  const processes = await place.open();
+  try {
+    const sha256 = place.put("brief", "#!/bin/sh\necho Hello, I am none\n");
+    const program = place.program({ name: "brief", command: "brief", sha256 });
+    const began = performance.now();
+    for (let times = 0; times < 20; times++) {
+      const failure = await refusal(processes.probe(program, new AbortController().signal));
+      assert.match(textsOf(failure), /Unrecognized remote plugin message: Hello, I am none/);
+    }
+    assert.ok(performance.now() - began < 14_000, "none took the time of one that is silent");
+  } finally {
+    await processes.close();
+  }
+});
+
 test("case 132: one that never prints is ended after its time", async () => {
   const processes = await place.open({}, { startsWithin: 300n * MILLISECOND });
   try {
