@@ -59,6 +59,7 @@ Register it and use it in a connection:
 /** Resolves when it can be reached; the process then lives as long as its host wants it. */
 export async function serveDatabase(type: DatabaseType): Promise<void> {
   await runPlugin({
+    name: type.name,
     cookie: DATABASE_COOKIE,
     protocols: DATABASE_PROTOCOLS,
     hint: HINT,

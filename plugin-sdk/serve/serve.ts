@@ -29,6 +29,7 @@ export async function serve<E>(type: EngineType<E>): Promise<void> {
     process.exit(0);
   }
   await runPlugin({
+    name: type.type,
     cookie: ENGINE_COOKIE,
     protocols: ENGINE_PROTOCOLS,
     hint: HINT,

@@ -169,6 +169,22 @@ export function writeHandshake(handshake: Handshake): string {
   return [...parts, ...(multiplexes === null ? [] : [multiplexes])].join("|");
 }
 
+/** How one is reached that runs already. */
+export interface Reattach {
+  readonly protocol: number;
+  readonly pid: number;
+  /** Path of its Unix socket. */
+  readonly address: string;
+}
+
+/** As the ecosystem's library has it written down, of one that is served in test mode: whoever attaches to it never ends it. */
+export function writeReattach(name: string, { protocol, pid, address }: Reattach): string {
+  const at = { Network: "unix", String: address };
+  return JSON.stringify({
+    [name]: { Protocol: "grpc", ProtocolVersion: protocol, Pid: pid, Test: true, Addr: at },
+  });
+}
+
 /** The highest that both speak; where there is none the lowest of ours, which the host refuses. `offered` as in the variable;
  *  without one the lowest. */
 export function chooseProtocol(offered: string | undefined, ours: readonly number[]): number {

@@ -6,6 +6,7 @@ import type { ServerWords } from "./line/argument.ts";
 import { EQUAL_NAMES, SERVER } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import { flagName, type Flag } from "./line/flag.ts";
+import { SERVER_FLAGS } from "./server-flags.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -70,6 +71,7 @@ function nodesOf(declared: readonly Command[]): Node[] {
       const next = [...choices, ...(groups.get(name) ?? [])];
       return { words: name, next, flags: flagsOf(flags), completes: first?.words ?? null };
     }),
+    { words: SERVER.name, next: [], flags: flagsOf(SERVER_FLAGS), completes: null },
   ];
 }
 
@@ -117,7 +119,7 @@ ${values.join("\n")}
   case "$words" in
 ${cases.join("\n")}
   esac
-  flags="$flags ${globalFlags.map(([name]) => `-${name}`).join(" ")}"
+  [[ "$words" == ${SERVER.name} ]] || flags="$flags ${globalFlags.map(([name]) => `-${name}`).join(" ")}"
   if [[ "$current" == --* ]]; then
     COMPREPLY=($(compgen -W "$(printf -- '-%s ' $flags)" -- "$current"))
   elif [[ "$current" == -* ]]; then
@@ -170,7 +172,7 @@ ${values.join("\n")}
   case "$place" in
 ${cases.join("\n")}
   esac
-  flags+=(${described(globalFlags.map(([name, { help }]) => [`-${name}`, help]))})
+  [[ "$place" == ${SERVER.name} ]] || flags+=(${described(globalFlags.map(([name, { help }]) => [`-${name}`, help]))})
   if [[ "\${words[CURRENT]}" == -* ]]; then
     _describe -o 'flag' flags
   elif [[ -n "$asked" ]]; then
@@ -243,7 +245,11 @@ function fish(commands: readonly Command[]): string {
     const takes = flag.placeholder === null ? "" : flag.isFile ? " -r -F" : values || " -x";
     return `complete -c holdfast${condition} -o ${name} -l ${name}${takes} -d ${fishQuoted(flag.help)}`;
   };
-  for (const [name, flag] of globalFlags) lines.push(flagLine("", name, flag));
+  const elsewhere = ` -n ${fishQuoted(`not ${seenAll(SERVER.name)}`)}`;
+  for (const [name, flag] of globalFlags) lines.push(flagLine(elsewhere, name, flag));
+  for (const [name, flag] of flagsOf(SERVER_FLAGS)) {
+    lines.push(flagLine(` -n ${fishQuoted(seenAll(SERVER.name))}`, name, flag));
+  }
   for (const { name, flags } of withEqualNames(commands)) {
     const when = ` -n ${fishQuoted(seenAll(name))}`;
     for (const [flagged, flag] of flagsOf(flags)) lines.push(flagLine(when, flagged, flag));

@@ -85,3 +85,12 @@ export function devCloudsAbsent(message: string): Failure {
 export function devCloudsFailed(message: string): Failure {
   return new Failure("unavailable", "dev-clouds-failed", message);
 }
+
+/**
+ * @code dev-plugin-folder-missing The folder of --dev-plugin-dir is not there.
+ * @remedy Name a folder with programs in it; it may be empty at first.
+ */
+export function devPluginFolderMissing(folder: string): Failure {
+  const message = `--dev-plugin-dir: there is no folder ${folder}`;
+  return new Failure("invalid", "dev-plugin-folder-missing", message);
+}

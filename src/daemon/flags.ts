@@ -5,6 +5,8 @@ import { parseArgs } from "node:util";
 import { flagsInvalid as refused } from "./failures.ts";
 import { isLoopback, parseHostPort } from "../config/address.ts";
 import { nearest } from "../base/nearest.ts";
+import type { Attachment } from "../plugins/ports.ts";
+import { readReattach } from "./dev/reattach.ts";
 
 export interface ServerFlags {
   readonly help: boolean;
@@ -26,6 +28,14 @@ export interface DevFlags {
   readonly replica: DevReplicaKind | null;
   /** Files of plugins that are built, mounted and watched. */
   readonly plugins: readonly string[];
+  /** With programs that are plugins, mounted and watched. */
+  readonly pluginFolder: string | null;
+  /** Plugins that run already, by name. */
+  readonly attached: ReadonlyMap<string, Attachment>;
+}
+
+export function hasPlugins({ plugins, pluginFolder, attached }: DevFlags): boolean {
+  return plugins.length > 0 || pluginFolder !== null || attached.size > 0;
 }
 
 export type DevReplicaKind = "dr" | "performance" | "four";
@@ -44,6 +54,8 @@ const OPTIONS = {
   "dev-clouds": { type: "boolean" },
   "dev-replica": { type: "string" },
   "dev-plugin": { type: "string", multiple: true },
+  "dev-plugin-dir": { type: "string" },
+  "dev-plugin-reattach": { type: "string" },
   "dev-insecure-listen": { type: "boolean" },
 } as const;
 
@@ -75,11 +87,17 @@ Never for real secrets.
                             and one that stands in for each of the two
   --dev-plugin FILE         with a plugin in TypeScript, mounted at its name,
                             built and reloaded when it is saved; may be repeated
+  --dev-plugin-dir DIR      with every program in DIR that is a plugin, mounted at
+                            the name of its file, and reloaded when it is replaced
+  --dev-plugin-reattach TEXT
+                            with plugins that run already, in a debugger: the JSON
+                            that they print when they are served in test mode
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:
   holdfast server --dev
   holdfast server --dev --dev-persist ~/holdfast-dev --dev-tls
+  holdfast server --dev --dev-plugin-dir ./plugins
   holdfast server --config /etc/holdfast --validate
   holdfast server --config /etc/holdfast/holdfast.hcl --log-level debug
 
@@ -148,14 +166,26 @@ function devFlags(values: Parsed): DevFlags {
   const persist = values["dev-persist"] ?? null;
   if (persist === "") throw refused("--dev-persist takes a directory");
   const [tls, clouds] = [values["dev-tls"] === true, values["dev-clouds"] === true];
+  const replica = replicaOf(values);
+  return { address, rootToken, persist, tls, clouds, replica, ...pluginsOf(values) };
+}
+
+const PLUGIN_FLAGS = ["dev-plugin", "dev-plugin-dir", "dev-plugin-reattach"] as const;
+
+function pluginsOf(values: Parsed): Pick<DevFlags, "plugins" | "pluginFolder" | "attached"> {
   const plugins = values["dev-plugin"] ?? [];
   if (plugins.includes("")) throw refused("--dev-plugin takes a file");
-  if (plugins.length > 0 && persist !== null) {
+  const pluginFolder = values["dev-plugin-dir"] ?? null;
+  if (pluginFolder === "") throw refused("--dev-plugin-dir takes a directory");
+  const reattach = values["dev-plugin-reattach"] ?? null;
+  const attached = reattach === null ? new Map<string, Attachment>() : readReattach(reattach);
+  const flag = PLUGIN_FLAGS.find((name) => values[name] !== undefined);
+  if (flag !== undefined && values["dev-persist"] !== undefined) {
     throw refused(
-      "--dev-plugin goes without --dev-persist: what was mounted of it would not be there",
+      `--${flag} goes without --dev-persist: what was mounted of it would not be there`,
     );
   }
-  return { address, rootToken, persist, tls, clouds, replica: replicaOf(values), plugins };
+  return { plugins, pluginFolder, attached };
 }
 
 function replicaOf({

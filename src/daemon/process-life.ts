@@ -131,7 +131,9 @@ class ProcessLife {
       // What is set for real clouds would go before what the stand-ins are told of by.
       environment: dev?.flags.clouds === true ? withoutClouds(host.env) : host.env,
       reload: () => this.#reloads.run(),
-      ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
+      ...(dev === null
+        ? {}
+        : { dev: { rootToken: dev.flags.rootToken, attached: dev.flags.attached } }),
     };
   }
 

@@ -3,6 +3,7 @@
 import type { Log, LogDial } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
+import type { Attachment } from "../plugins/ports.ts";
 import type { Initialised, InitOptions } from "../seal/init.ts";
 import type { UnsealRequest } from "../seal/keeper.ts";
 import type { SealStatus } from "../seal/status.ts";
@@ -37,7 +38,11 @@ export interface ServerParts {
   /** Does what SIGHUP does; rejects with a Failure that says what could not be taken over. */
   readonly reload: () => Promise<void>;
   /** Development mode: insecure by definition. A root token may be chosen. */
-  readonly dev?: { readonly rootToken: string | null };
+  readonly dev?: {
+    readonly rootToken: string | null;
+    /** Plugins that run already, by name. Default: none. */
+    readonly attached?: ReadonlyMap<string, Attachment>;
+  };
   /** Variables that engines look for. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

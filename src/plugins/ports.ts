@@ -6,6 +6,7 @@ import { StatusError } from "@holdfast/shared/grpc/status";
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Reattach } from "@holdfast/plugin-sdk/wire/handshake";
 
 export const PLUGIN_TYPES = ["auth", "database", "secret"] as const;
 export type PluginType = (typeof PLUGIN_TYPES)[number];
@@ -53,6 +54,9 @@ export interface Program extends CatalogEntry {
   /** Of one with an image. */
   readonly container: RuntimeEntry | null;
 }
+
+/** A process of somebody else's, a debugger say, in which a plugin runs already. */
+export type Attachment = Reattach;
 
 // ── the catalog, for whoever uses plugins ──
 

@@ -14,6 +14,7 @@ import type { FairTurns } from "../base/fair-turns.ts";
 import type { ClusterPort } from "../cluster/port.ts";
 import type { Config } from "../config/config.ts";
 import type { Running } from "../core/running.ts";
+import type { Attachment } from "../plugins/ports.ts";
 import type { ProcessesAtNeed } from "../plugins/processes-at-need.ts";
 import type { Witness } from "../core/seams.ts";
 import type { ForwardedRequests } from "../forwarding/answering.ts";
@@ -35,6 +36,14 @@ import type { RestoreBook } from "../snapshots/restore/restore-book.ts";
 import type { Replacement } from "./house-exchange.ts";
 import type { MountedPlaces } from "./places/rule-places.ts";
 
+/** Development mode. */
+export interface DevParts {
+  /** Null: there is none to be chosen. */
+  readonly rootToken: string | null;
+  /** Plugins that run already, by name. Default: none. */
+  readonly attached?: ReadonlyMap<string, Attachment>;
+}
+
 /** The process as the house sees it. */
 export interface ProcessGround {
   /** That it was started with. */
@@ -45,7 +54,7 @@ export interface ProcessGround {
   readonly log: Log;
   readonly version: string;
   readonly buildDate: string;
-  readonly dev: { readonly rootToken: string | null } | undefined;
+  readonly dev: DevParts | undefined;
   readonly operatorFiles: Fs;
   /** Types of engines beside the built-in ones. */
   readonly engineTypes: readonly EngineType<unknown>[];

@@ -22,7 +22,13 @@ import { declaredDevices } from "./audit-devices.ts";
 import { HouseExchange, type Replacement } from "./house-exchange.ts";
 import { exchanging, reloadFailed, reloadUnknown, serverStopping } from "./failures.ts";
 import { makeServerDirectory, openGenerations } from "./foundations.ts";
-import { ALONE, type ProcessGround, type Standing, type WitnessedWrites } from "./ground.ts";
+import {
+  ALONE,
+  type DevParts,
+  type ProcessGround,
+  type Standing,
+  type WitnessedWrites,
+} from "./ground.ts";
 import { House } from "./house.ts";
 import { inEffect, openDescriptors } from "./in-effect.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
@@ -35,7 +41,7 @@ export interface ServerParts {
   readonly version: string;
   readonly buildDate: string;
   /** Development mode: insecure by definition. A root token may be chosen. */
-  readonly dev?: { readonly rootToken: string | null };
+  readonly dev?: DevParts;
   /** How much the log tells; turned by sys/loggers. */
   readonly dial: LogDial;
   /** Files that operators put there for us (certificates, keys): links are followed, as secrets of a
@@ -236,7 +242,13 @@ export class ServerProcess {
   #newGround(): ProcessGround {
     const { world, log, version, buildDate, dev, dial, environment = {} } = this.#parts;
     const config = this.#started;
-    const plugins = pluginProcesses({ config, world, log: log.child("plugin"), environment });
+    const plugins = pluginProcesses({
+      config,
+      world,
+      log: log.child("plugin"),
+      environment,
+      attached: dev?.attached ?? new Map(),
+    });
     return {
       config,
       plugins,

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { COMMAND_NAMES } from "../../src/cli/catalogue.ts";
+import { SERVER_USAGE } from "../../src/daemon/flags.ts";
 import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run } from "./harness.ts";
 
@@ -44,6 +45,14 @@ test("bash completes commands, their words, flags and values", () => {
   assert.deepEqual(complete("holdfast", "acl", "bootstrap", "-secret"), ["-secret-out"]);
   assert.deepEqual(complete("holdfast", "token", "rev"), ["revoke", "revoke-self"]);
   assert.deepEqual(complete("holdfast", "secrets", "enable", "cl"), ["clouda", "cloudb"]);
+});
+
+test("flags of the server are completed, all that its help has and none of those for commands", () => {
+  const inHelp = [...SERVER_USAGE.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => `--${name}`);
+  assert.ok(inHelp.length > 10);
+  assert.deepEqual(complete("holdfast", "server", "--").toSorted(), inHelp.toSorted());
+  assert.deepEqual(complete("holdfast", "server", "-dev-plugin-d"), ["-dev-plugin-dir"]);
+  assert.deepEqual(complete("holdfast", "server", "--dev-replica", "p"), ["performance"]);
 });
 
 test("a flag is completed by what it means to its command", () => {

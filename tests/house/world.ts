@@ -92,7 +92,7 @@ export const PERMISSIONS: readonly Permission[] = [
   {
     file: /^src\/daemon\/dev\/followed-source\.ts$/,
     may: ["files"],
-    why: "--dev-plugin looks whether somebody has saved a file",
+    why: "--dev-plugin and --dev-plugin-dir look whether somebody has saved a file, and copy programs",
   },
   {
     file: /^src\/daemon\/dev\/dev-certificate\.ts$/,

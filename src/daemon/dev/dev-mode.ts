@@ -15,7 +15,7 @@ import { parseHostPort } from "../../config/address.ts";
 import { showBanner } from "./banner.ts";
 import type { DevClouds } from "./dev-clouds.ts";
 import type { DevPlugins } from "./dev-plugins.ts";
-import type { DevFlags, DevReplicaKind } from "../flags.ts";
+import { type DevFlags, type DevReplicaKind, hasPlugins } from "../flags.ts";
 import type { Host } from "../host.ts";
 import type { Config } from "../../config/config.ts";
 import type { DevReplica } from "./dev-replica.ts";
@@ -53,6 +53,8 @@ export interface DevPlace {
 /** Makes directory, certificate and stand-ins for clouds, and the configuration that names them. */
 export async function prepareDev(flags: DevFlags, host: Host, world: World): Promise<DevPlace> {
   // First: where it is refused, nothing is left behind.
+  const devPlugins = hasPlugins(flags) ? await import("./dev-plugins.ts") : null;
+  devPlugins?.checkDevPlugins(flags, host);
   const clouds = flags.clouds
     ? await (await import("./dev-clouds.ts")).startDevClouds(host, world.fs)
     : null;
@@ -61,10 +63,7 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
     flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
   if (!temporary) world.fs.makeDirectory(directory);
   const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
-  const plugins =
-    flags.plugins.length === 0
-      ? null
-      : (await import("./dev-plugins.ts")).prepareDevPlugins(flags.plugins, host);
+  const plugins = devPlugins?.prepareDevPlugins(flags, host) ?? null;
   const document = (dataDir: string, address: string, region: string) => ({
     data_dir: literal(dataDir),
     ...(flags.replica === null || flags.replica === "dr" ? {} : { region }),

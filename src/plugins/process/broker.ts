@@ -2,7 +2,7 @@
 // needs it.
 
 import { join } from "node:path";
-import type { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 import { OwnError } from "@holdfast/shared/failure";
 import { callBidirectional, type Channel, type ServiceTable } from "@holdfast/shared/grpc/method";
 import { ServerSession } from "@holdfast/shared/grpc/server-session";
@@ -22,7 +22,8 @@ export interface BrokerParts {
   readonly world: SessionWorld;
   /** Of all that the process says without being asked. */
   readonly pace: OutputPace;
-  readonly pair: Pair;
+  /** Null: they speak without TLS. */
+  readonly pair: Pair | null;
   /** Where its sockets are made. */
   readonly folder: string;
   readonly isForOthers: boolean;
@@ -58,7 +59,7 @@ export class Broker {
     const { folder, translation, pair, isForOthers, tooOld, world, trouble } = this.#parts;
     const path = join(folder, `b${id}`);
     const sessions = new Set<ServerSession<null>>();
-    const accept = (socket: TLSSocket) => {
+    const accept = (socket: Socket) => {
       const session = new ServerSession(socket, world, {
         table: services,
         peer: null,

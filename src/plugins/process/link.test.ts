@@ -6,7 +6,6 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { TLSSocket } from "node:tls";
 import { makeCertificate } from "@holdfast/plugin-sdk/wire/certificate";
 import { until } from "../../../tests/support/until.ts";
 import { SystemClock } from "../../system/clock.ts";
@@ -22,7 +21,7 @@ async function service(t: TestContext, handshakeWithin = AN_HOUR) {
   const path = join(folder, "b1");
   const world = { clock: new SystemClock(), random: new SystemRandom() };
   const [ours, theirs] = [makeCertificate(world), makeCertificate(world)];
-  const accepted: TLSSocket[] = [];
+  const accepted: Socket[] = [];
   const listener = await listenForPlugin({
     path,
     pair: { own: ours, theirs: theirs.certificate },

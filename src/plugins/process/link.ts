@@ -1,7 +1,8 @@
 // Connections between the server and one plugin process: Unix sockets with TLS on which each side takes the other's one
-// certificate and no other, so that who may open the socket is still not let in.
+// certificate and no other, so that who may open the socket is still not let in. Without a pair of certificates, for one that
+// somebody debugs, there is no TLS: who may open the socket is let in.
 
-import { connect as connectUnix, type Socket } from "node:net";
+import { connect as connectUnix, createServer as createPlainServer, type Socket } from "node:net";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { sameBytes } from "../../base/same-bytes.ts";
 import { OwnError } from "@holdfast/shared/failure";
@@ -30,11 +31,12 @@ const HANDSHAKE_WITHIN = 5000; // ms
 
 export async function dialPlugin(
   path: string,
-  pair: Pair,
+  pair: Pair | null,
   signal: AbortSignal,
-): Promise<TLSSocket> {
+): Promise<Socket> {
   signal.throwIfAborted();
   const raw = await connected(path, signal);
+  if (pair === null) return raw;
   const socket = connect({
     socket: raw,
     servername: AUTHORITY,
@@ -99,10 +101,10 @@ export interface PluginListener {
 
 export interface ListenOptions {
   readonly path: string;
-  readonly pair: Pair;
+  readonly pair: Pair | null;
   /** Whether processes of another user are to reach it. */
   readonly isForOthers: boolean;
-  readonly accept: (socket: TLSSocket) => void;
+  readonly accept: (socket: Socket) => void;
   /** It looks for another name than ours: its library is from before 1.4.4, and takes no certificate of ours. */
   readonly tooOld: () => void;
   /** In milliseconds. Default: five seconds. */
@@ -110,32 +112,22 @@ export interface ListenOptions {
 }
 
 export async function listenForPlugin(options: ListenOptions): Promise<PluginListener> {
-  const { path, pair, isForOthers, accept, tooOld } = options;
-  const open = new Set<TLSSocket>();
+  const { path, pair, isForOthers, accept } = options;
+  const open = new Set<Socket>();
   const raw = new Set<Socket>();
-  const server = createServer({
-    ...credentials(pair),
-    requestCert: true,
-    handshakeTimeout: options.handshakeWithin ?? HANDSHAKE_WITHIN,
-    ALPNProtocols: [H2],
-    SNICallback: (name, done) => {
-      if (name === BEFORE_1_4_4) tooOld();
-      done(null);
-    },
-  });
+  const come = (socket: Socket) => {
+    socket.on("error", () => {});
+    if (open.size >= MAX_OPEN) return void socket.destroy();
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    accept(socket);
+  };
+  const server = pair === null ? createPlainServer(come) : securedServer(pair, options, come);
   server.maxConnections = MAX_OPEN + MAX_COMING;
   server.on("connection", (socket: Socket) => {
     raw.add(socket);
     socket.once("close", () => raw.delete(socket));
   });
-  server.on("secureConnection", (socket) => {
-    socket.on("error", () => {});
-    if (!isThePlugin(socket, pair) || open.size >= MAX_OPEN) return void socket.destroy();
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    accept(socket);
-  });
-  server.on("tlsClientError", (_error, socket) => void socket.destroy());
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.on("error", (cause) => reject(new OwnError("a socket for it cannot be made", { cause })));
   // The folder is ours alone, or one that others may only pass through; that they know the name lets nobody in.
@@ -148,4 +140,28 @@ export async function listenForPlugin(options: ListenOptions): Promise<PluginLis
         for (const socket of [...open, ...raw]) socket.destroy();
       }),
   };
+}
+
+function securedServer(
+  pair: Pair,
+  { tooOld, handshakeWithin = HANDSHAKE_WITHIN }: ListenOptions,
+  come: (socket: Socket) => void,
+) {
+  const server = createServer({
+    ...credentials(pair),
+    requestCert: true,
+    handshakeTimeout: handshakeWithin,
+    ALPNProtocols: [H2],
+    SNICallback: (name, done) => {
+      if (name === BEFORE_1_4_4) tooOld();
+      done(null);
+    },
+  });
+  server.on("secureConnection", (socket) => {
+    if (isThePlugin(socket, pair)) return come(socket);
+    socket.on("error", () => {});
+    socket.destroy();
+  });
+  server.on("tlsClientError", (_error, socket) => void socket.destroy());
+  return server;
 }

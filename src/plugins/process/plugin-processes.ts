@@ -23,6 +23,7 @@ import {
   environmentFor,
 } from "@holdfast/plugin-sdk/wire/handshake";
 import type {
+  Attachment,
   HeldProcess,
   PluginFiles,
   ProbeReport,
@@ -36,8 +37,10 @@ import { chooseRunner, type Isolation } from "../runners/isolation.ts";
 import type { ContainerRunner, Runner } from "../runners/runner.ts";
 import { BWRAP } from "../runners/oci-runtimes.ts";
 import type { User } from "../runners/ways.ts";
+import { attachedTo } from "../runners/running-child.ts";
+import { samePaths } from "../runners/same-paths.ts";
 import { environmentOf } from "./environment.ts";
-import { noContainers, NOT_STARTED, processesClosed } from "./failures.ts";
+import { noContainers, NOT_STARTED, notStarted, processesClosed } from "./failures.ts";
 import { Family } from "./family.ts";
 import { ProcessFigures, type ProcessReport } from "./figures.ts";
 import { OutputPace, PluginLog } from "./output.ts";
@@ -89,6 +92,8 @@ export interface ProcessParts {
   readonly log: Log;
   /** For programs with an image; null where none are run. */
   readonly containers: ContainerRunner | null;
+  /** What runs already, by the name of a plugin: it is never started here. Default: none. */
+  readonly attached?: ReadonlyMap<string, Attachment>;
   /** Of handshakes. Default: a minute, and 15 s for one that is only asked what it is. */
   readonly startsWithin?: Nanos;
   /** How long a start that is not done holds up others. Default two seconds. */
@@ -108,6 +113,8 @@ export class PluginProcesses implements Processes, PluginFiles {
   /** Programs of which new processes are made beside these. */
   readonly #old = new Set<Family>();
   readonly #probes = new Set<StartedProcess>();
+  /** By name. */
+  readonly #attached = new Map<string, Promise<StartedProcess>>();
   readonly figures = new ProcessFigures();
   #run: RunFolder | null = null;
   #runner: Promise<Runner> | null = null;
@@ -147,7 +154,11 @@ export class PluginProcesses implements Processes, PluginFiles {
     await Promise.all([
       ...families.map((family) => family.stop()),
       ...[...this.#probes].map((probe) => probe.stop()),
+      ...[...this.#attached.values()].map((one) =>
+        one.then((started) => started.stop()).catch(() => {}),
+      ),
     ]);
+    this.#attached.clear();
     this.#families.clear();
     this.#old.clear();
     await this.#run?.close();
@@ -178,7 +189,11 @@ export class PluginProcesses implements Processes, PluginFiles {
     const give = () => void started.stop();
     signal.addEventListener("abort", give, { once: true });
     try {
-      return await askWhatItIs(started, program.type, this.#newId());
+      const report = await askWhatItIs(started, program.type, this.#newId());
+      // One that was started by its cookie is what that is for.
+      if (started.isAttached && program.type !== "database" && report.kind === null)
+        throw notStarted(program.name, "it does not say that it is an engine");
+      return report;
     } finally {
       signal.removeEventListener("abort", give);
       await started.stop();
@@ -276,6 +291,8 @@ export class PluginProcesses implements Processes, PluginFiles {
   async #startNow(program: Program, isProbe: boolean): Promise<StartedProcess> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
+    const attached = this.#parts.attached?.get(program.name);
+    if (attached !== undefined) return await this.#attach(program, attached);
     const { settings, clock, random, children, startsWithin } = this.#parts;
     const runner = await this.#runnerFor(program);
     const copy =
@@ -290,16 +307,8 @@ export class PluginProcesses implements Processes, PluginFiles {
       await place.remove();
       await copy?.release();
     };
-    const pace = new OutputPace(this.#parts);
     const counts = this.figures.of(program.name);
-    const log = new PluginLog({
-      log: this.#log,
-      name: program.name,
-      pace,
-      clock,
-      isProbe,
-      dropped: (lines) => (counts.droppedLines += lines),
-    });
+    const { pace, log } = this.#outputOf(program, isProbe);
     try {
       const own = makeCertificate({ clock, random });
       const translation = runner.translation(place.folders);
@@ -335,6 +344,7 @@ export class PluginProcesses implements Processes, PluginFiles {
         folders: place.folders,
         translation,
         own,
+        attached: null,
         protocols,
         within: startsWithin ?? (isProbe ? PROBES_WITHIN : STARTS_WITHIN),
         pace,
@@ -343,12 +353,7 @@ export class PluginProcesses implements Processes, PluginFiles {
         mayShare: !settings.withoutMultiplexing.includes(program.name),
         signal,
         times: isProbe ? null : counts,
-        trouble: (path, error) =>
-          this.#log.warn("a call of a plugin failed inside the server", {
-            plugin: program.name,
-            call: path,
-            cause: describe(error),
-          }),
+        trouble: (path, error) => this.#failedInside(program, path, error),
       });
       void started.ended.then(({ cause, isWanted }) => {
         if (!isWanted) this.#crashed(program, cause, log);
@@ -367,6 +372,86 @@ export class PluginProcesses implements Processes, PluginFiles {
       await remove();
       throw isProbe && last !== "" ? withOutput(error, last) : error;
     }
+  }
+
+  /** The same one for all who want it, over the one connection that there is as long as it runs. */
+  async #attach(program: Program, attached: Attachment): Promise<StartedProcess> {
+    const { name } = program;
+    let attaching = this.#attached.get(name);
+    if (attaching === undefined) {
+      attaching = this.#attachNow(program, attached);
+      this.#attached.set(name, attaching);
+      const gone = () => void this.#attached.delete(name);
+      void attaching.then(({ ended }) => ended.then(gone), gone);
+    }
+    const started = await attaching;
+    if (started.take()) return started;
+    throw notStarted(name, "the process that is debugged serves one mount, and does so already");
+  }
+
+  async #attachNow(program: Program, attached: Attachment): Promise<StartedProcess> {
+    const { children, startsWithin } = this.#parts;
+    const { pid, address, protocol } = attached;
+    const place = await (this.#run ?? this.#newRun()).place(false);
+    const remove = async () => await place.remove().catch((error: unknown) => this.#left(error));
+    const { pace, log } = this.#outputOf(program, false);
+    try {
+      const started = await StartedProcess.start({
+        name: program.name,
+        runner: "attached",
+        world: this.#world,
+        running: attachedTo(attached, children),
+        folders: place.folders,
+        translation: samePaths(place.folders),
+        own: null,
+        attached,
+        protocols: program.type === "database" ? DATABASE_PROTOCOLS : ENGINE_PROTOCOLS,
+        within: startsWithin ?? STARTS_WITHIN,
+        pace,
+        log,
+        isForOthers: false,
+        mayShare: true,
+        signal: this.#closing.signal,
+        times: this.figures.of(program.name),
+        trouble: (path, error) => this.#failedInside(program, path, error),
+      });
+      this.#log.info("a plugin that runs already is attached to", {
+        plugin: program.name,
+        pid,
+        protocol,
+      });
+      void started.ended.then(({ cause, isWanted }) => {
+        if (!isWanted) this.#crashed(program, cause, log);
+        void remove();
+      });
+      return started;
+    } catch (error) {
+      await remove();
+      if (!(error instanceof Failure)) throw error;
+      const hint = `process ${pid} is to answer at ${address}: where it was started anew, so is the server, with what it prints now`;
+      throw notStarted(program.name, `${error.message}; ${hint}`, { cause: error });
+    }
+  }
+
+  #outputOf(program: Program, isProbe: boolean): { pace: OutputPace; log: PluginLog } {
+    const { clock } = this.#parts;
+    const pace = new OutputPace(this.#parts);
+    const counts = this.figures.of(program.name);
+    const dropped = (lines: number) => (counts.droppedLines += lines);
+    const log = new PluginLog({
+      log: this.#log,
+      name: program.name,
+      pace,
+      clock,
+      isProbe,
+      dropped,
+    });
+    return { pace, log };
+  }
+
+  #failedInside({ name: plugin }: Program, call: string, error: unknown): void {
+    const cause = describe(error);
+    this.#log.warn("a call of a plugin failed inside the server", { plugin, call, cause });
   }
 
   #crashed(program: Program, cause: string, log: PluginLog): void {

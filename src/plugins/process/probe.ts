@@ -5,7 +5,7 @@ import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { backend, BackendType, version } from "@holdfast/plugin-sdk/wire/backend";
-import type { PluginType, ProbeReport } from "../ports.ts";
+import type { Offered, PluginType, ProbeReport } from "../ports.ts";
 import type { StartedProcess } from "./started-process.ts";
 
 const WITHIN: Nanos = 5n * SECOND;
@@ -17,10 +17,23 @@ export async function askWhatItIs(
 ): Promise<ProbeReport> {
   const channel = process.calls.of(process.isShared ? id : null);
   if (type === "database") return { version: await versionOf(channel), kind: null };
+  if (process.isAttached) {
+    // Some say so before anything is set up, and whoever debugs them sees nothing of it.
+    const kind = await kindOf(channel);
+    if (kind !== null) return { version: await versionOf(channel), kind };
+  }
   const offered = await process.offer(serviceTable([]));
   const request = { brokerId: offered.id, config: new Map<string, string>(), backendUuid: id };
   await orUnknown(callUnary(channel, backend.setup, request, { timeout: WITHIN }));
-  return { version: await versionOf(channel), kind: await kindOf(channel) };
+  const report = { version: await versionOf(channel), kind: await kindOf(channel) };
+  if (process.isAttached) await leftAsItWas(channel, offered);
+  return report;
+}
+
+/** Of one that goes on when it was asked. */
+async function leftAsItWas(channel: Channel, offered: Offered): Promise<void> {
+  await callUnary(channel, backend.cleanup, {}, { timeout: WITHIN }).catch(() => {});
+  await offered.close();
 }
 
 async function versionOf(channel: Channel): Promise<string> {

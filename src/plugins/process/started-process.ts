@@ -25,7 +25,7 @@ import {
   STDERR,
   stdio,
 } from "@holdfast/plugin-sdk/wire/processes";
-import type { Offered, ProcessEnd } from "../ports.ts";
+import type { Attachment, Offered, ProcessEnd } from "../ports.ts";
 import type { Exit, Folders, Running, Translation } from "../runners/runner.ts";
 import { Broker } from "./broker.ts";
 import { Calls, MAX_CALL_BYTES } from "./calls.ts";
@@ -50,7 +50,11 @@ export interface StartedParts {
   readonly running: Running;
   readonly folders: Folders;
   readonly translation: Translation;
-  readonly own: OneTimeCertificate;
+  /** Null of one that was attached to: it speaks without TLS. */
+  readonly own: OneTimeCertificate | null;
+  /** It runs already, and is somebody else's: it says nothing, is never told to end, and its connection stays until nobody wants any
+   *  plugin any more, since libraries take no second one for what they are offered. Null: we have started it. */
+  readonly attached: Attachment | null;
   readonly protocols: readonly number[];
   /** From its start to its line. */
   readonly within: Nanos;
@@ -89,6 +93,8 @@ export class StartedProcess {
   #end: StartedEnd | null = null;
   #protocol = 0;
   #isShared = false;
+  /** Whether somebody has it who has not let it go. */
+  #isTaken = false;
 
   private constructor(parts: StartedParts) {
     this.#parts = parts;
@@ -145,6 +151,17 @@ export class StartedProcess {
     return this.#isShared;
   }
 
+  get isAttached(): boolean {
+    return this.#parts.attached !== null;
+  }
+
+  /** Of one that was attached to: whether it has room for one more. */
+  take(): boolean {
+    const isFree = this.#isShared || !this.#isTaken;
+    this.#isTaken = true;
+    return isFree;
+  }
+
   get end(): StartedEnd | null {
     return this.#end;
   }
@@ -168,13 +185,16 @@ export class StartedProcess {
 
   /** In order: it is told, has its time, and is ended. */
   async stop(): Promise<void> {
-    const { running, world } = this.#parts;
+    const { running, world, signal } = this.#parts;
+    this.#isTaken = false;
+    if (this.isAttached && !signal.aborted) return;
     this.#cause ??= "it was stopped";
     this.#isWanted = true;
     const timer = world.timers.after(STOPS_WITHIN, () => running.kill());
     await this.#broker?.close();
     const session = this.#session;
-    if (session?.isOpen === true) {
+    if (this.isAttached) running.kill(); // which lets go of it
+    else if (session?.isOpen === true) {
       // It often ends before it answers.
       const shutdown = callUnary(session, controller.shutdown, {}, { timeout: STOPS_WITHIN });
       void shutdown.catch(() => {});
@@ -185,7 +205,39 @@ export class StartedProcess {
   }
 
   async #begin(): Promise<void> {
-    const { running, protocols, folders, translation, own, world, name } = this.#parts;
+    const { world, name } = this.#parts;
+    const { path, pair } = this.#isThere() ?? (await this.#shakenHands());
+    const session = await this.#connect(path, pair);
+    const calls = new Calls({
+      channel: session,
+      clock: world.clock,
+      suspect: () => void this.#askHealth(),
+      over: this.#ended.promise,
+      took: (seconds) => this.#parts.times?.requests.observe(seconds),
+    });
+    this.#calls = calls;
+    await this.#healthy(session);
+    this.#openBroker(session, pair);
+    void this.#readStdio(session);
+    this.#isShared = this.#parts.mayShare && (await this.#multiplexes(session));
+    if (this.#cause !== null) throw notStarted(name, this.#cause);
+  }
+
+  /** Where it is, if it runs already. */
+  #isThere(): { readonly path: string; readonly pair: null } | null {
+    const { attached, protocols, name } = this.#parts;
+    if (attached === null) return null;
+    const { protocol, address } = attached;
+    if (!protocols.includes(protocol)) {
+      const ours = protocols.join(" and ");
+      throw notStarted(name, `it speaks version ${protocol}, and the server ${ours}`);
+    }
+    this.#protocol = protocol;
+    return { path: address, pair: null };
+  }
+
+  async #shakenHands(): Promise<{ readonly path: string; readonly pair: Pair }> {
+    const { running, protocols, folders, translation, own, name } = this.#parts;
     const shake = await this.#line();
     readPaced(running.stdout, this.#parts.pace, () => {}); // for ever, and thrown away
     running.stdout.resume();
@@ -207,27 +259,13 @@ export class StartedProcess {
     if (path === null || !path.startsWith(`${folders.own}/`)) {
       throw notStarted(name, "the socket that it names lies outside of the folder that is its own");
     }
-    if (said.certificate === null) {
+    if (own === null || said.certificate === null) {
       throw notStarted(
         name,
         "it has no certificate: it must be built to speak TLS with who starts it (AutoMTLS)",
       );
     }
-    const pair = { own, theirs: said.certificate };
-    const session = await this.#connect(path, pair);
-    const calls = new Calls({
-      channel: session,
-      clock: world.clock,
-      suspect: () => void this.#askHealth(),
-      over: this.#ended.promise,
-      took: (seconds) => this.#parts.times?.requests.observe(seconds),
-    });
-    this.#calls = calls;
-    await this.#healthy(session);
-    this.#openBroker(session, pair);
-    void this.#readStdio(session);
-    this.#isShared = this.#parts.mayShare && (await this.#multiplexes(session));
-    if (this.#cause !== null) throw notStarted(name, this.#cause);
+    return { path, pair: { own, theirs: said.certificate } };
   }
 
   /** The first line; throws where none comes. */
@@ -249,7 +287,7 @@ export class StartedProcess {
     return first.length > MAX_LINE ? first.slice(0, MAX_LINE) : first;
   }
 
-  async #connect(path: string, pair: Pair): Promise<ClientSession> {
+  async #connect(path: string, pair: Pair | null): Promise<ClientSession> {
     const { world } = this.#parts;
     const late = new AbortController();
     const timer = world.timers.after(ANSWERS_WITHIN, () =>
@@ -300,7 +338,7 @@ export class StartedProcess {
     }
   }
 
-  #openBroker(session: ClientSession, pair: Pair): void {
+  #openBroker(session: ClientSession, pair: Pair | null): void {
     const { world, folders, isForOthers, translation, pace, trouble } = this.#parts;
     this.#broker = new Broker({
       channel: session,

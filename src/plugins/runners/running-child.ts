@@ -1,7 +1,9 @@
 // A process of this machine, as a runner hands it on.
 
+import { Readable } from "node:stream";
 import type { Child, ChildProcesses } from "@holdfast/shared/world";
-import type { Kept, Running } from "./runner.ts";
+import type { Attachment } from "../ports.ts";
+import type { Exit, Kept, Running } from "./runner.ts";
 
 /** Recorded before anybody hears of it; where that cannot be done it does not go on. */
 export async function runningChild(
@@ -27,6 +29,19 @@ export async function runningChild(
       if (!isOver) child.killGroup();
     },
     memory: () => (isOver ? null : memoryOf(children, pid)),
+  };
+}
+
+/** One that somebody else has started, in a debugger say, and ends: what it prints is not ours to read, and to kill it is to let go of it. */
+export function attachedTo({ pid }: Attachment, children: Pick<ChildProcesses, "look">): Running {
+  const { promise: exited, resolve } = Promise.withResolvers<Exit>();
+  return {
+    pid,
+    stdout: Readable.from([]),
+    stderr: Readable.from([]),
+    exited,
+    kill: () => resolve({ code: null, signal: null }),
+    memory: () => children.look(pid)?.memory ?? null,
   };
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Log } from "@holdfast/shared/log";
 import type { World } from "@holdfast/shared/world";
 import type { Config } from "../../config/config.ts";
+import type { Attachment } from "../../plugins/ports.ts";
 import { ProcessesAtNeed, type RunningProcesses } from "../../plugins/processes-at-need.ts";
 import { pluginUserUnknown } from "../failures.ts";
 
@@ -20,6 +21,8 @@ export interface PluginProcessParts {
   readonly log: Log;
   /** The server's own. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of development mode. */
+  readonly attached: ReadonlyMap<string, Attachment>;
 }
 
 export function pluginProcesses(parts: PluginProcessParts): ProcessesAtNeed {
@@ -44,7 +47,7 @@ function temporaryOf({ config, environment }: PluginProcessParts): string {
 }
 
 async function make(parts: PluginProcessParts, temporary: string): Promise<RunningProcesses> {
-  const { config, world, log, environment } = parts;
+  const { config, world, log, environment, attached } = parts;
   const { plugins, directories } = config;
   const [{ PluginProcesses }, { containersOf }, { SystemChildProcesses }, { SystemProgramFiles }] =
     await Promise.all([
@@ -79,6 +82,7 @@ async function make(parts: PluginProcessParts, temporary: string): Promise<Runni
     env: environment,
     machine: { platform: process.platform, arch: process.arch },
     log,
+    attached,
     containers: containersOf({
       files,
       children,

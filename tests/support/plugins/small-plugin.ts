@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { connect as connectUnix } from "node:net";
+import { connect as connectUnix, createServer as createPlainServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
@@ -18,7 +18,12 @@ import { ServerSession } from "@holdfast/shared/grpc/server-session";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { Sweep } from "@holdfast/shared/sweep";
 import { makeCertificate, pemOf } from "@holdfast/plugin-sdk/wire/certificate";
-import { chooseProtocol, Variable, writeHandshake } from "@holdfast/plugin-sdk/wire/handshake";
+import {
+  chooseProtocol,
+  Variable,
+  writeHandshake,
+  writeReattach,
+} from "@holdfast/plugin-sdk/wire/handshake";
 import { AUTHORITY, PLUGIN_LIMITS } from "@holdfast/plugin-sdk/wire/limits";
 import { backend, BackendType, version } from "@holdfast/plugin-sdk/wire/backend";
 import {
@@ -70,12 +75,14 @@ const clock = new SystemClock();
 const timers = new SystemTimers();
 const world = { clock, timers, sweep: new Sweep(clock, timers) };
 const own = makeCertificate({ clock, random: new SystemRandom() });
-const host = new X509Certificate(env[Variable.certificate] ?? "");
+/** Somebody debugs it: it is attached to, without TLS. */
+const isDebugged = options.has("--test-mode");
+const host = isDebugged ? null : new X509Certificate(env[Variable.certificate] ?? "");
 const folder = env[Variable.socketDirectory] ?? env["TMPDIR"] ?? "";
 const tls = {
   key: own.keyPem,
   cert: own.certificatePem,
-  ca: pemOf(host.raw),
+  ...(host === null ? {} : { ca: pemOf(host.raw) }),
   ALPNProtocols: ["h2"],
   servername: options.has("--old-library") ? "unused" : AUTHORITY,
 };
@@ -94,9 +101,10 @@ async function addressOf(id: number): Promise<string> {
 
 async function reach(id: number): Promise<ClientSession> {
   const path = await addressOf(id);
-  const socket = connect({ socket: connectUnix({ path }), ...tls });
+  const raw = connectUnix({ path });
+  const socket = isDebugged ? raw : connect({ socket: raw, ...tls });
   await new Promise<void>((resolve, reject) =>
-    socket.once("secureConnect", resolve).once("error", reject),
+    socket.once(isDebugged ? "connect" : "secureConnect", resolve).once("error", reject),
   );
   return new ClientSession(socket, AUTHORITY, world, PLUGIN_LIMITS);
 }
@@ -210,20 +218,29 @@ const table = serviceTable<null>([
 ]);
 
 const path = join(folder, "plugin1");
+if (isDebugged) {
+  createPlainServer((socket) => {
+    new ServerSession(socket, world, { table, peer: null, limits: PLUGIN_LIMITS });
+  }).listen({ path }, () => {
+    console.log(writeReattach("small", { protocol: 5, pid: process.pid, address: path }));
+  });
+}
 const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false }, (socket) => {
   socket.on("error", () => {});
-  if (!socket.getPeerX509Certificate()?.raw.equals(host.raw)) return void socket.destroy();
+  if (!socket.getPeerX509Certificate()?.raw.equals(host?.raw ?? Buffer.alloc(0)))
+    return void socket.destroy();
   const session = new ServerSession(socket, world, { table, peer: null, limits: PLUGIN_LIMITS });
   void session.closed.then(() => {
     if (!options.has("--deaf")) process.exit(0);
   });
 });
-server.listen({ path }, () => {
-  const certificate = options.has("--other-certificate")
-    ? makeCertificate({ clock, random: new SystemRandom() }).certificate
-    : own.certificate;
-  const protocol = chooseProtocol(env[Variable.protocols], [5, 6]);
-  console.log(
-    writeHandshake({ protocol, network: "unix", address: path, certificate, multiplexes: null }),
-  );
-});
+if (!isDebugged)
+  server.listen({ path }, () => {
+    const certificate = options.has("--other-certificate")
+      ? makeCertificate({ clock, random: new SystemRandom() }).certificate
+      : own.certificate;
+    const protocol = chooseProtocol(env[Variable.protocols], [5, 6]);
+    console.log(
+      writeHandshake({ protocol, network: "unix", address: path, certificate, multiplexes: null }),
+    );
+  });
