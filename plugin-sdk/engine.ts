@@ -38,6 +38,12 @@ export interface EngineType<E> {
   /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
    *  engine is then opened anew. Default: options are fixed when it is mounted. */
   readonly canChangeOptions?: (before: EngineOptions, after: EngineOptions) => string | null;
+  /** The same where an opened engine alone knows: asked before, both as they were given. Default: nobody is asked. */
+  readonly mayChangeOptions?: (
+    engine: E,
+    before: EngineOptions,
+    after: EngineOptions,
+  ) => Promise<string | null>;
   /** Also over the data of a loaded snapshot, beside the mount: there storage refuses every write, and nobody outside is
    *  reached. Endpoints declare whether they are answered from one (`fromSnapshot`, `recovers`). */
   readonly open: (needs: EngineNeeds) => E | Promise<E>;

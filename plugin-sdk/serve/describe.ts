@@ -6,6 +6,7 @@ import { inAuth } from "@holdfast/shared/endpoint/auth";
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { Field, Member } from "@holdfast/shared/endpoint/field";
 import { formOf } from "@holdfast/shared/endpoint/field-form";
+import { describe, Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { EngineOptions, EngineType } from "../engine.ts";
 import { mapOf } from "../wire/own-caller.ts";
@@ -16,13 +17,15 @@ import {
   type Doing,
   SDK_VERSION,
 } from "../wire/plugin-service.ts";
-import { notServed } from "./failures.ts";
+import { NOT_SERVED, notServed } from "./failures.ts";
 
 export function descriptionOf<E>(
   type: EngineType<E>,
   options: EngineOptions,
   local: boolean,
 ): Description {
+  const unserved = ONLY_BUILT_IN.find((one) => type[one] !== undefined);
+  if (unserved !== undefined) throw notServed("of the engine", unserved);
   const kept = type.checkOptions(options, { local });
   const { secrets = {}, undo = {}, minUndoAge = null, jobDeadline = null } = type;
   return {
@@ -43,9 +46,70 @@ export function descriptionOf<E>(
     minUndoAge,
     jobDeadline,
     does: doneBy(type),
-    canChangeOptions: type.canChangeOptions !== undefined,
     sdk: SDK_VERSION,
   };
+}
+
+/** What it declares that only a built-in engine can, in words; null: nothing, as far as its options are none. */
+export function unservedOf<E>(type: EngineType<E>): string | null {
+  try {
+    descriptionOf(type, {}, false);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Failure)) return describe(error);
+    return error.code === NOT_SERVED ? error.message : null; // it may be that it needs options
+  }
+}
+
+/** Of a type: what only the server itself can ask, or do with it. */
+const ONLY_BUILT_IN = [
+  "sorts",
+  "closed",
+  "running",
+  "plugins",
+  "reloadPlugin",
+  "trouble",
+  "triesAgain",
+  "described",
+  "mayChangeOptions",
+] as const satisfies readonly (keyof EngineType<unknown>)[];
+
+/** Of an endpoint, with what it is where nothing is said: nobody who declares another one is to think that it holds. */
+const ALWAYS_SO = {
+  rootOnly: false,
+  answers: "unsealed",
+  everywhere: false,
+  onDrSecondary: false,
+  refusedOnDrSecondary: null,
+  audited: true,
+  rateLimited: true,
+  unwraps: false,
+  forMonitoring: false,
+  inAnyState: false,
+  bodyStream: null,
+  longBody: null,
+  implied: null,
+  places: null,
+  sentOn: null,
+  help: null,
+} as const satisfies Partial<Endpoint<unknown>>;
+
+/** Why options cannot be changed so, in the words of a type that is built in; null: they can. */
+export function whyNotChanged<E>(
+  type: EngineType<E>,
+  before: EngineOptions,
+  after: EngineOptions,
+  local: boolean,
+): string | null {
+  const [had, has] = [before, after].map((options) => type.checkOptions(options, { local }));
+  if (had === undefined || has === undefined || isSame(had, has)) return null;
+  if (type.canChangeOptions === undefined) return "they are fixed when it is mounted";
+  return type.canChangeOptions(had, has);
+}
+
+function isSame(some: EngineOptions, others: EngineOptions): boolean {
+  const names = new Set([...Object.keys(some), ...Object.keys(others)]);
+  return [...names].every((name) => some[name] === others[name]);
 }
 
 function doneBy<E>(type: EngineType<E>): Doing[] {
@@ -65,8 +129,11 @@ function doneBy<E>(type: EngineType<E>): Doing[] {
 
 function endpointOf<E>(endpoint: Endpoint<E>): DescribedEndpoint {
   const { belongs, output } = endpoint;
-  if (endpoint.implied !== null) throw notServed(endpoint.name, "implied");
-  if (endpoint.bodyStream !== null) throw notServed(endpoint.name, "bodyStream");
+  for (const [what, usual] of Object.entries(ALWAYS_SO)) {
+    if (endpoint[what as keyof typeof ALWAYS_SO] !== usual) {
+      throw notServed(`endpoint ${endpoint.name}`, what);
+    }
+  }
   return {
     name: endpoint.name,
     method: endpoint.method,
@@ -93,6 +160,7 @@ function endpointOf<E>(endpoint: Endpoint<E>): DescribedEndpoint {
     fields: Object.entries(endpoint.input).map(([key, field]) => fieldOf(key, field)),
     output: JSON.stringify(output.schema),
     answersInAuth: output === inAuth,
+    recovers: endpoint.recovers !== null,
   };
 }
 
@@ -107,7 +175,7 @@ function accessOf(name: string, access: Access): string {
       return access.sudo ? "sudo" : "capability";
     case "ceremony":
     case "drOperation":
-      throw notServed(name, `access ${access.kind}`);
+      throw notServed(`endpoint ${name}`, `access ${access.kind}`);
   }
 }
 

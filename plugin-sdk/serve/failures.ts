@@ -47,11 +47,13 @@ export function needsTransactions(): Failure {
   return new Failure("unsupported", "plugin-host-without-transactions", message);
 }
 
+export const NOT_SERVED = "plugin-declaration-unsupported";
+
 /**
  * @code plugin-declaration-unsupported A plugin declares what only a built-in engine can.
  * @remedy Tell whoever made the plugin; the text names the declaration.
  */
-export function notServed(name: string, what: string): Failure {
-  const message = `endpoint ${name}: ${what} is for engines that are built in`;
-  return new Failure("invalid", "plugin-declaration-unsupported", message);
+export function notServed(where: string, what: string): Failure {
+  const message = `${where}: ${what} is for engines that are built in`;
+  return new Failure("invalid", NOT_SERVED, message);
 }

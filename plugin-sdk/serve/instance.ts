@@ -156,6 +156,29 @@ export class Instance<E> {
     return this.#opened.routed.belongs(request, signal);
   }
 
+  /** `reach`: what is served over what the mount had stored then. */
+  async recovers(
+    request: WireRequest,
+    reach: () => Promise<ClientSession>,
+    signal: AbortSignal,
+  ): Promise<JsonObject | null> {
+    await this.#facts.atLeast(request.own?.factsVersion ?? 0n);
+    const { routed } = this.#opened;
+    const host = await reach();
+    let held: Instance<E>;
+    try {
+      held = await Instance.open(this.#parts, host);
+    } catch (error) {
+      host.destroy();
+      throw error;
+    }
+    try {
+      return await routed.recovers(request, held.engine, signal);
+    } finally {
+      await held.close();
+    }
+  }
+
   invalidate(key: string): void {
     this.#parts.type.invalidate?.(this.engine, [key]);
   }

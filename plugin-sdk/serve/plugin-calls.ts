@@ -13,7 +13,7 @@ import { failureToWire } from "../wire/own-failure.ts";
 import { mapOf, recordOf } from "../wire/own-caller.ts";
 import { pluginService } from "../wire/plugin-service.ts";
 import { MULTIPLEX_ID } from "../wire/processes.ts";
-import { descriptionOf } from "./describe.ts";
+import { descriptionOf, whyNotChanged } from "./describe.ts";
 import { unsupportedOperation } from "./failures.ts";
 import { Instance, objectIn, setupError } from "./instance.ts";
 import { processServices } from "./process-services.ts";
@@ -115,9 +115,24 @@ export class Services<E> {
           return { ...empty, failure: failureOf(error) };
         }
       }),
-      serveUnary(pluginService.canChangeOptions, async ({ before, after }) => ({
-        refusal: type.canChangeOptions?.(recordOf(before), recordOf(after)) ?? null,
-      })),
+      serveUnary(pluginService.canChangeOptions, async ({ before, after, local }) => {
+        try {
+          const refusal = whyNotChanged(type, recordOf(before), recordOf(after), local);
+          return { failure: null, refusal };
+        } catch (error) {
+          return { failure: failureOf(error), refusal: null };
+        }
+      }),
+      serveUnary(pluginService.recovers, async ({ request, heldId }, call) => {
+        try {
+          if (request === null) throw unsupportedOperation();
+          const reach = () => this.#parts.reach(heldId);
+          const body = await this.#of(call).recovers(request, reach, call.signal);
+          return { failure: null, body: body === null ? null : JSON.stringify(body) };
+        } catch (error) {
+          return { failure: failureOf(error), body: null };
+        }
+      }),
       serveUnary(pluginService.belongs, async ({ request }, call) => {
         try {
           if (request === null) throw unsupportedOperation();

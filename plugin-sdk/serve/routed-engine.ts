@@ -89,6 +89,13 @@ export class RoutedEngine<E> {
     return (await endpoint.belongs?.(input.read(MEANING).input, context)) ?? "";
   }
 
+  /** `held`: the engine over what the mount had stored then. */
+  async recovers(request: WireRequest, held: E, signal: AbortSignal): Promise<JsonObject | null> {
+    const { endpoint, values, context } = this.#find({ ...request, operation: "update" }, signal);
+    if (endpoint.recovers === null) throw unsupportedOperation();
+    return await endpoint.recovers(held, values, context);
+  }
+
   #find(request: WireRequest, signal: AbortSignal) {
     const [method, operation] = METHODS.get(request.operation) ?? [];
     if (method === undefined || operation === undefined) throw unsupportedOperation();
@@ -154,7 +161,7 @@ export class RoutedEngine<E> {
         if (own !== null && exists === creates) throw new FoundOtherwise(exists);
       },
       creates: async () => creates,
-      issues: () => {}, // the server counts what it is given
+      issues: async () => void (await ask("issues")),
       pace: ownPace({ clock, timers }),
       remote: {
         address: request.connection?.remoteAddress ?? "",

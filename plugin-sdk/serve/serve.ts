@@ -6,6 +6,7 @@ import { ClientSession } from "@holdfast/shared/grpc/client-session";
 import type { EngineType } from "../engine.ts";
 import { ENGINE_COOKIE, ENGINE_PROTOCOLS } from "../wire/handshake.ts";
 import { AUTHORITY, PLUGIN_LIMITS } from "../wire/limits.ts";
+import { unservedOf } from "./describe.ts";
 import { reach } from "./door.ts";
 import { Numbered } from "./numbered.ts";
 import { timers } from "./own-world.ts";
@@ -25,7 +26,8 @@ Register it and mount it:
 export async function serve<E>(type: EngineType<E>): Promise<void> {
   if (process.argv[2] === ABOUT) {
     const { type: name, kind, version } = type;
-    writeSync(1, `${JSON.stringify({ type: name, kind, version })}\n`);
+    const refused = unservedOf(type);
+    writeSync(1, `${JSON.stringify({ type: name, kind, version, refused })}\n`);
     process.exit(0);
   }
   await runPlugin({

@@ -168,7 +168,7 @@ export class TestedEngine<E> {
       mightEver: async (capability, where) => may?.(capability, where) ?? true,
       confirmExists: () => {},
       creates: async () => false,
-      issues: () => {},
+      issues: async () => {},
       pace: ownPace(this.parts.world),
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       signal,

@@ -204,7 +204,7 @@ export const hostService = {
     "/holdfast.Host/Ask",
     message({
       number: uint64(1),
-      what: text(2), // may, mightEver, isPrivileged or allow
+      what: text(2), // may, mightEver, isPrivileged, issues or allow
       capability: text(3),
       path: text(4),
       fields: maybe(text(5)), // JSON

@@ -14,7 +14,7 @@ import {
   uint32,
 } from "@holdfast/shared/grpc/message";
 import { method } from "@holdfast/shared/grpc/method";
-import { handleRequestArgs } from "./backend-messages.ts";
+import { handleRequestArgs, request } from "./backend-messages.ts";
 import { nothing } from "./known-types.ts";
 import { LARGE, MANY } from "./limits.ts";
 import { wireFailure } from "./own-failure.ts";
@@ -77,6 +77,8 @@ const describedEndpoint = message({
   output: text(24), // JSON of a schema
   /** It answers with a token that was made, and with nothing else. */
   answersInAuth: flag(25),
+  /** Recovers answers for it. */
+  recovers: flag(26),
 });
 export type DescribedEndpoint = MessageOf<typeof describedEndpoint>;
 
@@ -98,7 +100,6 @@ const description = message({
   jobDeadline: maybe(int64(12)),
   /** Which of the methods below do anything. */
   does: texts(13),
-  canChangeOptions: flag(14),
   sdk: uint32(16), // of this service
 });
 export type Description = MessageOf<typeof description>;
@@ -123,11 +124,12 @@ export const pluginService = {
     description,
     LARGE,
   ),
+  /** Both as they were given. */
   canChangeOptions: method(
     "unary",
     "/holdfast.Plugin/CanChangeOptions",
-    message({ before: textMap(1), after: textMap(2) }),
-    message({ refusal: maybe(text(1)) }),
+    message({ before: textMap(1), after: textMap(2), local: flag(3) }),
+    message({ refusal: maybe(text(1)), failure: part(2, wireFailure) }),
   ),
   /** Where what a request writes belongs. */
   belongs: method(
@@ -135,6 +137,15 @@ export const pluginService = {
     "/holdfast.Plugin/Belongs",
     handleRequestArgs,
     message({ failure: part(1, wireFailure), belongs: text(2) }),
+    LARGE,
+  ),
+  /** The body that writes again what the path held in a loaded snapshot; none where that was nothing. `heldId`: of a service of the host,
+   *  as that of a mount is, over what the mount had stored. */
+  recovers: method(
+    "unary",
+    "/holdfast.Plugin/Recovers",
+    message({ request: part(1, request), heldId: uint32(2) }),
+    message({ failure: part(1, wireFailure), body: maybe(text(2)) }), // JSON
     LARGE,
   ),
   /** Success: the host removes the record. */

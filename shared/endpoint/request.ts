@@ -167,7 +167,7 @@ export interface EngineRequest extends Waiting {
   creates(): Promise<boolean>;
   /** It is about to make a secret that ends, though its endpoint does not say so (`issues`): refused where a quota on their number is
    *  full, and where the caller's token ends with this request. */
-  issues(): void;
+  issues(): Promise<void>;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */
   header(name: string): string | undefined;

@@ -154,7 +154,7 @@ export class HandlerContext implements RequestContext {
     return (await capabilityOn(this.#state, this)) === "create";
   }
 
-  issues(): void {
+  async issues(): Promise<void> {
     this.#judges.admitLease(this.#state, this);
   }
 

@@ -17,7 +17,7 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/req
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { Concern, ConcernKind } from "@holdfast/plugin-sdk/concern";
-import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { EngineOptions, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import type { Job } from "../house/room.ts";
 import { orphansApi } from "./api/api-orphans.ts";
@@ -446,6 +446,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
       await this.#changeVersion(mount, this.#types.chosenVersion(record, version), change);
     } else {
       if (type !== null) checkVersion(type, version);
+      if (options !== undefined) await askForOptions(mount, options);
       await this.#change(mount, change);
     }
     if (options === undefined) return;
@@ -666,4 +667,12 @@ function fixedView(record: MountRecord): MountView {
 function asNotStarted(error: unknown): unknown {
   const isCause = error instanceof Failure && TRANSIENT.has(error.kind);
   return isCause ? failures.pluginNotStarted(describe(error), error.texts) : error;
+}
+
+/** Engines in other processes say themselves what they may go on with; one that is not there is not asked. */
+async function askForOptions({ type, record, opened }: Mount, options: EngineOptions) {
+  if (opened === null || type?.mayChangeOptions === undefined) return;
+  const after = { ...record.options, ...options };
+  const why = await type.mayChangeOptions(opened.ref.engine, record.options, after);
+  if (why !== null) throw failures.optionsFixed(why);
 }

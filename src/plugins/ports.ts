@@ -170,6 +170,13 @@ export interface ForeignEngine {
   /** To its instance, which is started again where it is gone; what was written to one that ended is not sent again. Throws a Failure: why
    *  there is no answer, or the reason of the signal. */
   call<Q, A>(method: Method<"unary", Q, A>, request: Q, how?: ForeignCall): Promise<A>;
+  /** The same, while it reaches these services as well: by the number that the request is made with. */
+  callOffering<Q, A>(
+    services: ServiceTable<null>,
+    method: Method<"unary", Q, A>,
+    request: (id: number) => Q,
+    how?: ForeignCall,
+  ): Promise<A>;
 }
 
 export interface ForeignCall {
@@ -203,6 +210,7 @@ export interface OwnPlugin {
       | "jobDeadline"
       | "lead"
       | "leave"
+      | "mayChangeOptions"
       | "metrics"
       | "minUndoAge"
       | "periodic"

@@ -31,7 +31,7 @@ export const CONTEXT: RequestContext = {
   mightEver: async () => false,
   confirmExists: () => {},
   creates: async () => false,
-  issues: () => {},
+  issues: async () => {},
   pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },

@@ -140,7 +140,7 @@ export class TestedEngine<E> {
       mightEver: async (capability, where) => mightEver?.(capability, where) ?? true,
       confirmExists: () => {},
       creates: async () => false,
-      issues: () => {},
+      issues: async () => {},
       pace: ownPace(this.needs),
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {

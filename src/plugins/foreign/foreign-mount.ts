@@ -10,7 +10,7 @@ import {
 } from "@holdfast/shared/endpoint/lease";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Failure } from "@holdfast/shared/failure";
-import type { Method } from "@holdfast/shared/grpc/method";
+import type { Method, ServiceTable } from "@holdfast/shared/grpc/method";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
@@ -169,6 +169,15 @@ export class ForeignMount implements ForeignEngine {
     return this.#instance.call(method, request, how);
   }
 
+  callOffering<Q, A>(
+    services: ServiceTable<null>,
+    method: Method<"unary", Q, A>,
+    request: (id: number) => Q,
+    how?: ForeignCall,
+  ): Promise<A> {
+    return this.#instance.callOffering(services, method, request, how);
+  }
+
   // --- requests ---
 
   async answer(
@@ -180,7 +189,7 @@ export class ForeignMount implements ForeignEngine {
     const wire = this.#request(operation, path, input, context);
     // Where it has data secrets before it is refused beforehand, where none may be data.
     const isAdmitted = this.#issuing.has(wire.path);
-    if (isAdmitted) context.issues();
+    if (isAdmitted) await context.issues();
     const { response, err } = await this.call(
       backend.handleRequest,
       { storageId: 0, request: wire },
@@ -190,7 +199,7 @@ export class ForeignMount implements ForeignEngine {
     let data: JsonObject | null = null;
     try {
       data = response === null ? null : await dataOf(response, this.#reading);
-      return this.#answered(question, { response, err, data });
+      return await this.#answered(question, { response, err, data });
     } catch (error) {
       const secret = response?.secret ?? null;
       if (response === null || secret === null || isLengthAlone(secret)) throw error;
@@ -200,10 +209,10 @@ export class ForeignMount implements ForeignEngine {
     }
   }
 
-  #answered(
+  async #answered(
     question: CallersRequest,
     { response, err, data }: Pick<Answered, "response" | "err"> & { data: JsonObject | null },
-  ): Reply {
+  ): Promise<Reply> {
     const { operation, wire, context } = question;
     if (err !== null) throw this.#refused(err, wordsOf(data));
     const words = wordsOf(data);
@@ -221,7 +230,7 @@ export class ForeignMount implements ForeignEngine {
       return raw;
     }
     const plain = plainReply(data, response);
-    if (response.secret !== null) return this.#leased(plain, response, question);
+    if (response.secret !== null) return await this.#leased(plain, response, question);
     return response.auth === null ? plain : this.#login(plain, response.auth, wire.path);
   }
 
@@ -268,18 +277,18 @@ export class ForeignMount implements ForeignEngine {
     return plain.with({ login: loginOf(auth, path) });
   }
 
-  #leased(
+  async #leased(
     plain: Reply,
     { secret, data }: WireResponse,
     { wire, context, isAdmitted }: CallersRequest,
-  ): Reply {
+  ): Promise<Reply> {
     if (secret === null) return plain;
     if (isLengthAlone(secret)) {
       const seconds = Number((secret.leaseOptions?.ttl ?? 0n) / SECOND);
       return plain.with({ leased: { id: "", seconds, renewable: false } });
     }
     this.#remember(wire.path);
-    if (!isAdmitted) context.issues();
+    if (!isAdmitted) await context.issues();
     return plain.with({ lease: leaseOf(secret, wire.path, data) });
   }
 

@@ -39,6 +39,7 @@ const OWN: readonly Own[] = [
   "jobDeadline",
   "lead",
   "leave",
+  "mayChangeOptions",
   "metrics",
   "minUndoAge",
   "periodic",

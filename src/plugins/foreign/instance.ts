@@ -2,7 +2,12 @@
 // by whoever finds it gone.
 
 import { describe, Failure } from "@holdfast/shared/failure";
-import { callUnary, type Method, serviceTable } from "@holdfast/shared/grpc/method";
+import {
+  callUnary,
+  type Method,
+  type ServiceTable,
+  serviceTable,
+} from "@holdfast/shared/grpc/method";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
@@ -123,19 +128,32 @@ export class Instance {
     request: Q,
     { signal, timeout }: ForeignCall = {},
   ): Promise<A> {
-    for (let tries = 1; ; tries++) {
-      const session = await this.#ready(signal);
+    return await this.#tried(signal, ({ channel }) =>
+      callUnary(channel, method, request, {
+        ...(signal === undefined ? {} : { signal }),
+        ...(timeout === undefined ? {} : { timeout }),
+      }),
+    );
+  }
+
+  /** The same, while it reaches these services as well. */
+  async callOffering<Q, A>(
+    services: ServiceTable<null>,
+    method: Method<"unary", Q, A>,
+    request: (id: number) => Q,
+    { signal, timeout }: ForeignCall = {},
+  ): Promise<A> {
+    return await this.#tried(signal, async (held) => {
+      const offered = await held.offer(services);
       try {
-        return await callUnary(session.held.channel, method, request, {
+        return await callUnary(held.channel, method, request(offered.id), {
           ...(signal === undefined ? {} : { signal }),
           ...(timeout === undefined ? {} : { timeout }),
         });
-      } catch (error) {
-        const isGone = error instanceof UnsentCall && session.held.end !== null;
-        if (isGone && tries < MAX_TRIES && signal?.aborted !== true) continue;
-        throw this.#troubleOf(error, session, signal);
+      } finally {
+        await offered.close();
       }
-    }
+    });
   }
 
   /** Somebody else has changed these of its keys. One that is gone has nothing in memory. */
@@ -173,6 +191,22 @@ export class Instance {
   }
 
   // --- inside ---
+
+  async #tried<T>(
+    signal: AbortSignal | undefined,
+    run: (held: HeldProcess) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const session = await this.#ready(signal);
+      try {
+        return await run(session.held);
+      } catch (error) {
+        const isGone = error instanceof UnsentCall && session.held.end !== null;
+        if (isGone && tries < MAX_TRIES && signal?.aborted !== true) continue;
+        throw this.#troubleOf(error, session, signal);
+      }
+    }
+  }
 
   async #ready(signal: AbortSignal | undefined): Promise<Session> {
     signal?.throwIfAborted();

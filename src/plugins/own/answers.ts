@@ -87,6 +87,16 @@ async function dataOf(
   return new TextBody(EXPOSITION_TYPE, text);
 }
 
+/** Of a request that writes again what was there before. */
+export async function bodyOf(text: string, { name, maxBytes, turn }: Reading): Promise<JsonObject> {
+  if (text.length > maxBytes) {
+    throw answerBroken(name, `recovers more than ${maxBytes} characters`);
+  }
+  const found = await jsonOf(text, { name, turn });
+  if (!isObject(found)) throw answerBroken(name, "recovers what is no body");
+  return found;
+}
+
 async function jsonOf(
   data: string,
   { name, turn }: Pick<Reading, "name" | "turn">,

@@ -50,6 +50,11 @@ export interface Handling {
     input: Input,
     context: EngineRequest,
   ): Promise<Belonging>;
+  recovers(
+    engines: { readonly held: ForeignEngine; readonly now: ForeignEngine },
+    endpoint: DescribedEndpoint,
+    context: EngineRequest,
+  ): Promise<JsonObject | null>;
 }
 
 export interface DescribedPlugin {
@@ -119,6 +124,7 @@ function endpointOf(
   if (one.path.length > 512 || !PATH.test(one.path)) throw new NotDeclared("the path is none");
   if (one.fields.length > MAX_FIELDS) throw new NotDeclared("it has too many fields");
   if (one.login && kind !== "auth") throw new NotDeclared("a login is for auth methods");
+  if (one.recovers && one.method !== "POST") throw new NotDeclared("what recovers writes");
   const open = ACCESS.get(one.access);
   if (open === undefined) throw new NotDeclared("nobody knows who may ask");
   const belongs = belongingOf(one, handling);
@@ -151,6 +157,15 @@ function endpointOf(
           exists: (engine: ForeignEngine, _: unknown, context: EngineRequest) =>
             handling.exists(engine, one, context),
           existsElsewhere: true,
+        }
+      : {}),
+    ...(one.recovers
+      ? {
+          recovers: (
+            engines: { readonly held: ForeignEngine; readonly now: ForeignEngine },
+            _: unknown,
+            context: EngineRequest,
+          ) => handling.recovers(engines, one, context),
         }
       : {}),
     handler: (engine, input, context) => handling.answer(engine, one, input as Input, context),

@@ -141,6 +141,10 @@ export function hostServices(parts: HostServicesParts): readonly Served<null>[] 
         if (what === "isPrivileged") {
           return { failure: null, answer: await request.isPrivileged() };
         }
+        if (what === "issues") {
+          await underWay.issues(number);
+          return { failure: null, answer: true };
+        }
         if (what === "allow" && duration > 0n) {
           request.allow(duration < MAX_ALLOWED ? duration : MAX_ALLOWED);
           return { failure: null, answer: true };

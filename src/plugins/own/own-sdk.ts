@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { describe } from "@holdfast/shared/failure";
-import { callUnary, type Channel, type Served } from "@holdfast/shared/grpc/method";
+import { callUnary, type Channel, type Served, serviceTable } from "@holdfast/shared/grpc/method";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
@@ -13,7 +13,8 @@ import { SecretUngiven } from "@holdfast/shared/endpoint/lease";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import type { Failure } from "@holdfast/shared/failure";
-import type { Leading, SecretType } from "@holdfast/plugin-sdk/engine";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { EngineOptions, Leading, SecretType } from "@holdfast/plugin-sdk/engine";
 import type { Concern, ConcernKind } from "@holdfast/plugin-sdk/concern";
 import type { MetricDeclarations } from "@holdfast/plugin-sdk/metrics";
 import { backend } from "@holdfast/plugin-sdk/wire/backend";
@@ -27,7 +28,15 @@ import {
   pluginService,
 } from "@holdfast/plugin-sdk/wire/plugin-service";
 import type { ForeignCall, ForeignEngine, OwnPlugin, OwnSdk } from "../ports.ts";
-import { ownLease, refusalIn, refusalOf, renewalOf, replyOf, ungivenIn } from "./answers.ts";
+import {
+  bodyOf,
+  ownLease,
+  refusalIn,
+  refusalOf,
+  renewalOf,
+  replyOf,
+  ungivenIn,
+} from "./answers.ts";
 import { endpointsOf, type Handling } from "./api-described.ts";
 import { FactsFeed } from "./facts-feed.ts";
 import { timesProblem } from "../told-logins.ts";
@@ -140,7 +149,8 @@ class Own implements OwnSdk, Handling {
           maxBytes: this.#parts.maxAnswer,
           turn: () => engine.needs.timers.turn(),
         });
-        checkOffers(engine, endpoint, reply);
+        const mayIssue = endpoint.issues || this.#of(engine).underWay.mayIssue(number);
+        checkOffers(engine, { ...endpoint, issues: mayIssue }, reply);
         return reply;
       } catch (error) {
         const offer = ungivenIn(response, Object.keys(engine.own?.type.secrets ?? {}));
@@ -186,6 +196,28 @@ class Own implements OwnSdk, Handling {
         throw answerBroken(engine.name, "does not say where what it writes belongs");
       }
       return belongs;
+    });
+  }
+
+  /** In the process of the mount as it is now, which opens another engine for it over what the mount had stored then. */
+  async recovers(
+    { held, now }: { readonly held: ForeignEngine; readonly now: ForeignEngine },
+    endpoint: DescribedEndpoint,
+    context: EngineRequest,
+  ): Promise<JsonObject | null> {
+    return await this.#during(now, context, async (number, factsVersion) => {
+      const parts = { operation: "update", endpoint, input: {}, number, factsVersion } as const;
+      const request = ownRequest(parts, context);
+      const { failure, body } = await now.callOffering(
+        serviceTable(this.services(held, () => false)),
+        pluginService.recovers,
+        (heldId) => ({ request, heldId }),
+        { signal: context.signal },
+      );
+      if (failure !== null) throw refusalOf(failure, now.name);
+      if (body === null) return null;
+      const turn = () => now.needs.timers.turn();
+      return await bodyOf(body, { name: now.name, maxBytes: this.#parts.maxAnswer, turn });
     });
   }
 
@@ -293,6 +325,7 @@ class Own implements OwnSdk, Handling {
           ]),
         ) as OwnPlugin["type"]["undo"] & {},
         invalidate: (one, keys) => void this.#invalidate(one, keys),
+        mayChangeOptions: (one, before, after) => this.#mayChangeOptions(one, before, after),
         ...if_("periodic", {
           periodic: async (one: ForeignEngine, signal: AbortSignal) =>
             check(one, await one.call(pluginService.periodic, {}, { signal })),
@@ -339,6 +372,18 @@ class Own implements OwnSdk, Handling {
         }),
       },
     };
+  }
+
+  async #mayChangeOptions(
+    engine: ForeignEngine,
+    before: EngineOptions,
+    after: EngineOptions,
+  ): Promise<string | null> {
+    const local = this.#parts.isLocal(engine.needs.mount.uuid);
+    const sent = { before: mapOf(before), after: mapOf(after), local };
+    const { failure, refusal } = await engine.call(pluginService.canChangeOptions, sent, BOUNDED);
+    if (failure !== null) throw optionsRefused(refusalOf(failure, engine.name));
+    return refusal;
   }
 
   /** A number of the server's own is not a plugin's to declare again. */

@@ -6,6 +6,8 @@ import { transactionRefused } from "./failures.ts";
 
 export class UnderWay {
   readonly #requests = new Map<bigint, EngineRequest>();
+  /** Those that may make a secret, though their endpoints do not say so. */
+  readonly #issuing = new Set<bigint>();
   #last = 0n;
 
   async during<T>(request: EngineRequest, work: (number: bigint) => Promise<T>): Promise<T> {
@@ -15,7 +17,18 @@ export class UnderWay {
       return await work(number);
     } finally {
       this.#requests.delete(number);
+      this.#issuing.delete(number);
     }
+  }
+
+  /** Throws where it may not. */
+  async issues(number: bigint): Promise<void> {
+    await this.of(number).issues();
+    this.#issuing.add(number);
+  }
+
+  mayIssue(number: bigint): boolean {
+    return this.#issuing.has(number);
   }
 
   of(number: bigint): EngineRequest {

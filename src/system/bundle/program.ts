@@ -64,11 +64,12 @@ function ownModules(): (specifier: string) => string | null {
 
 function aboutOf(path: string): Pick<PluginProgram, "type" | "kind" | "version"> {
   const said = run(path);
-  const { type, kind, version } = isObject(said) ? said : {};
+  const { type, kind, version, refused } = isObject(said) ? said : {};
   const isType = typeof type === "string" && typeof version === "string";
   if (!isType || (kind !== "secret" && kind !== "auth")) {
     throw bundleRefused("the default export of the file is no type of engine");
   }
+  if (typeof refused === "string") throw bundleRefused(refused);
   return { type, kind, version };
 }
 

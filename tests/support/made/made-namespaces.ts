@@ -100,7 +100,7 @@ export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestCont
     mightEver: async () => false,
     confirmExists: () => {},
     creates: async () => false,
-    issues: () => {},
+    issues: async () => {},
     pace: ownPace({ clock: new SystemClock(), timers: new SystemTimers() }),
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {

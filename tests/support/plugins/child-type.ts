@@ -62,6 +62,11 @@ class ChildEngine implements ForeignEngine {
       ...(signal === undefined ? {} : { signal }),
       ...(timeout === undefined ? {} : { timeout }),
     });
+
+  callOffering: ForeignEngine["callOffering"] = async (services, method, request, how) => {
+    const offered = await this.held.offer(services);
+    return await this.call(method, request(offered.id), how);
+  };
 }
 
 /** `name`: of the type, as it is built in. */
