@@ -33,6 +33,7 @@ import { refusalOf } from "./refusals.ts";
 import { NO_PATHS, SpecialPaths } from "./special-paths.ts";
 import { storageService } from "./storage-service.ts";
 import { systemViewService } from "./system-view.ts";
+import { PluginTransactions } from "./transactions.ts";
 
 const ASKED_WITHIN: Nanos = 15n * SECOND;
 const SET_UP_WITHIN: Nanos = 60n * SECOND;
@@ -65,6 +66,7 @@ interface Session {
   readonly reported: string;
   readonly special: SpecialPaths;
   readonly own: OwnPlugin | null;
+  readonly keys: MountKeys;
   /** It may write. */
   isReady: boolean;
 }
@@ -159,6 +161,7 @@ export class Instance {
   /** Somebody else has changed these of its keys. One that is gone has nothing in memory. */
   async invalidate(keys: readonly string[]): Promise<void> {
     const session = this.#session;
+    session?.keys.changed();
     if (session === null || session.held.end !== null || !session.isReady) return;
     try {
       for (const key of keys) {
@@ -311,9 +314,11 @@ export class Instance {
     const state = { isReady: false, special: new SpecialPaths(NO_PATHS) };
     const isReady = () => state.isReady && !this.#over.signal.aborted;
     const keys = new MountKeys(needs, () => state.special);
+    const { clock, random, timers } = needs;
+    const transactions = new PluginTransactions({ keys, clock, random, timers });
     const offered = await held.offer(
       serviceTable([
-        ...storageService({ keys, isReady }),
+        ...storageService({ keys, transactions, isReady }),
         ...systemViewService(needs, host),
         ...host.own.services(engine, isReady),
       ]),
@@ -345,6 +350,7 @@ export class Instance {
       reported: shortened(reported),
       special: state.special,
       own,
+      keys,
       get isReady() {
         return state.isReady;
       },

@@ -13,6 +13,8 @@ type Needs = Pick<EngineNeeds, "storage" | "localStorage">;
 export class MountKeys {
   readonly #needs: Needs;
   readonly #special: () => SpecialPaths;
+  #changes = 0;
+  #underWay = 0;
 
   constructor(needs: Needs, special: () => SpecialPaths) {
     this.#needs = needs;
@@ -21,11 +23,21 @@ export class MountKeys {
 
   /** Whether another cluster writes it, and nobody here may. */
   isWrittenElsewhere(key: string): boolean {
-    return this.#of(key).writtenElsewhere === true;
+    return this.sideOf(key).writtenElsewhere === true;
+  }
+
+  /** Another number when anything was changed since; null while something is. */
+  get state(): number | null {
+    return this.#underWay > 0 ? null : this.#changes;
+  }
+
+  /** Somebody else has changed some of them. */
+  changed(): void {
+    this.#changes++;
   }
 
   async get(key: string): Promise<Uint8Array | null> {
-    return await this.#of(key).get(escapeKey(key), bytesCodec);
+    return await this.sideOf(key).get(escapeKey(key), bytesCodec);
   }
 
   async write<T>(
@@ -33,7 +45,18 @@ export class MountKeys {
     run: (tx: EngineTx, escaped: string) => T,
     deletion = false,
   ): Promise<T> {
-    return await this.#of(key).write((tx) => run(tx, escapeKey(key)), { deletion });
+    const side = this.sideOf(key);
+    return await this.writeOn(side, (tx) => run(tx, escapeKey(key)), deletion);
+  }
+
+  async writeOn<T>(side: EngineStorage, run: (tx: EngineTx) => T, deletion: boolean): Promise<T> {
+    this.#underWay++;
+    try {
+      return await side.write(run, { deletion });
+    } finally {
+      this.#underWay--;
+      this.#changes++;
+    }
   }
 
   /** One level down, in the order of their keys. */
@@ -44,34 +67,58 @@ export class MountKeys {
   /** So many of them after a name, from where storage has them: each page costs what it holds. */
   async listPage(prefix: string, after: string, limit: number): Promise<string[]> {
     const sides = await Promise.all(
-      this.#sides.map((storage) => listed(storage, prefix, { after, limit })),
+      this.sides.map((storage) => listed(storage, prefix, { after, limit })),
     );
     return merged(sides, limit);
   }
 
-  #of(key: string): EngineStorage {
+  /** Where it lies. */
+  sideOf(key: string): EngineStorage {
     const { storage, localStorage = storage } = this.#needs;
     return this.#special().isLocal(key) ? localStorage : storage;
   }
 
-  get #sides(): readonly EngineStorage[] {
+  /** All where something may lie. */
+  get sides(): readonly EngineStorage[] {
     const { storage, localStorage } = this.#needs;
     if (localStorage === undefined || !this.#special().hasLocal) return [storage];
     return [storage, localStorage];
   }
 }
 
-interface Listed {
+export interface Listed {
   readonly stored: string;
   readonly name: string;
 }
 
-/** A beginning that ends inside a segment is asked for as well. */
-async function listed(
+export interface ListPage {
+  readonly after: string;
+  readonly limit: number;
+}
+
+export async function listed(
   storage: EngineStorage,
   prefix: string,
-  page: { readonly after: string; readonly limit: number },
+  page: ListPage,
 ): Promise<Listed[]> {
+  const steps = listing(prefix, page);
+  let step = steps.next([]);
+  while (step.done !== true) step = steps.next(await storage.list(...step.value));
+  return step.value;
+}
+
+/** The same inside of a transaction. */
+export function listedIn(tx: EngineTx, prefix: string, page: ListPage): Listed[] {
+  const steps = listing(prefix, page);
+  let step = steps.next([]);
+  while (step.done !== true) step = steps.next(tx.list(...step.value));
+  return step.value;
+}
+
+type Asked = Parameters<EngineTx["list"]>;
+
+/** Asks for lists, and makes one of what it is given. A beginning that ends inside a segment is asked for as well. */
+function* listing(prefix: string, page: ListPage): Generator<Asked, Listed[], readonly string[]> {
   const cut = prefix.lastIndexOf("/") + 1;
   const folder = prefix.slice(0, cut);
   const begin = prefix.slice(cut);
@@ -82,10 +129,7 @@ async function listed(
   const first = `${begin}${page.after}`;
   for (let after = first === "" ? null : escapeName(first); found.length < page.limit;) {
     const limit = Math.min(PAGE, page.limit - found.length);
-    const names: string[] = await storage.list(below, {
-      limit,
-      ...(after === null ? {} : { after }),
-    });
+    const names = yield [below, { limit, ...(after === null ? {} : { after }) }];
     const here = names.filter((name) => name.startsWith(common));
     for (const stored of here) {
       const name = unescapeName(stored).slice(begin.length);

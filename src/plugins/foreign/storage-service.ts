@@ -1,5 +1,5 @@
 // The storage of a mount, served to its plugin on a connection of its own. Each change is one transaction, answered when it is
-// durable. What is refused is told in words that plugins look for.
+// durable, but for those that name one that the plugin has begun. What is refused is told in words that plugins look for.
 
 import { bytesCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
@@ -8,19 +8,24 @@ import { type Served, serveUnary } from "@holdfast/shared/grpc/method";
 import { READ_ONLY_STORAGE, storage, STORAGE_IN_SETUP } from "@holdfast/plugin-sdk/wire/storage";
 import { keyRefused } from "./key-escape.ts";
 import type { MountKeys } from "./mount-keys.ts";
+import { type PluginTransactions, TransactionRefused } from "./transactions.ts";
 
-const WITHOUT_TRANSACTIONS = "transactions are not served";
 const MAX_PAGE = 100_000;
 
 export interface StorageParts {
   readonly keys: MountKeys;
+  readonly transactions: PluginTransactions;
   /** Set up, and not closed: it may write. */
   readonly isReady: () => boolean;
 }
 
 const DONE = { err: "", walIndex: null };
 
-export function storageService({ keys, isReady }: StorageParts): readonly Served<null>[] {
+export function storageService({
+  keys,
+  transactions,
+  isReady,
+}: StorageParts): readonly Served<null>[] {
   const write = async (key: string, run: () => Promise<void>) => {
     const refused = keyRefused(key);
     if (refused !== null) return { err: refused, walIndex: null };
@@ -42,42 +47,74 @@ export function storageService({ keys, isReady }: StorageParts): readonly Served
     }
   };
   return [
-    serveUnary(storage.list, async ({ prefix }) => list(prefix, () => keys.list(prefix))),
-    serveUnary(storage.listPage, async ({ prefix, after, limit }) => {
-      const most = limit > 0 ? Math.min(limit, MAX_PAGE) : MAX_PAGE;
-      return await list(prefix, () => keys.listPage(prefix, after, most));
+    serveUnary(storage.list, async ({ prefix, txn }) => {
+      const all = { after: "", limit: Infinity };
+      const names = async () => (await transactions.list(txn, prefix, all)).toSorted();
+      return await list(prefix, () => (txn === "" ? keys.list(prefix) : names()));
     }),
-    serveUnary(storage.get, async ({ key }) => {
+    serveUnary(storage.listPage, async ({ prefix, after, limit, txn }) => {
+      const most = limit > 0 ? Math.min(limit, MAX_PAGE) : MAX_PAGE;
+      return await list(prefix, () =>
+        txn === ""
+          ? keys.listPage(prefix, after, most)
+          : transactions.list(txn, prefix, { after, limit: most }),
+      );
+    }),
+    serveUnary(storage.get, async ({ key, txn }) => {
       const refused = keyRefused(key);
       if (refused !== null) return { entry: null, err: refused };
       try {
-        const value = await keys.get(key);
+        const value = await (txn === "" ? keys.get(key) : transactions.get(txn, key));
         return { entry: value === null ? null : { key, value, sealWrap: false }, err: "" };
       } catch (error) {
         return { entry: null, err: wordsFor(error) };
       }
     }),
-    serveUnary(storage.put, async ({ entry }) => {
+    serveUnary(storage.put, async ({ entry, txn }) => {
       const { key = "", value = new Uint8Array() } = entry ?? {};
       return await write(key, () =>
-        keys.write(key, (tx, escaped) => tx.put(escaped, value, bytesCodec)),
+        txn === ""
+          ? keys.write(key, (tx, escaped) => tx.put(escaped, value, bytesCodec))
+          : transactions.put(txn, key, value),
       );
     }),
-    serveUnary(storage.delete, async ({ key }) =>
-      write(key, () => keys.write(key, (tx, escaped) => tx.delete(escaped), true)),
+    serveUnary(storage.delete, async ({ key, txn }) =>
+      write(key, () =>
+        txn === ""
+          ? keys.write(key, (tx, escaped) => tx.delete(escaped), true)
+          : transactions.put(txn, key, null),
+      ),
     ),
-    serveUnary(storage.isTransactional, async () => ({ transactional: false })),
-    ...[storage.beginReadOnlyTx, storage.beginTx].map((method) =>
-      serveUnary(method, async () => ({ txn: "", err: WITHOUT_TRANSACTIONS })),
+    serveUnary(storage.isTransactional, async () => ({ transactional: true })),
+    ...([storage.beginReadOnlyTx, storage.beginTx] as const).map((method) =>
+      serveUnary(method, async () => {
+        try {
+          return { txn: transactions.begin(method === storage.beginReadOnlyTx), err: "" };
+        } catch (error) {
+          return { txn: "", err: wordsFor(error) };
+        }
+      }),
     ),
-    ...[storage.commit, storage.rollback].map((method) =>
-      serveUnary(method, async () => ({ err: WITHOUT_TRANSACTIONS })),
-    ),
+    serveUnary(storage.commit, async ({ txn }) => {
+      if (!isReady()) return { err: STORAGE_IN_SETUP };
+      return await ended(() => transactions.commit(txn));
+    }),
+    serveUnary(storage.rollback, async ({ txn }) => ended(async () => transactions.rollback(txn))),
   ];
+}
+
+async function ended(end: () => Promise<void>): Promise<{ err: string }> {
+  try {
+    await end();
+    return { err: "" };
+  } catch (error) {
+    return { err: wordsFor(error) };
+  }
 }
 
 /** Ours alone: of another error its words may quote what is stored. */
 function wordsFor(error: unknown): string {
   if (isWrittenElsewhere(error)) return READ_ONLY_STORAGE;
+  if (error instanceof TransactionRefused) return error.message;
   return error instanceof Failure ? describe(error) : "the storage failed";
 }

@@ -72,6 +72,7 @@ interface Instance {
 export class SmallEngine {
   readonly #instances = new Map<string, Instance>();
   readonly #log: string | null;
+  readonly #transactions = new Map<string, string>();
   #invalidated: string[] = [];
 
   constructor(log: string | null) {
@@ -142,6 +143,61 @@ export class SmallEngine {
     }
   }
 
+  /** Calls to storage, one after the other, as the request has them: names of transactions stand for what `begin` has given. */
+  async #storage(request: WireRequest, call: Call<null>): Promise<unknown[]> {
+    const { calls } = JSON.parse(request.data) as { calls: readonly (readonly string[])[] };
+    const host = await this.#of(call).host();
+    const said: unknown[] = [];
+    for (const [what = "", name = "", key = "", more = ""] of calls) {
+      const txn = this.#transactions.get(name) ?? name;
+      const begins = what === "begin" ? storage.beginTx : storage.beginReadOnlyTx;
+      switch (what) {
+        case "transactional":
+          said.push((await callUnary(host, storage.isTransactional, {})).transactional);
+          break;
+        case "begin":
+        case "begin to read": {
+          const begun = await callUnary(host, begins, {});
+          this.#transactions.set(name, begun.txn);
+          said.push(begun.err);
+          break;
+        }
+        case "get": {
+          const { entry, err } = await callUnary(host, storage.get, { key, txn });
+          said.push(err || (entry === null ? null : Buffer.from(entry.value).toString()));
+          break;
+        }
+        case "put": {
+          const entry = { key, value: Buffer.from(more), sealWrap: false };
+          said.push((await callUnary(host, storage.put, { entry, txn })).err);
+          break;
+        }
+        case "delete":
+          said.push((await callUnary(host, storage.delete, { key, txn })).err);
+          break;
+        case "list": {
+          const { keys, err } = await callUnary(host, storage.list, { prefix: key, txn });
+          said.push(err || keys);
+          break;
+        }
+        case "page": {
+          const [after = "", limit = ""] = more.split(" ");
+          const page = { prefix: key, after, limit: Number(limit), txn };
+          const { keys, err } = await callUnary(host, storage.listPage, page);
+          said.push(err || keys);
+          break;
+        }
+        case "commit":
+          said.push((await callUnary(host, storage.commit, { txn })).err);
+          break;
+        case "roll back":
+          said.push((await callUnary(host, storage.rollback, { txn })).err);
+          break;
+      }
+    }
+    return said;
+  }
+
   async #handle(request: WireRequest, call: Call<null>): Promise<Answer> {
     const { operation, path } = request;
     const [first = "", ...rest] = path.split("/");
@@ -175,6 +231,8 @@ export class SmallEngine {
             leaseId: "",
           },
         });
+      case "storage":
+        return data({ said: await this.#storage(request, call) });
       case "login":
         return await this.#login(request);
       case "echo":
