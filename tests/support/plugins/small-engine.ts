@@ -231,6 +231,8 @@ export class SmallEngine {
             leaseId: "",
           },
         });
+      case "environment":
+        return data({ value: process.env[rest[0] ?? ""] ?? null });
       case "storage":
         return data({ said: await this.#storage(request, call) });
       case "login":
