@@ -28,7 +28,7 @@ export const pluginNew = command({
       );
     }
     makeProject(folder, newProject(name));
-    out.hint(`Try it:    cd ${folder} && node --test`);
+    out.hint(`Try it:    cd ${folder} && npm test`);
     out.hint(`Build it:  holdfast plugin build ${name}.ts`);
     out.done(`Success! Made ${folder}.`);
   },
@@ -65,8 +65,7 @@ export const pluginBuild = command({
         ],
       },
     );
-    out.hint("Put the file into the server's plugin directory, and register it:");
-    out.hint(register);
+    out.hint(`Put the file into the server's plugin directory, and register it: \`${register}\``);
   },
   withoutToken: true,
 });

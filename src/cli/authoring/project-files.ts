@@ -21,7 +21,8 @@ import { folderTaken } from "./failures.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A folder with these files, from which our own packages are found. */
+/** A folder with these files, from which our own packages are found, and the runtime that they need: the machine's may be an older one,
+ *  which finds no test in TypeScript and says that all is well. */
 export function makeProject(folder: string, files: Readonly<Record<string, string>>): void {
   const path = resolve(folder);
   if (existsSync(path)) throw folderTaken(folder);
@@ -32,6 +33,9 @@ export function makeProject(folder: string, files: Readonly<Record<string, strin
   const packages = join(path, "node_modules", "@holdfast");
   mkdirSync(packages, { recursive: true });
   for (const name of ["shared", "plugin-sdk"]) symlinkSync(join(ROOT, name), join(packages, name));
+  const programs = join(path, "node_modules", ".bin");
+  mkdirSync(programs);
+  symlinkSync(process.execPath, join(programs, "node"));
 }
 
 /** A plugin directory for one program, with what else its processes need. */
