@@ -15,6 +15,7 @@ async function cliFor(t: TestContext) {
     HOLDFAST_TOKEN: server.opened.token,
     HOME: makeHome((call) => t.after(call)),
     CI_KEY: "squeamish ossifrage",
+    NO_COLOR: "1",
   };
   const cli = async (line: string, code = 0): Promise<Ran> => {
     const ran = await run(line.split(" "), { env, columns: WIDTH });
@@ -49,7 +50,10 @@ test("a plugin is registered with the sum of its file and a variable of the envi
   assert.match(view, /^Mounts +none$/m);
 
   assert.match((await cli("plugin list secret")).stdout, /^secret +kv +built in$/m);
-  assert.ok(!(await cli("plugin list secret")).stdout.includes("small"));
+  assert.match((await cli("plugin list secret")).stdout, /^secret +small +registered$/m);
+  await cli("plugin register -command small.mjs secret kv");
+  assert.match((await cli("plugin list secret")).stdout, /^secret +kv +registered$/m);
+  await cli("plugin deregister -yes secret kv");
   const detailed = (await cli("plugin list -detailed")).stdout;
   assert.match(detailed, new RegExp(`^secret +small +v1\\.2\\.3 +${sha256.slice(0, 12)} *$`, "m"));
   assert.match(detailed, /^auth +approle +v1\.0\.0\+builtin +built in *$/m);
@@ -135,6 +139,8 @@ test("upgrade moves every mount to the new version, and back where one of them c
   assert.match(upgraded.stdout, /^small\/ +v1\.2\.3 +v2\.0\.0$/m);
   assert.match(upgraded.stdout, /^team\/small\/ +v1\.2\.3 +v2\.0\.0$/m);
   assert.deepEqual(await running(), ["v2.0.0", "v2.0.0"]);
+  const shown = (await cli("plugin info -version v2.0.0 secret small")).stdout;
+  assert.match(shown, /^Mounts +small\/ team\/small\/\n\nProcess /m);
 
   const broken = await cli(
     "plugin upgrade -version v3.0.0 -command small.mjs -args --exits secret small",

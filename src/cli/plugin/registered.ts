@@ -15,8 +15,7 @@ export const pluginList = command({
   name: "plugin list",
   summary: "List plugins, built in and registered",
   description:
-    "Without -detailed: names by type, as mounts call them. A plugin that is registered in versions alone is cells by -detailed. Exit " +
-    "code 3 when there is none of the type.",
+    "Without -detailed: names by type, as mounts call them. Exit code 3 when there is none of the type.",
   examples: ["holdfast plugin list", "holdfast plugin list -detailed secret"],
   flags: { detailed: flag.switch("Each version, and the sums of what is registered") },
   args: { type: argument.optional("Only those of this type", { choices: PLUGIN_TYPES }) },
@@ -40,8 +39,11 @@ export const pluginList = command({
       const cells = rows.map((row) => row.slice(0, columns.length));
       await out.show(all, { columns, rows: cells, whole: ["Name", "Version"] });
     } else {
-      const named = all.filter((one) => one.builtin || one.version === "");
-      const names = new Map(named.map((one) => [`${one.type} ${one.name}`, one]));
+      // As new mounts get them: the last counts.
+      const builtIn = all.filter((one) => one.builtin);
+      const plain = all.filter((one) => !one.builtin && one.version === "");
+      const chosen = [...all, ...builtIn, ...plain];
+      const names = new Map(chosen.map((one) => [`${one.type} ${one.name}`, one]));
       const rows = [...names.values()].map((one) => [
         one.type,
         one.name,
@@ -57,7 +59,7 @@ export const pluginInfo = command({
   name: "plugin info",
   summary: "Show a plugin, what uses it and what runs of it",
   description:
-    "Its environment is cells to nobody. Processes are those of the cluster that answers. Needs `read` and `sudo` on " +
+    "Its environment is shown to nobody. Processes are those of the cluster that answers. Needs `read` and `sudo` on " +
     "sys/plugins/catalog/TYPE/NAME.",
   examples: [
     "holdfast plugin info secret totp",
@@ -97,7 +99,7 @@ export const pluginInfo = command({
         one.last_cause ?? "",
       ]);
       const columns = ["Process", "PID", "Memory", "Users", "Restarts", "Run By", "Last Cause"];
-      parts.push({ text: "" }, { columns, rows });
+      parts.push({ columns, rows });
     }
     await out.show(data, { parts });
   },
