@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
+import { serviceTable } from "@holdfast/shared/grpc/method";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import { hold, PluginPlace, runs, say } from "../../../tests/support/plugins/plugin-place.ts";
@@ -256,6 +257,21 @@ test("T-H14: one that floods its log costs little, is dropped and counted, and s
     assert.ok(process.memoryUsage().rss - before < 128 * 2 ** 20);
     await held.release();
     assert.ok(!runs(held.pid));
+  } finally {
+    await processes.close();
+  }
+});
+
+test("of one that is ended from outside it is said how it ended, also where its connection goes before whoever waits for it", async () => {
+  const processes = await place.open();
+  try {
+    place.putSmall("inner.mjs");
+    const inner = join(place.directory, "inner.mjs");
+    const sha256 = place.put("waits", `#!/bin/sh\n"${inner}" "$@" &\nwait $!\nsleep 0.5\nexit 7\n`);
+    const held = await hold(processes, place.program({ command: "waits", sha256 }));
+    await held.offer(serviceTable([]));
+    process.kill(Number(await say(held, "pid")), "SIGKILL");
+    assert.equal((await held.ended).cause, "it exited with code 7");
   } finally {
     await processes.close();
   }

@@ -349,7 +349,10 @@ export class StartedProcess {
       isForOthers,
       translation,
       tooOld: () => this.#die(TOO_OLD),
-      lost: () => this.#die("it ended the stream by which it is told where services are"),
+      // With its connection everything ends: how the process ended says more.
+      lost: () => {
+        if (session.isOpen) this.#die("it ended the stream by which it is told where services are");
+      },
       trouble,
     });
   }
