@@ -6,6 +6,7 @@ import type { Setting } from "@holdfast/client/node/environment";
 import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
+import { onPluginRefusal } from "./plugin-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { NOT_CALLED, ofKind, UNREACHED, WHOLE_TOKEN } from "../replication/secondary-advice.ts";
@@ -346,8 +347,11 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
   }
   const ofSnapshot = onSnapshot(error);
   if (ofSnapshot !== null) return ofSnapshot;
+  const namespace = situation.namespace?.value ?? "";
   const special =
-    onPolicyRefusal(error, situation.namespace?.value ?? "") ?? onEngineRefusal(error, command);
+    onPolicyRefusal(error, namespace) ??
+    onPluginRefusal(error, namespace) ??
+    onEngineRefusal(error, command);
   if (special !== null) return special;
   switch (error.kind) {
     case "sealed":
