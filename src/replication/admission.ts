@@ -22,7 +22,7 @@ import type { Replication } from "./replication.ts";
 import type { Also, Changed } from "./roles/changes.ts";
 import type { Place, Tried } from "./links/join.ts";
 import type { Upstream } from "./links/upstream.ts";
-import { after, isFenced, type Joined } from "./roles/role.ts";
+import { after, assertSecondary, isFenced, type Joined } from "./roles/role.ts";
 import { withheldWarnings } from "./roles/warnings.ts";
 import type { Cluster } from "../seal/status.ts";
 import { assertCalled, clusterAddressText } from "./addresses.ts";
@@ -326,6 +326,7 @@ export class Admission {
     };
     if (addresses.length > 0) return await this.#findPrimary(addresses, spend, signal);
     if (token === "") return await this.#replication.forgetPrimary(spend);
+    assertSecondary(this.#replication.role, this.#options.kind);
     const activation = await this.#activation(token, input, signal);
     const joined = joinedBy(activation);
     const { force } = input;

@@ -295,6 +295,16 @@ const ON_SECONDARY: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** What a primary does before it can do that, by the words of the command. */
+const ON_PRIMARY: ReadonlyMap<string, string> = new Map([
+  [
+    "replication update-primary",
+    "`holdfast replication status` here says what this cluster is: a primary that is to follow another one is demoted first, by " +
+      "`holdfast replication demote`; where the secondary is meant, send it there",
+  ],
+]);
+const NOT_SECONDARY = "replication_not_secondary";
+
 /** Where one is the other kind of replication is not named by a flag. */
 const OTHER_KIND: ReadonlySet<string> = new Set([
   "not_dr_secondary",
@@ -314,7 +324,8 @@ export function otherKindAdvice(isPerformance: boolean): string {
 function onClusters(error: ApiError, command: string): string | null {
   const code = error.code ?? "";
   const onSecondary = OF_SECONDARY.has(code) ? ON_SECONDARY.get(command) : undefined;
-  const found = ofSender(onSecondary ?? ON_CLUSTERS.get(code) ?? null, error, command);
+  const onPrimary = code === NOT_SECONDARY ? ON_PRIMARY.get(command) : undefined;
+  const found = ofSender(onSecondary ?? onPrimary ?? ON_CLUSTERS.get(code) ?? null, error, command);
   const isPerformance = error.path.startsWith("sys/replication/performance/");
   if (code === TOKEN_OF_OTHER_KIND) return otherKindAdvice(isPerformance);
   if (code === "replication_fenced" && error.message.includes("performance")) {

@@ -33,6 +33,17 @@ test("who writes to a fenced cluster is sent to the one that leads, and not told
   assert.match(lapsed, /`holdfast replication status`/);
 });
 
+test("who lets a primary follow another one is told to demote it first", () => {
+  const [path, command] = [
+    "sys/replication/performance/secondary/update-primary",
+    "replication update-primary",
+  ];
+  const next = nextAfter(400, "replication_not_secondary", "not a secondary", path, command);
+  assert.match(next, /demoted first, by `holdfast replication demote -kind performance`/);
+  const promoted = nextAfter(400, "replication_not_secondary", "not a secondary", path, "write");
+  assert.match(promoted, /^send it to the secondary/);
+});
+
 test("who has a token that is not taken is told how another one is made", () => {
   for (const code of [
     "joining_token_expired",

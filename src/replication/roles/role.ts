@@ -458,6 +458,11 @@ function secondary(role: Role, kind: ReplicationKind): Secondary {
   return role;
 }
 
+/** What a cluster cannot do as it is, is said before anything of a token. */
+export function assertSecondary(role: Role, kind: ReplicationKind): void {
+  secondary(role, kind);
+}
+
 function notA(wanted: "primary" | "secondary", { mode }: Role, kind: ReplicationKind): Failure {
   if (mode === "demoting") return failures.roleChanging();
   return wanted === "primary" ? failures.notPrimary(kind) : failures.notSecondary(kind);
