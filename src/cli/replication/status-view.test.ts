@@ -127,7 +127,7 @@ test("writes are refused since the primary is not reached, or since it was and d
   for (const error of ["", "x.example cannot be reached: connection refused"])
     assert.match(writes(error), /REFUSED .* region x is not reached/);
   for (const error of [
-    "the primary refuses: this cluster was demoted",
+    "the primary refuses: it was demoted",
     "the primary has revoked this secondary",
     "the primary has disabled replication and goes on by itself",
   ])

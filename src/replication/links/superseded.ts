@@ -35,7 +35,7 @@ export interface SupersededWorld extends Pick<FencePorts, "fenced" | "candidates
 
 const REASON = "another cluster of the set was promoted: follow that one, with a token of it";
 const DEMOTED =
-  "this cluster was demoted: follow the one that is promoted in its place, with a token of it";
+  "it was demoted: follow the cluster that is promoted in its place, with a token of that one";
 
 /** The set that it has led, and in which epoch. */
 export interface Led extends Pick<Primary, "set" | "epoch"> {
