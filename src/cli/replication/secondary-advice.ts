@@ -71,7 +71,7 @@ function hasStandIns(status: JsonObject): boolean {
 
 const STANDS_IN =
   "The primary is not reached, or leads no longer, and clusters are known that stand in for it (failover_cluster_addrs). Next: `holdfast replication status` there; when one of them is promoted (disaster recovery) this " +
-  "cluster finds it by itself within seconds, or by `holdfast replication update-primary -at URL` with its cluster port. Where the primary is to stay, look whether it runs. Where it is lost with all that stand in for it: " +
+  "cluster finds it by itself within seconds, or by `holdfast replication update-primary -at URL` with its cluster port. Where the primary is to stay, look whether it runs and is unsealed. Where it is lost with all that stand in for it: " +
   "`holdfast replication failover -plan` here.";
 
 /** Whether the first copy of what is shared is under way. */
@@ -187,12 +187,12 @@ export function secondaryAdvice(
   if (status["promotable"] === true) {
     return [
       "The primary was demoted or is not reached, and this cluster can take over. Next: `holdfast replication failover -plan -dr-token FILE` says " +
-        "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs; it " +
+        "at what loss, `holdfast replication promote -dr-token FILE` does it. Where the primary is to stay, look whether it runs and is unsealed; it " +
         "is tried again every few seconds.",
     ];
   }
   return [
-    "The primary is not reached. Next: look whether it runs, and at the network to its cluster port; it is tried again every " +
+    "The primary is not reached. Next: look whether it runs and is unsealed, and at the network to its cluster port; it is tried again every " +
       "few seconds, and at once by `holdfast replication recover -dr-token FILE`. Where the primary is lost: `holdfast replication failover -plan -dr-token FILE`.",
   ];
 }

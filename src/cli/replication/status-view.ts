@@ -343,7 +343,7 @@ function memberAdvice(member: JsonObject): string[] {
   }
   if (member["connection_status"] !== "connected") {
     return [
-      `${id} is disconnected. Next: look whether it runs and reaches the cluster port; \`holdfast replication status\` ` +
+      `${id} is disconnected. Next: look whether it runs, is unsealed and reaches the cluster port; \`holdfast replication status\` ` +
         "there says what it waits for.",
     ];
   }
