@@ -28,7 +28,6 @@ import { unsupportedOperation, unsupportedPath } from "./failures.ts";
 import { askHost } from "./host-calls.ts";
 import { clock, timers } from "./own-world.ts";
 
-/** As large as a message may be: the server has bounded what callers send. */
 /** The handler has found that it was judged by the wrong right: the server judges it again. */
 export class FoundOtherwise extends OwnError {
   readonly found: boolean;
