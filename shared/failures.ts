@@ -39,8 +39,8 @@ export function fileChanging(message: string): Failure {
  * @code file-failed The system refused an operation on a file.
  * @remedy Read the reason in the text; look at permissions, disk space and mounts.
  */
-export function fileFailed(message: string): Failure {
-  return new Failure("unavailable", "file-failed", message);
+export function fileFailed(message: string, options?: ErrorOptions): Failure {
+  return new Failure("unavailable", "file-failed", message, options);
 }
 
 /**

@@ -235,6 +235,8 @@ async function attempt<T>(action: string, path: string, run: () => Promise<T>): 
       ? "it is a link or no directory, and links are not followed"
       : (error.message.split(", ")[0] ?? String(error.code));
     const message = `cannot ${action} ${path}: ${reason}`;
-    throw isRefusal(error.code) ? forbidden(message) : fileFailed(message);
+    if (isRefusal(error.code)) throw forbidden(message);
+    // By the system's own code whoever asked knows whether it may pass.
+    throw fileFailed(message, isLink ? {} : { cause: error });
   }
 }

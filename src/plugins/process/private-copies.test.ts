@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { Failure } from "@holdfast/shared/failure";
+import { describe, Failure } from "@holdfast/shared/failure";
 import type { ProgramFile } from "@holdfast/shared/world";
 import { PluginPlace } from "../../../tests/support/plugins/plugin-place.ts";
 import { SystemProgramFiles } from "../../system/program-files.ts";
@@ -311,4 +311,18 @@ test("T-H02: links, other names, rights of others and what is no program are ref
   assert.match(await refusal(copies.take("p", sum)), /links are not followed/);
   rmSync(place.directory);
   assert.match(await refusal(copies.take("p", sum)), /there is no such file/);
+});
+
+test("a file that cannot be opened is told once, with the system's own code where that may pass", async (t) => {
+  const { place, copies } = opened(t);
+  const failed = (name: string): Promise<Failure> =>
+    copies.check(name).then(
+      () => assert.fail("it was opened"),
+      (error: unknown) => error as Failure,
+    );
+  const { code, cause } = await failed("x".repeat(300));
+  assert.equal(code, "plugin-file-refused");
+  assert.equal((cause as NodeJS.ErrnoException).code, "ENAMETOOLONG");
+  symlinkSync("/bin/true", join(place.directory, "link"));
+  assert.equal(describe(await failed("link")).split("links are not followed").length, 2);
 });

@@ -160,7 +160,7 @@ export class PrivateCopies implements PluginFiles {
       return file;
     } catch (error) {
       if (!(error instanceof Failure) || error.code === "plugin-file-refused") throw error;
-      throw fileRefused(command, error.message, { cause: error });
+      throw fileRefused(command, error.message, { cause: error.cause });
     }
   }
 
