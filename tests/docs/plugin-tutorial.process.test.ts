@@ -65,6 +65,7 @@ test("what no plugin can be made of is refused with its place: packages of other
   assert.match(await build('import x from "left-pad";\nexport default x;\n'), /imports left-pad/);
   assert.match(await build('import x from "./b.ts";\nexport default x;\n'), /no such file/);
   assert.match(await build("enum A { B }\nexport default A;\n"), /types cannot be left out/);
+  assert.match(await build("const a = 1;\nthis is ( no code\n"), /a\.ts:2: its types cannot/);
   assert.match(await build("export default 7;\n"), /no type of engine/);
   assert.deepEqual(readdirSync(home), ["a.ts"], "nothing is left");
 });

@@ -62,8 +62,11 @@ function withoutTypes(path: string, text: string): string {
   try {
     return stripTypeScriptTypes(text);
   } catch (error) {
-    const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : "";
-    throw bundleRefused(`${path}: its types cannot be left out: ${why}`);
+    const { message = "", stack = "" } = error instanceof Error ? error : {};
+    const [why = ""] = message.split("\n");
+    const [, line = ""] = /^[^\n]*:(\d+)\n/.exec(stack) ?? []; // above its words it stands where
+    const place = line === "" ? path : `${path}:${line}`;
+    throw bundleRefused(`${place}: its types cannot be left out: ${why}`);
   }
 }
 
