@@ -76,7 +76,9 @@ test("a plugin is registered with the sum of its file and a variable of the envi
 test("what cannot be registered says so: no sum, no variable, a value on the line, a plugin that does not start", async (t) => {
   const { server, cli } = await cliFor(t);
   const sum = await cli("plugin register -command absent secret small", 2);
-  assert.match(sum.stderr, /-sha256 is missing, and the file cannot be read here/);
+  assert.match(sum.stderr, /-sha256 is missing, and no \/.*\/absent can be read here/);
+  const below = await cli("plugin register -command a/b secret small", 2);
+  assert.match(below.stderr, /-sha256 is missing, and the file cannot be read here/);
   const missing = await cli("plugin register -sha256 ab -env NOT_THERE secret small", 2);
   assert.match(missing.stderr, /-env NOT_THERE: there is no such variable here/);
   const typed = await cli("plugin register -sha256 ab -env CI_KEY=secretvalue secret small", 2);

@@ -90,10 +90,11 @@ async function sumOf(
     throw new UsageError("-sha256 is missing", "give the sum of the image's configuration");
   }
   const path = file ?? (await fileOnServer(context, command ?? ""));
-  if (path === null) {
+  if (path === null || (file === undefined && !files.isFile(path))) {
+    const where = path === null ? "the file cannot be read here" : `no ${path} can be read here`;
     throw new UsageError(
-      "-sha256 is missing, and the file cannot be read here",
-      "give -sha256, or with -file a copy of the file to take it of",
+      `-sha256 is missing, and ${where}`,
+      "copy the file there where this is the server's machine; else give -sha256, or with -file a copy of the file to take it of",
     );
   }
   const sum = createHash("sha256").update(files.read(path, MAX_FILE)).digest("hex");
@@ -101,15 +102,14 @@ async function sumOf(
   return sum;
 }
 
-/** Where the server is on this machine, and says where its plugins are. */
-async function fileOnServer({ client, files }: Context, command: string): Promise<string | null> {
+/** Where it is where the server is on this machine, and says where its plugins are. */
+async function fileOnServer({ client }: Context, command: string): Promise<string | null> {
   if (command === "" || command.includes("/")) return null;
   try {
     const { data } = await introspection.readSanitizedConfig(client.inRoot().unwatched());
     const directory = data["plugin_directory"];
     if (typeof directory !== "string") return null;
-    const path = join(directory, command);
-    return files.isFile(path) ? path : null;
+    return join(directory, command);
   } catch (error) {
     if (error instanceof ApiError) return null; // it need not tell
     throw error;
