@@ -17,8 +17,9 @@ async function cliFor(t: TestContext) {
     CI_KEY: "squeamish ossifrage",
     NO_COLOR: "1",
   };
-  const cli = async (line: string, code = 0): Promise<Ran> => {
-    const ran = await run(line.split(" "), { env, columns: WIDTH });
+  const cli = async (line: string, code = 0, typed?: readonly string[]): Promise<Ran> => {
+    const asked = typed === undefined ? {} : { typed };
+    const ran = await run(line.split(" "), { env, columns: WIDTH, ...asked });
     assert.equal(ran.code, code, `${line}: ${ran.all}`);
     const long = ran.stdout.split("\n").filter((one) => one.length > WIDTH);
     assert.deepEqual(long, [], line);
@@ -177,4 +178,15 @@ exec ${directory}/small.mjs "$@"
   assert.match(unclear.stderr, /-version is missing/);
   const twice = await cli("plugin upgrade -version v2.0.0 -command small.mjs secret small", 2);
   assert.match(twice.stderr, /registered in version v2\.0\.0 already/);
+
+  // The mounts have asked for v2.0.0 since they were moved to it, and the pin stands in front of that.
+  const asked = await cli("plugin deregister -yes -version v2.0.0 secret small");
+  assert.match(
+    asked.stderr,
+    /is asked for at small\/, team\/small\/, where the pinned one runs instead/,
+  );
+  await cli("plugin unpin secret small");
+  const typed = await cli("plugin deregister -version 1.2.3 secret small", 1, ["n"]);
+  assert.match(typed.stderr, /secret small 1\.2\.3 runs here\. Remove it\? \[y\/N\]/);
+  assert.match(typed.stderr, /Nothing was removed/);
 });

@@ -121,9 +121,12 @@ export const pluginDeregister = command({
     if (!yes && prompt.interactive) {
       const { data } = await plugins.readPlugin(root, input);
       const paths = (data.mounts ?? []).map(({ path }) => path);
-      const isMeant = data.version === (version ?? "");
-      if (isMeant && paths.length > 0) {
-        const sure = await prompt.confirm(`${which} is in use at ${paths.join(", ")}. Remove it?`);
+      // What runs of it was perhaps begun when something else was pinned, and is started by another one the next time.
+      const isRunning = (data.processes ?? []).some(({ users }) => users > 0);
+      const isMeant = version !== undefined || data.version === "";
+      if (isMeant && (paths.length > 0 || isRunning)) {
+        const where = paths.length > 0 ? `is in use at ${paths.join(", ")}` : "runs here";
+        const sure = await prompt.confirm(`${which} ${where}. Remove it?`);
         if (!sure) {
           out.hint("Nothing was removed.");
           return 1;

@@ -108,13 +108,32 @@ export class PluginCatalog {
     const { catalog, registering } = this.#parts;
     const id = { type, name, version: canonicalVersion(wanted) };
     const users = await registering.usersOf(id);
+    const askers = await this.#askersOf(id, users);
     const before = catalog.find(id);
     await catalog.delete(id);
     if (before === null) return this.#others(id);
-    if (users.length === 0) return [];
     return [
-      `the plugin is in use at ${someNames(users)}, which goes on until its process ends or the server is unsealed again, and is not started any more`,
+      ...(users.length === 0
+        ? []
+        : [
+            `the plugin is in use at ${someNames(users)}, which goes on until its process ends or the server is unsealed again, and is not started any more`,
+          ]),
+      ...(askers.length === 0
+        ? []
+        : [
+            `this version is asked for at ${someNames(askers)}, where the pinned one runs instead: without the pin nothing is started there`,
+          ]),
     ];
+  }
+
+  /** What has this version of its own, and is started by the pinned one instead. */
+  async #askersOf({ type, name, version }: PluginId, users: readonly string[]): Promise<string[]> {
+    if (version === "") return [];
+    return (await this.#parts.uses.all())
+      .filter((use) => use.isPlugin && use.type === type && use.name === name)
+      .filter((use) => use.version === version && !users.includes(use.place))
+      .map(({ place }) => place)
+      .toSorted();
   }
 
   /** What uses it, by the paths from root on. */
