@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DatabaseError } from "@holdfast/plugin-sdk/database";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
+import { type HeldProcess, UnsentCall } from "../ports.ts";
+import { ProcessDatabase } from "./process-database.ts";
+
+const NEVER = new AbortController().signal;
+
+test("what came of a call is told exactly: what the plugin said, that nothing was sent, or that nobody knows", async () => {
+  const fateOf = async (error: Error): Promise<string> => {
+    const held = {
+      // oxlint-disable-next-line require-yield -- it fails before anything comes
+      channel: {
+        exchange: async function* () {
+          throw error;
+        },
+      },
+      end: null,
+    } as unknown as HeldProcess;
+    const instance = new ProcessDatabase({ name: "p", version: "" }, held);
+    const told: unknown = await instance
+      .deleteUser({ username: "u", statements: [] }, NEVER)
+      .catch((cause: unknown) => cause);
+    assert.ok(told instanceof DatabaseError, String(told));
+    return `${told.fate} ${told.reason}`;
+  };
+  const said = { isSaid: true };
+  assert.equal(await fateOf(new StatusError(Status.notFound, "x", said)), "answered missing");
+  assert.equal(
+    await fateOf(new StatusError(Status.unavailable, "x", said)),
+    "answered unreachable",
+  );
+  assert.equal(await fateOf(new StatusError(Status.internal, "x", said)), "answered unknown");
+  // A call that we gave up: the user may be gone by now, or not.
+  for (const status of [Status.unavailable, Status.deadlineExceeded, Status.notFound]) {
+    assert.equal(await fateOf(new StatusError(status, "x")), "lost unreachable");
+  }
+  assert.equal(await fateOf(new UnsentCall(Status.unavailable, "x")), "unsent unreachable");
+});
