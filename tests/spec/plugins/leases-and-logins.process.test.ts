@@ -213,6 +213,22 @@ test("a login that no token can be made of is refused as the plugin's fault, and
   assert.equal((await renew(token)).status, 502);
 });
 
+test("nobody logs in at a plugin for secrets, whatever it answers", async (t) => {
+  const server = await PluginServer.start(t);
+  await server.register();
+  assert.equal((await server.mount("small")).status, 204);
+  const accessors = async () =>
+    (at(await server.ok("LIST", "auth/token/accessors"), "data", "keys") as unknown[]).length;
+  const before = await accessors();
+  const answer = await server.call("POST", "small/login", {
+    token: undefined,
+    body: { user: "ada", password: "right" },
+  });
+  assert.equal(answer.status, 502, answer.text);
+  assert.match(texts(answer), /answered with a login, and is no auth method/);
+  assert.equal(await accessors(), before);
+});
+
 test("what a plugin grants to a login is bounded by its mount, a period too, also when it is renewed", async (t) => {
   const { server, login, renew } = await methodOf(t);
   const [minute, day] = ["60000000000", "86400000000000"];

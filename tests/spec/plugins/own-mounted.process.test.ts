@@ -50,3 +50,17 @@ test("what an engine of our own SDK has made is ended where its answer is refuse
   assert.equal(large.status, 502, large.text.slice(0, 200));
   assert.deepEqual(readdirSync(folder), []);
 });
+
+test("a secret that an engine of our own SDK gives where it declares none is refused, and ended", async (t) => {
+  const server = await PluginServer.start(t);
+  const folder = join(server.place.base, "things");
+  const file = { file: "tests/support/plugins/thing-engine.ts", exported: "secretiveThings" };
+  const sha256 = server.place.put("things", served(file));
+  await server.register({ name: "things", command: "things", args: [], sha256 });
+  await server.ok("POST", "sys/mounts/things", { type: "things", options: { folder } });
+  await server.ok("POST", "things/roles/a", {});
+  const given = await server.call("GET", "things/creds/a");
+  assert.equal(given.status, 502, given.text);
+  assert.match(given.text, /gave a secret where it declares none/);
+  assert.deepEqual(readdirSync(folder), []);
+});
