@@ -2,6 +2,7 @@
 // number of streams: what is sent on never has all of them, and what waits there for a change has none of those of the rest.
 
 import { FairLine } from "@holdfast/shared/fair-line";
+import { orAborted } from "../base/or-aborted.ts";
 import { clientOf } from "@holdfast/shared/text/client-address";
 import type { SentRequest } from "../core/seams.ts";
 import { primaryBusy, tooManyThere } from "./failures.ts";
@@ -26,7 +27,7 @@ export class Places {
     const { remote } = incoming;
     if (mayWait) return await this.#wait(remote.address, credential, send);
     const line = isNamed ? this.#named : this.#forwarded;
-    return await line.run({ waitFor: (turn) => unless(signal, turn) }, remote.address, send);
+    return await line.run({ waitFor: (turn) => orAborted(turn, signal) }, remote.address, send);
   }
 
   /** At once or not at all: it would stand in line for minutes. */
@@ -54,17 +55,4 @@ export class Places {
 function lineOf(atOnce: number): FairLine {
   const atOncePerAddress = Math.ceil((atOnce * 3) / 4);
   return new FairLine({ ...LINE, atOnce, atOncePerAddress }, primaryBusy);
-}
-
-/** Rejects as soon as nobody is there who would get the answer: the place is for others. */
-export async function unless<T>(signal: AbortSignal, turn: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(signal.reason as Error);
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
-  try {
-    return await Promise.race([turn, promise]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
 }

@@ -5,6 +5,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import { orAborted } from "../base/or-aborted.ts";
 import type { PeerLink } from "../cluster/peer-link.ts";
 import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { FairLine } from "@holdfast/shared/fair-line";
@@ -17,7 +18,6 @@ import {
   type ForwardedRequest,
   takeUse,
 } from "./messages.ts";
-import { unless } from "./places.ts";
 
 export interface Primary {
   /** Name of its region; empty while it is not known. */
@@ -104,7 +104,7 @@ export function callsOver(
         }
       }),
     knows: (hash, address, signal) =>
-      finding.run({ waitFor: (turn) => unless(signal, turn) }, address, async () => {
+      finding.run({ waitFor: (turn) => orAborted(turn, signal) }, address, async () => {
         const open = opened();
         try {
           const { isKnown, shared } = await open.call(findToken, { hash }, { signal });

@@ -15,6 +15,7 @@ import {
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Net, Nanos, Timers } from "@holdfast/shared/world";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
+import { orAborted } from "../base/or-aborted.ts";
 import type { AddressRules, Destination } from "./allowed-addresses.ts";
 import type { Resolve } from "./system-resolver.ts";
 
@@ -122,7 +123,8 @@ export async function judgedAddresses(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { host } = to;
-  const found = isIP(host) === 0 ? await unless(signal, resolve(host)) : [host];
+  // The name server cannot be told to stop; nobody waits for it any longer.
+  const found = isIP(host) === 0 ? await orAborted(resolve(host), signal) : [host];
   if (found.length === 0) throw unreachable(host, "its name stands for no address");
   if (found.length > MAX_ADDRESSES) throw unreachable(host, "its name stands for too many");
   for (const address of found) {
@@ -148,12 +150,4 @@ function codeOf(error: unknown): string {
     return error.message.slice(error.message.lastIndexOf(" ") + 1);
   }
   return "code" in error ? String(error.code) : error.message;
-}
-
-/** The name server cannot be told to stop; nobody waits for it any longer. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<T>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([promise, work]).finally(() => signal.removeEventListener("abort", abort));
 }

@@ -2,6 +2,7 @@
 // is needed to go on from there. Log, leaf hashes and sums are left out; they are made anew from the data.
 
 import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import { orAborted } from "../base/or-aborted.ts";
 import type { ReadView, Row, ViewApart } from "./engines/engine.ts";
 import {
   decodeHead,
@@ -145,20 +146,5 @@ export class SnapshotApart implements SnapshotSource {
 
   close(): Promise<void> {
     return this.#view.close();
-  }
-}
-
-/** Whoever gives it up does not wait for it. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await work;
-  work.catch(() => {}); // where nobody waits for it any more
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -23,6 +23,7 @@ import {
   type Program,
   UnsentCall,
 } from "../ports.ts";
+import { orAborted } from "../../base/or-aborted.ts";
 import { waiting } from "../process/failures.ts";
 import { Life } from "../process/life.ts";
 import * as failures from "./failures.ts";
@@ -437,16 +438,4 @@ function specialOf(said: WirePaths | null): SpecialPaths {
 
 function shortened(text: string): string {
   return text.length > 1024 ? `${text.slice(0, 1024)}…` : text;
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await promise;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const give = () => reject(signal.reason);
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", give);
-  }
 }

@@ -1,5 +1,6 @@
 // The place of one process: started when somebody needs it, by one start for all who wait; stopped when nobody does.
 
+import { orAborted } from "../../base/or-aborted.ts";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Clock } from "@holdfast/shared/world";
 import { invariant } from "@holdfast/shared/invariant";
@@ -150,16 +151,5 @@ export class Seat {
 
   get #now() {
     return this.#parts.clock.elapsed();
-  }
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const give = () => reject(signal.reason);
-  signal.addEventListener("abort", give, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", give);
   }
 }
