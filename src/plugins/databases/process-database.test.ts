@@ -7,15 +7,15 @@ import { ProcessDatabase } from "./process-database.ts";
 
 const NEVER = new AbortController().signal;
 
+async function* failing(error: Error): AsyncGenerator<Uint8Array> {
+  await Promise.reject(error);
+  yield new Uint8Array();
+}
+
 test("what came of a call is told exactly: what the plugin said, that nothing was sent, or that nobody knows", async () => {
   const fateOf = async (error: Error): Promise<string> => {
     const held = {
-      // oxlint-disable-next-line require-yield -- it fails before anything comes
-      channel: {
-        exchange: async function* () {
-          throw error;
-        },
-      },
+      channel: { exchange: () => failing(error) },
       end: null,
     } as unknown as HeldProcess;
     const instance = new ProcessDatabase({ name: "p", version: "" }, held);
