@@ -8,6 +8,7 @@ import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
 import type { Tokens } from "../src/tokens/tokens.ts";
 import type { TokenRows } from "../src/tokens/rows/token-rows.ts";
+import type { Deaths } from "./databases/deaths.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
 /** Everything else goes through to the real engine. */
@@ -32,6 +33,12 @@ export function swallowErrors(engine: StorageEngine): StorageEngine {
 export function noLeafCheck(engine: StorageEngine): StorageEngine {
   const leaf = (): Leaf | null => null;
   return decorate(engine, { leaf });
+}
+
+/** No bug: the process ends at a commit of choice. */
+export function dying(engine: StorageEngine, deaths: Pick<Deaths, "around">): StorageEngine {
+  const commit = (batch: Batch) => deaths.around(() => engine.commit(batch));
+  return decorate(engine, { commit });
 }
 
 const BEHIND_MS = 40;

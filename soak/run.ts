@@ -11,6 +11,7 @@ import { cloudThrottle } from "./clouds/cloud-throttle.ts";
 import { engineKill9 } from "./engines/engine-kill9.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { fsyncfail } from "./disk/fsyncfail.ts";
+import { databaseCrash } from "./databases/database-crash.ts";
 import { clusterPort } from "./cluster/cluster-port.ts";
 import { replicationKills } from "./cluster/replication-kills.ts";
 import { replicationPort } from "./cluster/replication-port.ts";
@@ -60,6 +61,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   plugin-kill9   the same, of a plugin and of its server  --rounds N (200)
   lease-storm    leases that end in one second      --n N (100000)
   cloud-crash    SIGKILL at each call to a cloud    --stride N (1)  --only TEXT (all flows)
+  database-crash SIGKILL at each step of the engine for databases  --stride N (1)  --only TEXT (all flows)
   cloud-throttle clouds that throttle every other   --n N (500)
   cloud-rate     a cloud that takes 20 in a second  --n N (1000)
   static-catchup overdue keys after a day           --n N (1000)
@@ -106,6 +108,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "plugin-kill9": ["rounds", "seed", "plant"],
   "lease-storm": ["n", "plant"],
   "cloud-crash": ["stride", "only", "plant"],
+  "database-crash": ["stride", "only", "plant"],
   "cloud-throttle": ["n", "plant"],
   "cloud-rate": ["n", "plant"],
   "static-catchup": ["n", "seed", "plant"],
@@ -230,6 +233,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     leaseStorm({ n, say, ...(plant ? { plant: "blocking" } : {}) }),
   "cloud-crash": ({ stride, only }, plant) =>
     cloudCrash({ stride, only, say, ...(plant ? { plant: "no-rollback" } : {}) }),
+  "database-crash": ({ stride, only }, plant) =>
+    databaseCrash({ stride, only, say, ...(plant ? { plant: "no-rollback" } : {}) }),
   "cloud-throttle": ({ n = 500 }, plant) =>
     cloudThrottle({ n, say, ...(plant ? { plant: "refusing" } : {}) }),
   "cloud-rate": ({ n = 1000 }, plant) =>

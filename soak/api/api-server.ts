@@ -138,12 +138,13 @@ export const THRESHOLD = 3;
 /** The API of one running server, as one caller with a token sees it. */
 export class Api {
   readonly #url: string;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent: Agent;
   readonly token: string | undefined;
 
-  constructor(url: string, token?: string) {
+  constructor(url: string, token?: string, keepAlive = true) {
     this.#url = url;
     this.token = token;
+    this.#agent = new Agent({ keepAlive });
   }
 
   call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {

@@ -15,8 +15,10 @@ import * as server from "../../src/server/server.ts";
 import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
 import { type CountingPartOptions, countingType, tickOften } from "../engines/counting-part.ts";
+import { Deaths } from "../databases/deaths.ts";
 import { MovedClock } from "../moved-clock.ts";
 import {
+  dying,
   lateWatch,
   neverTaken,
   staleSecret,
@@ -38,10 +40,12 @@ export interface ApiTargetOptions {
   readonly counting?: CountingPartOptions;
   /** Ahead of the machine's time at first, moved on by standard input; rollback looks often. */
   readonly clock?: { readonly seconds: number };
+  /** A folder that says at which commit it is to end, if at any. */
+  readonly deaths?: string;
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ApiTargetOptions;
-const { checkpointBytes, plant, counting, clock } = options;
+const { checkpointBytes, plant, counting, clock, deaths } = options;
 const moved = clock === undefined ? null : new MovedClock(clock.seconds);
 moved?.follow();
 const random = new SystemRandom();
@@ -66,6 +70,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   const generations: Generations = {
     open: async () => {
       const engine = await sqlite.open();
+      if (deaths !== undefined) return dying(engine, new Deaths(deaths, "commit", process.pid));
       if (plant === "stale-secret") return staleSecret(engine);
       return plant === "write-behind" ? writeBehind(engine) : engine;
     },

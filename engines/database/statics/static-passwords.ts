@@ -23,19 +23,20 @@ export interface PasswordParts {
   readonly connections: Connections;
 }
 
-/** To be called by whoever holds the lock of the role. */
+/** To be called by whoever holds the lock of the role. `isFirst`: the role was made with the password that comes next, and nobody
+ *  has tried to set it yet. */
 export async function replacePassword(
   parts: PasswordParts,
   role: StaticRole,
   creds: StaticCreds,
-  signal: AbortSignal,
+  { isFirst, signal }: { readonly isFirst: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
   const { needs, connections } = parts;
   const connection = await connections.read(role.dbName);
   if (!allows(connection, role.name)) throw failures.roleNotAllowed(role.name, role.dbName);
-  const isTakenUp = creds.nextPassword !== null;
+  const isTakenUp = creds.nextPassword !== null && !isFirst;
   const password = creds.nextPassword ?? newPassword(needs.random);
-  if (!isTakenUp)
+  if (creds.nextPassword === null)
     await changeCreds(parts, role.name, (now) => ({ ...now, nextPassword: password }));
   try {
     await set(parts, role, { creds, password, isTakenUp, signal });

@@ -15,6 +15,7 @@ import { isMissed, retryTime, sameTerms } from "../../cloud/rotation-terms.ts";
 import { allows, usernameOf } from "../connections/connection.ts";
 import type { Connections } from "../connections/connections.ts";
 import * as failures from "../failures.ts";
+import { newPassword } from "../roles/passwords.ts";
 import { changeCreds, freshCreds, replacePassword } from "./static-passwords.ts";
 import {
   changedStaticRole,
@@ -154,14 +155,17 @@ export class StaticRoles {
     const now = clock.now();
     const role = newStaticRole(name, change, now);
     await this.#checkUser(role);
-    const creds = freshCreds(change.selfManagedPassword ?? "", null, expirationOf(role, now));
+    const known = freshCreds(change.selfManagedPassword ?? "", null, expirationOf(role, now));
+    // One that is cut off before its first rotation is brought to its end as any other.
+    const nextPassword = skip ? null : newPassword(this.#needs.random);
+    const creds = { ...known, nextPassword };
     await storage.write((tx) => {
       tx.put(staticRoleKey(name), role, staticRoleCodec);
       tx.put(staticCredsKey(name), creds, staticCredsCodec);
     });
     if (skip) return;
     try {
-      await this.#replaced(name);
+      await this.#replaced(name, true);
     } catch (error) {
       // Where the password may be another one by now, the role is what knows it.
       const state = await this.find(name);
@@ -267,10 +271,10 @@ export class StaticRoles {
     this.#parts.concerns.forget(placeOf(name));
   }
 
-  async #replaced(name: string): Promise<void> {
+  async #replaced(name: string, isFirst = false): Promise<void> {
     const { role, creds } = await this.read(name);
     await withDeadline(this.#needs.timers, DEADLINE, (signal) =>
-      replacePassword(this.#parts, role, creds, signal),
+      replacePassword(this.#parts, role, creds, { isFirst, signal }),
     );
   }
 
