@@ -98,13 +98,16 @@ export class BwrapRunner implements Runner {
     const { children } = this.#parts;
     const hasNoNetwork = program.container !== null && program.network === "none";
     const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+    const hidden = await this.#hidden();
     const options = [
       ...NOTHING_SHARED,
       ...(hasNoNetwork ? ["--unshare-net"] : []),
       "--clearenv",
       ...variables,
       ...MACHINE,
-      ...(await this.#hiding()),
+      ...hidden.flatMap(({ path, isFile }) =>
+        isFile ? ["--ro-bind", "/dev/null", path] : ["--tmpfs", path],
+      ),
       // What it needs of the hidden: read from outside, before anything is hidden.
       "--ro-bind",
       dirname(file),
@@ -115,8 +118,10 @@ export class BwrapRunner implements Runner {
       "--ro-bind",
       folders.ours,
       folders.ours,
-      "--remount-ro",
-      "/",
+      // When everything has its place in them. Devices are written to all the same.
+      ...["/", "/dev", ...hidden.flatMap(({ path, isFile }) => (isFile ? [] : [path]))].flatMap(
+        (path) => ["--remount-ro", path],
+      ),
       "--chdir",
       "/",
     ];
@@ -135,15 +140,14 @@ export class BwrapRunner implements Runner {
     }
   }
 
-  async #hiding(): Promise<string[]> {
+  async #hidden(): Promise<{ readonly path: string; readonly isFile: boolean }[]> {
     const { files, hidden } = this.#parts;
-    const words: string[] = [];
+    const there: { readonly path: string; readonly isFile: boolean }[] = [];
     for (const path of hidden) {
       const facts = await files.look(path);
-      if (facts === null) continue;
-      words.push(...(facts.isFile ? ["--ro-bind", "/dev/null", path] : ["--tmpfs", path]));
+      if (facts !== null) there.push({ path, isFile: facts.isFile });
     }
-    return words;
+    return there;
   }
 }
 
