@@ -10,6 +10,7 @@ need() { # program or file, packages
 
 need cc gcc libc6-dev # a small library that stands between the server and its disk
 need runc runc # plugins in containers and sandboxes
+need runsc runsc
 need bwrap bubblewrap
 need busybox busybox-static
 need '/usr/lib/postgresql/*/bin/initdb' postgresql # databases, on data of their own

@@ -6,27 +6,13 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { errorsOf } from "../../support/http-client.ts";
+import { growthOf } from "../../support/plugins/growth.ts";
 import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
 import { runs } from "../../support/plugins/plugin-place.ts";
 import { until } from "../../support/until.ts";
 
 const MIB = 2 ** 20;
 const SECOND = 1_000_000_000n;
-
-/** The most that this process, which is the server, has had more in the meantime. */
-async function growthOf(work: () => Promise<void>): Promise<number> {
-  const before = process.memoryUsage().rss;
-  let most = before;
-  const watching = setInterval(() => {
-    most = Math.max(most, process.memoryUsage().rss);
-  }, 5);
-  try {
-    await work();
-  } finally {
-    clearInterval(watching);
-  }
-  return most - before;
-}
 
 test("an answer of 80 MiB and one of 1 GiB are 502 that says why, cost the server nothing, and the plugin goes on", async (t) => {
   const server = await PluginServer.start(t);
