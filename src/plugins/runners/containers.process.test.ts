@@ -10,9 +10,11 @@ import { after, before, test, type TestContext } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import {
   busyboxImage,
+  perlImage,
   putImage,
   smallPluginImage,
 } from "../../../tests/support/plugins/image-place.ts";
+import { REFUSED_CALLS } from "../../../tests/support/plugins/refused-calls.ts";
 import { hold, PluginPlace, runs, say } from "../../../tests/support/plugins/plugin-place.ts";
 import { until } from "../../../tests/support/until.ts";
 import type { Program, RuntimeEntry } from "../ports.ts";
@@ -189,6 +191,45 @@ contained("what it runs as, sees and may do is what its specification says", asy
 });
 
 contained(
+  "T-H07: each call that others have broken out with is refused by the kernel",
+  async (t) => {
+    if (process.arch !== "x64") return t.diagnostic("the numbers are those of x86-64");
+    const CLONE = 56;
+    const CLONE3 = 435;
+    const sum = putImage(place.directory, "perl", perlImage());
+    const numbers = Object.values(REFUSED_CALLS).filter((number) => number !== null);
+    const program = `
+    sub told { my ($what, $said) = @_; print "$what ", $said == -1 ? $!+0 : "ok", "\\n"; }
+    told($_, syscall($_, (-1) x 6)) for (${numbers.join(", ")}, ${CLONE3});
+    for my $bit (17, 25 .. 30) {
+      my $said = syscall(${CLONE}, 2 ** $bit | 17, 0, 0, 0, 0);
+      syscall(60, 0) if $said == 0;
+      told("clone-$bit", $said);
+    }
+    my $said = syscall(${CLONE}, 17, 0, 0, 0, 0);
+    syscall(60, 0) if $said == 0;
+    told("fork", $said);`;
+    const changes = { ociImage: "perl", sha256: sum, args: [program] };
+    const { code, said } = await outcome(await box("", {}, changes));
+    assert.equal(code, 0, said);
+    const answers = new Map(
+      said
+        .trim()
+        .split("\n")
+        .map((line) => line.split(" ") as [string, string]),
+    );
+    for (const [name, number] of Object.entries(REFUSED_CALLS)) {
+      if (number !== null) assert.equal(answers.get(String(number)), "1", name);
+    }
+    for (const bit of [17, 25, 26, 27, 28, 29, 30]) {
+      assert.equal(answers.get(`clone-${bit}`), "1", `a new namespace of ${bit}`);
+    }
+    assert.equal(answers.get(String(CLONE3)), "38");
+    assert.equal(answers.get("fork"), "ok", "a process may begin another");
+  },
+);
+
+contained(
   "one whose image names a user runs as that, by number or by name, and never as root",
   async () => {
     const passwd = "root:x:0:0::/:/bin/sh\napp:x:1234:2345::/:/bin/sh\n";
@@ -350,6 +391,44 @@ contained(
       globSync([`${CGROUPS}/holdfast-keeper-*`, `${CGROUPS}/*/holdfast-keeper-*`]),
       [],
     );
+  },
+);
+
+contained(
+  "a fork bomb in runsc ends there, within its limits, and nothing is left of it",
+  async (t) => {
+    if (!["/usr/bin/runsc", "/usr/local/bin/runsc"].some((path) => existsSync(path))) {
+      t.diagnostic("runsc is not there: install runsc");
+      assert.equal(process.env["HOLDFAST_NO_CONTAINERS"], "1", "it needs runsc");
+      return;
+    }
+    const parent = `/holdfast-bomb-${MARK}`;
+    const running = await box("while sleep 60 & do :; done; echo refused; sleep 60", {
+      ociRuntime: "runsc",
+      cgroupParent: parent,
+      memoryBytes: 256 * MIB,
+    });
+    const most = { processes: 0, bytes: 0 };
+    const read = (file: string) => {
+      const [path] = globSync([`${CGROUPS}${parent}/*/${file}`, `${CGROUPS}/*${parent}/*/${file}`]);
+      return path === undefined ? 0 : Number(readFileSync(path, "utf8"));
+    };
+    let said = "";
+    running.stdout.on("data", (bytes: Buffer) => (said += bytes.toString()));
+    running.stderr.on("data", (bytes: Buffer) => (said += bytes.toString()));
+    let isOver = false;
+    void running.exited.then(() => (isOver = true));
+    await until(() => {
+      most.processes = Math.max(most.processes, read("pids.current"));
+      most.bytes = Math.max(most.bytes, read("memory.usage_in_bytes") + read("memory.current"));
+      return isOver || said !== "";
+    });
+    t.diagnostic(`${JSON.stringify(most)} ${isOver ? "it has ended" : said}`);
+    assert.ok(most.processes > 20 && most.processes <= 256, `${most.processes} processes`);
+    assert.ok(most.bytes <= 256 * MIB, `${most.bytes} bytes`);
+    running.kill();
+    await running.exited;
+    assert.deepEqual(globSync([`${CGROUPS}${parent}`, `${CGROUPS}/*${parent}`]), []);
   },
 );
 

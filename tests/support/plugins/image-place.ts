@@ -84,6 +84,16 @@ export function busyboxImage(
   return makeImage([plainLayer(tar)], program, process.arch);
 }
 
+/** Perl, which every Debian has, and which can make any call to the kernel: its program is an argument. */
+export function perlImage(): MadeImage {
+  const perl = "/usr/bin/perl";
+  const files = [perl, ...librariesOf(perl)].map((path) => ({
+    path: path.slice(1),
+    content: readFileSync(path),
+  }));
+  return makeImage([plainLayer(tarOf(files))], { Entrypoint: [perl, "-e"] }, process.arch);
+}
+
 function librariesOf(file: string): string[] {
   const said = execFileSync("ldd", [file], { encoding: "utf8" });
   return Array.from(said.matchAll(/(\/\S+) \(0x/g), ([, path = ""]) => path);
