@@ -9,7 +9,8 @@ import { GrowingBytes } from "@holdfast/shared/bytes";
 import { request } from "../../base/node-http.ts";
 
 const MAX_ANSWER = 4 * 2 ** 20;
-const ANSWERS_WITHIN = 60_000; // milliseconds of silence
+/** Milliseconds of silence. */
+export const ANSWERS_WITHIN = 60_000;
 const HEAD = 8;
 const STDERR = 2;
 
@@ -30,9 +31,11 @@ export interface EngineStreams {
 
 export class DockerEngine {
   readonly #socket: string;
+  readonly #answersWithin: number;
 
-  constructor(socket: string) {
+  constructor(socket: string, answersWithin = ANSWERS_WITHIN) {
     this.#socket = socket;
+    this.#answersWithin = answersWithin;
   }
 
   /** Throws where it is not there, or is none. `waits`: it may be silent for as long as it likes. */
@@ -83,7 +86,7 @@ export class DockerEngine {
       ...(body !== undefined && { "content-type": "application/json" }),
     });
     if (!waits)
-      sent.setTimeout(ANSWERS_WITHIN, () => sent.destroy(new OwnError("it does not answer")));
+      sent.setTimeout(this.#answersWithin, () => sent.destroy(new OwnError("it does not answer")));
     sent.once("error", (cause) => reject(unreached(cause)));
     sent.once("response", (answer) => {
       readAnswer(answer).then(resolve, reject);

@@ -16,6 +16,7 @@ import { SystemChildProcesses } from "../../system/child-processes.ts";
 import { SystemProgramFiles } from "../../system/program-files.ts";
 import { type MadeImage, tarOf } from "../images/made-image.ts";
 import type { Program, RuntimeEntry } from "../ports.ts";
+import { ANSWERS_WITHIN, DockerEngine } from "./docker-engine.ts";
 import { DockerRunner } from "./docker.ts";
 import type { Exit, Launch, Running } from "./runner.ts";
 
@@ -310,6 +311,40 @@ test("another image, another runtime, or an engine that is not there: nothing is
     /^plugin-runtime-unfit: .*cannot be reached by its socket/,
   );
 });
+
+test(
+  "an engine that is silent for too long is told so, and may be so where it is waited for",
+  { timeout: 30_000 },
+  async (t) => {
+    const place = placeOf(t);
+    const socket = join(place.base, "silent.sock");
+    const asked: string[] = [];
+    const server = createServer((asks, answer) => {
+      asked.push(`${asks.method} ${asks.url}`);
+      // One that begins to answer has as much time for each piece.
+      if (asks.url === "/half") answer.writeHead(200).write("{");
+    });
+    server.listen(socket);
+    await once(server, "listening");
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    assert.equal(ANSWERS_WITHIN, 60_000);
+    const engine = new DockerEngine(socket, 100);
+    const waited = engine.call("POST", "/wait", undefined, true);
+    let isOver = false;
+    const over = waited.catch(() => {}).then(() => (isOver = true));
+    for (const asking of [engine.call("GET", "/info"), engine.read("/archive")]) {
+      await assert.rejects(asking, /it cannot be reached by its socket: it does not answer/);
+    }
+    await assert.rejects(engine.call("GET", "/half"), /does not answer|aborted/);
+    assert.ok(!isOver, "it may take as long as a plugin lives");
+    assert.equal(asked.length, 4);
+    server.closeAllConnections();
+    await over;
+  },
+);
 
 test("T-H14: what a container prints and nobody reads is left to its engine", async (t) => {
   const place = placeOf(t);
