@@ -1,8 +1,10 @@
 // Secrets that end and logins of plugins: leases and tokens like those of every other engine.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import test from "node:test";
 import { type Answer, at, errorsOf } from "../../support/http-client.ts";
+import { deriveKey } from "../../../src/crypto/aead.ts";
 import { until } from "../../support/until.ts";
 import { PluginServer } from "../../support/plugins/mounted-plugins.ts";
 
@@ -150,6 +152,15 @@ test("a login makes a token, which the plugin is asked about before it lives on"
   const stamp = String(at(echo, "data", "client_token"));
   assert.match(stamp, /^[0-9a-f]{40}$/, "what stands for the token is no credential");
   assert.notEqual(stamp, token);
+  // Whoever knows the accessor and the mount cannot make it: it is by a key of the server's own.
+  const { uuid } = await server.data("sys/mounts/auth/small");
+  const key = deriveKey(
+    server.test.server.barrier.handOver().treeKey,
+    "stamps of tokens for plugins",
+  );
+  const told = `${String(uuid)} ${String(at(login, "auth", "accessor"))}`;
+  const made = createHmac("sha256", key).update(told).digest("hex");
+  assert.equal(stamp, made.slice(0, 40));
   const again = await server.call("GET", "auth/small/echo", { token });
   assert.equal(at(again, "data", "client_token"), stamp, "and the same for the same one");
   const renewed = await server.call("POST", "auth/token/renew-self", { token, body: {} });
