@@ -1,48 +1,130 @@
+// How many calls one process of a plugin has at a time, and what becomes of those that wait.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Channel, Messages, Shape } from "@holdfast/shared/grpc/method";
-import { Status, StatusError } from "@holdfast/shared/grpc/status";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
-import { Calls } from "./calls.ts";
+import type { Channel, Shape } from "@holdfast/shared/grpc/method";
+import { StatusError } from "@holdfast/shared/grpc/status";
+import { nextTurn } from "../../../tests/support/fake-world.ts";
+import { UnsentCall } from "../ports.ts";
+import { Calls, MAX_CALL_BYTES, MAX_CALLS } from "./calls.ts";
 
-const SHAPE = { kind: "unary", path: "/x" } as unknown as Shape;
+const MIB = 2 ** 20;
+const MAX_WAITING = 1024;
+const SHAPE: Shape = {
+  path: "/of.a/Test",
+  kind: "unary",
+  maxRequest: MIB,
+  maxResponse: MIB,
+  atOnce: 1,
+};
 
-/** Whether the process is asked if it is well, after a call that took so long and ended so. */
-async function suspected(took: Nanos, error: Error, givesUp = false): Promise<boolean> {
-  let [now, count] = [0n, 0];
-  const over = new AbortController();
+/** A plugin that answers when the test wants it to, and notes what comes. */
+function plugin() {
+  const begun: { readonly bytes: number; readonly answer: () => void }[] = [];
+  const state = { isOpen: true };
+  const channel: Channel & { readonly isOpen: boolean } = {
+    get isOpen() {
+      return state.isOpen;
+    },
+    exchange: async function* (_shape, requests) {
+      let bytes = 0;
+      for await (const message of requests) bytes += message.length;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      begun.push({ bytes, answer: resolve });
+      await promise;
+      yield new Uint8Array();
+    },
+  };
   const calls = new Calls({
-    channel: {
-      isOpen: true,
-      // oxlint-disable-next-line require-yield -- it fails before anything comes
-      exchange: async function* () {
-        now += took;
-        if (givesUp) over.abort(error);
-        throw error;
-      },
-    } as unknown as Channel & { readonly isOpen: boolean },
-    clock: { elapsed: () => now },
-    suspect: () => count++,
+    channel,
+    clock: { elapsed: () => 0n },
+    suspect: () => {},
     over: Promise.resolve(),
   });
-  const requests: Messages = (async function* () {
-    yield new Uint8Array(1);
-  })();
-  const answers = calls.of(null).exchange(SHAPE, requests, { signal: over.signal });
-  await assert.rejects(async () => {
-    for await (const _ of answers);
-  });
-  return count === 1;
+  const call = async (bytes = 1, signal?: AbortSignal): Promise<string> => {
+    async function* request() {
+      yield new Uint8Array(bytes);
+    }
+    try {
+      for await (const _ of calls.of(null).exchange(SHAPE, request(), signal && { signal }));
+      return "answered";
+    } catch (error) {
+      assert.ok(error instanceof StatusError, String(error));
+      return `${error instanceof UnsentCall ? "unsent" : "sent"}: ${error.message}`;
+    }
+  };
+  return { begun, state, calls, call };
 }
 
-test("T-H14: a plugin is asked whether it is well after a deadline of ours, and after whoever waited for a second has gone", async () => {
-  const ours = new StatusError(Status.deadlineExceeded, "late");
-  const its = new StatusError(Status.deadlineExceeded, "it says so", { isSaid: true });
-  const gone = new StatusError(Status.cancelled, "the call was cancelled");
-  assert.equal(await suspected(SECOND / 10n, ours), true);
-  assert.equal(await suspected(2n * SECOND, ours), true);
-  assert.equal(await suspected(2n * SECOND, its), false, "what it says shows that it lives");
-  assert.equal(await suspected(2n * SECOND, gone, true), true);
-  assert.equal(await suspected(SECOND / 10n, gone, true), false, "there are other reasons");
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await nextTurn();
+}
+
+async function soon(answer: Promise<string>): Promise<string> {
+  return await Promise.race([answer, settle().then(() => "nothing yet")]);
+}
+
+test("a process has 256 calls at a time; the others wait in their order, and so many that more are refused", async () => {
+  assert.equal(MAX_CALLS, 256);
+  const { begun, calls, call } = plugin();
+  const all = Array.from({ length: MAX_CALLS + MAX_WAITING }, () => call());
+  await settle();
+  assert.deepEqual([begun.length, calls.underWay], [256, 256]);
+  assert.match(await soon(call()), /^unsent: .*too many calls wait for the plugin/);
+  begun[0]?.answer();
+  assert.equal(await all[0], "answered");
+  await settle();
+  assert.deepEqual([begun.length, calls.underWay], [257, 256]);
+  const gone = new AbortController();
+  const last = call(1, gone.signal);
+  await settle();
+  gone.abort();
+  assert.match(await last, /^unsent: .*cancelled/);
+  for (let at = 1; at < all.length; at++) {
+    begun[at]?.answer();
+    if (begun.length <= at + 1) await settle();
+  }
+  assert.deepEqual(new Set(await Promise.all(all)), new Set(["answered"]));
+  assert.equal(calls.underWay, 0);
+});
+
+test("a process has 64 MiB of calls at a time, and one that is larger by itself alone", async () => {
+  assert.equal(MAX_CALL_BYTES, 64 * MIB);
+  const { begun, calls, call } = plugin();
+  const half = call(32 * MIB);
+  const other = call(32 * MIB);
+  const small = call(1);
+  await settle();
+  assert.equal(calls.bytes, 64 * MIB);
+  assert.equal(begun.length, 2, "there is no room for another byte");
+  begun[0]?.answer();
+  await half;
+  await settle();
+  assert.deepEqual(
+    begun.map(({ bytes }) => bytes),
+    [32 * MIB, 32 * MIB, 1],
+  );
+  for (const one of begun) one.answer();
+  await Promise.all([other, small]);
+  const large = call(65 * MIB);
+  const next = call(1);
+  await settle();
+  assert.equal(begun.length, 4, "nobody else is beside it");
+  begun[3]?.answer();
+  await large;
+  await settle();
+  begun[4]?.answer();
+  assert.equal(await next, "answered");
+});
+
+test("whoever waits for a process that ends has sent it nothing", async () => {
+  const { begun, state, calls, call } = plugin();
+  const all = Array.from({ length: MAX_CALLS + 1 }, () => call());
+  await settle();
+  state.isOpen = false;
+  calls.close();
+  assert.equal(begun.length, MAX_CALLS);
+  assert.match(await all.at(-1)!, /^unsent: .*the plugin has ended/);
+  for (const one of begun) one.answer();
+  await Promise.all(all);
 });
