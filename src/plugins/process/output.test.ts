@@ -186,10 +186,14 @@ test("lines are logged at their level under the name, up to so many a second; wh
   );
   assert.ok(written[0]?.includes("of its own") && written[0].includes('"size":7'));
   assert.ok(!written[0]?.includes('@timestamp":"t'));
+  assert.equal(MAX_LINES_A_SECOND, 1000);
+  assert.ok(!plugin.isSpent);
   for (let i = 0; i < MAX_LINES_A_SECOND + 500; i++) plugin.line(`line ${i}`);
   assert.equal(written.length, MAX_LINES_A_SECOND);
   assert.equal(dropped, 504);
+  assert.ok(plugin.isSpent, "what floods is not even made into lines");
   pass(SECOND);
+  assert.ok(!plugin.isSpent);
   plugin.line("after");
   assert.ok(written.at(-2)?.includes('"lines_dropped":504'));
   assert.match(plugin.last(), /line 1499 \| after$/);
