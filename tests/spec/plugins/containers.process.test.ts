@@ -90,6 +90,8 @@ for (const [runtime, isHere] of [
   ["runsc", isThere("/usr/bin/runsc", "/usr/local/bin/runsc")],
 ] as const) {
   test(`case 150: a plugin in a container by ${runtime} is registered, mounted, held to its limits and started again`, async (t) => {
+    // Not every Debian packages it.
+    if (runtime === "runsc" && !isHere) return t.diagnostic("runsc is not on this machine");
     if (!needs(t, isHere, `it needs ${runtime}, and root`)) return;
     const server = await PluginServer.start(t, { settings: { plugin_oci_runtimes: [runtime] } });
     const small = smallPluginImage({}, [sleepOf()]);
