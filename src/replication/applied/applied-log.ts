@@ -3,6 +3,7 @@
 // that an entry or a skipped place comes with is kept, and shown to the primary when the log is gone on with.
 
 import { EMPTY, equalBytes } from "@holdfast/shared/bytes";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import type { Followers } from "../../barrier/followers.ts";
 import type { Cursor, Standing } from "../../cluster/hello.ts";
 import { decodeSharedPart, type LogEntry } from "../../storage/rows/log-entry.ts";
@@ -26,6 +27,9 @@ import {
 import { assertGoesOn, inRounds } from "../stream/rounds.ts";
 import type { WithheldHere } from "../filters/withheld-here.ts";
 import { SharedTaker } from "./taking-shared.ts";
+
+/** Of comparisons in a session for which something else was withheld before they were over. */
+const TURNS = 8;
 
 export interface AppliedParts extends LinkParts {
   readonly followers: Pick<Followers, "apply">;
@@ -171,7 +175,23 @@ class AppliedSession implements ReceivedSession {
     await this.#sifted();
   }
 
-  #diff(): Promise<void> {
+  /** While rows are compared something else may be withheld: then they are compared with that, and not in another session after a pause. */
+  async #diff(): Promise<void> {
+    const { withheld } = this.#parts;
+    for (let turn = 1; ; turn++) {
+      const version = withheld?.version;
+      try {
+        return await this.#compared();
+      } catch (error) {
+        const isOther = error instanceof StatusError && error.status === Status.aborted;
+        if (!isOther || turn === TURNS) throw error;
+        await this.#sift();
+        if (withheld?.version === version) throw error;
+      }
+    }
+  }
+
+  #compared(): Promise<void> {
     return inRounds(this.#parts, this.#progress, {
       mendOwn: () => this.#taker.mendOwn(),
       compare: () => this.#taker.diff(),

@@ -192,6 +192,9 @@ describe("shared rows that are taken over", BOUND, () => {
       const withheld = {
         version: "",
         isDue: false,
+        install: async () => {},
+        remains: async function* () {},
+        purge: async () => {},
         going: async () => void going.push(pair.secondary.store.get("shared/7")),
       } as unknown as WithheldHere;
       pair = await filled({ withheld: () => withheld });

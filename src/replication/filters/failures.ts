@@ -1,6 +1,7 @@
 // Every way filters refuse.
 
 import { Failure } from "@holdfast/shared/failure";
+import { Status, StatusError } from "@holdfast/shared/grpc/status";
 
 /**
  * @code filter-path-unknown A filter names something that is neither a mount nor a namespace.
@@ -148,4 +149,9 @@ export function filterNotOwn(): Failure {
     "filter-not-own",
     "this secondary goes by another id: secondary_id of its status",
   );
+}
+
+/** Of a call of a member: it asks what is withheld, and begins anew. */
+export function otherWithheld(): StatusError {
+  return new StatusError(Status.aborted, "something else is withheld from it by now");
 }

@@ -9,6 +9,7 @@ import { type Filter, type FilterPath, type Places, Sieve, withheldBy } from "./
 const ROOT_KV = "00000000-0000-4000-8000-000000000001";
 const TEAM_KV = "00000000-0000-4000-8000-000000000002";
 const INNER_KV = "00000000-0000-4000-8000-000000000003";
+const NEW_KV = "00000000-0000-4000-8000-000000000004";
 
 const PLACES: Places = {
   mounts: new Map([
@@ -113,6 +114,24 @@ test("of two filters what either withholds is", () => {
   const one: Filter = { mode: "deny", paths: [mount(ROOT_KV)] };
   const other: Filter = { mode: "deny", paths: [space("other")] };
   assert.deepEqual(pathsOf(one, other), ["kv/", "other/"]);
+});
+
+test("what is new in a namespace that is withheld changes nothing of what is sent; what is moved there does", () => {
+  const denied: Filter = { mode: "deny", paths: [space("team1")] };
+  const sieveAmong = (mounts: Places["mounts"]) => {
+    const places = { ...PLACES, mounts };
+    return new Sieve(withheldBy([denied], places), places);
+  };
+  const before = sieveAmong(PLACES.mounts);
+  const made = (namespaceId: string) =>
+    sieveAmong(new Map([...PLACES.mounts, [NEW_KV, { namespaceId, path: "new/" }]]));
+  assert.equal(before.isSameAs(made("inner")), true);
+  assert.equal(before.isSameAs(made("root")), false);
+  const moved = { namespaceId: "team1", path: "team/new/" };
+  assert.equal(before.isSameAs(sieveAmong(new Map([...PLACES.mounts, [ROOT_KV, moved]]))), false);
+  const other = { namespaceId: "team1", path: "team/other/" };
+  const both = new Map([...PLACES.mounts, [ROOT_KV, other], [NEW_KV, PLACES.mounts.get(ROOT_KV)!]]);
+  assert.equal(before.isSameAs(sieveAmong(both)), false);
 });
 
 test("scopes that are of nothing that is known are not sent, and those of the cluster itself are", () => {

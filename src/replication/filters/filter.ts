@@ -143,6 +143,11 @@ export class Sieve {
   lets(scope: Uint8Array): boolean {
     return this.#sent.has(textOf(scope));
   }
+
+  /** Whether it lets through what another one does, and nothing else. */
+  isSameAs(other: Sieve): boolean {
+    return this.#sent.size === other.#sent.size && this.#sent.isSubsetOf(other.#sent);
+  }
 }
 
 function textOf(scope: Uint8Array): string {

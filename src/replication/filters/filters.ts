@@ -42,6 +42,8 @@ export interface FiltersParts {
 export interface MemberFilter {
   /** Another one as soon as anything else is withheld. */
   readonly version: string;
+  /** Whether a member that knows it by this version is sent just what it would be by the present one: what has come or gone since was never sent. */
+  isEqualTo(version: string): boolean;
   readonly withheld: Withheld;
   /** Without what there is no more: entries of the log still speak of that. */
   readonly present: Withheld;
@@ -64,6 +66,7 @@ export interface MemberFilters {
 }
 
 const MAX_FILTERS = 256;
+const MAX_VERSIONS = 4096;
 const NOTHING: Withheld = { mounts: new Map(), namespaces: new Map() };
 
 export class Filters implements MemberFilters {
@@ -351,6 +354,7 @@ class FilterState implements MemberFilter {
   #present!: Withheld;
   #sieve!: Sieve;
   #version = "";
+  readonly #equal = new Set<string>(); // versions
   #view: SharedView | null = null;
 
   constructor(parts: FiltersParts, filters: readonly Filter[], places: KnownPlaces) {
@@ -361,6 +365,10 @@ class FilterState implements MemberFilter {
 
   get version(): string {
     return this.#version;
+  }
+
+  isEqualTo(version: string): boolean {
+    return this.#equal.has(version);
   }
 
   get withheld(): Withheld {
@@ -377,29 +385,42 @@ class FilterState implements MemberFilter {
 
   /** Whether another part is withheld than before. */
   refresh(places: KnownPlaces): boolean {
+    const before = this.#sieve;
     this.#withheld = withheldBy(this.#filters, places);
     this.#sieve = new Sieve(this.#withheld, places);
     this.#present = thoseThere(this.#withheld, places);
     const version = versionOf(this.#present);
     if (version === this.#version) return false;
     this.#version = version;
-    this.close();
+    // What is new and withheld was never part of the tree as it is sent: no leaf has to be read for it.
+    const isSent = before?.isSameAs(this.#sieve) === true;
+    if (!isSent) this.#drop();
+    if (!isSent || this.#equal.size >= MAX_VERSIONS) this.#equal.clear();
+    this.#equal.add(version);
     return true;
   }
 
   async view(): Promise<SharedView> {
     for (;;) {
-      if (this.#view?.isLost === true) this.close();
+      if (this.#view?.isLost === true) this.#drop();
       const { store, clock, timers } = this.#parts;
       const lets = (scope: Uint8Array) => this.lets(scope);
       this.#view ??= new SharedView({ store, clock, timers, lets });
       const view = this.#view;
-      await view.built;
+      try {
+        await view.built;
+      } catch (error) {
+        throw view === this.#view ? error : failures.otherWithheld(); // it was of another filter than this is now
+      }
       if (view === this.#view && !view.isLost) return view;
     }
   }
 
   close(): void {
+    this.#drop();
+  }
+
+  #drop(): void {
     this.#view?.close();
     this.#view = null;
   }

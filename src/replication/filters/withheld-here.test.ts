@@ -49,7 +49,10 @@ class Denying {
         await seen.built;
         return seen;
       };
-      return (this.#filter ??= { version: "1", withheld: PLACES, present: PLACES, lets, view });
+      const version = "1";
+      const isEqualTo = (other: string) => other === version;
+      const places = { withheld: PLACES, present: PLACES };
+      return (this.#filter ??= { version, isEqualTo, ...places, lets, view });
     },
     countFor: () => 0,
     since: 0n,
@@ -206,6 +209,23 @@ test("what is withheld while it is compared does not go as if it were gone at th
   await sifted();
   assert.deepEqual(evacuated, [true]);
   assert.deepEqual(await inLog(), []);
+});
+
+test("it is compared with at once: no session ends for it, and nobody is told that nothing is applied", async (t) => {
+  const { pair, denying, mount, trimmed, sifted } = await stage(t);
+  await pair.receiver.close();
+  await mount("2");
+  await trimmed();
+  denyMeanwhile(pair, denying);
+  const before = pair.world.lines.length;
+  pair.receive();
+  pair.receiver.open();
+  await sifted();
+  assert.ok(denying.isDenied);
+  assert.deepEqual(
+    pair.world.lines.slice(before).filter((line) => /sync-failed|replication\.idle/.test(line)),
+    [],
+  );
 });
 
 test("what is withheld while it is fetched is no damage", async (t) => {

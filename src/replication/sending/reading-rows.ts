@@ -4,7 +4,6 @@
 import { concat } from "@holdfast/shared/bytes";
 import type { Reads, ReadView } from "../../storage/engines/engine.ts";
 import { scopeOfKey } from "../../barrier/scope.ts";
-import { Status, StatusError } from "@holdfast/shared/grpc/status";
 import { entryMissing } from "../../storage/failures.ts";
 import { afterKey, afterPrefix, classOf, compareKeys } from "../../storage/key.ts";
 import type { Slices } from "../../storage/commit/slices.ts";
@@ -12,6 +11,7 @@ import { decodeHead, HEAD_ROW } from "../../storage/rows/head.ts";
 import { slotOf, type Tree, type TreeName, TREES } from "../../storage/rows/merkle.ts";
 import { u32 } from "../../storage/rows/row-bytes.ts";
 import type { Store } from "../../storage/store.ts";
+import { otherWithheld } from "../filters/failures.ts";
 import {
   CHUNK_BYTES,
   CHUNK_LEAVES,
@@ -68,7 +68,7 @@ export async function readAllowed(
 ): Promise<CopiedChunk> {
   const chunk = await readPassing(store, after, lets, slices);
   if (chunk.rows.every(({ scope }) => lets(scope))) return chunk;
-  throw new StatusError(Status.aborted, "something else is withheld from it by now");
+  throw otherWithheld();
 }
 
 async function readPassing(

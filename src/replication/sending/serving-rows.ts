@@ -9,6 +9,7 @@ import { Slices } from "../../storage/commit/slices.ts";
 import { encodeTimeline } from "../../storage/rows/head.ts";
 import type { Tree } from "../../storage/rows/merkle.ts";
 import type { Store } from "../../storage/store.ts";
+import { otherWithheld } from "../filters/failures.ts";
 import type { MemberFilter } from "../filters/filters.ts";
 import type { Total } from "../filters/shared-view.ts";
 import type { Member } from "../stream/members.ts";
@@ -39,8 +40,8 @@ export interface RowServiceParts {
 
 /** The trees as one member is sent what they are of. */
 interface Sight {
-  /** Of its filter. */
-  readonly version: string;
+  /** Whether this is what a member is sent that knows its filter by this version. */
+  readonly isOf: (version: string) => boolean;
   readonly tree: (slot: number) => Tree;
   /** Null where it is sent everything. */
   readonly total: () => Total | null;
@@ -81,9 +82,17 @@ export function servedRows(parts: RowServiceParts): Served<Peer>[] {
 async function sightOf(member: Member, { store, filterOf }: RowServiceParts): Promise<Sight> {
   const filter = filterOf(member);
   const { trees } = store;
-  if (filter === null) return { version: "", tree: (slot) => trees.of(slot), total: () => null };
+  if (filter === null) {
+    const isOf = (version: string) => version === "" && filterOf(member) === null;
+    return { isOf, tree: (slot) => trees.of(slot), total: () => null };
+  }
   const view = await filter.view();
-  return { version: filter.version, tree: () => view.tree, total: () => view.total() };
+  const of = filter.version;
+  const isOf = (version: string) => {
+    const now = filterOf(member);
+    return now !== null && [version, of].every((one) => now.isEqualTo(one));
+  };
+  return { isOf, tree: () => view.tree, total: () => view.total() };
 }
 
 /** Where it begins to take over rows: from here on it needs the log, until it is sent it. */
@@ -96,10 +105,9 @@ async function begin(
   const { store, clock, timers, sent, admit, filterOf } = parts;
   const member = admit(epoch, call);
   const { trees } = sent;
-  const { tree, total, version } = await sightOf(member, parts);
+  const { tree, total, isOf } = await sightOf(member, parts);
   if (!isCopy) await readPages(tree, new Slices({ clock, timers }, call.signal), trees);
-  const isSame = version === filter && (filterOf(member)?.version ?? "") === filter;
-  if (!isSame) throw new StatusError(Status.aborted, "something else is withheld from it by now");
+  if (!isOf(filter)) throw otherWithheld();
   // At once: head and hashes are of one moment, and nothing after it goes.
   const pages = isCopy ? EMPTY : pagesNow(tree, trees);
   member.pin(store.index + 1n);

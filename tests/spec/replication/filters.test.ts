@@ -153,6 +153,33 @@ test("R-81 what is made in a denied namespace is withheld from its first byte on
   assert.equal((await request(b, "GET", other)).status, 404);
 });
 
+test("R-81 who mounts all the time in a denied namespace keeps nothing from the region: its session goes on, and so does the log", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await makeNamespace(a, "ns1");
+  await mountSecret(a, "us");
+  await deny(a, "ns1/");
+  const b = await regionOf(t, a);
+  await until(async () => (await secretAt(b, "us")) === "us");
+  const before = b.server.lines.length;
+  for (let i = 0; i < 20; i++) {
+    const path = `sys/mounts/kv${i}`;
+    const where = { namespace: "ns1" };
+    // Not waited for: the region is in the middle of it when the next is made.
+    await request(a, "POST", path, { ...where, body: { type: "kv" } });
+    await request(a, "POST", "us/one", { body: { of: String(i) } });
+    if (i % 2 === 0) await request(a, "DELETE", path, where);
+  }
+  await until(async () => (await secretAt(b, "us")) === "19");
+  assert.deepEqual(
+    b.server.lines.slice(before).filter((line) => /sync-failed|replication\.idle/.test(line)),
+    [],
+  );
+  assert.deepEqual(
+    a.server.lines.filter((line) => line.includes("a call of a peer failed")),
+    [],
+  );
+});
+
 test("R-82 a denied mount that is renamed stays denied, and reading the filter says so", async (t) => {
   const a = await startPerformancePrimary(t);
   const eu = await mountSecret(a, "eu");
