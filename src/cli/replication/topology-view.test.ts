@@ -98,7 +98,19 @@ test("what is not reached, does not stream, has not come over or does not lead a
     { ...A, member: 1, this_cluster: false, connected: false, heard_ms_ago: null },
   );
   assert.equal(gone.troubled, true);
-  assert.match(gone.text, /NOT REACHED, and never heard of/);
+  assert.match(gone.text, /NOT REACHED, not known since when/);
+});
+
+test("after a failover the one that led before is not named as if it led, and one that was replaced says so before all else", () => {
+  const awaited = { ...WELL, member: 2, follows: 0, kind: "dr", state: "awaited", connected: false };
+  const after = topologyView({ members: [A, awaited] }).text;
+  assert.match(after, /\+- the one before {2}is to stand in for eu\n +HAS NOT COME OVER/);
+  const site = topologyView({ members: [A, { ...awaited, name: "site-a" }] }).text;
+  assert.match(site, /\+- site-a {2}is to stand in for eu/);
+  const replaced = { ...C, member: 0, this_cluster: true, follows: 1, state: "fenced" };
+  const above = { ...A, member: 1, this_cluster: false, connected: false, heard_ms_ago: null };
+  const { text } = topologyView({ members: [{ ...replaced, connected: false }, above] });
+  assert.match(text, /region-c \(this cluster\).*\n +FENCED: another cluster was promoted/);
 });
 
 test("what was told long ago is told with its age, and a region without a stand-in is no trouble", () => {

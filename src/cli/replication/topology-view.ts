@@ -92,7 +92,8 @@ class Tree {
 
   nameOf({ facts }: Member): string {
     const own = textOf(facts["name"]) || textOf(facts["region"]);
-    return oneLine(own || (facts["this_cluster"] === true ? OWN : "primary"));
+    const nameless = isAwaited(facts) ? "the one before" : "primary";
+    return oneLine(own || (facts["this_cluster"] === true ? OWN : nameless));
   }
 
   /** Whether something is the matter with it, or between it and whom it follows. */
@@ -144,7 +145,8 @@ class Tree {
     if (facts["kind"] === "performance") return `performance secondary${where}`;
     if (facts["kind"] === "dr") {
       const above = this.#above(member);
-      return above === undefined ? "stands in for nobody" : `stands in for ${this.nameOf(above)}`;
+      if (above === undefined) return "stands in for nobody";
+      return `${isAwaited(facts) ? "is to stand in" : "stands in"} for ${this.nameOf(above)}`;
     }
     if (leads.length === 0) return "on its own";
     const kinds = [
@@ -176,9 +178,10 @@ class Tree {
     if (odd !== undefined) return odd;
     const since = agoText(facts["heard_ms_ago"]);
     const isOwn = facts["this_cluster"] === true;
+    if (isOwn && state === "fenced") return plain(state); // whom it followed it follows no more, and nobody need look for that one
     if (facts["connected"] !== true) {
       const who = facts["kind"] === null ? "NOT REACHED" : "NOT CONNECTED";
-      const heard = isOwn ? "" : since === null ? ", and never heard of" : `, heard of ${since}`;
+      const heard = isOwn ? "" : since === null ? ", not known since when" : `, heard of ${since}`;
       return `${who}${heard}${behindText(facts, isOwn ? "" : " then")}`;
     }
     const age = numberOf(facts["heard_ms_ago"]);
@@ -186,6 +189,11 @@ class Tree {
     const words = state === "" ? "its state is not known" : plain(state);
     return `${words}${behindText(facts, "")}${isOld ? `, as of ${since}` : ""}`;
   }
+}
+
+/** It has led, and comes back as one that follows: it is named by whoever made its token, which nobody has. */
+function isAwaited(facts: JsonObject): boolean {
+  return facts["state"] === "awaited";
 }
 
 /** Without the name that other tools know it by. */
