@@ -126,21 +126,25 @@ function isWhole(token: string): boolean {
   return /^[\w-]+$/.test(token) && /^\{.*\}$/s.test(text(Buffer.from(token, "base64url")));
 }
 
-const FILLS_OPERATION = "holdfast replication ticket -field ticket OPERATION";
-const FILLS_ACTIVATION = "holdfast replication token -public-key KEY ID";
+// Both are made elsewhere than where they are used; the primary may be what was lost.
+const FILLS_OPERATION =
+  "`holdfast replication ticket -field ticket OPERATION > FILE` on the primary, or from key shares with " +
+  "`holdfast replication operation-token -field token > FILE` here";
+const FILLS_ACTIVATION =
+  "`holdfast replication token -public-key KEY ID > FILE` on the primary";
 
 function held(content: string, where: string, filledBy: string): Secret<string> {
   const trimmed = content.trim();
   if (trimmed === "") {
     throw new UsageError(
       `${where} is empty: the command that should have filled it has failed`,
-      `run that command again, see what it says, and fill it with \`${filledBy} > FILE\``,
+      `run that command again, see what it says, and fill it with ${filledBy}`,
     );
   }
   if (/\s/.test(trimmed)) {
     throw new UsageError(
       `${where} must hold one token and no more`,
-      `fill it with \`${filledBy} > FILE\`: nothing in front of it, nothing behind`,
+      `fill it with ${filledBy}: nothing in front of it, nothing behind`,
     );
   }
   return new Secret(trimmed);
