@@ -49,6 +49,25 @@ test("a parent must exist, by whichever way the child is named", async () => {
   assert.equal(namespaces.read(ref(namespaces, "a"), "b/d").path, "a/b/d");
 });
 
+test("one that is withheld from this cluster is found by no path before its rows have gone, nor what is in it; by its id it is, for what is revoked meanwhile", async () => {
+  const withheld = new Set<string>();
+  const { namespaces } = await madeNamespaces({ isWithheld: (id) => withheld.has(id) });
+  const { id } = await namespaces.write(root, "team");
+  const below = await namespaces.write(root, "team/below");
+  await namespaces.write(root, "other");
+  for (const one of [id, below.id]) withheld.add(one);
+  assert.equal(namespaces.named("team"), null);
+  assert.equal(namespaces.named("team/below"), null);
+  assert.equal(namespaces.resolve(root, ["team", "below", "kv"]).taken, 0);
+  assert.throws(() => namespaces.read(root, "team"), refused("namespace-not-found"));
+  assert.equal(namespaces.has(root, "team"), false);
+  const { records } = namespaces.list(root, { limit: 10 });
+  assert.deepEqual(records.map(({ path }) => path), ["other"]);
+  assert.equal(namespaces.byId(id)?.path, "team");
+  withheld.clear();
+  assert.equal(namespaces.named("team/below")?.id, below.id);
+});
+
 test("of two simultaneous creations one creates and the other updates", async () => {
   const { namespaces } = await madeNamespaces();
   const [first, second] = await Promise.all([

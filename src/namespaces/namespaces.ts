@@ -82,7 +82,7 @@ export interface Deletion {
 export class Namespaces implements PathsTaken {
   readonly #options: NamespacesOptions;
   readonly #view: View;
-  readonly #tree = new Tree();
+  readonly #tree: Tree;
   readonly #stored: StoredContents;
   readonly #remains: NamespaceRemains;
   /** What follows from records, where another cluster writes them. */
@@ -96,6 +96,7 @@ export class Namespaces implements PathsTaken {
     const { local, spaces, timers, log, isUsed = () => false } = options;
     const { isWithheld = () => false } = options;
     this.#stored = new StoredContents(spaces, timers);
+    this.#tree = new Tree(isWithheld);
     this.follower = new NamespaceFollower({ local, isUsed, isWithheld });
     const contents = () => options.contents ?? [];
     this.#remains = new NamespaceRemains({ local, contents, stored: this.#stored, timers, log });

@@ -27,6 +27,13 @@ export class Tree {
   readonly #children = new Map<string, Map<string, Held>>();
   readonly #byId = new Map<string, Held>();
   #made: { readonly base: string; readonly created: readonly bigint[] } | null = null;
+  readonly #isWithheld: (namespaceId: string) => boolean;
+
+  /** `isWithheld`: another cluster does not send it here any more, and it goes. What was given by it may take a while to be revoked: it is found by its
+   *  id for that, and by no path. */
+  constructor(isWithheld: (namespaceId: string) => boolean = () => false) {
+    this.#isWithheld = isWithheld;
+  }
 
   get size(): number {
     return this.#byRow.size;
@@ -72,7 +79,7 @@ export class Tree {
     let taken = 0;
     for (const segment of segments) {
       const held = this.#children.get(namespace.id)?.get(segment);
-      if (held === undefined || !isActive(held)) break;
+      if (held === undefined || !this.#isShown(held)) break;
       namespace = held.ref;
       taken++;
     }
@@ -101,7 +108,7 @@ export class Tree {
   recordOf(base: NamespaceRef, names: readonly string[]): NamespaceRecord | null {
     const parent = this.below(base, names.slice(0, -1));
     const held = parent === null ? null : this.#children.get(parent.id)?.get(names.at(-1) ?? "");
-    return held && isActive(held) ? held.record : null;
+    return held && this.#isShown(held) ? held.record : null;
   }
 
   /** The indices of the writes that made those below, in order. Kept for who asks next: mostly the same. */
@@ -127,7 +134,13 @@ export class Tree {
   /** Direct children in the order of their names. */
   childrenOf(parent: NamespaceRef): Child[] {
     const siblings = this.#children.get(parent.id) ?? new Map<string, Held>();
-    return [...siblings.values()].filter(isActive).toSorted((a, b) => (a.row < b.row ? -1 : 1));
+    return [...siblings.values()]
+      .filter((held) => this.#isShown(held))
+      .toSorted((a, b) => (a.row < b.row ? -1 : 1));
+  }
+
+  #isShown(held: Held): boolean {
+    return isActive(held) && !this.#isWithheld(held.ref.id);
   }
 }
 
