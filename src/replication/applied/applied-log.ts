@@ -144,6 +144,7 @@ class AppliedSession implements ReceivedSession {
     const { mounts, namespaces } = answer;
     const count = mounts.length + namespaces.length;
     if (!answer.isSame) log.info("the primary withholds something else", { withheld: count });
+    this.#progress.state = "merkle-diff"; // nothing is applied until it has gone, and what it has given may take minutes to be revoked
     const { signal } = this.#connection;
     for await (const rows of withheld.remains(signal)) await this.#taker.remove(rows);
     await withheld.purge(signal);

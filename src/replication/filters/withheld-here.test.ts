@@ -71,6 +71,7 @@ async function stage(t: TestContext) {
   const kept = { isThere: false };
   const led = { isSo: false };
   const evacuated: boolean[] = []; // whether the mount was here
+  const meanwhile: string[] = []; // states
   let here!: WithheldHere;
   const pair = await ReplicatedPair.make({
     kind: "performance",
@@ -82,7 +83,10 @@ async function stage(t: TestContext) {
         store,
         view,
         changed: () => {},
-        evacuated: async () => void evacuated.push(store.get(ENTRY) !== null),
+        evacuated: async () => {
+          evacuated.push(store.get(ENTRY) !== null);
+          meanwhile.push(pair.receiver.status.state);
+        },
         anew: () => {},
         purge: async (_scopes, { found }) => {
           if (kept.isThere) await found();
@@ -110,6 +114,7 @@ async function stage(t: TestContext) {
     kept,
     led,
     evacuated,
+    meanwhile,
     mount,
     scrub: () => scrubOf(view, world.clock.now()),
     here: () => here,
@@ -157,6 +162,14 @@ test("what goes leaves the own log", async (t) => {
   denying.change(true);
   await sifted();
   assert.deepEqual(await inLog(), []);
+});
+
+test("while it is revoked what was given, which may take minutes, nothing else is applied: the state is not that of one that streams", async (t) => {
+  const { denying, sifted, evacuated, meanwhile } = await stage(t);
+  denying.change(true);
+  await sifted();
+  assert.deepEqual(evacuated, [true]);
+  assert.deepEqual(meanwhile, ["merkle-diff"]);
 });
 
 test("also where the line breaks when it has gone, and before all is compared", async (t) => {
