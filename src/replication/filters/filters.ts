@@ -158,7 +158,7 @@ export class Filters implements MemberFilters {
     return [
       ...(isKnown ? [] : [UNKNOWN]),
       ...(mode === "allow" && paths.length === 0 ? [NOTHING_ALLOWED] : []),
-      ...(isKnown ? [SNAPSHOTS] : []),
+      ...(mode === "deny" && paths.length === 0 ? [NOTHING_DENIED] : isKnown ? [SNAPSHOTS] : []),
     ];
   }
 
@@ -338,6 +338,7 @@ const UNKNOWN =
   "no secondary is known by this id yet: the filter is for the one that comes by it, and is there before anything is sent";
 const NOTHING_ALLOWED =
   "no mount and no namespace is sent: only what belongs to the cluster itself";
+const NOTHING_DENIED = "nothing is named: everything is sent, as without a filter";
 const SNAPSHOTS = "snapshots that the secondary has taken before still hold what it had then";
 
 /** Of one that counts as well. */

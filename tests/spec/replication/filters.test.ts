@@ -345,6 +345,9 @@ test("R-80 a filter that does not say its mode allows what it names, and its ans
   assert.equal(at(await readFilter(a), "data", "mode"), "allow");
   const said = await filterOf(a, "region-b", "allow", ["secret/"]);
   assert.doesNotMatch(said.text, /was not said/);
+  // What was to be named may have been an empty variable of a shell.
+  const nothing = await filterOf(a, "region-b", "deny", []);
+  assert.match(String(at(nothing, "warnings")), /nothing is named: everything is sent/);
 });
 
 test("with allow only what is named goes along, and the way to it", async (t) => {
