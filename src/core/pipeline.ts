@@ -115,7 +115,8 @@ export class Pipeline implements Core {
     }
     if (node.sealed) return state.outcome(result, null);
     const { consistency } = this.#parts;
-    const mark = node.drSecondary ? null : (consistency?.mark(state.writtenThere) ?? null);
+    const { writtenThere, writtenBy } = state;
+    const mark = node.drSecondary ? null : (consistency?.mark(writtenThere, writtenBy) ?? null);
     return state.outcome(result, node.index, mark);
   }
 

@@ -65,8 +65,9 @@ export class RequestState {
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;
   headers = NO_HEADERS;
-  /** Up to where another cluster has written for it. */
+  /** Up to where another cluster has written for it, and which primary of the set that was. */
   writtenThere = 0n;
+  writtenBy = 0;
   /** What the record of its answer says besides, be it refused or not; null for nearly every one. */
   noted: Readonly<Record<string, string>> | null = null;
   /** Nobody waits for its end: the node seals under it. */

@@ -222,8 +222,9 @@ export interface LoadedData {
 
 /** How far what is to be seen here goes, as a text that clients hand back. */
 export interface Consistency {
-  /** Null where nothing is told. `written`: up to where the primary has written for this answer, whether that is here or not. */
-  mark(written: bigint): string | null;
+  /** Null where nothing is told. `written`: up to where the primary has written for this answer, whether that is here or not; `by`: which
+   *  primary of the set that was, 0 where nobody knows. */
+  mark(written: bigint, by?: number): string | null;
   judge(mark: string): Reached;
   /** Whether it is, as soon as it is and when the time is over. */
   reaches(mark: string, within: Nanos, signal: AbortSignal): Promise<boolean>;
@@ -269,6 +270,8 @@ export interface Sent {
   readonly reply: Reply;
   /** Up to where the primary had written then. */
   readonly written: bigint;
+  /** Which primary of the set that was. */
+  readonly by: number;
 }
 
 /** What goes to the primary. It finds, judges and records it once more. */

@@ -37,7 +37,7 @@ function stage({
     send: async (request) => {
       sent.push(request);
       assert.equal(watched, request.isNamed ? 0 : 1);
-      return { reply: reply({ done: true }, index === null ? {} : { index }), written: 9n };
+      return { reply: reply({ done: true }, index === null ? {} : { index }), written: 9n, by: 2 };
     },
   };
   const sending = new SendingOn({
@@ -77,7 +77,7 @@ test("who is vouched for is watched as long as its request is with the primary",
   assert.deepEqual((await send()).data, { done: true });
   assert.equal(sent[0]?.attested, CALLER);
   assert.deepEqual(sent[0].body, EMPTY);
-  assert.equal(state.writtenThere, 9n);
+  assert.deepEqual([state.writtenThere, state.writtenBy], [9n, 2]);
   assert.equal(watched(), 0);
 });
 

@@ -181,8 +181,9 @@ export class SendingOn {
   }
 
   async #sent(state: RequestState, primary: PrimaryCluster, request: SentRequest): Promise<Reply> {
-    const { reply, written } = await primary.send(request);
+    const { reply, written, by } = await primary.send(request);
     state.writtenThere = written;
+    state.writtenBy = by;
     return reply;
   }
 

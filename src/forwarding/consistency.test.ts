@@ -90,7 +90,7 @@ function staged(stage: Partial<Stage> = {}, key = KEY) {
     world,
     write,
     waiting,
-    mark: (written = 0n) => marks.mark(written) ?? assert.fail(),
+    mark: (written = 0n, by = 0) => marks.mark(written, by) ?? assert.fail(),
   };
 }
 
@@ -175,7 +175,7 @@ test("R-89: what a former primary has written before the fork is reached; what i
 
 function setOf(epoch: number, ...firsts: readonly bigint[]): SharingSet {
   const forks = firsts.map((first, i) => ({ number: i + 2, first: String(first) }));
-  return { id: "the set", epoch, forks, isWrittenHere: false };
+  return { id: "the set", epoch, forks, isWrittenHere: false, of: 0 };
 }
 
 test("R-89: what a primary has shared before another took its place is reached there and with everybody; what it shared after the fork never is", () => {
@@ -194,6 +194,22 @@ test("R-89: what a primary has shared before another took its place is reached t
   assert.equal(third.marks.judge(below), "reached");
   taken.at.index = 25n;
   assert.equal(third.marks.judge(taken.mark()), "reached");
+});
+
+test("R-89: what a former primary shared after the fork is lost also where it is still there, with who has heard of the next; and what that one shares is not there yet", () => {
+  const taken = staged({ lineage: 2, index: 30n, set: setOf(2, 21n) });
+  const third = staged({ lineage: 3, applied: 40n, set: { ...setOf(2, 21n), of: 1 } });
+  assert.equal(taken.marks.judge(third.mark()), "lost");
+  assert.equal(third.marks.judge(third.mark()), "lost");
+  assert.equal(third.marks.judge(taken.mark()), "behind");
+  third.at.applied = 20n;
+  assert.equal(taken.marks.judge(third.mark()), "reached", "from before the fork");
+  const late = third.mark(25n, 1); // sent on, and answered when the next one had been heard of
+  Object.assign(third.at, { applied: 30n, set: { ...setOf(2, 21n), of: 2 } });
+  for (const { marks } of [taken, third]) assert.equal(marks.judge(late), "lost");
+  assert.equal(taken.marks.judge(third.mark(25n, 1)), "lost");
+  assert.equal(taken.marks.judge(third.mark(20n, 1)), "reached");
+  assert.equal(third.marks.judge(third.mark(30n, 2)), "reached");
 });
 
 test("R-89: what a primary has written of its own alone is not lost to others", () => {

@@ -46,6 +46,8 @@ export interface SharingSet {
   readonly forks: readonly { readonly number: number; readonly first: string }[];
   /** Whether what is shared was last written here: by the primary, or by who was it and follows nobody yet. */
   readonly isWrittenHere: boolean;
+  /** Which of its primaries has written the last of what is shared here; 0: nobody has kept that. */
+  readonly of: number;
 }
 
 /** Of the store. */
@@ -92,17 +94,17 @@ export class StateMarks implements Consistency {
     this.#last = null;
   }
 
-  mark(written: bigint): string | null {
+  mark(written: bigint, by = 0): string | null {
     const { head } = this.#log;
     if (this.#mac === null || head === null) return null;
     const { lineage, epoch, index: local } = head;
-    // What is local alone says nothing to others, and is not lost where another one takes over.
     const sharing = this.#set();
-    const primary = sharing?.isWrittenHere === true ? null : this.#primary();
-    const seen = primary?.applied ?? head.lastPerf;
-    const shared = seen > written ? seen : written;
+    const seen = this.#seen(head, sharing);
+    const [here, there] = [wholeUntil(seen, sharing), wholeUntil(written, sharing, by)];
+    // Where one of the two is lost with a primary, both are to be told so.
+    const [shared, setEpoch] =
+      there < here || (there === here && written > seen) ? [written, there] : [seen, here];
     const set = this.#nameOf(sharing);
-    const setEpoch = sharing?.epoch ?? 0;
     const last = this.#last;
     const isSame = last !== null && last.local === local && last.shared === shared;
     const isOfSame = isSame && last.epoch === epoch && equalBytes(last.lineage, lineage);
@@ -156,7 +158,8 @@ export class StateMarks implements Consistency {
     }
     if (!isOfSet && !wasAlone) return "reached"; // of the own log, from a set that was left
     if (sharing !== null && isOfSet) {
-      if (place.setEpoch > sharing.epoch) return "behind";
+      // What is here of a primary that was replaced, and the next one never had, is of nobody after it.
+      if (place.setEpoch > wholeUntil(this.#seen(head, sharing), sharing)) return "behind";
       if (liesBehindFork(place, sharing)) return "lost";
     }
     return place.shared > this.#shared(head) ? "behind" : "reached";
@@ -185,6 +188,12 @@ export class StateMarks implements Consistency {
       this.#named = { id: set.id, bytes };
     }
     return this.#named.bytes;
+  }
+
+  /** What is local alone says nothing to others, and is not lost where another one takes over. */
+  #seen({ lastPerf }: Head, sharing: SharingSet | null): bigint {
+    const primary = sharing?.isWrittenHere === true ? null : this.#primary();
+    return primary?.applied ?? lastPerf;
   }
 
   #shared({ index }: Head): bigint {
@@ -226,6 +235,14 @@ function isOf({ lineage }: Place, head: Head): boolean {
 function liesBehindFork({ setEpoch, shared }: Place, { forks }: SharingSet): boolean {
   const next = forks.find(({ number }) => number > setEpoch);
   return next !== undefined && shared >= BigInt(next.first);
+}
+
+/** The last primary of the set in whose log all is, up to an index, that an earlier one has written. */
+function wholeUntil(index: bigint, sharing: SharingSet | null, by = sharing?.of ?? 0): number {
+  if (sharing === null) return 0;
+  const { epoch, forks } = sharing;
+  const next = forks.find(({ number, first }) => number > by && index >= BigInt(first));
+  return by === 0 || next === undefined ? epoch : next.number - 1;
 }
 
 function encode({ lineage, epoch, local, shared, set, setEpoch }: Place, mac: Hmac): string {

@@ -46,6 +46,8 @@ export interface Primary {
   readonly lacksRoom: boolean;
   /** Its last index that is applied here. */
   readonly applied: bigint;
+  /** Which primary of the set it is. */
+  readonly epoch: number;
   /** Whether it is applied up to there, as soon as it is, and false when the time is over. */
   appliedUpTo(index: bigint, within: Nanos, signal: AbortSignal): Promise<boolean>;
 }

@@ -41,6 +41,7 @@ function stage({ isSeen = true } = {}) {
   const signals: AbortSignal[] = [];
   const waited: unknown[] = [];
   const primary = {
+    epoch: 3,
     call: async (request: ForwardedRequest, over: AbortSignal) => {
       sent.push(request);
       signals.push(over);
@@ -51,7 +52,13 @@ function stage({ isSeen = true } = {}) {
       return isSeen;
     },
   } as unknown as Primary;
-  return { sent, waited, signals, sending: new SendingToPrimary(primary, () => "cluster b", WAIT) };
+  return {
+    primary,
+    sent,
+    waited,
+    signals,
+    sending: new SendingToPrimary(primary, () => "cluster b", WAIT),
+  };
 }
 
 test("a request goes as it came: from whom, from where, with the headers that somebody there looks at, and how its answer is wanted", async () => {
@@ -101,6 +108,15 @@ test("its answer waits until what was written there is here, and says where it d
   assert.equal(late.reply.warnings[0], "of there");
   assert.match(late.reply.warnings[1] ?? "", /done by the primary.*not to be seen here yet/);
   assert.equal(late.written, 9n);
+  const moved = stage();
+  const appliedUpTo = async () => {
+    Object.assign(moved.primary, { epoch: 4 });
+    return true;
+  };
+  Object.assign(moved.primary, { appliedUpTo });
+  const unsure = await moved.sending.send(REQUEST);
+  assert.equal(unsure.by, 3, "the one that has done it");
+  assert.match(unsure.reply.warnings[1] ?? "", /not to be seen here yet/, "by another's indexes");
 });
 
 test("who waits less long than the client is waited for by its own signal, there and here", async () => {

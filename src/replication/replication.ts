@@ -12,7 +12,7 @@ import type { Replica } from "../storage/repair/heal.ts";
 import type { Tx } from "../barrier/view.ts";
 import { assertCalled, namedAddress } from "./addresses.ts";
 import { wasTorn } from "./applied/applied-place.ts";
-import { isTorn } from "./applied/how-far.ts";
+import { isTorn, writtenBy } from "./applied/how-far.ts";
 import type { StandIn } from "./cascades/standing-in.ts";
 import type { DataSteps, Entered } from "./data/data-steps.ts";
 import * as failures from "./failures.ts";
@@ -294,6 +294,11 @@ export class Replication {
   /** The last index of the primary that is here. */
   get applied(): bigint {
     return this.#following.applied;
+  }
+
+  /** Which primary of the set has written the last of it; 0: nobody knows. Of performance replication alone. */
+  get writtenBy(): number {
+    return writtenBy(this.#options, this.#role.now);
   }
 
   /** With whose data this cluster left its set; null where it has not. Of performance replication alone. */

@@ -180,10 +180,10 @@ export class House {
   }
 
   get #sharingSet(): SharingSet | null {
-    const { role } = this.rooms.replication.performance;
+    const { role, writtenBy: of } = this.rooms.replication.performance;
     if (role.mode === "disabled") return null;
     const isWrittenHere = role.mode !== "secondary" || (role.id === "" && role.led === true);
-    return { id: role.set, epoch: role.epoch.number, forks: forksOf(role), isWrittenHere };
+    return { id: role.set, epoch: role.epoch.number, forks: forksOf(role), isWrittenHere, of };
   }
 
   /** With an auto seal, unseals. */

@@ -100,6 +100,11 @@ export class PrimaryRegion implements Primary {
     return this.#performance.applied;
   }
 
+  get epoch(): number {
+    const { role } = this.#performance;
+    return role.mode === "disabled" ? 0 : role.epoch.number;
+  }
+
   get isTorn(): boolean {
     return this.#performance.isTorn;
   }

@@ -4,7 +4,7 @@ import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
 import type { LinkedOptions } from "../options.ts";
 import type { Secondary } from "../roles/role.ts";
 import { type AppliedPlace, placesIn, wasTorn } from "./applied-place.ts";
-import { appliedHere, isTorn, isWhole, nextFirst } from "./how-far.ts";
+import { appliedHere, isTorn, isWhole, nextFirst, writtenBy } from "./how-far.ts";
 
 const ROLE: Secondary = {
   mode: "secondary",
@@ -42,6 +42,17 @@ test("how far the primary's log is here says the place, unless the log here is i
   assert.equal(appliedHere(options, { ...ROLE, led: true, id: "" }), store.index);
   assert.equal(appliedHere(options, { ...ROLE, id: "" }), 7n, "it has only lost its primary");
   assert.equal(appliedHere({ ...options, kind: "dr" }, ROLE), store.index);
+});
+
+test("whose it is says the place, unless it was written here", async () => {
+  const { options, whole, put } = await made();
+  assert.equal(writtenBy(options, ROLE), 0, "nothing was applied yet");
+  await put(whole, null);
+  assert.equal(writtenBy(options, ROLE), 1, "whichever is followed");
+  assert.equal(writtenBy(options, { ...ROLE, surplus: { ...LED, epoch: 2 } }), 2);
+  const { set, epoch, address } = ROLE;
+  assert.equal(writtenBy(options, { mode: "primary", set, epoch, address, fenced: null }), 3);
+  assert.equal(writtenBy(options, { mode: "disabled" }), 0);
 });
 
 test("that rows are of different indexes is known here, and to whoever takes the place with the data and not with that row", async () => {

@@ -12,13 +12,19 @@ export function appliedHere(options: LinkedOptions, role: Role): bigint {
   return placesIn(options).read()?.index ?? 0n;
 }
 
+/** Which primary of the set has written what is shared here, up to there; 0: nobody has kept that. */
+export function writtenBy(views: PlaceViews, role: Role): number {
+  if (role.mode === "disabled") return 0;
+  if (role.mode !== "secondary") return role.epoch.number;
+  return role.surplus?.epoch ?? placesIn(views).read()?.of ?? 0;
+}
+
 /** From which index on whoever takes the place of the last primary now goes on by itself, by that one's log: behind what is here of it. Where
  *  rows here are those of an earlier primary, nothing is that later ones have written since they parted from it. */
 export function nextFirst(options: LinkedOptions, role: Secondary): bigint {
   const { surplus } = role;
-  const place = surplus === undefined ? placesIn(options).read() : null;
   const here = surplus === undefined ? appliedHere(options, role) : options.store.index;
-  const of = surplus?.epoch ?? place?.of ?? 0;
+  const of = writtenBy(options, role);
   const later: Fork[] = of === 0 ? [] : forksOf(role).filter(({ number }) => number > of);
   // An earlier version has not kept whose place it is.
   if (of === 0 && role.superseded === true) later.push(role.epoch);

@@ -43,6 +43,7 @@ export const PEER: Peer = {
 /** What the second region has of the first. */
 class FirstRegion implements Primary {
   readonly region = "a";
+  readonly epoch = 1;
   applied = 0n;
   isTorn = false;
   isRunning = true;
