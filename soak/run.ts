@@ -27,6 +27,7 @@ import { failover, failoverPlant } from "./replication/failover.ts";
 import { replicationLines } from "./replication/lines.ts";
 import { filterChanges } from "./regions/filter-changes.ts";
 import { five } from "./regions/five.ts";
+import { setFailover, setFailoverPlant } from "./regions/set-failover.ts";
 import { regionClocks } from "./regions/region-clocks.ts";
 import { regionCredentials } from "./regions/region-credentials.ts";
 import { regions } from "./regions/regions.ts";
@@ -72,6 +73,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   cluster-port   strangers at the cluster port      --n N (100000)
   replication    walks of clusters: simulated, then on processes  --n N (50)  --rounds N (200)
   failover       histories of clients over failovers  --rounds N (20)  --clients N (16)
+  set-failover   the same in a performance set, also in a region  --rounds N (14)  --clients N (16)
   replication-kills  SIGKILL at each commit of a change of roles  --stride N (1)  --only TEXT (all)
   replication-lines  kills, slow and one-way lines between two clusters  --n N (20 kills)  --only TEXT (all)
   replication-port   strangers at the cluster port of a primary   --n N (100000)
@@ -119,6 +121,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "cluster-port": ["n", "plant"],
   replication: ["n", "rounds", "seed", "plant"],
   failover: ["rounds", "clients", "seed", "plant"],
+  "set-failover": ["rounds", "clients", "seed", "plant"],
   "replication-kills": ["stride", "only"],
   "replication-lines": ["n", "only", "seed"],
   "replication-port": ["n"],
@@ -254,6 +257,14 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     replication({ n, rounds, seed, say, ...(plant ? { plant: "one-each" } : {}) }),
   failover: ({ rounds = 20, clients }, plant) =>
     failover({ rounds, clients, seed, say, ...(plant ? { plant: failoverPlant(seed) } : {}) }),
+  "set-failover": ({ rounds = 14, clients }, plant) =>
+    setFailover({
+      rounds,
+      clients,
+      seed,
+      say,
+      ...(plant ? { plant: setFailoverPlant(seed) } : {}),
+    }),
   "replication-kills": ({ stride, only }) => replicationKills({ stride, only, say }),
   "replication-lines": ({ n = 20, only }) => replicationLines({ kills: n, only, seed, say }),
   "replication-port": ({ n = 100_000 }) => replicationPort({ n, say }),

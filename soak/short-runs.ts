@@ -32,6 +32,10 @@ export const SHORT: Readonly<Record<string, Short>> = {
     red: ["--images", "40"],
   },
   "api-kill9": { green: ["--cycles", "4"], red: "tested" },
+  "set-failover": {
+    green: ["--rounds", "2", "--clients", "8"],
+    red: ["--rounds", "2", "--clients", "8"],
+  },
   failover: {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],

@@ -11,6 +11,7 @@ import { SystemFs } from "../../src/system/fs.ts";
 import { SystemNet } from "../../src/system/net.ts";
 import { SystemRandom } from "../../src/system/random.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
+import { StateMarks } from "../../src/forwarding/consistency.ts";
 import * as server from "../../src/server/server.ts";
 import type { Generations } from "../../src/storage/generations/generations.ts";
 import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
@@ -18,6 +19,7 @@ import { type CountingPartOptions, countingType, tickOften } from "../engines/co
 import { Deaths } from "../databases/deaths.ts";
 import { MovedClock } from "../moved-clock.ts";
 import {
+  anyState,
   dying,
   lateWatch,
   neverTaken,
@@ -34,6 +36,7 @@ export interface ApiTargetOptions {
     | "write-behind"
     | "late-watch"
     | "never-taken"
+    | "any-state"
     | "stale-secret"
     | "unrecorded"
     | "unreported";
@@ -83,6 +86,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   if (counting !== undefined || moved !== null) tickOften(opened.mounts);
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
   if (plant === "never-taken") neverTaken(opened.tokens);
+  if (plant === "any-state") anyState(StateMarks.prototype);
   if (plant === "unrecorded") unrecorded(opened.audit);
   if (plant === "unreported") unreported(opened.replication.divergent);
   flushCompileCache(); // for the next start: whoever is killed keeps nothing at its end

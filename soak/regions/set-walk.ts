@@ -9,7 +9,11 @@ import { join } from "node:path";
 import { fromHex } from "@holdfast/shared/bytes";
 import { Prng } from "../../sim/prng.ts";
 import { at } from "../../tests/support/http-client.ts";
-import { ClusterProcess, equalProcesses } from "../../tests/support/replication/cluster-process.ts";
+import {
+  ClusterProcess,
+  equalProcesses,
+  rejoinProcess,
+} from "../../tests/support/replication/cluster-process.ts";
 import {
   is,
   isOnDiskOf,
@@ -397,22 +401,8 @@ class SetWalk {
     await this.#together();
   }
 
-  /** One that has just taken over begins with its members anew: whoever comes meanwhile is cut, and comes again. */
   async #rejoin(primary: ClusterProcess, standIn: ClusterProcess): Promise<void> {
-    const operation = await standIn.operationToken();
-    const key = await standIn.operate("generate-public-key", {}, operation);
-    is(key, 200);
-    const made = await primary.dr("primary/secondary-token", {
-      id: `stand-in-${++this.#numbers}`,
-      secondary_public_key: at(key, "data", "secondary_public_key"),
-    });
-    is(made, 200);
-    const body = { token: at(made, "data", "token") };
-    await until(async () => {
-      const moved = await standIn.operate("update-primary", body, operation);
-      assert.ok(moved.status === 200 || moved.status === 502, moved.text);
-      return moved.status === 200;
-    });
+    await rejoinProcess(primary, standIn, `stand-in-${++this.#numbers}`);
   }
 
   /** What came to the one that leads after it was cut off is lost, and the cluster that gives it up says so. */

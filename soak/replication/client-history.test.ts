@@ -7,8 +7,9 @@ import { ClientHistory, type Operation } from "./client-history.ts";
 type Fact = Partial<Operation> & Pick<Operation, "kind" | "began" | "ended">;
 
 function operation(fact: Fact): Operation {
-  const defaults = { client: "c", register: "r", site: "a", expected: null, value: "" } as const;
-  return { ...defaults, type: "ok", found: null, ...fact };
+  const asked = { client: "c", register: "r", site: "a", expected: null, value: "" } as const;
+  const told = { refusal: "", session: null, isSeen: true, epoch: 0 } as const;
+  return { ...asked, ...told, type: "ok", found: null, ...fact };
 }
 
 const write = (n: number, began: number, ended: number, more: Partial<Operation> = {}) =>
@@ -87,4 +88,22 @@ test("a forced one loses what was reported, no less and no more", () => {
   const apart = [...tail, write(2, 11, 12, AT_B), read(2, 20, 21), write(3, 22, 23)];
   assert.equal(problems(apart, forced(1)), 0);
   assert.equal(problems([...apart, read(2, 24, 25)], forced(1)), 1, "what it gave up was wrong");
+});
+
+test("by way of a cluster that never leads it comes to who could be reached when it began; what is read there is not of it", () => {
+  const C = { site: "c" };
+  const forced = {
+    site: "b",
+    from: 10,
+    unreached: 6,
+    forced: { kept: new Map([["r", 1]]) },
+  };
+  const late = write(2, 5, 12, C); // of the tail, and told late
+  assert.equal(problems([write(1, 1, 2, C), late, read(1, 13, 14, AT_B)], [forced]), 0);
+  assert.equal(
+    problems([write(1, 1, 2, C), write(2, 7, 12, C), read(1, 13, 14, AT_B)], [forced]),
+    1,
+  );
+  assert.equal(problems([write(1, 1, 2, C), read(0, 3, 4, C)]), 0);
+  assert.equal(problems([write(1, 1, 2, C), read(0, 3, 4)]), 1);
 });

@@ -1,6 +1,7 @@
 // What clients of a replication set did and were told, with times: each operation on one register (a secret of a versioned
 // key/value mount), and which cluster led when. From that, the histories that must be linearizable: the one that everybody
-// sees in the end, and for each forced failover the one of the cluster that was left, with what it gave up.
+// sees in the end, and for each forced failover the one of the cluster that was left, with what it gave up. Who asked a cluster
+// that never leads has written where that sends it on to, and has read what was there: soak/regions/region-reads.ts.
 
 import { linearized, type Step } from "./linear.ts";
 
@@ -9,6 +10,8 @@ export interface Register {
   readonly version: number;
   readonly value: string;
 }
+
+export const UNWRITTEN: Register = { version: 0, value: "" };
 
 /** As its client knows it. */
 export interface Operation {
@@ -27,6 +30,14 @@ export interface Operation {
   readonly type: "ok" | "fail" | "info";
   /** Of `ok`: what was written or read. Of `fail`: what was there in place of `expected`; null: nothing was told. */
   readonly found: Register | null;
+  /** The word by which it was refused; empty for none. */
+  readonly refusal: string;
+  /** Of a client that shows what it has seen with each of its requests: what these are numbered by. Null: it shows nothing. */
+  readonly session: number | null;
+  /** Of a write: whether it is to be seen where it was asked for. */
+  readonly isSeen: boolean;
+  /** Of the primary of the set, as whoever answered knows it; 0: nobody has said so. */
+  readonly epoch: number;
 }
 
 /** What a cluster that was left has reported: of each register the last version that both have. */
@@ -36,6 +47,10 @@ export type Kept = ReadonlyMap<string, number>;
 export interface Reign {
   readonly site: string;
   readonly from: number;
+  /** From when nobody came to the one before by way of others. Default: from then on. */
+  readonly unreached?: number;
+  /** From when those followed this one. Default: nobody has looked. */
+  readonly followed?: number;
   /** Of a forced failover. Null: a planned one, or the first of all. */
   readonly forced: { readonly kept: Kept } | null;
 }
@@ -58,10 +73,21 @@ export class ClientHistory {
 
   /** Writes that were acknowledged, and that a forced failover has given up. */
   get lost(): number {
-    return this.operations.filter((one) => {
-      const kept = this.reigns[this.#reignOf(one) + 1]?.forced?.kept;
-      return kept !== undefined && one.kind === "write" && isBeyond(one, kept);
-    }).length;
+    return this.operations.filter(
+      (one) => one.kind === "write" && this.givenUp(one, one.found) !== null,
+    ).length;
+  }
+
+  /** The reign before which a write was given up that has made this of its register; null: it was not. */
+  givenUp(write: Operation, made: Register | null): number | null {
+    const next = this.reignOf(write) + 1;
+    const kept = this.reigns[next]?.forced?.kept;
+    return kept !== undefined && isBeyond({ ...write, found: made }, kept) ? next : null;
+  }
+
+  /** Whether the cluster that was asked leads in one of the reigns. */
+  leads({ site }: Pick<Operation, "site">): boolean {
+    return this.reigns.some((reign) => reign.site === site);
   }
 
   #main(register: string): Operation[] {
@@ -93,17 +119,22 @@ export class ClientHistory {
   /** A write that nobody was told of may still be under way when its client gives it up. */
   #of(register: string, at: number): Operation[] {
     return this.operations
-      .filter((one) => one.register === register && this.#reignOf(one) === at && tells(one))
+      .filter((one) => one.register === register && tells(one) && this.reignOf(one) === at)
+      .filter((one) => one.kind === "write" || this.leads(one))
       .map((one) => (one.type === "info" ? { ...one, ended: Infinity } : one));
   }
 
-  /** The last of its cluster that had begun when the answer came. */
-  #reignOf({ site, ended }: Operation): number {
+  /** The last of its cluster that had begun when the answer came; by way of another one, the last that it could come to. */
+  reignOf(operation: Pick<Operation, "site" | "began" | "ended">): number {
+    const { site, began, ended } = operation;
+    if (!this.leads(operation)) {
+      return this.reigns.findLastIndex(({ from, unreached = from }) => unreached <= began);
+    }
     return this.reigns.findLastIndex((reign) => reign.site === site && reign.from <= ended);
   }
 }
 
-function isBeyond({ register, found }: Operation, kept: Kept): boolean {
+function isBeyond({ register, found }: Pick<Operation, "register" | "found">, kept: Kept): boolean {
   return found !== null && found.version > (kept.get(register) ?? 0);
 }
 
@@ -111,8 +142,6 @@ function isBeyond({ register, found }: Operation, kept: Kept): boolean {
 function tells({ kind, type, found }: Operation): boolean {
   return type === "ok" || (type === "fail" ? found !== null : kind === "write");
 }
-
-const UNWRITTEN: Register = { version: 0, value: "" };
 
 function problemOf(what: string, operations: readonly Operation[]): string[] {
   const steps = operations.map((one) => ({ ...stepOf(one), one }));
@@ -142,7 +171,7 @@ function nameOf({ version, value }: Register): string {
   return `${version} ${value}`;
 }
 
-function show(one: Operation): string {
+export function show(one: Operation): string {
   const { client, site, kind, expected, value, type, found, began, ended } = one;
   const times = `${began.toFixed(1)} to ${ended.toFixed(1)}`;
   const sent = kind === "read" ? "" : ` ${value}${expected === null ? "" : ` on ${expected}`}`;

@@ -3,28 +3,24 @@
 // that was left has reported when it follows the other, no less and no more. With the planted bugs, one in each run by its seed,
 // the secondary does not keep all that it says it has, or the cluster that was left does not report all that it gave up.
 
-import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { Prng } from "../../sim/prng.ts";
 import { errorText } from "../../tests/support/error-text.ts";
-import { at } from "../../tests/support/http-client.ts";
 import {
   ClusterProcess,
   equalProcesses,
   joinProcess,
-  rejoinProcess,
   startPrimaryProcess,
 } from "../../tests/support/replication/cluster-process.ts";
-import { until } from "../../tests/support/until.ts";
 import { type Result, resultOf } from "../result.ts";
-import { ClientHistory, type Kept } from "./client-history.ts";
+import { ClientHistory } from "./client-history.ts";
+import { keptOf, Pair } from "./pair.ts";
 import { plantedProgram, withProcesses } from "./processes.ts";
-import { RegisterClients, type Site } from "./register-clients.ts";
+import { Place, RegisterClients } from "./register-clients.ts";
 
 const REGISTERS = Array.from({ length: 6 }, (_, i) => `r${i}`);
 /** Acknowledged writes between one step and the next. */
 const SOME = 60;
-const DIVERGENT = "/v1/sys/replication/divergent";
 /** What becomes of the cluster whose place is taken: three, so that each of the two meets all of them. */
 const WAYS = [
   ["planned", "killed", "parted"],
@@ -71,22 +67,18 @@ class Run {
   readonly #options: FailoverOptions;
   readonly #random: Prng;
   readonly #history: ClientHistory;
+  readonly #pair: Pair;
   readonly #clients: RegisterClients;
-  #leader: Site;
-  #other: Site;
-  /** Of an operator of the other one. */
-  #operation = "";
-  #rejoined = 0;
 
-  private constructor(options: FailoverOptions, history: ClientHistory, sites: readonly Site[]) {
+  private constructor(options: FailoverOptions, history: ClientHistory, pair: Pair) {
     const { seed, clients } = options;
     this.#options = options;
     this.#random = new Prng(`failover ${seed}`);
     this.#history = history;
-    [this.#leader, this.#other] = sites as [Site, Site];
-    history.reigns.push({ site: this.#leader.name, from: 0, forced: null });
+    this.#pair = pair;
+    history.reigns.push({ site: pair.active.name, from: 0, forced: null });
     this.#clients = new RegisterClients({
-      sites,
+      places: [pair.place],
       registers: REGISTERS,
       clients,
       random: this.#random,
@@ -107,11 +99,11 @@ class Run {
     ]);
     await joinProcess(a, b);
     await equalProcesses(a, b);
-    const run = new Run(options, history, [
+    const place = new Place([
       { name: "a", cluster: a },
       { name: "b", cluster: b },
     ]);
-    run.#operation = await b.operationToken();
+    const run = new Run(options, history, await Pair.of(place));
     t.after(() => run.#clients.close());
     return run;
   }
@@ -119,13 +111,14 @@ class Run {
   /** Gives the answers that nobody expects. */
   async all(): Promise<readonly string[]> {
     const clients = this.#clients;
+    const pair = this.#pair;
     try {
       const ways = this.#random.pick(WAYS);
       const first = this.#options.plant === "unreported" ? 1 : 0; // it shows by force alone
       for (let round = 0; round < this.#options.rounds; round++) {
         const way = ways[(first + round) % ways.length]!;
         await clients.writes(SOME);
-        this.#options.say(`${round}: ${way}, ${this.#leader.name} to ${this.#other.name}`);
+        this.#options.say(`${round}: ${way}, ${pair.active.name} to ${pair.standIn.name}`);
         if (way === "planned") await this.#planned();
         else await this.#forced(way);
         if (clients.wrong.length > 0) break;
@@ -134,106 +127,37 @@ class Run {
     } finally {
       await clients.stop();
     }
-    await clients.readAll(this.#leader);
-    await equalProcesses(this.#leader.cluster, this.#other.cluster);
+    await clients.readAll(pair.active, pair.place);
+    await equalProcesses(pair.active.cluster, pair.standIn.cluster);
     return clients.wrong;
   }
 
   async #planned(): Promise<void> {
-    const [before, next] = [this.#leader, this.#other];
-    this.#clients.leader = null;
-    const demoted = await before.cluster.dr("primary/demote");
-    assert.equal(demoted.status, 200, demoted.text);
-    const from = performance.now();
-    await until(async () => {
-      const { status, text } = await next.cluster.operate("promote", {}, this.#operation);
-      assert.ok(status === 200 || status === 503, text);
-      return status === 200;
-    });
-    this.#history.reigns.push({ site: next.name, from, forced: null });
-    this.#succeed(next, before);
-    this.#operation = await before.cluster.operationToken();
-    await this.#rejoin(before, next);
+    const pair = this.#pair;
+    const from = await pair.handOver();
+    this.#history.reigns.push({ site: pair.active.name, from, forced: null });
+    await pair.rejoin();
   }
 
   /** The primary has written what nobody else has, and is killed, or leads on until somebody tells it. */
   async #forced(way: "killed" | "parted"): Promise<void> {
-    const [before, next] = [this.#leader, this.#other];
+    const pair = this.#pair;
+    const { place, active: before } = pair;
     const clients = this.#clients;
     before.cluster.way.cut();
     await clients.writes(SOME / 2);
     if (way === "killed") {
-      clients.leader = null;
+      place.now = null;
       await before.cluster.kill();
-    } else clients.left = before;
-    const from = performance.now();
-    const promoted = await next.cluster.operate("promote", { force: true }, this.#operation);
-    assert.equal(promoted.status, 200, promoted.text);
-    this.#succeed(next, before);
+    } else place.left = before;
+    const from = await pair.takeOver();
     await clients.writes(SOME / 2);
-    clients.left = null;
+    place.left = null;
     await clients.gone(before);
     if (way === "killed") await before.cluster.startAgain();
-    const heads = await clients.readAll(before);
+    const heads = await clients.readAll(before, place);
     before.cluster.way.heal();
-    await until(async () => (await before.cluster.status())["state"] === "fenced");
-    const demoted = await before.cluster.dr("primary/demote");
-    assert.equal(demoted.status, 200, demoted.text);
-    this.#operation = await before.cluster.operationToken();
-    const known = await tailsOf(before, this.#operation);
-    await this.#rejoin(before, next);
-    const reported = await reportedBy(before, this.#operation, known);
-    const kept: Kept = new Map(
-      Array.from(heads, ([name, { version }]) => [name, version - (reported.get(name) ?? 0)]),
-    );
-    this.#history.reigns.push({ site: next.name, from, forced: { kept } });
+    const kept = keptOf(heads, await pair.rejoinFenced());
+    this.#history.reigns.push({ site: pair.active.name, from, forced: { kept } });
   }
-
-  #succeed(next: Site, before: Site): void {
-    [this.#leader, this.#other] = [next, before];
-    this.#clients.leader = next;
-  }
-
-  async #rejoin(secondary: Site, primary: Site): Promise<void> {
-    const id = `site-${++this.#rejoined}`;
-    await rejoinProcess(primary.cluster, secondary.cluster, id, this.#operation);
-    await until(async () => (await secondary.cluster.status())["state"] === "stream-wals");
-  }
-}
-
-/** The names of the tails that it has given up. */
-async function tailsOf({ cluster }: Site, token: string): Promise<ReadonlySet<string>> {
-  const answer = await cluster.call("GET", DIVERGENT, { token });
-  assert.equal(answer.status, 200, answer.text);
-  const tails = at(answer, "data", "tails") as readonly { readonly id: string }[];
-  return new Set(tails.map(({ id }) => id));
-}
-
-/** How often each register was written in what it has given up since. */
-async function reportedBy(
-  site: Site,
-  token: string,
-  known: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, number>> {
-  const { cluster } = site;
-  const counts = new Map<string, number>();
-  for (const id of await tailsOf(site, token)) {
-    if (known.has(id)) continue;
-    for (let after = 0, more = true; more;) {
-      const path = `${DIVERGENT}/${id}?after=${after}`;
-      const answer = await cluster.call("GET", path, { token });
-      assert.equal(answer.status, 200, answer.text);
-      const entries = at(answer, "data", "entries") as readonly {
-        readonly index: number;
-        readonly changed: readonly string[];
-      }[];
-      for (const key of entries.flatMap(({ changed }) => changed)) {
-        const [, name] = /\/secrets\/(r\d+)$/.exec(key) ?? [];
-        if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
-      }
-      after = entries.at(-1)?.index ?? after;
-      more = at(answer, "data", "more") === true;
-    }
-  }
-  return counts;
 }

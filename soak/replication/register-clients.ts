@@ -1,53 +1,88 @@
-// Clients of a replication set, all at once: each reads and writes registers, one operation after the other, at the cluster
-// that leads as far as it knows. Where that one refuses or is gone it asks the other. Everything is written down.
+// Clients of a replication set, all at once: each reads and writes registers, one operation after the other, in one place of
+// the set or in another, at the cluster that it knows to answer there. Where that one refuses or is gone it asks the one that
+// stands in for it. Some show with each request up to where they have seen (X-Service-State). Everything is written down.
 
 import { Agent } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Prng } from "../../sim/prng.ts";
 import { type Answer, at, call } from "../../tests/support/http-client.ts";
 import type { ClusterProcess } from "../../tests/support/replication/cluster-process.ts";
-import type { ClientHistory, Operation, Register } from "./client-history.ts";
+import type { TcpProxy } from "../../tests/support/replication/tcp-proxy.ts";
+import { type ClientHistory, type Operation, type Register, UNWRITTEN } from "./client-history.ts";
 
 /** Between two operations of one client, on an average: the machine is also to replicate what they write. */
 const PAUSE_MS = 8;
 /** Whoever says this has done nothing. */
 const REFUSALS =
-  /^(?:dr_secondary|sealed|seal_sealed|replication_(?:role_changing|fenced|lease_lapsed))$/;
+  /^(?:dr_secondary|sealed|seal_sealed|first_copy|shared_half|no_primary|state_(?:not_reached|lost)|primary_(?:unreachable|busy|not_serving|refuses|superseded)|replication_(?:role_changing|fenced|lease_lapsed))$/;
+/** By the statuses that go with these. */
+const UNAVAILABLE = 503;
+const BEHIND = 412;
+const STATE = "x-service-state";
 
 export interface Site {
   readonly name: string;
   readonly cluster: ClusterProcess;
+  /** Where its stand-in comes to it. Default: where everybody does. */
+  readonly aside?: TcpProxy;
+}
+
+/** Where clients go: a cluster, or the one that stands in for it. */
+export class Place {
+  readonly sites: readonly Site[];
+  /** Where everybody goes; null: nobody knows. */
+  now: Site | null;
+  /** Where every second one goes nevertheless. */
+  left: Site | null = null;
+  /** Registers that nobody finds here, and nobody changes from here. */
+  readonly withheld: ReadonlySet<string>;
+
+  constructor(sites: readonly Site[], withheld: readonly string[] = []) {
+    this.sites = sites;
+    this.now = sites[0]!;
+    this.withheld = new Set(withheld);
+  }
 }
 
 export interface ClientsOptions {
-  readonly sites: readonly Site[];
+  readonly places: readonly Place[];
   readonly registers: readonly string[];
+  /** In which mount one is. Default: secret. */
+  readonly mountOf?: (register: string) => string;
   readonly clients: number;
+  /** Half of them show what they have seen. Default: nobody does. */
+  readonly states?: boolean;
   readonly random: Prng;
   readonly history: ClientHistory;
 }
 
 type Intent = Pick<Operation, "client" | "register" | "kind" | "expected" | "value">;
 
+/** Of a client that shows up to where it has seen: until it hears that this is lost. */
+interface Session {
+  readonly number: number;
+  state: string | null;
+}
+
 export class RegisterClients {
   readonly #options: ClientsOptions;
+  readonly #mountOf: (register: string) => string;
   readonly #running: Promise<void>[];
   readonly #underWay = new Map<Site, number>();
   readonly #agent = new Agent({ keepAlive: true });
   #stopped = false;
   #written = 0;
-  /** Where everybody goes; null: nobody knows. */
-  leader: Site | null;
-  /** Where every second one goes nevertheless. */
-  left: Site | null = null;
+  #sessions = 0;
   /** Writes that were acknowledged. */
   acknowledged = 0;
+  /** Of what a place does not have. */
+  withheld = 0;
   /** Answers that nobody expects. */
   readonly wrong: string[] = [];
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.leader = options.sites[0]!;
+    this.#mountOf = options.mountOf ?? (() => "secret");
     this.#running = Array.from({ length: options.clients }, (_, i) => this.#client(i));
   }
 
@@ -72,12 +107,13 @@ export class RegisterClients {
     while ((this.#underWay.get(site) ?? 0) > 0) await pause(1);
   }
 
-  /** All registers as this one has them; it must answer. */
-  async readAll(site: Site): Promise<ReadonlyMap<string, Register>> {
+  /** All registers that a place has, as this one has them; it must answer. */
+  async readAll(site: Site, { withheld }: Place): Promise<ReadonlyMap<string, Register>> {
     const found = new Map<string, Register>();
     for (const register of this.#options.registers) {
+      if (withheld.has(register)) continue;
       const intent = { client: "last", register, kind: "read", expected: null, value: "" } as const;
-      const { found: seen } = await this.#perform(site, intent);
+      const { found: seen } = await this.#perform(site, intent, null);
       if (seen === null) throw new Error(`${site.name} does not answer for ${register}`);
       found.set(register, seen);
     }
@@ -85,87 +121,137 @@ export class RegisterClients {
   }
 
   async #client(number: number): Promise<void> {
-    const { sites, registers } = this.#options;
+    const { places, registers, states = false } = this.#options;
     const random = this.#options.random.fork(`client ${number}`);
     const client = `client ${number}`;
     const known = new Map<string, number>();
-    let site = sites[0]!;
+    const sites = new Map(places.map((place) => [place, place.sites[0]!]));
+    let session = states && number % 4 < 2 ? this.#begun() : null;
     while (!this.#stopped) {
-      const directed = number % 2 === 1 ? (this.left ?? this.leader) : this.leader;
-      site = directed ?? site;
+      const place = random.pick(places);
+      const directed = number % 2 === 1 ? (place.left ?? place.now) : place.now;
+      const site = directed ?? sites.get(place)!;
       const register = random.pick(registers);
       const roll = random.int(10);
       const kind = roll < 4 ? "read" : "write";
       const expected = roll < 8 ? null : (known.get(register) ?? 0);
       const value = kind === "read" ? "" : `v${++this.#written}`;
-      const { type, found } = await this.#perform(site, {
-        client,
-        register,
-        kind,
-        expected,
-        value,
-      });
-      if (found !== null) known.set(register, found.version);
-      if (type !== "ok" && found === null) site = sites.find((other) => other !== site) ?? site;
+      const intent: Intent = { client, register, kind, expected, value };
+      if (place.withheld.has(register)) await this.#refusedAt(site, intent);
+      else {
+        const { type, found, refusal } = await this.#perform(site, intent, session);
+        if (found !== null) known.set(register, found.version);
+        if (refusal === "state_lost") session = this.#begun();
+        const isElsewhere = type !== "ok" && found === null && !refusal.startsWith("state_");
+        const { sites: all } = place;
+        sites.set(place, isElsewhere ? (all.find((other) => other !== site) ?? site) : site);
+      }
       await pause(random.int(2 * PAUSE_MS));
     }
   }
 
-  async #perform(site: Site, intent: Intent): Promise<Operation> {
+  #begun(): Session {
+    return { number: ++this.#sessions, state: null };
+  }
+
+  async #perform(site: Site, intent: Intent, session: Session | null): Promise<Operation> {
     const began = performance.now();
     this.#underWay.set(site, (this.#underWay.get(site) ?? 0) + 1);
-    const outcome = await this.#send(site.cluster, intent).catch(unanswered);
+    const { state, ...outcome } = await this.#ask(site, intent, session).catch(unanswered);
     this.#underWay.set(site, (this.#underWay.get(site) ?? 0) - 1);
-    const operation = { ...intent, ...outcome, site: site.name, began, ended: performance.now() };
+    const ended = performance.now();
+    const number = session?.number ?? null;
+    const operation = { ...intent, ...outcome, session: number, site: site.name, began, ended };
+    if (session !== null && outcome.found !== null) session.state = state;
     this.#options.history.operations.push(operation);
     if (intent.kind === "write" && operation.type === "ok") this.acknowledged++;
     return operation;
   }
 
-  async #send({ address, token }: ClusterProcess, intent: Intent): Promise<Outcome> {
-    const { register, kind, expected, value } = intent;
-    const options = expected === null ? {} : { options: { cas: expected } };
-    const body = { data: { value }, ...options };
-    const answer = await call(
-      address,
-      kind === "read" ? "GET" : "POST",
-      `/v1/secret/data/${register}`,
-      // Of its own: the other one sends again where nobody knows what became of it.
-      { token, agent: this.#agent, ...(kind === "read" ? {} : { body }) },
-    );
+  async #ask(site: Site, intent: Intent, session: Session | null): Promise<Outcome> {
+    const answer = await this.#send(site, intent, session?.state ?? null);
+    const { kind, value } = intent;
     return kind === "read" ? this.#read(answer) : this.#wrote(answer, value);
   }
 
+  #send({ cluster }: Site, intent: Intent, state: string | null): Promise<Answer> {
+    const { register, kind, expected, value } = intent;
+    const options = expected === null ? {} : { options: { cas: expected } };
+    const body = { data: { value }, ...options };
+    return call(
+      cluster.address,
+      kind === "read" ? "GET" : "POST",
+      `/v1/${this.#mountOf(register)}/data/${register}`,
+      {
+        token: cluster.token,
+        // Of its own: the other one sends again where nobody knows what became of it.
+        agent: this.#agent,
+        ...(state === null
+          ? {}
+          : { headers: { [STATE]: state, "x-service-inconsistent": "await-state" } }),
+        ...(kind === "read" ? {} : { body }),
+      },
+    );
+  }
+
+  /** What is withheld there is for nobody who asks there. */
+  async #refusedAt(site: Site, intent: Intent): Promise<void> {
+    const answer = await this.#send(site, intent, null).catch(() => null);
+    if (answer === null || answer.status === UNAVAILABLE) return;
+    if (answer.status === 404 && at(answer, "data", "metadata") === undefined) this.withheld++;
+    else this.wrong.push(`withheld: ${intent.kind} at ${site.name}: ${answer.text}`);
+  }
+
   #read(answer: Answer): Outcome {
-    if (answer.status === 404) return { type: "ok", found: { version: 0, value: "" } };
+    if (answer.status === 404) return toldBy(answer, "ok", UNWRITTEN);
     if (answer.status !== 200) return this.#refused(answer);
     const version = Number(at(answer, "data", "metadata", "version"));
-    return { type: "ok", found: { version, value: String(at(answer, "data", "data", "value")) } };
+    return toldBy(answer, "ok", { version, value: String(at(answer, "data", "data", "value")) });
   }
 
   #wrote(answer: Answer, value: string): Outcome {
     if (answer.status === 200) {
-      return { type: "ok", found: { version: Number(at(answer, "data", "version")), value } };
+      return toldBy(answer, "ok", { version: Number(at(answer, "data", "version")), value });
     }
     const [, current] = /the current version is (\d+)/.exec(answer.text) ?? [];
     if (current === undefined) return this.#refused(answer);
-    return { type: "fail", found: { version: Number(current), value: "" } };
+    return toldBy(answer, "fail", { version: Number(current), value: "" });
   }
 
   #refused({ status, headers, text }: Answer): Outcome {
-    if (status === 503 && REFUSALS.test(String(headers["x-service-error"]))) {
-      return { type: "fail", found: null };
-    }
-    if (status !== 503) this.wrong.push(`${status} ${text}`);
-    return UNKNOWN;
+    const refusal = String(headers["x-service-error"]);
+    const isKnown = status === UNAVAILABLE || status === BEHIND;
+    if (isKnown && REFUSALS.test(refusal)) return { ...UNKNOWN, type: "fail", refusal };
+    if (status !== UNAVAILABLE) this.wrong.push(`${status} ${text}`);
+    return { ...UNKNOWN, refusal };
   }
 }
 
-type Outcome = Pick<Operation, "type" | "found">;
+type Outcome = Pick<Operation, "type" | "found" | "refusal" | "isSeen" | "epoch"> & {
+  readonly state: string | null;
+};
 
-const UNKNOWN: Outcome = { type: "info", found: null };
+const UNKNOWN: Outcome = {
+  type: "info",
+  found: null,
+  refusal: "",
+  isSeen: false,
+  epoch: 0,
+  state: null,
+};
+
+function toldBy(answer: Answer, type: "ok" | "fail", found: Register): Outcome {
+  const state = String(answer.headers[STATE]);
+  const isSeen = !answer.text.includes("not to be seen here yet");
+  return { type, found, refusal: "", isSeen, epoch: epochOf(state), state };
+}
+
+/** Which primary of the set it is of, as docs/formats/cluster.md says; 0: of no set. */
+function epochOf(state: string): number {
+  return Buffer.from(state, "base64url").readUInt32BE(45);
+}
 
 /** Where nobody listens, nothing was sent. */
 function unanswered(error: NodeJS.ErrnoException): Outcome {
-  return error.code === "ECONNREFUSED" ? { type: "fail", found: null } : UNKNOWN;
+  return error.code === "ECONNREFUSED" ? { ...UNKNOWN, type: "fail" } : UNKNOWN;
 }
