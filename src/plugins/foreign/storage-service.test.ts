@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { READ_ONLY_STORAGE, storage, STORAGE_IN_SETUP } from "@holdfast/plugin-sdk/wire/storage";
 import type { Method, Served } from "@holdfast/shared/grpc/method";
+import type { PluginTransactions } from "./transactions.ts";
 import type { MountKeys } from "./mount-keys.ts";
 import { storageService } from "./storage-service.ts";
 
@@ -30,7 +31,8 @@ test("a plugin writes once it was told to begin, and only what is written here; 
     write: async (key: string) => void written.push(key),
     get: async () => null,
   } as unknown as MountKeys;
-  const services = storageService({ keys, isReady: () => isReady });
+  const transactions = {} as PluginTransactions; // nothing here is in one
+  const services = storageService({ keys, transactions, isReady: () => isReady });
   const put = async (key: string) => {
     const entry = { key, value: new Uint8Array(), sealWrap: false };
     return (await ask(services, storage.put, { entry, txn: "" })).err;
