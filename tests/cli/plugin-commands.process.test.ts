@@ -18,8 +18,8 @@ async function cliFor(t: TestContext) {
     NO_COLOR: "1",
   };
   const cli = async (line: string, code = 0, typed?: readonly string[]): Promise<Ran> => {
-    const asked = typed === undefined ? {} : { typed };
-    const ran = await run(line.split(" "), { env, columns: WIDTH, ...asked });
+    const keyboard = typed === undefined ? {} : { typed };
+    const ran = await run(line.split(" "), { env, columns: WIDTH, ...keyboard });
     assert.equal(ran.code, code, `${line}: ${ran.all}`);
     const long = ran.stdout.split("\n").filter((one) => one.length > WIDTH);
     assert.deepEqual(long, [], line);
@@ -142,8 +142,8 @@ test("upgrade moves every mount to the new version, and back where one of them c
   assert.match(upgraded.stdout, /^small\/ +v1\.2\.3 +v2\.0\.0$/m);
   assert.match(upgraded.stdout, /^team\/small\/ +v1\.2\.3 +v2\.0\.0$/m);
   assert.deepEqual(await running(), ["v2.0.0", "v2.0.0"]);
-  const shown = (await cli("plugin info -version v2.0.0 secret small")).stdout;
-  assert.match(shown, /^Mounts +small\/ team\/small\/\n\nProcess /m);
+  const table = (await cli("plugin info -version v2.0.0 secret small")).stdout;
+  assert.match(table, /^Mounts +small\/ team\/small\/\n\nProcess /m);
 
   const broken = await cli(
     "plugin upgrade -version v3.0.0 -command small.mjs -args --exits secret small",
@@ -180,9 +180,9 @@ exec ${directory}/small.mjs "$@"
   assert.match(twice.stderr, /registered in version v2\.0\.0 already/);
 
   // The mounts have asked for v2.0.0 since they were moved to it, and the pin stands in front of that.
-  const asked = await cli("plugin deregister -yes -version v2.0.0 secret small");
+  const removed = await cli("plugin deregister -yes -version v2.0.0 secret small");
   assert.match(
-    asked.stderr,
+    removed.stderr,
     /is asked for at small\/, team\/small\/, where the pinned one runs instead/,
   );
   await cli("plugin unpin secret small");

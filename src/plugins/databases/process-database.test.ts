@@ -19,11 +19,11 @@ test("what came of a call is told exactly: what the plugin said, that nothing wa
       end: null,
     } as unknown as HeldProcess;
     const instance = new ProcessDatabase({ name: "p", version: "" }, held);
-    const told: unknown = await instance
+    const caught: unknown = await instance
       .deleteUser({ username: "u", statements: [] }, NEVER)
       .catch((cause: unknown) => cause);
-    assert.ok(told instanceof DatabaseError, String(told));
-    return `${told.fate} ${told.reason}`;
+    assert.ok(caught instanceof DatabaseError, String(caught));
+    return `${caught.fate} ${caught.reason}`;
   };
   const said = { isSaid: true };
   assert.equal(await fateOf(new StatusError(Status.notFound, "x", said)), "answered missing");

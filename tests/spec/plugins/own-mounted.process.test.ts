@@ -59,8 +59,8 @@ test("a secret that an engine of our own SDK gives where it declares none is ref
   await server.register({ name: "things", command: "things", args: [], sha256 });
   await server.ok("POST", "sys/mounts/things", { type: "things", options: { folder } });
   await server.ok("POST", "things/roles/a", {});
-  const given = await server.call("GET", "things/creds/a");
-  assert.equal(given.status, 502, given.text);
-  assert.match(given.text, /gave a secret where it declares none/);
+  const refused = await server.call("GET", "things/creds/a");
+  assert.equal(refused.status, 502, refused.text);
+  assert.match(refused.text, /gave a secret where it declares none/);
   assert.deepEqual(readdirSync(folder), []);
 });
