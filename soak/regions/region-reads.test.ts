@@ -8,9 +8,9 @@ import { regionProblems, type Term } from "./region-reads.ts";
 type Fact = Partial<Operation> & Pick<Operation, "kind" | "began" | "ended">;
 
 function operation(fact: Fact): Operation {
-  const asked = { client: "c", register: "x", site: "c", expected: null, value: "" } as const;
-  const told = { refusal: "", session: null, isSeen: false, epoch: 1 } as const;
-  return { ...asked, ...told, type: "ok", found: null, ...fact };
+  const request = { client: "c", register: "x", site: "c", expected: null, value: "" } as const;
+  const answer = { refusal: "", session: null, isSeen: false, epoch: 1 } as const;
+  return { ...request, ...answer, type: "ok", found: null, ...fact };
 }
 
 /** At the leader, unless it is said where. */

@@ -48,7 +48,7 @@ class Sight {
   began = Infinity;
 }
 
-type Told = Operation & { readonly found: Register };
+type Known = Operation & { readonly found: Register };
 
 class RegionReads {
   readonly #history: ClientHistory;
@@ -64,7 +64,7 @@ class RegionReads {
     this.#terms = terms;
     const writes = history.operations.filter(({ kind }) => kind === "write");
     this.#writes = new Map(writes.map((one) => [one.value, one]));
-    for (const one of writes.filter(isTold).toSorted((a, b) => a.ended - b.ended)) {
+    for (const one of writes.filter(isKnown).toSorted((a, b) => a.ended - b.ended)) {
       const { register, found, ended, type } = one;
       if (type !== "ok") continue;
       const lost = history.givenUp(one, found);
@@ -91,7 +91,7 @@ class RegionReads {
   }
 
   /** One that somebody has written, by then, and the same as for everybody else. */
-  #checkValue(read: Told, say: Say): void {
+  #checkValue(read: Known, say: Say): void {
     const { register, found, ended } = read;
     if (found.version === 0) return;
     const write = this.#writes.get(found.value);
@@ -109,9 +109,9 @@ class RegionReads {
   #checkSession(own: readonly Operation[], say: Say): void {
     const sight = new Sight();
     for (const one of own) {
-      if (isTold(one)) {
+      if (isKnown(one)) {
         if (isRead(one)) this.#checkRead(one, sight, { shows: true, say });
-        this.#add(sight, one, { isAsked: true });
+        this.#add(sight, one, { isAnswered: true });
       } else if (one.refusal === "state_lost" && !this.#mayBeLost(sight, one)) {
         say("nothing was given up that it has seen", one);
       }
@@ -120,19 +120,19 @@ class RegionReads {
 
   /** Whatever was to be seen before a read began. */
   #checkLine(own: readonly Operation[], say: Say): void {
-    const told = own.filter(isTold).filter((one) => one.kind === "read" || one.isSeen);
-    const before = told.toSorted((a, b) => a.ended - b.ended);
+    const known = own.filter(isKnown).filter((one) => one.kind === "read" || one.isSeen);
+    const before = known.toSorted((a, b) => a.ended - b.ended);
     const sight = new Sight();
     let at = 0;
-    for (const one of told.toSorted((a, b) => a.began - b.began)) {
+    for (const one of known.toSorted((a, b) => a.began - b.began)) {
       for (; at < before.length && before[at]!.ended < one.began; at++) {
-        this.#add(sight, before[at]!, { isAsked: false });
+        this.#add(sight, before[at]!, { isAnswered: false });
       }
       if (isRead(one)) this.#checkRead(one, sight, { shows: false, say });
     }
   }
 
-  #checkRead(read: Told, sight: Sight, { shows, say }: { shows: boolean; say: Say }): void {
+  #checkRead(read: Known, sight: Sight, { shows, say }: { shows: boolean; say: Say }): void {
     const { register, found, began } = read;
     const lost = this.#lostAt(read);
     if (lost !== null) {
@@ -157,8 +157,8 @@ class RegionReads {
     }
   }
 
-  /** `isAsked`: whoever has asked knows more than what it was told, since who writes has answered. */
-  #add(sight: Sight, one: Told, { isAsked }: { isAsked: boolean }): void {
+  /** `isAnswered`: whoever has asked knows more than what it was told, since who writes has answered. */
+  #add(sight: Sight, one: Known, { isAnswered }: { isAnswered: boolean }): void {
     sight.began = Math.min(sight.began, one.began);
     const line = this.#lineOf(one);
     if (line !== null) sight.lines.add(line);
@@ -171,7 +171,7 @@ class RegionReads {
       versions.set(register, Math.max(versions.get(register) ?? 0, found.version));
       this.#addUntil(sight, write);
     }
-    if (isAsked && (isWritten(one) || this.#history.leads(one))) this.#addUntil(sight, one);
+    if (isAnswered && (isWritten(one) || this.#history.leads(one))) this.#addUntil(sight, one);
   }
 
   /** Of what comes after it the cluster that it was done by has only what that one has done. */
@@ -186,13 +186,13 @@ class RegionReads {
     return this.#answered.get(register)?.findLast(({ ended }) => ended <= moment)?.version ?? 0;
   }
 
-  #lostAt({ found }: Told): number | null {
+  #lostAt({ found }: Known): number | null {
     const write = this.#writes.get(found.value);
     return write === undefined ? null : this.#history.givenUp(write, found);
   }
 
   /** The last of which it can be told that it was answered from. */
-  #reignOfRead(read: Told): number {
+  #reignOfRead(read: Known): number {
     const { reigns } = this.#history;
     if (this.#history.leads(read)) return this.#history.reignOf(read);
     const write = this.#writes.get(read.found.value);
@@ -226,12 +226,12 @@ class RegionReads {
 
 type Say = (what: string, one: Operation) => void;
 
-function isTold(one: Operation): one is Told {
+function isKnown(one: Operation): one is Known {
   return one.found !== null;
 }
 
-function isRead(one: Operation): one is Told {
-  return one.kind === "read" && isTold(one);
+function isRead(one: Operation): one is Known {
+  return one.kind === "read" && isKnown(one);
 }
 
 function isWritten({ kind, type }: Operation): boolean {

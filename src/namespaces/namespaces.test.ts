@@ -62,7 +62,10 @@ test("one that is withheld from this cluster is found by no path before its rows
   assert.throws(() => namespaces.read(root, "team"), refused("namespace-not-found"));
   assert.equal(namespaces.has(root, "team"), false);
   const { records } = namespaces.list(root, { limit: 10 });
-  assert.deepEqual(records.map(({ path }) => path), ["other"]);
+  assert.deepEqual(
+    records.map(({ path }) => path),
+    ["other"],
+  );
   assert.equal(namespaces.byId(id)?.path, "team");
   withheld.clear();
   assert.equal(namespaces.named("team/below")?.id, below.id);

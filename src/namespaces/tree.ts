@@ -79,7 +79,7 @@ export class Tree {
     let taken = 0;
     for (const segment of segments) {
       const held = this.#children.get(namespace.id)?.get(segment);
-      if (held === undefined || !this.#isShown(held)) break;
+      if (held === undefined || !this.#isVisible(held)) break;
       namespace = held.ref;
       taken++;
     }
@@ -108,7 +108,7 @@ export class Tree {
   recordOf(base: NamespaceRef, names: readonly string[]): NamespaceRecord | null {
     const parent = this.below(base, names.slice(0, -1));
     const held = parent === null ? null : this.#children.get(parent.id)?.get(names.at(-1) ?? "");
-    return held && this.#isShown(held) ? held.record : null;
+    return held && this.#isVisible(held) ? held.record : null;
   }
 
   /** The indices of the writes that made those below, in order. Kept for who asks next: mostly the same. */
@@ -135,11 +135,11 @@ export class Tree {
   childrenOf(parent: NamespaceRef): Child[] {
     const siblings = this.#children.get(parent.id) ?? new Map<string, Held>();
     return [...siblings.values()]
-      .filter((held) => this.#isShown(held))
+      .filter((held) => this.#isVisible(held))
       .toSorted((a, b) => (a.row < b.row ? -1 : 1));
   }
 
-  #isShown(held: Held): boolean {
+  #isVisible(held: Held): boolean {
     return isActive(held) && !this.#isWithheld(held.ref.id);
   }
 }

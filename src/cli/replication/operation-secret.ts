@@ -130,8 +130,7 @@ function isWhole(token: string): boolean {
 const FILLS_OPERATION =
   "`holdfast replication ticket -field ticket OPERATION > FILE` on the primary, or from key shares with " +
   "`holdfast replication operation-token -field token > FILE` here";
-const FILLS_ACTIVATION =
-  "`holdfast replication token -public-key KEY ID > FILE` on the primary";
+const FILLS_ACTIVATION = "`holdfast replication token -public-key KEY ID > FILE` on the primary";
 
 function held(content: string, where: string, filledBy: string): Secret<string> {
   const trimmed = content.trim();

@@ -102,7 +102,14 @@ test("what is not reached, does not stream, has not come over or does not lead a
 });
 
 test("after a failover the one that led before is not named as if it led, and one that was replaced says so before all else", () => {
-  const awaited = { ...WELL, member: 2, follows: 0, kind: "dr", state: "awaited", connected: false };
+  const awaited = {
+    ...WELL,
+    member: 2,
+    follows: 0,
+    kind: "dr",
+    state: "awaited",
+    connected: false,
+  };
   const after = topologyView({ members: [A, awaited] }).text;
   assert.match(after, /\+- the one before {2}is to stand in for eu\n +HAS NOT COME OVER/);
   const site = topologyView({ members: [A, { ...awaited, name: "site-a" }] }).text;

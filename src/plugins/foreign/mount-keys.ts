@@ -115,10 +115,13 @@ export function listedIn(tx: EngineTx, prefix: string, page: ListPage): Listed[]
   return step.value;
 }
 
-type Asked = Parameters<EngineTx["list"]>;
+type ListRequest = Parameters<EngineTx["list"]>;
 
 /** Asks for lists, and makes one of what it is given. A beginning that ends inside a segment is asked for as well. */
-function* listing(prefix: string, page: ListPage): Generator<Asked, Listed[], readonly string[]> {
+function* listing(
+  prefix: string,
+  page: ListPage,
+): Generator<ListRequest, Listed[], readonly string[]> {
   const cut = prefix.lastIndexOf("/") + 1;
   const folder = prefix.slice(0, cut);
   const begin = prefix.slice(cut);

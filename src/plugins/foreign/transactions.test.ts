@@ -136,14 +136,14 @@ test("what is committed is as if one came after the other, and what each has rea
             does === "put" ? Buffer.from(String(value)) : null,
           );
         };
-        const asked = answer();
-        if ((await refusal(asked)) !== null) {
+        const answering = answer();
+        if ((await refusal(answering)) !== null) {
           open.delete(who);
           transactions.rollback(id);
           refused++;
           continue;
         }
-        done.push({ step: one, said: await asked });
+        done.push({ step: one, said: await answering });
         const isRead = does === "get" || does === "list" || does === "page";
         const isKnown = done.slice(0, -1).some(({ step: before }) => before.key === key);
         if (isRead && !(does === "get" && isKnown)) assert.ok(after() !== null, "of one moment");

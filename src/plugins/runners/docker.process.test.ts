@@ -318,9 +318,9 @@ test(
   async (t) => {
     const place = placeOf(t);
     const socket = join(place.base, "silent.sock");
-    const asked: string[] = [];
+    const requests: string[] = [];
     const server = createServer((asks, answer) => {
-      asked.push(`${asks.method} ${asks.url}`);
+      requests.push(`${asks.method} ${asks.url}`);
       // One that begins to answer has as much time for each piece.
       if (asks.url === "/half") answer.writeHead(200).write("{");
     });
@@ -340,7 +340,7 @@ test(
     }
     await assert.rejects(engine.call("GET", "/half"), /does not answer|aborted/);
     assert.ok(!isOver, "it may take as long as a plugin lives");
-    assert.equal(asked.length, 4);
+    assert.equal(requests.length, 4);
     server.closeAllConnections();
     await over;
   },

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { samePaths } from "./same-paths.ts";
 
 test("a socket that a plugin names lies in one of its folders, however the path is written", () => {
-  const { fromPlugin } = samePaths({ own: "/run/x/own", ours: "/run/x/ours" });
-  assert.equal(fromPlugin("/run/x/own/plugin1"), "/run/x/own/plugin1");
-  assert.equal(fromPlugin("/run/x/own/./a/../plugin1"), "/run/x/own/plugin1");
+  const paths = samePaths({ own: "/run/x/own", ours: "/run/x/ours" });
+  assert.equal(paths.fromPlugin("/run/x/own/plugin1"), "/run/x/own/plugin1");
+  assert.equal(paths.fromPlugin("/run/x/own/./a/../plugin1"), "/run/x/own/plugin1");
   for (const path of [
     "/run/x/own/../../other/socket",
     "/run/x/own/..",
@@ -14,6 +14,6 @@ test("a socket that a plugin names lies in one of its folders, however the path 
     "/run/x/owner/socket",
     "run/x/own/socket",
   ]) {
-    assert.equal(fromPlugin(path), null, path);
+    assert.equal(paths.fromPlugin(path), null, path);
   }
 });

@@ -102,7 +102,7 @@ async function begin(
   parts: RowServiceParts,
 ): Promise<messages.Begun> {
   const { epoch, isCopy, filter } = request;
-  const { store, clock, timers, sent, admit, filterOf } = parts;
+  const { store, clock, timers, sent, admit } = parts;
   const member = admit(epoch, call);
   const { trees } = sent;
   const { tree, total, isOf } = await sightOf(member, parts);

@@ -133,10 +133,10 @@ describe("rows that are newer than the log", BOUND, () => {
 
 for (const kind of ["dr", "performance"] as const) {
   test(`keys are asked for once it is known from where rows are taken, also where there are as many here: ${kind}`, async () => {
-    const asked: (number | undefined)[] = []; // how often such a place was told by then
+    const fetches: (number | undefined)[] = []; // how often such a place was told by then
     const pair: ReplicatedPair = await filled(60, {
       kind,
-      receiver: { keys: async () => void asked.push(pair.calls.get("BeginDiff")) },
+      receiver: { keys: async () => void fetches.push(pair.calls.get("BeginDiff")) },
     });
     const { primary, keysVersion } = pair;
     pair.receiver.open();
@@ -149,7 +149,7 @@ for (const kind of ["dr", "performance"] as const) {
     await pair.atRest();
     await pair.close();
     assert.equal(keysVersion.primary, keysVersion.secondary);
-    assert.deepEqual(asked, [1, 2], "of the copy, and of the comparison");
+    assert.deepEqual(fetches, [1, 2], "of the copy, and of the comparison");
   });
 }
 

@@ -231,7 +231,7 @@ export class SmallEngine {
             leaseId: "",
           },
         });
-      case "environment":
+      case "variable":
         return data({ value: process.env[rest[0] ?? ""] ?? null });
       case "storage":
         return data({ said: await this.#storage(request, call) });
