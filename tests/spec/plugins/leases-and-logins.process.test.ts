@@ -153,7 +153,7 @@ test("a login makes a token, which the plugin is asked about before it lives on"
   assert.match(stamp, /^[0-9a-f]{40}$/, "what stands for the token is no credential");
   assert.notEqual(stamp, token);
   // Whoever knows the accessor and the mount cannot make it: it is by a key of the server's own.
-  const { uuid } = await server.data("sys/mounts/auth/small");
+  const { uuid } = await server.data("sys/auth/small");
   const key = deriveKey(
     server.test.server.barrier.handOver().treeKey,
     "stamps of tokens for plugins",
