@@ -40,7 +40,7 @@ export const SHORT: Readonly<Record<string, Short>> = {
     green: ["--rounds", "2", "--clients", "8"],
     red: ["--rounds", "1", "--clients", "8"],
   },
-  "database-crash": { green: ["--stride", "2"], red: "tested" },
+  "database-crash": { green: ["--stride", "5"], red: "tested" },
   "region-credentials": { green: ["--n", "4"], red: ["--n", "3"] },
   // Waits for leases nearly all of the time, and knows what holds up its process.
   "region-clocks": { green: ["--n", "5", "--rounds", "50"], red: ["--n", "3", "--rounds", "5"] },

@@ -24,6 +24,8 @@ const STATIC = "database/static-roles/batch";
 const CREDS_OF_STATIC = "database/static-creds/batch";
 const FIRST_PASSWORD = "x";
 
+const LONGEST_MS = 20_000;
+
 let users = 0;
 
 async function adoptedUser(site: DatabaseSite): Promise<string> {
@@ -73,6 +75,17 @@ async function staticSettled(site: DatabaseSite, username: string): Promise<stri
   return works ? null : "the password of a static role does not work";
 }
 
+/** The server is not there any more: the database has done what it was asked first. */
+async function cutOff(site: DatabaseSite, path: string): Promise<void> {
+  site.death.arm({ step: "call", moment: "after", nth: 1 });
+  await site.api.call("POST", path).catch(() => {});
+  if (!site.death.disarm()) throw new Error(`${path} made no call`);
+  await site.kill();
+}
+
+const ROTATE_ROOT = "database/rotate-root/pg";
+const ROTATE_STATIC = "database/rotate-role/batch";
+
 const ofStatic = {
   atOnce: worksOrSaysWhy,
   settled: staticSettled,
@@ -96,8 +109,7 @@ export const FLOWS: readonly Flow[] = [
   },
   {
     name: "rotate the root password",
-    run: async (site) =>
-      void (await site.api.expect([200, 204], "POST", "database/rotate-root/pg")),
+    run: async (site) => void (await site.api.expect([200, 204], "POST", ROTATE_ROOT)),
     again: true,
   },
   {
@@ -113,8 +125,35 @@ export const FLOWS: readonly Flow[] = [
       await createStatic(site, name);
       return name;
     },
-    run: async (site) =>
-      void (await site.api.expect([200, 204], "POST", "database/rotate-role/batch")),
+    run: async (site) => void (await site.api.expect([200, 204], "POST", ROTATE_STATIC)),
     ...ofStatic,
+  },
+  {
+    name: "settle the root password",
+    prepare: async (site) => {
+      await cutOff(site, ROTATE_ROOT);
+      return "";
+    },
+    run: async (site) => {
+      await site.start();
+      const wrong = await site.works();
+      if (wrong !== null) throw new Error(wrong);
+    },
+  },
+  {
+    name: "settle the password of a static role",
+    prepare: async (site) => {
+      const name = await adoptedUser(site);
+      await createStatic(site, name);
+      await cutOff(site, ROTATE_STATIC);
+      return name;
+    },
+    run: async (site, name) => {
+      await site.start();
+      await site.until(() => staticSettled(site, name), LONGEST_MS);
+    },
+    atOnce: worksOrSaysWhy,
+    settled: staticSettled,
+    restore: removeStatic,
   },
 ];
