@@ -89,8 +89,8 @@ test("a handler of a plugin may give a secret that it has asked for, and is refu
   const server = await PluginServer.start(t);
   await registered(server, "odd", served(ODD));
   await server.ok("POST", "sys/mounts/odd", { type: "odd" });
-  const given = await server.ok("GET", "odd/odd?asks=true&gives=true");
-  assert.match(String(at(given, "lease_id")), /^odd\/odd\//);
+  const issued = await server.ok("GET", "odd/odd?asks=true&gives=true");
+  assert.match(String(at(issued, "lease_id")), /^odd\/odd\//);
   const unasked = await server.call("GET", "odd/odd?gives=true");
   assert.equal(unasked.status, 502, unasked.text);
   assert.match(unasked.text, /gave a secret where it declares none/);
