@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { mountScope, namespaceScope } from "../../barrier/scope.ts";
 import { CORE_SCOPE, LOST_SCOPE } from "../../storage/rows/log-entry.ts";
-import { type Filter, type FilterPath, type Places, Sieve, withheldBy } from "./filter.ts";
+import {
+  type Filter,
+  type FilterPath,
+  pathNow,
+  type Places,
+  Sieve,
+  withHeirs,
+  withheldBy,
+} from "./filter.ts";
 
 const ROOT_KV = "00000000-0000-4000-8000-000000000001";
 const TEAM_KV = "00000000-0000-4000-8000-000000000002";
@@ -108,6 +116,29 @@ test("deny withholds what is made at the path of what it means, once that is gon
     "kv/",
     "team/kv/",
   ]);
+});
+
+test("what was made at the path of what is denied and gone is meant wherever it is moved, and by nothing that is allowed", () => {
+  const [FORMER, LATER] = ["00000000-0000-4000-8000-0000000000aa", TEAM_KV];
+  const filter: Filter = { mode: "deny", paths: [mount(FORMER, "kv/"), mount(INNER_KV, "kv/")] };
+  const bound = withHeirs(filter, PLACES);
+  assert.deepEqual(bound.paths[0], { ...mount(FORMER, "kv/"), heirs: [ROOT_KV] });
+  assert.equal(bound.paths[1], filter.paths[1]); // that is there
+  assert.equal(withHeirs(bound, PLACES), bound);
+  const moved = (id: string, path: string, gone: readonly string[] = []): Places => ({
+    ...PLACES,
+    mounts: new Map([...PLACES.mounts, [id, { namespaceId: "other", path }]]),
+    isThere: (one) => !gone.includes(one),
+  });
+  const elsewhere = moved(ROOT_KV, "other/kv/");
+  assert.deepEqual(pathsAmong(elsewhere, bound), ["other/kv/", "team/inner/kv/"]);
+  assert.equal(pathNow(bound.paths[0]!, elsewhere), "other/kv/");
+  // It is gone as well, and another one comes.
+  const third = moved(LATER, "kv/", [ROOT_KV]);
+  assert.deepEqual(withHeirs(bound, third).paths[0]!.heirs, [ROOT_KV, LATER]);
+  assert.equal(withHeirs(bound, moved(LATER, "kv/")), bound); // the one that was moved is meant
+  const allowed: Filter = { ...filter, mode: "allow" };
+  assert.equal(withHeirs(allowed, PLACES), allowed);
 });
 
 test("of two filters what either withholds is", () => {

@@ -16,6 +16,8 @@ export interface FilterPath {
   readonly id: string;
   /** From root, with a slash at its end, as it was when the filter was made. */
   readonly path: string;
+  /** Uuids of mounts that were made at that path since it was gone: they are meant wherever they are moved. */
+  readonly heirs?: readonly string[];
 }
 
 export interface Filter {
@@ -76,7 +78,9 @@ interface Rule {
 function denying({ paths }: Filter, places: Places): Rule {
   const { mounts, namespaces } = places;
   const named = idsOf(paths);
-  const left = new Set(paths.filter((one) => !isAt(one, places)).map(({ path }) => path));
+  const left = new Set(
+    paths.filter((one) => pathNow(one, places) === null).map(({ path }) => path),
+  );
   for (const [id, { path }] of namespaces) if (left.has(path)) named.namespaces.add(id);
   for (const [uuid, { path }] of mounts) if (left.has(path)) named.mounts.add(uuid);
   const isNamespaceWithheld = (id: string) =>
@@ -88,11 +92,44 @@ function denying({ paths }: Filter, places: Places): Rule {
   };
 }
 
+/** All but the last of them are gone themselves. */
+const MAX_HEIRS = 64;
+
+/** The filter with the mounts that were made at the path of what it denies and is gone, or would be meant no longer where they are moved; the same
+ *  one where there are no more of them. Namespaces do not move. */
+export function withHeirs<F extends Filter>(filter: F, places: Places): F {
+  if (filter.mode !== "deny") return filter;
+  const gone = filter.paths.filter((one) => pathNow(one, places) === null);
+  if (gone.length === 0) return filter;
+  const made = new Map<string, string[]>(gone.map(({ path }) => [path, []]));
+  for (const [uuid, { path }] of places.mounts) {
+    if (places.isThere(uuid)) made.get(path)?.push(uuid);
+  }
+  const next = new Map(gone.map((one) => [one, withHeirsOf(one, made.get(one.path)!)]));
+  if ([...next].every(([one, other]) => one === other)) return filter;
+  return { ...filter, paths: filter.paths.map((one) => next.get(one) ?? one) };
+}
+
+/** The same one where it has all of them. */
+export function withHeirsOf(one: FilterPath, uuids: readonly string[]): FilterPath {
+  const { id, heirs = [] } = one;
+  const more = uuids.filter((uuid) => uuid !== id && !heirs.includes(uuid));
+  return more.length === 0 ? one : { ...one, heirs: [...heirs, ...more].slice(-MAX_HEIRS) };
+}
+
+/** Where that is by now which a path of a filter means; null where it is gone. */
+export function pathNow({ kind, id, heirs = [] }: FilterPath, places: Places): string | null {
+  const { mounts, namespaces } = places;
+  const of = (uuid: string) => (places.isThere(uuid) ? mounts.get(uuid)?.path : undefined);
+  const own = kind === "mount" ? of(id) : places.isThere(id) ? namespaces.get(id)?.path : undefined;
+  return own ?? heirs.map(of).find((path) => path !== undefined) ?? null;
+}
+
 /** A namespace goes with what is allowed in it, or nobody could come to that; its other mounts do not. */
 function allowing({ paths }: Filter, places: Places): Rule {
   const { mounts, namespaces } = places;
   const named = idsOf(paths);
-  const there = idsOf(paths.filter((one) => isAt(one, places)));
+  const there = idsOf(paths.filter((one) => pathNow(one, places) !== null));
   const isWhole = (id: string) => upwards(id, namespaces).some((one) => named.namespaces.has(one));
   const onTheWay = new Set<string>();
   const holding = [
@@ -106,15 +143,11 @@ function allowing({ paths }: Filter, places: Places): Rule {
   };
 }
 
-/** Whether what a path of a filter means is there. */
-function isAt({ kind, id }: FilterPath, places: Places): boolean {
-  return (kind === "mount" ? places.mounts : places.namespaces).has(id) && places.isThere(id);
-}
-
 function idsOf(paths: readonly FilterPath[]) {
   const of = (kind: FilterPath["kind"]) =>
-    new Set(paths.flatMap((one) => (one.kind === kind ? one.id : [])));
-  return { mounts: of("mount"), namespaces: of("namespace") };
+    paths.flatMap((one) => (one.kind === kind ? one.id : []));
+  const heirs = paths.flatMap((one) => one.heirs ?? []);
+  return { mounts: new Set([...of("mount"), ...heirs]), namespaces: new Set(of("namespace")) };
 }
 
 /** The namespace and those above it, without root. */

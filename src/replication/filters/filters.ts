@@ -2,6 +2,7 @@
 // that is not known whole: who has one waits until the places that filters speak of are read.
 
 import { hash } from "node:crypto";
+import { describe } from "@holdfast/shared/failure";
 import type { Fields, Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../../barrier/view.ts";
@@ -9,17 +10,19 @@ import { isClusterId, isMemberId } from "../../cluster/names.ts";
 import type { Store } from "../../storage/store.ts";
 import type { KnownSecondary } from "../joining/primary-rows.ts";
 import * as failures from "./failures.ts";
-import { type Filter, Sieve, type Withheld, withheldBy } from "./filter.ts";
+import { type Filter, pathNow, Sieve, withHeirs, type Withheld, withheldBy } from "./filter.ts";
 import { type MountsBeside, resolvePaths } from "./filter-paths.ts";
 import { KnownPlaces, type PlacesSource } from "./places.ts";
 import { SharedView } from "./shared-view.ts";
 import {
+  boundFilter,
   deleteFilterOfMember,
   filterOfMember,
   putFilter,
   rulesOf,
   saysOf,
   type StoredFilter,
+  storedFilter,
   storedFilters,
 } from "./stored-filters.ts";
 
@@ -171,9 +174,10 @@ export class Filters implements MemberFilters {
     const places = await this.#begin();
     const [, ...also] = rulesOf(filter);
     const moved = rulesOf(filter).flatMap(({ mode, paths }) =>
-      paths.flatMap(({ kind, id, path }) => {
-        const now = (kind === "mount" ? places.mounts : places.namespaces).get(id)?.path;
-        if (now === undefined || !places.isThere(id)) {
+      paths.flatMap((one) => {
+        const { path } = one;
+        const now = pathNow(one, places);
+        if (now === null) {
           const later = mode === "deny" ? "; what is made there is withheld as well" : "";
           return [`${path} is gone${later}`];
         }
@@ -262,9 +266,38 @@ export class Filters implements MemberFilters {
 
   /** What there is has changed: what each filter comes to may have. */
   #moved(): void {
+    const places = this.#places!;
     let isOther = false;
-    for (const state of this.#states.values()) isOther = state.refresh(this.#places!) || isOther;
+    for (const [says, state] of [...this.#states]) {
+      isOther = state.refresh(places) || isOther;
+      this.#states.delete(says);
+      this.#states.set(state.says, state);
+    }
     if (isOther) this.#tell();
+    void this.#bind(places);
+  }
+
+  /** What was made at the path of what is denied and gone is meant by the filter from then on, also after a start. */
+  async #bind(places: KnownPlaces): Promise<void> {
+    const { view, log } = this.#parts;
+    const due = () =>
+      [...storedFilters(view)].filter(([, filter]) => boundFilter(filter, places) !== filter);
+    if (due().length === 0) return;
+    await null; // nothing is written while others hear of the commit
+    if (this.#places !== places) return;
+    const bind = (tx: Tx) => {
+      for (const [name] of due()) {
+        const filter = storedFilter(tx, name);
+        if (filter !== null) putFilter(tx, name, boundFilter(filter, places));
+      }
+    };
+    try {
+      await view.write(bind, { essential: true });
+    } catch (error) {
+      log.warn("what was made at a denied path could not be written into the filter", {
+        cause: describe(error), // it is tried again with the next change
+      });
+    }
   }
 
   #tell(): void {
@@ -275,7 +308,7 @@ export class Filters implements MemberFilters {
     if (filters.length === 0) return null;
     const places = this.#places;
     if (places === null || !places.isLoaded) throw failures.filtersNotReady();
-    const says = JSON.stringify(filters.map(saysOf));
+    const says = saysOfAll(filters, places);
     let state = this.#states.get(says);
     if (state === undefined) {
       if (this.#states.size > MAX_FILTERS) this.#dropStates();
@@ -348,9 +381,14 @@ function besideIt({ mode, paths }: Filter): string {
   return `a second filter counts as well, since one was made by the id of the secondary and one by that of its cluster: ${what}; writing or deleting the filter replaces both`;
 }
 
+function saysOfAll(filters: readonly Filter[], places: KnownPlaces): string {
+  return JSON.stringify(filters.map((one) => saysOf(withHeirs(one, places))));
+}
+
 class FilterState implements MemberFilter {
   readonly #parts: FiltersParts;
-  readonly #filters: readonly Filter[];
+  #filters: readonly Filter[];
+  #says!: string;
   #withheld!: Withheld;
   #present!: Withheld;
   #sieve!: Sieve;
@@ -362,6 +400,11 @@ class FilterState implements MemberFilter {
     this.#parts = parts;
     this.#filters = filters;
     this.refresh(places);
+  }
+
+  /** By which it is known. */
+  get says(): string {
+    return this.#says;
   }
 
   get version(): string {
@@ -387,6 +430,8 @@ class FilterState implements MemberFilter {
   /** Whether another part is withheld than before. */
   refresh(places: KnownPlaces): boolean {
     const before = this.#sieve;
+    this.#filters = this.#filters.map((one) => withHeirs(one, places));
+    this.#says = saysOfAll(this.#filters, places);
     this.#withheld = withheldBy(this.#filters, places);
     this.#sieve = new Sieve(this.#withheld, places);
     this.#present = thoseThere(this.#withheld, places);

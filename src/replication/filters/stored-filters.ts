@@ -8,7 +8,7 @@ import {
   storedSecondaries,
   storedSecondary,
 } from "../joining/primary-rows.ts";
-import type { Filter } from "./filter.ts";
+import { type Filter, type FilterPath, type Places, withHeirs, withHeirsOf } from "./filter.ts";
 
 export const FILTERS = "filters/";
 const PAGE = 256;
@@ -52,17 +52,27 @@ export function rulesOf({ mode, paths, also = [] }: StoredFilter): readonly Filt
   return [{ mode, paths }, ...also];
 }
 
+/** With what was made at the path of what it denies; itself where that is nothing new. */
+export function boundFilter(filter: StoredFilter, places: Places): StoredFilter {
+  const own = withHeirs(filter, places);
+  const { also = [] } = filter;
+  const others = also.map((one) => withHeirs(one, places));
+  const isSame = own === filter && others.every((one, i) => one === also[i]);
+  if (isSame) return filter;
+  return others.length === 0 ? own : { ...own, also: others };
+}
+
 /** What either of them withholds. What is denied is one list; what is allowed stays apart, since mounts that are made later count for each. */
 export function mergedFilter(one: StoredFilter, other: StoredFilter): StoredFilter {
   const rules = [...rulesOf(one), ...rulesOf(other)];
   const allowing = new Map(
     rules.filter(({ mode }) => mode === "allow").map((rule) => [saysOf(rule), rule]),
   );
-  const denied = new Map(
-    rules
-      .filter(({ mode }) => mode === "deny")
-      .flatMap(({ paths }) => paths.map((path) => [`${path.kind} ${path.id}`, path] as const)),
-  );
+  const denied = new Map<string, FilterPath>();
+  for (const path of rules.flatMap(({ mode, paths }) => (mode === "deny" ? paths : []))) {
+    const key = `${path.kind} ${path.id}`;
+    denied.set(key, withHeirsOf(path, denied.get(key)?.heirs ?? []));
+  }
   const denying: Filter[] =
     denied.size === 0 ? [] : [{ mode: "deny", paths: [...denied.values()] }];
   const all = [...allowing.values(), ...denying];
@@ -80,7 +90,9 @@ export function mergedFilter(one: StoredFilter, other: StoredFilter): StoredFilt
 export function saysOf({ mode, paths }: Filter): string {
   return JSON.stringify([
     mode,
-    ...paths.map((one) => `${one.kind} ${one.id} ${one.path}`).toSorted(),
+    ...paths
+      .map(({ kind, id, path, heirs = [] }) => [kind, id, path, ...heirs].join(" "))
+      .toSorted(),
   ]);
 }
 

@@ -225,6 +225,30 @@ test("R-81 what is made anew at the path of a denied mount or namespace that is 
   await siftedRegion(a, b, [scopeOfMount(eu), scopeOfMount(inner), ...spaces]);
 });
 
+test("R-81, R-82 what was made anew at a denied path stays denied when it is moved, also after a start, and reading the filter says so", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await mountSecret(a, "eu");
+  await deny(a, "eu/");
+  const b = await regionOf(t, a);
+  const said = captured(t);
+  assert.ok((await request(a, "DELETE", "sys/mounts/eu")).status < 300);
+  const eu = await mountSecret(a, "eu");
+  await siftedRegion(a, b, [scopeOfMount(eu)]);
+  assert.equal((await request(a, "POST", "sys/seal")).status, 204);
+  await a.server.unseal(a.opened.shares);
+  await siftedRegion(a, b, [scopeOfMount(eu)]);
+  const moved = await request(a, "POST", "sys/remount", { body: { from: "eu", to: "europe" } });
+  assert.ok(moved.status < 300, moved.text);
+  await until(async () => (await secretAt(a, "europe")) === "eu");
+  const us = await mountSecret(a, "us");
+  await siftedRegion(a, b, [scopeOfMount(eu)]);
+  assert.deepEqual([await secretAt(b, "us"), await secretAt(b, "europe")], ["us", null]);
+  assert.deepEqual([said.has(us), said.has(eu)], [true, false]);
+  const found = await readFilter(a);
+  assert.deepEqual(at(found, "data", "paths"), ["eu/"]);
+  assert.match(String(at(found, "warnings")), /eu\/ is europe\/ now/);
+});
+
 test("R-80 a namespace goes along for the sake of a mount that is allowed in it, and no longer than there is that", async (t) => {
   const a = await startPerformancePrimary(t);
   await makeNamespace(a, "team");
