@@ -261,6 +261,7 @@ export class Filters implements MemberFilters {
 
   #changed(): void {
     this.#forget();
+    this.#dropStates();
     this.#tell();
   }
 
@@ -311,18 +312,24 @@ export class Filters implements MemberFilters {
     const says = saysOfAll(filters, places);
     let state = this.#states.get(says);
     if (state === undefined) {
-      if (this.#states.size > MAX_FILTERS) this.#dropStates();
+      this.#dropStates();
       state = new FilterState(this.#parts, filters, places);
       this.#states.set(says, state);
     }
     return state;
   }
 
-  /** Those that are nobody's. */
+  /** Those that are nobody's: each has a tree, which takes memory and follows every commit. */
   #dropStates(): void {
-    const used = new Set(this.#byMember.values());
+    const { view, known } = this.#parts;
+    const places = this.#places;
+    if (places === null || this.#states.size === 0) return;
+    const filters = known().flatMap(
+      ({ id, clusterId }) => filterOfMember(view, id, clusterId) ?? [],
+    );
+    const used = new Set(filters.map((one) => saysOfAll(rulesOf(one), places)));
     for (const [says, state] of this.#states) {
-      if (used.has(state)) continue;
+      if (used.has(says)) continue;
       state.close();
       this.#states.delete(says);
     }
@@ -395,6 +402,7 @@ class FilterState implements MemberFilter {
   #version = "";
   readonly #equal = new Set<string>(); // versions
   #view: SharedView | null = null;
+  #isOver = false;
 
   constructor(parts: FiltersParts, filters: readonly Filter[], places: KnownPlaces) {
     this.#parts = parts;
@@ -448,6 +456,7 @@ class FilterState implements MemberFilter {
 
   async view(): Promise<SharedView> {
     for (;;) {
+      if (this.#isOver) throw failures.otherWithheld();
       if (this.#view?.isLost === true) this.#drop();
       const { store, clock, timers } = this.#parts;
       const lets = (scope: Uint8Array) => this.lets(scope);
@@ -462,7 +471,9 @@ class FilterState implements MemberFilter {
     }
   }
 
+  /** It is nobody's any more. */
   close(): void {
+    this.#isOver = true;
     this.#drop();
   }
 

@@ -249,6 +249,33 @@ test("R-81, R-82 what was made anew at a denied path stays denied when it is mov
   assert.match(String(at(found, "warnings")), /eu\/ is europe\/ now/);
 });
 
+test("a filter that is nobody's any more keeps no tree, and follows no commit", async (t) => {
+  const a = await startPerformancePrimary(t);
+  const uuids = [];
+  for (const path of ["eu", "us", "asia"]) uuids.push(await mountSecret(a, path));
+  const store = storeOf(a);
+  const onLeaves = store.onLeaves.bind(store);
+  let open = 0;
+  store.onLeaves = (call) => {
+    const end = onLeaves(call);
+    open++;
+    return () => {
+      open--;
+      end();
+    };
+  };
+  const b = await regionOf(t, a);
+  await siftedRegion(a, b);
+  for (const [i, path] of ["eu/", "us/", "asia/"].entries()) {
+    await deny(a, path);
+    await siftedRegion(a, b, [scopeOfMount(uuids[i]!)]);
+    assert.equal(open, 1);
+  }
+  await deleteFilter(a);
+  await siftedRegion(a, b);
+  assert.equal(open, 0);
+});
+
 test("R-80 a namespace goes along for the sake of a mount that is allowed in it, and no longer than there is that", async (t) => {
   const a = await startPerformancePrimary(t);
   await makeNamespace(a, "team");
