@@ -153,7 +153,7 @@ export class Filters implements MemberFilters {
       if (isNew && storedFilters(tx).size >= MAX_FILTERS)
         throw failures.tooManyFilters(MAX_FILTERS);
       deleteFilterOfMember(tx, name, clusterId);
-      putFilter(tx, name, named === clusterId ? { ...filter, ofCluster: true } : filter);
+      putFilter(tx, name, named === clusterId ? { ...filter, ofCluster: clusterId } : filter);
       return isKnown;
     });
     this.#changed();

@@ -17,8 +17,8 @@ const PAGE = 256;
 export interface StoredFilter extends Filter {
   /** Others that count beside it: two that were made for one secondary, by its id and by that of its cluster. */
   readonly also?: readonly Filter[];
-  /** There where it was made by the id of a cluster: it is for that one by whatever id it comes. */
-  readonly ofCluster?: true;
+  /** By the id of which cluster it was made: it is for that one by whatever id it comes. True: an earlier version has not kept which. */
+  readonly ofCluster?: string | true;
 }
 
 const codec = jsonCodec<StoredFilter>();
@@ -77,12 +77,12 @@ export function mergedFilter(one: StoredFilter, other: StoredFilter): StoredFilt
     denied.size === 0 ? [] : [{ mode: "deny", paths: [...denied.values()] }];
   const all = [...allowing.values(), ...denying];
   const [first = one, ...also] = one.mode === "deny" ? all.toReversed() : all;
-  const isOfCluster = one.ofCluster === true || other.ofCluster === true;
+  const ofCluster = one.ofCluster ?? other.ofCluster;
   return {
     mode: first.mode,
     paths: first.paths,
     ...(also.length === 0 ? {} : { also }),
-    ...(isOfCluster ? { ofCluster: true as const } : {}),
+    ...(ofCluster === undefined ? {} : { ofCluster }),
   };
 }
 
@@ -123,22 +123,39 @@ export const comingFilters = {
     storedSecondary(reads, clusterId) === null,
 
   /** In the transaction that stores it. `member`: as it was known until then. */
-  take: (tx: Tx, { id, clusterId: before }: KnownSecondary, clusterId: string): void => {
+  take: (tx: Tx, member: KnownSecondary, clusterId: string): void => {
+    const { id, clusterId: before } = member;
+    if (before !== "" && before !== clusterId) leaveFor(tx, member);
     const elsewhere =
       before === clusterId
         ? []
         : storedSecondaries(tx).filter((one) => one.id !== id && one.clusterId === clusterId);
     const found = [
-      ...elsewhere.map((one) => storedFilter(tx, one.id)).filter((one) => one?.ofCluster === true),
+      ...elsewhere
+        .map((one) => storedFilter(tx, one.id))
+        .filter((one) => one?.ofCluster !== undefined),
       id === clusterId ? null : storedFilter(tx, clusterId),
     ].flatMap((one) => one ?? []);
     if (found.length === 0) return;
     const own = storedFilter(tx, id);
     const all = own === null ? found : [own, ...found];
-    const [first, ...more] = all.map((one) => ({ ...one, ofCluster: true as const }));
+    const [first, ...more] = all.map((one) => ({ ...one, ofCluster: clusterId }));
     deleteFilterOfMember(tx, id, clusterId);
     putFilter(tx, id, more.reduce<StoredFilter>(mergedFilter, first!));
   },
 };
+
+/** Another cluster comes by the id of that member. Which one it is a member says itself: what was made for the one that it was before, which may
+ *  never have come, stays under the id of that. */
+function leaveFor(tx: Tx, { id, clusterId }: KnownSecondary): void {
+  const own = storedFilter(tx, id);
+  if (own === null || (own.ofCluster !== clusterId && own.ofCluster !== true)) return;
+  const isElsewhere = storedSecondaries(tx).some(
+    (one) => one.id === clusterId || (one.id !== id && one.clusterId === clusterId),
+  );
+  if (!isElsewhere && storedFilter(tx, clusterId) === null) {
+    putFilter(tx, clusterId, { ...own, ofCluster: clusterId });
+  }
+}
 
 export type ComingFilters = typeof comingFilters;
