@@ -61,6 +61,7 @@ test("a view is the tree of what is sent, whatever is written before it is made,
       assert.deepEqual(view.tree.root(), expected.root());
       assert.deepEqual(view.total(), expected.total());
       assert.deepEqual(view.totalAt(store.index), expected.total());
+      assert.equal(view.totalAt(store.index + 1n), null);
       assert.equal(view.isLost, false);
       view.close();
     }),

@@ -72,6 +72,7 @@ async function stage(t: TestContext) {
   const led = { isSo: false };
   const evacuated: boolean[] = []; // whether the mount was here
   const meanwhile: string[] = []; // states
+  const anews: true[] = [];
   let here!: WithheldHere;
   const pair = await ReplicatedPair.make({
     kind: "performance",
@@ -87,7 +88,7 @@ async function stage(t: TestContext) {
           evacuated.push(store.get(ENTRY) !== null);
           meanwhile.push(pair.receiver.status.state);
         },
-        anew: () => {},
+        anew: () => void anews.push(true),
         purge: async (_scopes, { found }) => {
           if (kept.isThere) await found();
           kept.isThere = false;
@@ -115,6 +116,7 @@ async function stage(t: TestContext) {
     led,
     evacuated,
     meanwhile,
+    anews,
     mount,
     scrub: () => scrubOf(view, world.clock.now()),
     here: () => here,
@@ -181,6 +183,17 @@ test("also where the line breaks when it has gone, and before all is compared", 
   assert.ok(isCut());
   assert.deepEqual(await inLog(), []);
 });
+
+for (const [name, gone] of Object.entries({ "its entry": VALUE, "a row of it": ENTRY })) {
+  test(`also where nothing is left of the mount but ${name}`, async (t) => {
+    const { pair, primary, denying, sifted, inLog } = await stage(t);
+    await primary.store.write((tx) => tx.delete(gone, mountScope(EU)));
+    await pair.atRest();
+    denying.change(true);
+    await sifted();
+    assert.deepEqual(await inLog(), []);
+  });
+}
 
 test("so does what was given up for another primary", async (t) => {
   const { pair, secondary, denying, kept, sifted, scrub } = await stage(t);
@@ -286,7 +299,7 @@ const BROUGHT_BACK = {
 
 for (const [name, hasGone] of Object.entries(BROUGHT_BACK)) {
   test(`what a cluster brought back while it led, ${name}, goes where the same is withheld from it as before it led`, async (t) => {
-    const { pair, secondary, denying, kept, led, evacuated, sifted, inLog } = await stage(t);
+    const { pair, secondary, denying, kept, led, evacuated, anews, sifted, inLog } = await stage(t);
     denying.change(true);
     await sifted();
     assert.deepEqual(await inLog(), []);
@@ -303,11 +316,13 @@ for (const [name, hasGone] of Object.entries(BROUGHT_BACK)) {
       });
     }
     led.isSo = true;
-    kept.isThere = true;
+    kept.isThere = !hasGone; // else nothing but the log has it
+    const before = anews.length;
     pair.receive();
     pair.receiver.open();
     await sifted();
     assert.deepEqual([led.isSo, kept.isThere], [false, false]);
+    assert.equal(anews.length, before + 1); // copies of it may be loaded
     assert.deepEqual(evacuated, hasGone ? [true] : [true, true]);
     assert.deepEqual(await inLog(), []);
   });
@@ -334,7 +349,7 @@ test("when that has gone the next has its hour, and where nothing goes nothing i
   await sifted();
   await inLog();
   const first = scrub()!.index;
-  world.clock.pass(HOUR);
+  world.clock.pass(HOUR + MINUTE);
   await here().install({ ...ANSWER, version: "2" }, true); // nothing that was not withheld before
   await here().settle();
   assert.equal(scrub()!.index, first);
