@@ -44,7 +44,8 @@ export class AuthorityHolders {
       return null;
     }
     const [oldest] = this.#known.keys();
-    if (this.#known.size >= MAX_HOLDERS && oldest !== undefined) this.#known.delete(oldest);
+    const isFull = !this.#known.has(serial) && this.#known.size >= MAX_HOLDERS;
+    if (isFull && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(serial, hello.clusterId);
     return { clusterId: clusterId(), protocol: PROTOCOL, version };
   }
