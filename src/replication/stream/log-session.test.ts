@@ -6,6 +6,8 @@ import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeStore } from "../../../tests/support/made/made-store.ts";
 import type { Cursor, Hello } from "../../cluster/hello.ts";
 import type { Store } from "../../storage/store.ts";
+import type { MemberFilter } from "../filters/filters.ts";
+import { SharedView } from "../filters/shared-view.ts";
 import { chainAt } from "./decision.ts";
 import { GATHERED, GATHERED_ENOUGH, GATHERED_MORE, LogSession } from "./log-session.ts";
 import { LogTail } from "./log-tail.ts";
@@ -286,4 +288,35 @@ test("a log goes on from a place of its own alone: another chain is told apart, 
   await store.trim({ ...store.tail!, first: 5n, chainBefore: four.chain });
   assert.deepEqual(await first(four), { isDiverged: false, trimmed: 0n, acknowledged: 4n });
   assert.deepEqual(await first(three), { isDiverged: false, trimmed: 5n, acknowledged: null });
+});
+
+test("who begins by another filter than the one of now is told so, and sent nothing", async () => {
+  const { store, world } = await madeStore();
+  await store.write((tx) => tx.put("shared/a", new Uint8Array(1)));
+  const lets = () => true;
+  const view = new SharedView({ store, ...world, lets });
+  const filter = { version: "1", lets, view: async () => view } as unknown as MemberFilter;
+  const { lineage, epoch, index, chain } = store.head!;
+  for (const said of ["", "2"]) {
+    const session = new LogSession({
+      ...world,
+      store,
+      tail: new LogTail(store),
+      member: new Member("paris", {} as Hello, world.clock.now()),
+      admit: () => {},
+      acknowledged: () => {},
+      final: () => null,
+      sharedOnly: true,
+      filter: () => filter,
+    });
+    const outbox = new Outbox<ToSender>();
+    const cursor = { lineage, epoch, index, chain };
+    outbox.push({ start: { epoch: 1, cursor, filter: said }, ack: null });
+    const sent: ToReceiver[] = [];
+    for await (const one of session.run(outbox, new AbortController().signal)) sent.push(one);
+    assert.deepEqual(
+      sent.map(({ isFiltered, batch }) => [isFiltered, batch]),
+      [[true, null]],
+    );
+  }
 });
