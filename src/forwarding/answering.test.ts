@@ -60,7 +60,7 @@ function stage(result: Outcome["result"] = new Reply({ x: 1 }, {}), index: bigin
     attests: () => ["p"],
     clusterOf: () => "b",
     takeUse: async () => null,
-    knows: () => null,
+    knows: async () => null,
   };
   const answer = (change: Partial<ForwardedRequest> = {}, namedRegion = false) =>
     answerForwarded(
@@ -197,7 +197,7 @@ function serving(change: Partial<ForwardedRequests> = {}) {
       reached.push(use);
       return true;
     },
-    knows: (hash) => {
+    knows: async (hash) => {
       reached.push(hash);
       return true;
     },
@@ -265,11 +265,11 @@ test("what is no use or no hash, and what others count or know, is refused befor
     await assert.rejects(call(findToken, { hash }), invalid);
   }
   assert.deepEqual(reached, []);
-  const elsewhere = serving({ takeUse: async () => null, knows: () => null });
+  const elsewhere = serving({ takeUse: async () => null, knows: async () => null });
   const notHere = says(Status.failedPrecondition);
   await assert.rejects(elsewhere.call(takeUse, USE), notHere);
   await assert.rejects(elsewhere.call(findToken, { hash: HASH }), notHere);
-  const none = serving({ takeUse: async () => false, knows: () => false });
+  const none = serving({ takeUse: async () => false, knows: async () => false });
   assert.deepEqual(await none.call(takeUse, USE), { isTaken: false });
   assert.deepEqual(await none.call(findToken, { hash: HASH }), { isKnown: false, shared: 5n });
 });

@@ -43,8 +43,8 @@ export interface ForwardedRequests {
   readonly clusterOf: (member: string) => string | null;
   /** By the engine of a shared mount; null where that is not here to do it. */
   readonly takeUse: (mount: string, what: JsonObject, sender: UseSender) => Promise<boolean | null>;
-  /** Whether a global token with that salted hash of its secret may be used; null where others write those. */
-  readonly knows: (hash: string) => boolean | null;
+  /** Whether a global token with that salted hash of its secret may be used, and comes to that member; null where others write those. */
+  readonly knows: (hash: string, member: string) => Promise<boolean | null>;
 }
 
 /** Who takes a use. */
@@ -83,15 +83,15 @@ function memberOf({ clusterOf }: ForwardedRequests, { peer, signal }: Call<Peer>
 
 const HASH = /^[\da-f]{64}$/;
 
-function answerFind(
+async function answerFind(
   requests: ForwardedRequests,
   hash: string,
   call: Call<Peer>,
-): { readonly isKnown: boolean; readonly shared: bigint } {
+): Promise<{ readonly isKnown: boolean; readonly shared: bigint }> {
   const { knows, shared } = requests;
   memberOf(requests, call);
   if (!HASH.test(hash)) throw new StatusError(Status.invalidArgument, "no hash");
-  const isKnown = knows(hash);
+  const isKnown = await knows(hash, call.peer.id);
   if (isKnown === null) throw new StatusError(Status.failedPrecondition, "not the primary");
   return { isKnown, shared: shared() };
 }

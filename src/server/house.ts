@@ -166,9 +166,12 @@ export class House {
         };
         return takeForwardedUse(parts, { uuid, what }, sender);
       },
-      knows: (hash) => {
-        if (this.rooms.seal.keeper.sealed || store.leavesShared) return null;
-        return this.rooms.tokens.tokens.knowsGlobal(hash);
+      knows: async (hash, member) => {
+        const { seal, tokens, replication } = this.rooms;
+        if (seal.keeper.sealed || store.leavesShared) return null;
+        const withheld = await replication.performance.withheldFrom(member);
+        const namespace = tokens.tokens.namespaceOfGlobal(hash);
+        return namespace !== null && withheld?.namespaces.has(namespace) !== true;
       },
     };
   }

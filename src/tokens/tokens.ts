@@ -253,9 +253,10 @@ export class Tokens {
     return this.#lookup.hasExpired(secret);
   }
 
-  /** Whether a global token with that salted hash of its secret lets somebody in. */
-  knowsGlobal(hash: string): boolean {
-    return this.#lookup.byHash(hash)?.global === true;
+  /** The id of the namespace of a global token with that salted hash of its secret that lets somebody in; null where there is none. */
+  namespaceOfGlobal(hash: string): string | null {
+    const caller = this.#lookup.byHash(hash);
+    return caller?.global === true ? caller.namespace.id : null;
   }
 
   /** Expired ones too, until they are collected. */

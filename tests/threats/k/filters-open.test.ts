@@ -6,6 +6,8 @@ import { randomUUID } from "node:crypto";
 import test, { type TestContext } from "node:test";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { hex } from "@holdfast/shared/bytes";
+import { namespaceScope } from "../../../src/barrier/scope.ts";
+import { findToken } from "../../../src/forwarding/messages.ts";
 import { isReplacedThere } from "../../../src/cluster/hello.ts";
 import type { PeerLink } from "../../../src/cluster/peer-link.ts";
 import { linkTo } from "../../../src/replication/links/dialing.ts";
@@ -15,8 +17,10 @@ import { SystemClock } from "../../../src/system/clock.ts";
 import { SystemNet } from "../../../src/system/net.ts";
 import { SystemTimers } from "../../../src/system/timers.ts";
 import type { Cluster } from "../../support/replication/clusters.ts";
+import { at } from "../../support/http-client.ts";
 import {
   deny,
+  makeNamespace,
   mountSecret,
   request,
   scopeOfMount,
@@ -36,6 +40,10 @@ import { Outside } from "../../support/stores/outside.ts";
 
 const WORLD = { clock: new SystemClock(), timers: new SystemTimers(), net: new SystemNet() };
 const LARGE = 300_000; // no two such rows are in one message
+
+async function idOf(a: Cluster, namespace: string): Promise<string> {
+  return String(at(await request(a, "GET", `sys/namespaces/${namespace}`), "data", "id"));
+}
 
 /** A second link of a region, beside the one that it follows by. */
 function linkOf(t: TestContext, region: Cluster): { link: PeerLink; epoch: number } {
@@ -105,6 +113,25 @@ test("T-K01 calls of a cluster end in whose place another has come, those that w
   }, isReplacedThere);
   const { link: again } = linkOf(t, b);
   await assert.rejects(again.open({ clusterId: await b.clusterId(), version: "0.1.0" }));
+});
+
+test("T-K01 a region is not told whether there is a token in a namespace that it is not sent", async (t) => {
+  const a = await startPerformancePrimary(t);
+  await makeNamespace(a, "team");
+  await deny(a, "team/");
+  const b = withRoot(await joinedRegion(t, a), a.token);
+  await siftedRegion(a, b, [hex(namespaceScope(await idOf(a, "team")))]);
+  const { link } = linkOf(t, b);
+  await link.open({ clusterId: await b.clusterId(), version: "0.1.0" });
+  const isKnown = async (namespace: string) => {
+    const body = { Name: "n", Type: "client", Policies: ["p"], Global: true };
+    const made = await request(a, "POST", "acl/token", { namespace, body });
+    assert.equal(made.status, 200, made.text);
+    const hash = a.server.server.tokens.salt.hashOf(String(at(made, "SecretID")));
+    return (await link.call(findToken, { hash }, {})).isKnown;
+  };
+  assert.equal(await isKnown(""), true);
+  assert.equal(await isKnown("team"), false);
 });
 
 test("T-K01 a region is not asked for leases of a mount that it is not sent, and hears no name of a role in it", async (t) => {
