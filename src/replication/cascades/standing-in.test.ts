@@ -47,11 +47,12 @@ async function stage(role: Role = PRIMARY) {
     enablePrimary(tx, material);
     putRevokedClusters(tx, ["somebody"]);
     putRole(tx, role);
+    tx.put("membership", Buffer.from("1"), bytesCodec);
     for (const row of OWN_ROWS) tx.on(own).put(row, Buffer.from("1"), bytesCodec);
   });
   const standIn = async (cluster = FORMER) => {
     const former = { addresses: ["https://a.example:8201"], cluster, isHeard: false };
-    const place = { ...former, first: "90", address: "" };
+    const place = { ...former, first: "90", address: "https://own.example:8201" };
     const takes = { kind: KIND, view, own, clock, random, clusterId: () => OWN } as const;
     const write = await standingIn(takes, place);
     await view.write((tx) => write(tx));
@@ -65,6 +66,7 @@ test("who stands in for a primary leads in the next epoch, keeps whom it is to t
   await standIn();
   const role = storedRole(view);
   assert.ok(role.mode === "primary" && role.epoch.number === 4 && role.epoch.cluster === OWN);
+  assert.deepEqual([role.address, role.epoch.first], ["https://own.example:8201", "90"]);
   assert.deepEqual(ofDisk(), []);
   const former = storedFormer(view, KIND)!;
   assert.deepEqual([former.cluster, former.addresses], [FORMER, ["https://a.example:8201"]]);
@@ -92,6 +94,7 @@ test("who leaves with the data of another cluster is nothing in the set, and has
   assert.equal(storedMaterial(view, KIND), null);
   assert.equal(storedFormer(view, KIND), null);
   assert.deepEqual(storedRevokedClusters(view), []);
+  assert.deepEqual(view.keys("membership", { limit: 1 }), []);
   assert.deepEqual(ofDisk(), []);
 });
 
