@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
+import { Status } from "@holdfast/shared/grpc/status";
 import type { View } from "../../barrier/view.ts";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { madeBarrier } from "../../../tests/support/made/made-barrier.ts";
@@ -153,20 +154,22 @@ test("what is gone is counted and shown no more, and is not sent all the same", 
   assert.equal(await filters.withheld("nobody"), null);
 });
 
-test("the tree is another one as soon as something else is withheld, and the same where nothing is", async (t) => {
+test("another version is told of as soon as something else is withheld; the tree stays where nothing that was sent is", async (t) => {
   const { filters, place, told } = await stage(t);
   await filters.put("b", "deny", ["eu/"]);
   const state = filters.of("b")!;
   const view = await state.view();
-  const before = told.count;
+  const [before, { version }] = [told.count, state];
   await place(uuid(3), "asia/");
-  assert.equal(await state.view(), view);
-  assert.equal(told.count, before);
+  assert.deepEqual([told.count, state.version], [before, version]);
   assert.equal(lets(filters, "b", 3), true);
   await place(uuid(1), "europe/");
   assert.equal(told.count, before + 1);
-  assert.notEqual(await state.view(), view);
+  assert.notEqual(state.version, version);
+  assert.equal(await state.view(), view);
   assert.equal(filters.of("b"), state);
+  await filters.remove("b"); // it is nobody's
+  await assert.rejects(state.view(), { status: Status.aborted });
 });
 
 test("there are at most 256 filters, each for a name that somebody can have", async (t) => {

@@ -26,6 +26,7 @@ async function stage() {
     get version() {
       return now.version;
     },
+    isEqualTo: (version: string) => version === now.version,
     lets: () => true,
     view: async () => view,
   } as unknown as MemberFilter;
@@ -33,7 +34,6 @@ async function stage() {
     store,
     ...world,
     sent: sentTo("performance"),
-    keysVersion: () => "1.1.1",
     admit: () => {
       if (!now.isMember) throw new StatusError(Status.permissionDenied, "no member");
       return { pin: () => now.whenRead() } as unknown as Member;
