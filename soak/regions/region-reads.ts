@@ -67,7 +67,7 @@ class RegionReads {
     for (const one of writes.filter(isKnown).toSorted((a, b) => a.ended - b.ended)) {
       const { register, found, ended, type } = one;
       if (type !== "ok") continue;
-      const lost = history.givenUp(one, found);
+      const lost = history.lossOf(one, found);
       this.#values.set(nameOf(register, found.version, lost), found.value);
       if (lost !== null) continue;
       const all = this.#answered.get(register) ?? [];
@@ -165,7 +165,7 @@ class RegionReads {
     if (this.#history.leads(one)) sight.reigns.add(this.#history.reignOf(one));
     const write = this.#writes.get(one.found.value);
     if (write !== undefined) {
-      const lost = this.#history.givenUp(write, one.found);
+      const lost = this.#history.lossOf(write, one.found);
       const versions = lost === null ? sight.versions : sight.lostBefore(lost);
       const { register, found } = one;
       versions.set(register, Math.max(versions.get(register) ?? 0, found.version));
@@ -188,7 +188,7 @@ class RegionReads {
 
   #lostAt({ found }: Known): number | null {
     const write = this.#writes.get(found.value);
-    return write === undefined ? null : this.#history.givenUp(write, found);
+    return write === undefined ? null : this.#history.lossOf(write, found);
   }
 
   /** The last of which it can be told that it was answered from. */

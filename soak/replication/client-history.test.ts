@@ -7,9 +7,9 @@ import { ClientHistory, type Operation } from "./client-history.ts";
 type Fact = Partial<Operation> & Pick<Operation, "kind" | "began" | "ended">;
 
 function operation(fact: Fact): Operation {
-  const asked = { client: "c", register: "r", site: "a", expected: null, value: "" } as const;
-  const told = { refusal: "", session: null, isSeen: true, epoch: 0 } as const;
-  return { ...asked, ...told, type: "ok", found: null, ...fact };
+  const request = { client: "c", register: "r", site: "a", expected: null, value: "" } as const;
+  const answer = { refusal: "", session: null, isSeen: true, epoch: 0 } as const;
+  return { ...request, ...answer, type: "ok", found: null, ...fact };
 }
 
 const write = (n: number, began: number, ended: number, more: Partial<Operation> = {}) =>

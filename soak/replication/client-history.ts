@@ -74,12 +74,12 @@ export class ClientHistory {
   /** Writes that were acknowledged, and that a forced failover has given up. */
   get lost(): number {
     return this.operations.filter(
-      (one) => one.kind === "write" && this.givenUp(one, one.found) !== null,
+      (one) => one.kind === "write" && this.lossOf(one, one.found) !== null,
     ).length;
   }
 
   /** The reign before which a write was given up that has made this of its register; null: it was not. */
-  givenUp(write: Operation, made: Register | null): number | null {
+  lossOf(write: Operation, made: Register | null): number | null {
     const next = this.reignOf(write) + 1;
     const kept = this.reigns[next]?.forced?.kept;
     return kept !== undefined && isBeyond({ ...write, found: made }, kept) ? next : null;

@@ -203,19 +203,19 @@ export class RegisterClients {
   }
 
   #read(answer: Answer): Outcome {
-    if (answer.status === 404) return toldBy(answer, "ok", UNWRITTEN);
+    if (answer.status === 404) return outcomeOf(answer, "ok", UNWRITTEN);
     if (answer.status !== 200) return this.#refused(answer);
     const version = Number(at(answer, "data", "metadata", "version"));
-    return toldBy(answer, "ok", { version, value: String(at(answer, "data", "data", "value")) });
+    return outcomeOf(answer, "ok", { version, value: String(at(answer, "data", "data", "value")) });
   }
 
   #wrote(answer: Answer, value: string): Outcome {
     if (answer.status === 200) {
-      return toldBy(answer, "ok", { version: Number(at(answer, "data", "version")), value });
+      return outcomeOf(answer, "ok", { version: Number(at(answer, "data", "version")), value });
     }
     const [, current] = /the current version is (\d+)/.exec(answer.text) ?? [];
     if (current === undefined) return this.#refused(answer);
-    return toldBy(answer, "fail", { version: Number(current), value: "" });
+    return outcomeOf(answer, "fail", { version: Number(current), value: "" });
   }
 
   #refused({ status, headers, text }: Answer): Outcome {
@@ -240,7 +240,7 @@ const UNKNOWN: Outcome = {
   state: null,
 };
 
-function toldBy(answer: Answer, type: "ok" | "fail", found: Register): Outcome {
+function outcomeOf(answer: Answer, type: "ok" | "fail", found: Register): Outcome {
   const state = String(answer.headers[STATE]);
   const isSeen = !answer.text.includes("not to be seen here yet");
   return { type, found, refusal: "", isSeen, epoch: epochOf(state), state };

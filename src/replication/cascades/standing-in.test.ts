@@ -113,10 +113,10 @@ test("a primary signs its own epoch and no other one, by the authority of its se
   assert.equal(signedEpoch(view, KIND, { mode: "disabled" }, EPOCH).length, 0);
 });
 
-test("who follows shows what it was shown of that epoch", async () => {
+test("who follows shows what it was visible of that epoch", async () => {
   const { view } = await stage();
   const role = { mode: "secondary", set: SET, epoch: EPOCH, proof: base64(Buffer.from("p")) };
-  const shown = (epoch: Epoch) => signedEpoch(view, KIND, role as unknown as Role, epoch);
-  assert.equal(Buffer.from(shown(EPOCH)).toString(), "p");
-  assert.equal(shown(LATER).length, 0);
+  const visible = (epoch: Epoch) => signedEpoch(view, KIND, role as unknown as Role, epoch);
+  assert.equal(Buffer.from(visible(EPOCH)).toString(), "p");
+  assert.equal(visible(LATER).length, 0);
 });

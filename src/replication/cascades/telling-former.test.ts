@@ -9,10 +9,10 @@ import { TellingFormer } from "./telling-former.ts";
 
 test("it is told at once and every five seconds until it answers, and for ten minutes at most", async (t) => {
   const { world } = await madeStore();
-  const told: string[] = [];
+  const calls: string[] = [];
   let answers = false;
   const exchange = async (addresses: readonly string[]) => {
-    told.push(...addresses);
+    calls.push(...addresses);
     return answers ? {} : null;
   };
   const telling = new TellingFormer({ ...world, exchange });
@@ -25,18 +25,18 @@ test("it is told at once and every five seconds until it answers, and for ten mi
   };
   telling.open();
   await pass(20n);
-  assert.deepEqual(told, []); // nobody is to be told
+  assert.deepEqual(calls, []); // nobody is to be told
   telling.tell(["one"]);
   await nextTurn();
-  assert.deepEqual(told, ["one"]);
+  assert.deepEqual(calls, ["one"]);
   await pass(10n);
-  assert.deepEqual(told, ["one", "one", "one"]);
+  assert.deepEqual(calls, ["one", "one", "one"]);
   answers = true;
   await pass(60n);
-  assert.equal(told.length, 4);
+  assert.equal(calls.length, 4);
   answers = false;
-  told.length = 0;
+  calls.length = 0;
   telling.tell(["two"]);
   await pass((11n * MINUTE) / SECOND);
-  assert.equal(told.length, 120);
+  assert.equal(calls.length, 120);
 });

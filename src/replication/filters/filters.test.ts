@@ -58,32 +58,32 @@ async function stage(t: TestContext, known: Known[] = [{ id: "b", clusterId: B! 
   await place(uuid(1), "eu/");
   await place(uuid(2), "us/");
   const filters = make();
-  const told = { count: 0 };
-  filters.onChange(() => told.count++);
-  return { filters, make, known, view, place, told };
+  const news = { count: 0 };
+  filters.onChange(() => news.count++);
+  return { filters, make, known, view, place, news };
 }
 
 const lets = (filters: Filters, member: string, n: number): boolean | undefined =>
   filters.of(member)?.lets(mountScope(uuid(n)));
 
 test("what is written, copied, purged or deleted is heard of, and counts at once", async (t) => {
-  const { filters, known, told } = await stage(t);
+  const { filters, known, news } = await stage(t);
   assert.equal(filters.of("b"), null);
   await filters.put("b", "deny", ["eu/"]);
-  assert.deepEqual([lets(filters, "b", 1), lets(filters, "b", 2), told.count], [false, true, 1]);
+  assert.deepEqual([lets(filters, "b", 1), lets(filters, "b", 2), news.count], [false, true, 1]);
   await filters.put("b", "deny", ["us/"]);
-  assert.deepEqual([lets(filters, "b", 1), lets(filters, "b", 2), told.count], [true, false, 2]);
+  assert.deepEqual([lets(filters, "b", 1), lets(filters, "b", 2), news.count], [true, false, 2]);
   known.push({ id: "c", clusterId: "" });
   filters.membersChanged();
   assert.equal(filters.of("c"), null);
   await filters.copy("b", "c");
-  assert.deepEqual([lets(filters, "c", 2), told.count], [false, 3]);
+  assert.deepEqual([lets(filters, "c", 2), news.count], [false, 3]);
   assert.equal(filters.of("c"), filters.of("b")); // one tree for both
   assert.equal(await filters.remove("b"), true);
-  assert.deepEqual([filters.of("b"), told.count], [null, 4]);
+  assert.deepEqual([filters.of("b"), news.count], [null, 4]);
   known.splice(1);
   await filters.forget("c", "");
-  assert.deepEqual([filters.of("c"), told.count], [null, 5]);
+  assert.deepEqual([filters.of("c"), news.count], [null, 5]);
 });
 
 test("who has come meanwhile is meant by the filter of its cluster, and by what was made for nobody before", async (t) => {
@@ -155,16 +155,16 @@ test("what is gone is counted and shown no more, and is not sent all the same", 
 });
 
 test("another version is told of as soon as something else is withheld; the tree stays where nothing that was sent is", async (t) => {
-  const { filters, place, told } = await stage(t);
+  const { filters, place, news } = await stage(t);
   await filters.put("b", "deny", ["eu/"]);
   const state = filters.of("b")!;
   const view = await state.view();
-  const [before, { version }] = [told.count, state];
+  const [before, { version }] = [news.count, state];
   await place(uuid(3), "asia/");
-  assert.deepEqual([told.count, state.version], [before, version]);
+  assert.deepEqual([news.count, state.version], [before, version]);
   assert.equal(lets(filters, "b", 3), true);
   await place(uuid(1), "europe/");
-  assert.equal(told.count, before + 1);
+  assert.equal(news.count, before + 1);
   assert.notEqual(state.version, version);
   assert.equal(await state.view(), view);
   assert.equal(filters.of("b"), state);

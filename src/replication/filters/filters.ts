@@ -269,9 +269,10 @@ export class Filters implements MemberFilters {
   #moved(): void {
     const places = this.#places!;
     let isOther = false;
-    for (const [says, state] of [...this.#states]) {
+    const states = this.#states.values().toArray(); // by other names from now on
+    this.#states.clear();
+    for (const state of states) {
       isOther = state.refresh(places) || isOther;
-      this.#states.delete(says);
       this.#states.set(state.says, state);
     }
     if (isOther) this.#tell();
@@ -284,7 +285,7 @@ export class Filters implements MemberFilters {
     const due = () =>
       [...storedFilters(view)].filter(([, filter]) => boundFilter(filter, places) !== filter);
     if (due().length === 0) return;
-    await null; // nothing is written while others hear of the commit
+    await Promise.resolve(); // nothing is written while others hear of the commit
     if (this.#places !== places) return;
     const bind = (tx: Tx) => {
       for (const [name] of due()) {

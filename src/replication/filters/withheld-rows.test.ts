@@ -46,7 +46,7 @@ async function stage(own: Partial<WithheldHereParts> = {}) {
 const [MOUNT] = places(1);
 const TEAM = { id: "team1", path: "team/" };
 
-function told(version: string, mounts: WithheldAnswer["mounts"], namespaces = [TEAM]) {
+function answerWith(version: string, mounts: WithheldAnswer["mounts"], namespaces = [TEAM]) {
   return { version, isSame: false, mounts, namespaces };
 }
 
@@ -102,11 +102,11 @@ test("mounts that are withheld, and those that are no more, are looked at again;
     changed: (mounts) => void changed.push([...mounts]),
     anew: () => void anews++,
   });
-  await here().install(told("one", [MOUNT!], []), false);
+  await here().install(answerWith("one", [MOUNT!], []), false);
   assert.deepEqual([changed, anews], [[[MOUNT!.id]], 1]);
-  await here().install(told("two", []), false); // a namespace alone
+  await here().install(answerWith("two", []), false); // a namespace alone
   assert.deepEqual([changed.at(-1), anews], [[MOUNT!.id], 2]);
-  await here().install(told("three", []), false);
+  await here().install(answerWith("three", []), false);
   assert.equal(anews, 2);
 });
 
@@ -115,10 +115,10 @@ test("namespaces that are not withheld any more are told of when all is settled,
   const { here } = await stage({
     lifted: async (spaces) => void lifted.push(...spaces.map(({ path }) => path)),
   });
-  await here().install(told("one", []), false);
+  await here().install(answerWith("one", []), false);
   await here().settle();
-  await here().install(told("two", [], []), false);
-  await here().install(told("three", [MOUNT!], []), false);
+  await here().install(answerWith("two", [], []), false);
+  await here().install(answerWith("three", [MOUNT!], []), false);
   assert.deepEqual(lifted, []);
   await here().settle();
   assert.deepEqual(lifted, ["team"]);
@@ -128,7 +128,7 @@ test("that something goes is known to the next process, and what another one has
   const { here, view, store, world } = await stage();
   const other = here();
   assert.equal(other.count, 0);
-  await here().install(told("one", []), false);
+  await here().install(answerWith("one", []), false);
   other.reread();
   assert.equal(other.count, 1);
   await here().going();
@@ -144,7 +144,7 @@ test("what is left of a namespace goes without its mounts, and what is this clus
       tx.put(key, Buffer.from("1"), namespaceScope("team1"));
     tx.put("shared/of-the-core", Buffer.from("1"), CORE_SCOPE);
   });
-  await here().install(told("one", []), false);
+  await here().install(answerWith("one", []), false);
   const { signal } = new AbortController();
   assert.deepEqual(await all(here().remains(signal)), ["shared/ns/team1/policies/p"]);
 });
@@ -158,7 +158,7 @@ test("what was given by a mount is waited for five minutes, and nothing of it go
   });
   const key = `shared/mounts/${MOUNT!.id}`;
   await store.write((tx) => tx.put(key, Buffer.from("1"), mountScope(MOUNT!.id)));
-  await here().install(told("one", [MOUNT!], []), false);
+  await here().install(answerWith("one", [MOUNT!], []), false);
   const waits = all(here().remains(new AbortController().signal));
   await nextTurn();
   await world.timers.advance(5n * MINUTE - SECOND);
@@ -175,7 +175,7 @@ test("nothing goes of a mount where the session ends while what it has given is 
   });
   const key = `shared/mounts/${MOUNT!.id}`;
   await store.write((tx) => tx.put(key, Buffer.from("1"), mountScope(MOUNT!.id)));
-  await here().install(told("one", [MOUNT!], []), false);
+  await here().install(answerWith("one", [MOUNT!], []), false);
   const session = new AbortController();
   const waits = all(here().remains(session.signal));
   await nextTurn();

@@ -158,8 +158,8 @@ test("a login makes a token, which the plugin is asked about before it lives on"
     server.test.server.barrier.handOver().treeKey,
     "stamps of tokens for plugins",
   );
-  const told = `${String(uuid)} ${String(at(login, "auth", "accessor"))}`;
-  const made = createHmac("sha256", key).update(told).digest("hex");
+  const identity = `${String(uuid)} ${String(at(login, "auth", "accessor"))}`;
+  const made = createHmac("sha256", key).update(identity).digest("hex");
   assert.equal(stamp, made.slice(0, 40));
   const again = await server.call("GET", "auth/small/echo", { token });
   assert.equal(at(again, "data", "client_token"), stamp, "and the same for the same one");

@@ -72,9 +72,9 @@ if (process.getuid?.() === 0) {
 test("container_socket: images are those of the engine that listens there", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hf-engine-"));
   const path = join(folder, "engine.sock");
-  const asked: string[] = [];
+  const requests: string[] = [];
   const engine = createServer((request, answer) => {
-    asked.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     answer.writeHead(404, { "content-type": "application/json" });
     answer.end('{"message":"no such image"}');
   });
@@ -84,7 +84,7 @@ test("container_socket: images are those of the engine that listens there", asyn
     engine.closeAllConnections();
     rmSync(folder, { recursive: true });
   });
-  for (const [settings, isAsked] of [
+  for (const [settings, isCalled] of [
     [{}, false],
     [{ container_socket: path }, true],
   ] as const) {
@@ -93,9 +93,9 @@ test("container_socket: images are those of the engine that listens there", asyn
     const answer = await server.call("POST", "sys/plugins/catalog/secret/totp", { body });
     assert.equal(answer.status, 400, answer.text);
     assert.equal(
-      asked.some((one) => one.includes("team/totp")),
-      isAsked,
-      asked.join(),
+      requests.some((one) => one.includes("team/totp")),
+      isCalled,
+      requests.join(),
     );
   }
 });
