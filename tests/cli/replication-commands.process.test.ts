@@ -533,7 +533,7 @@ test("an empty file in the place of a token is named, with how it is filled; a t
   // At night the primary is what is gone, and a secondary makes no tickets: what it can make is from key shares.
   assert.match(
     words(recovering),
-    /\/empty of -dr-token is empty: .*`holdfast replication ticket -field ticket OPERATION > FILE` on the primary, .*key shares with `holdfast replication operation-token -address http\S+ -field token > FILE` here/,
+    /\/empty of -dr-token is empty: .*`holdfast replication ticket -field ticket OPERATION > FILE` on the primary, .*key shares with `holdfast replication operation-token -field token > FILE` here/,
   );
   const piped = await person.at(cluster, "join -yes -", { stdin: "" });
   assert.match(words(piped), /standard input holds no activation token Next: look at the file/);
