@@ -87,11 +87,11 @@ Never for real secrets.
                             and one that stands in for each of the two
   --dev-plugin FILE         with a plugin in TypeScript, mounted at its name,
                             built and reloaded when it is saved; may be repeated
-  --dev-plugin-dir DIR      with every program in DIR that is a plugin, mounted at
-                            the name of its file, and reloaded when it is replaced
+  --dev-plugin-dir DIR      with every program in DIR that is a plugin, mounted
+                            at its file's name, reloaded when it is replaced
   --dev-plugin-reattach TEXT
-                            with plugins that run already, in a debugger: the JSON
-                            that they print when they are served in test mode
+                            with plugins that run already, in a debugger: the
+                            JSON that they print when served in test mode
   --dev-insecure-listen     allow an address that other machines can reach
 
 Examples:

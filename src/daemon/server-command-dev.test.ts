@@ -16,7 +16,7 @@ test("dev mode is memory on loopback, initialised and unsealed, with a banner an
   const { ended, banner } = await dev(daemon, "-dev-root-token-id", "root-token");
   const [opened] = daemon.opened;
   assert.equal(opened?.config.storage.type, "memory");
-  assert.deepEqual(opened?.parts.dev, { rootToken: "root-token" });
+  assert.deepEqual(opened?.parts.dev, { rootToken: "root-token", attached: new Map() });
   const [listener] = opened?.config.listeners ?? [];
   assert.ok(listener?.kind === "tcp" && listener.tls === null);
   assert.deepEqual([listener.host, listener.port], ["127.0.0.1", 8200]);

@@ -12,7 +12,7 @@ import { type Finding, tried, Watch } from "./finding.ts";
 import type { Around } from "./around.ts";
 
 const NEVER = new AbortController().signal;
-const ENDS_WITHIN: Nanos = 5n * SECOND;
+const ENDS_WITHIN: Nanos = 15n * SECOND; // a busy machine takes its time to start it
 /** It is killed when it has not ended by then. */
 const STOPS_WITHIN: Nanos = 2n * SECOND;
 

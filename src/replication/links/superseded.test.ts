@@ -44,7 +44,9 @@ test("one that was revoked is refused by its certificate, and by who is known; t
     );
     const { decision, epoch } = await served.greet({} as Hello, stage.peer(berlin.pair));
     assert.deepEqual([decision?.kind, epoch], ["refuse", EPOCH.number]);
-    const reason = isDemoted ? /it was demoted: follow the cluster that is promoted/ : /promoted: follow that one/;
+    const reason = isDemoted
+      ? /it was demoted: follow the cluster that is promoted/
+      : /promoted: follow that one/;
     assert.match(decision?.reason ?? "", reason);
   }
 });

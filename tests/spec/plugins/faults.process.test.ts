@@ -95,7 +95,7 @@ test("what a plugin writes after its caller is gone and its mount is disabled is
 });
 
 test("a mount is disabled while its plugin answers nobody and hears of no end, and its process is gone", async (t) => {
-  const server = await PluginServer.start(t, { listener: { maxRequestDuration: SECOND } });
+  const server = await PluginServer.start(t, { listener: { maxRequestDuration: 3n * SECOND } });
   await server.register();
   await server.mount("small");
   const pid = await server.pid();
