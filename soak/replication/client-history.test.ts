@@ -107,3 +107,27 @@ test("by way of a cluster that never leads it comes to who could be reached when
   assert.equal(problems([write(1, 1, 2, C), read(0, 3, 4, C)]), 0);
   assert.equal(problems([write(1, 1, 2, C), read(0, 3, 4)]), 1);
 });
+
+test("what a region sent on, and who led next has answered, is of that one's reign by its epoch", () => {
+  const history = new ClientHistory();
+  history.reigns.push({ site: "a", from: 0, forced: null });
+  history.reigns.push({ site: "b", from: 20, forced: { kept: new Map([["r", 1]]) } });
+  const write = (site: string, times: readonly [number, number], version: number, epoch: number) =>
+    operation({
+      kind: "write",
+      site,
+      began: times[0],
+      ended: times[1],
+      epoch,
+      value: `${site} ${version}`,
+      found: { version, value: `${site} ${version}` },
+    });
+  history.operations.push(
+    write("a", [1, 2], 1, 1),
+    write("a", [3, 4], 2, 1), // given up
+    write("c", [5, 30], 2, 2), // it waited for b
+    write("b", [31, 32], 3, 2),
+  );
+  assert.deepEqual(history.problems(), []);
+  assert.equal(history.lost, 1);
+});

@@ -58,6 +58,11 @@ export interface Reign {
 export class ClientHistory {
   readonly operations: Operation[] = [];
   readonly reigns: Reign[] = [];
+  /** Which reign each epoch is, as of so many operations. */
+  #epochs: { readonly length: number; readonly reigns: Map<number, number> } = {
+    length: -1,
+    reigns: new Map(),
+  };
 
   /** What is not linearizable, in words. */
   problems(): string[] {
@@ -124,13 +129,29 @@ export class ClientHistory {
       .map((one) => (one.type === "info" ? { ...one, ended: Infinity } : one));
   }
 
-  /** The last of its cluster that had begun when the answer came; by way of another one, the last that it could come to. */
-  reignOf(operation: Pick<Operation, "site" | "began" | "ended">): number {
-    const { site, began, ended } = operation;
+  /** The last of its cluster that had begun when the answer came; by way of another one, the last that it could come to when it was asked,
+   *  or a later one that has answered: what is sent on waits for whoever leads next. */
+  reignOf(operation: Pick<Operation, "site" | "began" | "ended" | "epoch">): number {
+    const { site, began, ended, epoch } = operation;
     if (!this.leads(operation)) {
-      return this.reigns.findLastIndex(({ from, unreached = from }) => unreached <= began);
+      const first = this.reigns.findLastIndex(({ from, unreached = from }) => unreached <= began);
+      const last = this.reigns.findLastIndex(({ from }) => from <= ended);
+      const answered = this.#reignByEpoch(epoch) ?? first;
+      return answered > first && answered <= last ? answered : first;
     }
     return this.reigns.findLastIndex((reign) => reign.site === site && reign.from <= ended);
+  }
+
+  /** By what was written at those who lead; null where nobody has written by that epoch there. */
+  #reignByEpoch(epoch: number): number | null {
+    if (this.#epochs.length !== this.operations.length) {
+      this.#epochs = { length: this.operations.length, reigns: new Map() };
+      for (const one of this.operations) {
+        const isWritten = one.kind === "write" && one.type === "ok" && one.epoch > 0;
+        if (isWritten && this.leads(one)) this.#epochs.reigns.set(one.epoch, this.reignOf(one));
+      }
+    }
+    return this.#epochs.reigns.get(epoch) ?? null;
   }
 }
 
